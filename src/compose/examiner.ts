@@ -83,7 +83,7 @@ export function composeExaminers(deps: Deps): Examiners {
     ...parts,
     pool: checks.pool,
     deadlineMs,
-    onLanded: rechecks.landed,
+    onLanded: (question, entry) => rechecks.landed(question, entry),
   });
   return {
     rechecks,

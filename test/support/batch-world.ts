@@ -138,7 +138,8 @@ export function createBatchWorld(
   const close = () => {
     closed = true;
   };
-  const { ready, readyOfDomain } = batches;
+  const ready = batches.ready.bind(batches);
+  const readyOfDomain = batches.readyOfDomain.bind(batches);
   const asked = { examine, ready, readyOfDomain };
   return { clock, sent, memory, redis, seen, outage, ...asked, controls, overload, close };
 }

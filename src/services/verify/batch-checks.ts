@@ -35,67 +35,80 @@ export interface BatchChecks {
 /** One attempt at rows. */
 type Attempt = { died: false; overloaded: readonly AskedRow[] } | { died: true };
 
-export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
-  const { clock, log, pool } = deps;
+class PooledBatchChecks implements BatchChecks {
+  readonly #deps: BatchChecksDeps;
   /** Ends when nobody looks for a culprit. */
-  let search: Promise<void> = Promise.resolve();
+  #search: Promise<void> = Promise.resolve();
 
-  function start(
-    rows: readonly AskedRow[],
-    { mode, atOnce }: BatchManner,
-  ): PendingBatch | "overloaded" | "closed" {
+  constructor(deps: BatchChecksDeps) {
+    this.#deps = deps;
+  }
+
+  async check(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner): Promise<void> {
+    const giveUpAt = this.#deps.clock.monotonic() + LIMITS.bulk.rowDeadlineMs;
+    let waiting = rows;
+    while (waiting.length > 0 && !work.halted.aborted) {
+      const tried = await this.#attempt(work, waiting, manner);
+      if (tried.died) return this.#findCulprit(work, waiting, manner);
+      waiting = tried.overloaded;
+      if (waiting.length === 0 || this.#deps.clock.monotonic() >= giveUpAt) return;
+      await pause(this.#deps.clock, LIMITS.bulk.retryMs, work.halted);
+    }
+  }
+
+  #start(rows: readonly AskedRow[], { mode, atOnce }: BatchManner): PendingBatch | "overloaded" | "closed" {
     const addresses = rows.map(({ address }) => address.normalised);
     try {
-      return pool.checkBatch(addresses, rows[0]?.scope ?? "unprobed", mode, atOnce);
+      return this.#deps.pool.checkBatch(addresses, rows[0]?.scope ?? "unprobed", mode, atOnce);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       return error.code === "overloaded" ? "overloaded" : "closed";
     }
   }
 
-  async function attempt(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
-    const batch = start(rows, manner);
+  async #attempt(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
+    const batch = this.#start(rows, manner);
     if (batch === "closed") return { died: false, overloaded: [] } satisfies Attempt;
     if (batch === "overloaded") return { died: false, overloaded: rows } satisfies Attempt;
     work.join(batch, rows.length);
-    const leave = deps.fullSites.enter(batch, rows, manner.atOnce);
+    const leave = this.#deps.fullSites.enter(batch, rows, manner.atOnce);
     let lines: CheckLine[];
     try {
       lines = await batch.lines;
     } catch (error) {
-      log.error({ err: error, rows: rows.length }, "a batch of checks broke");
+      this.#deps.log.error({ err: error, rows: rows.length }, "a batch of checks broke");
       return { died: true } satisfies Attempt;
     } finally {
       work.leave(batch);
       leave();
     }
-    return { died: false, overloaded: conclude(work, rows, lines) } satisfies Attempt;
+    return { died: false, overloaded: this.#conclude(work, rows, lines) } satisfies Attempt;
   }
 
   /** @returns the rows that a bound of the thread turned away */
-  function conclude(work: BatchWork, rows: readonly AskedRow[], lines: readonly CheckLine[]): AskedRow[] {
+  #conclude(work: BatchWork, rows: readonly AskedRow[], lines: readonly CheckLine[]): AskedRow[] {
     const overloaded: AskedRow[] = [];
     const deposits: CacheDeposit[] = [];
     // They came together, and are answered with one text of their times.
-    const storedAt = clock.now();
+    const storedAt = this.#deps.clock.now();
     for (const [i, row] of rows.entries()) {
       const line = lines[i] ?? null;
       if (line === "overloaded") overloaded.push(row);
       else if (line === "broken") giveUp(work, row);
       else if (isDeferred(line)) {
         const { site, cause } = line.deferred;
-        if (cause === "busy" && site !== "") deps.fullSites.learn(row.address.domain, site);
+        if (cause === "busy" && site !== "") this.#deps.fullSites.learn(row.address.domain, site);
         work.answer(row.at, line);
       } else if (line !== null) {
         const { scope, address, cacheKey, redisKey } = row;
-        const { ttlS, shared } = deps.keep(scope, address, line);
+        const { ttlS, shared } = this.#deps.keep(scope, address, line);
         const entry = { evidence: line, storedAt, ttlS };
         deposits.push({ scope, cacheKey, entry, shared, redisKey });
-        deps.disposables.learn(row, entry);
+        this.#deps.disposables.learn(row, entry);
         work.answer(row.at, { finding: { entry, cached: false } });
       }
     }
-    deps.cache.storeMany(deposits);
+    this.#deps.cache.storeMany(deposits);
     return overloaded;
   }
 
@@ -104,40 +117,30 @@ export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
    * of other batches that happened to be in the thread, have done nothing. One search at a time, so that none is blamed
    * for what another's culprit does.
    */
-  async function findCulprit(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
-    const mine = search.then(() => narrow(work, rows, manner));
-    search = mine.catch(() => {});
+  async #findCulprit(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
+    const mine = this.#search.then(() => this.#narrow(work, rows, manner));
+    this.#search = mine.catch(() => {});
     await Promise.race([mine, aborted(work.halted)]);
   }
 
-  async function narrow(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
+  async #narrow(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
     if (work.halted.aborted || rows.length === 0) return;
     // A single one is tried twice: what runs beside it may yet kill the thread.
     for (let tries = rows.length === 1 ? 2 : 1; tries > 0; tries--) {
-      const tried = await attempt(work, rows, manner);
+      const tried = await this.#attempt(work, rows, manner);
       if (!tried.died || work.halted.aborted) return;
     }
     const [culprit, ...others] = rows;
     if (culprit === undefined) return;
     if (others.length === 0) return giveUp(work, culprit);
     const half = Math.ceil(rows.length / 2);
-    await narrow(work, rows.slice(0, half), manner);
-    await narrow(work, rows.slice(half), manner);
+    await this.#narrow(work, rows.slice(0, half), manner);
+    await this.#narrow(work, rows.slice(half), manner);
   }
+}
 
-  return {
-    async check(work, rows, manner) {
-      const giveUpAt = clock.monotonic() + LIMITS.bulk.rowDeadlineMs;
-      let waiting = rows;
-      while (waiting.length > 0 && !work.halted.aborted) {
-        const tried = await attempt(work, waiting, manner);
-        if (tried.died) return findCulprit(work, waiting, manner);
-        waiting = tried.overloaded;
-        if (waiting.length === 0 || clock.monotonic() >= giveUpAt) return;
-        await pause(clock, LIMITS.bulk.retryMs, work.halted);
-      }
-    },
-  };
+export function createBatchChecks(deps: BatchChecksDeps): BatchChecks {
+  return new PooledBatchChecks(deps);
 }
 
 function giveUp(work: BatchWork, row: AskedRow): void {

@@ -68,17 +68,72 @@ const WITHOUT_MAIL: ReadonlySet<MxStatus> = new Set(["domain_not_found", "null_m
 /** Few names are roles, and all of them could be used once. */
 const ROLES_KEPT = 32;
 
-export function createDisposableRows({ clock, lists, keep, signals }: DisposableRowsDeps): DisposableRows {
-  const mapOf = () => new RecentMap<string, Known>(LIMITS.check.plans);
-  const known: Record<Scope, RecentMap<string, Known>> = { probed: mapOf(), unprobed: mapOf() };
+const mapOf = () => new RecentMap<string, Known>(LIMITS.check.plans);
 
-  /** What nobody could say, or nobody in time, is asked again each time. */
-  function isWhole({ mx, domain }: Evidence): boolean {
-    if (mx.status === "dns_error") return false;
-    return domain === undefined || WITHOUT_MAIL.has(mx.status) || isComplete(domain, signals);
+class RememberedDisposableRows implements DisposableRows {
+  readonly #deps: DisposableRowsDeps;
+  readonly #known: Record<Scope, RecentMap<string, Known>> = { probed: mapOf(), unprobed: mapOf() };
+
+  constructor(deps: DisposableRowsDeps) {
+    this.#deps = deps;
   }
 
-  function groupsOf<T extends CheckedRow>(rows: readonly T[]): T[][] {
+  cut<T extends CheckedRow>(rows: readonly T[]): { others: readonly T[]; groups: T[][] } {
+    const groups = rows.length < GROUP_MIN ? [] : this.#groupsOf(rows);
+    if (groups.length === 0) return { others: rows, groups };
+    const grouped = new Set(groups.flat());
+    return { others: rows.filter((row) => !grouped.has(row)), groups };
+  }
+
+  learn(
+    { scope, address }: Pick<Question, "scope"> & { address: { domain: string } },
+    { evidence, storedAt }: CacheEntry,
+  ): void {
+    const { smtp, disposable, role } = evidence;
+    if (smtp !== null || !disposable.listed || !this.#isWhole(evidence)) return;
+    const { domain } = address;
+    // A longer name is a piece of its chunk, and would keep all of that.
+    if (domain.length > LIMITS.check.domainNameChars) return;
+    const nowMs = this.#deps.clock.monotonic();
+    const found = this.#known[scope].get(domain);
+    if (found !== undefined && nowMs < found.untilMs) {
+      if (found.byRole.size < ROLES_KEPT) found.byRole.set(role, evidence);
+      // Drawn from what is replaced.
+      if (role === null) found.ofOrdinary = undefined;
+      return;
+    }
+    const untilMs = nowMs + LIMITS.check.planKeptMs;
+    const byRole = new Map([[role, evidence]]);
+    this.#known[scope].set(domain, { untilMs, storedAt, byRole, ofOrdinary: undefined });
+  }
+
+  find({ scope, address }: Pick<Question, "scope" | "address">): Finding | undefined {
+    if (address === null) return undefined;
+    const found = this.#known[scope].get(address.domain);
+    if (found === undefined || this.#deps.clock.monotonic() >= found.untilMs) return undefined;
+    const role = this.#deps.lists.role(address.local);
+    const evidence = found.byRole.get(role);
+    if (evidence === undefined) return undefined;
+    const { ttlS } = this.#deps.keep(scope, address, evidence);
+    const finding: Finding = { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
+    if (role === null && localSignals(address.local) === PLAIN_LOCAL) found.ofOrdinary = finding;
+    return finding;
+  }
+
+  ofDomain(domain: string, scope: Scope): Finding | undefined {
+    const found = this.#known[scope].get(domain);
+    return found === undefined || this.#deps.clock.monotonic() >= found.untilMs
+      ? undefined
+      : found.ofOrdinary;
+  }
+
+  /** What nobody could say, or nobody in time, is asked again each time. */
+  #isWhole({ mx, domain }: Evidence): boolean {
+    if (mx.status === "dns_error") return false;
+    return domain === undefined || WITHOUT_MAIL.has(mx.status) || isComplete(domain, this.#deps.signals);
+  }
+
+  #groupsOf<T extends CheckedRow>(rows: readonly T[]): T[][] {
     const byDomain = new Map<string, T[]>();
     for (const row of rows) {
       const mates = byDomain.get(row.address.domain);
@@ -87,57 +142,19 @@ export function createDisposableRows({ clock, lists, keep, signals }: Disposable
     }
     const groups: T[][] = [];
     for (const [domain, mates] of byDomain)
-      if (mates.length >= GROUP_MIN && lists.disposable(domain).listed) groups.push(ordinaryFirst(mates));
+      if (mates.length >= GROUP_MIN && this.#deps.lists.disposable(domain).listed)
+        groups.push(this.#ordinaryFirst(mates));
     return groups;
   }
 
   /** What is found of a role is said of that role alone. */
-  function ordinaryFirst<T extends CheckedRow>(mates: T[]): T[] {
-    const at = mates.findIndex(({ address }) => lists.role(address.local) === null);
+  #ordinaryFirst<T extends CheckedRow>(mates: T[]): T[] {
+    const at = mates.findIndex(({ address }) => this.#deps.lists.role(address.local) === null);
     if (at > 0) mates.unshift(...mates.splice(at, 1));
     return mates;
   }
+}
 
-  return {
-    cut(rows) {
-      const groups = rows.length < GROUP_MIN ? [] : groupsOf(rows);
-      if (groups.length === 0) return { others: rows, groups };
-      const grouped = new Set(groups.flat());
-      return { others: rows.filter((row) => !grouped.has(row)), groups };
-    },
-    learn({ scope, address }, { evidence, storedAt }) {
-      const { smtp, disposable, role } = evidence;
-      if (smtp !== null || !disposable.listed || !isWhole(evidence)) return;
-      const { domain } = address;
-      // A longer name is a piece of its chunk, and would keep all of that.
-      if (domain.length > LIMITS.check.domainNameChars) return;
-      const nowMs = clock.monotonic();
-      const found = known[scope].get(domain);
-      if (found !== undefined && nowMs < found.untilMs) {
-        if (found.byRole.size < ROLES_KEPT) found.byRole.set(role, evidence);
-        // Drawn from what is replaced.
-        if (role === null) found.ofOrdinary = undefined;
-        return;
-      }
-      const untilMs = nowMs + LIMITS.check.planKeptMs;
-      const byRole = new Map([[role, evidence]]);
-      known[scope].set(domain, { untilMs, storedAt, byRole, ofOrdinary: undefined });
-    },
-    find({ scope, address }) {
-      if (address === null) return undefined;
-      const found = known[scope].get(address.domain);
-      if (found === undefined || clock.monotonic() >= found.untilMs) return undefined;
-      const role = lists.role(address.local);
-      const evidence = found.byRole.get(role);
-      if (evidence === undefined) return undefined;
-      const { ttlS } = keep(scope, address, evidence);
-      const finding: Finding = { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
-      if (role === null && localSignals(address.local) === PLAIN_LOCAL) found.ofOrdinary = finding;
-      return finding;
-    },
-    ofDomain(domain, scope) {
-      const found = known[scope].get(domain);
-      return found === undefined || clock.monotonic() >= found.untilMs ? undefined : found.ofOrdinary;
-    },
-  };
+export function createDisposableRows(deps: DisposableRowsDeps): DisposableRows {
+  return new RememberedDisposableRows(deps);
 }

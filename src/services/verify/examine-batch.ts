@@ -7,17 +7,17 @@ import type { Logger } from "../../core/log.ts";
 import type { TextPlace } from "../../core/text-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Glimpse } from "../../store/evidence-cache.ts";
-import { createBatchChecks } from "./batch-checks.ts";
+import { type BatchChecks, createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
-import { createDisposableRows } from "./disposable-rows.ts";
+import { createDisposableRows, type DisposableRows } from "./disposable-rows.ts";
 import { mustBeAsked, type UnaskedDeps } from "./examine.ts";
 import type { Finding } from "./finding.ts";
 import type { FlightsDeps, Waiter } from "./flights.ts";
-import { createFullSites } from "./full-sites.ts";
-import { createNewDomains } from "./new-domains.ts";
+import { createFullSites, type FullSites } from "./full-sites.ts";
+import { createNewDomains, type NewDomains } from "./new-domains.ts";
 import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
-import { createUnaskedRows } from "./unasked-rows.ts";
+import { createUnaskedRows, type UnaskedRows } from "./unasked-rows.ts";
 
 export type { BatchAnswer } from "./batch-work.ts";
 
@@ -92,21 +92,78 @@ function wasSought({ soughtMs = NOT_SOUGHT }: Question, nowMs: number): boolean 
   return soughtMs !== NOT_SOUGHT && nowMs - soughtMs < LIMITS.bulk.soughtMs;
 }
 
-export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
-  const disposables = createDisposableRows(deps);
-  const fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY), deps.clock);
-  const newDomains = createNewDomains(deps.pool, fullSites);
-  const checks = createBatchChecks({ ...deps, disposables, fullSites });
-  const unasked = createUnaskedRows(deps);
+class PooledBatchExaminer implements BatchExaminer {
+  readonly #deps: BatchExaminerDeps;
+  readonly #disposables: DisposableRows;
+  readonly #fullSites: FullSites;
+  readonly #newDomains: NewDomains;
+  readonly #checks: BatchChecks;
+  readonly #unasked: UnaskedRows;
+
+  constructor(deps: BatchExaminerDeps) {
+    this.#deps = deps;
+    this.#disposables = createDisposableRows(deps);
+    this.#fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY), deps.clock);
+    this.#newDomains = createNewDomains(deps.pool, this.#fullSites);
+    this.#checks = createBatchChecks({ ...deps, disposables: this.#disposables, fullSites: this.#fullSites });
+    this.#unasked = createUnaskedRows(deps);
+  }
+
+  ready(question: Question): Finding | undefined {
+    if (!mustBeAsked(question)) return this.#unasked.find(question);
+    const found = this.#disposables.find(question);
+    if (found !== undefined || question.missed) return found;
+    const entry = this.#deps.cache.peek(question.scope, question.address.cacheKey);
+    if (entry !== undefined) return { entry, cached: true };
+    question.missed = true;
+    return undefined;
+  }
+
+  readyOfDomain(name: DomainName, { blocked, scope }: Standing): Finding | undefined {
+    if (!blocked) return this.#disposables.ofDomain(name.domain, scope);
+    const entry = this.#unasked.ofDomain(name);
+    return entry === null ? undefined : { entry, cached: false };
+  }
+
+  inMemory(scope: Scope, cacheKey: TextPlace, domain: string): Glimpse | undefined {
+    return this.#deps.cache.glimpse(scope, cacheKey, domain);
+  }
+
+  counted(fromMemory: number): void {
+    if (fromMemory > 0) this.#deps.onLookup("memory", fromMemory);
+  }
+
+  examine(
+    questions: readonly Question[],
+    options: BatchOptions,
+    control: Pick<Waiter, "cancelled" | "onCancel">,
+  ): BatchRun {
+    const work = new BatchWork(questions.length);
+    control.onCancel(() => work.cancel());
+    const done = this.#run(work, questions, options).then(
+      () => work.answers(),
+      (error: unknown) => {
+        this.#deps.log.error({ err: error }, "a batch could not be examined");
+        return work.answers();
+      },
+    );
+    return {
+      done,
+      get left() {
+        return work.left;
+      },
+      handIn: () => work.handIn(),
+    };
+  }
 
   /** What nobody need be asked about is answered; @returns the rest */
-  function look(work: BatchWork, questions: readonly Question[], options: BatchOptions): AskedRow[] {
+  #look(work: BatchWork, questions: readonly Question[], options: BatchOptions): AskedRow[] {
     const asked: AskedRow[] = [];
-    const nowMs = Math.floor(deps.clock.monotonic());
+    const nowMs = Math.floor(this.#deps.clock.monotonic());
     let known = 0;
     for (const [at, question] of questions.entries()) {
       if (!mustBeAsked(question)) {
-        work.answer(at, { finding: unasked.find(question) });
+        work.answer(at, { finding: this.#unasked.find(question) });
         continue;
       }
       const { address, scope } = question;
@@ -114,20 +171,20 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
       const row: AskedRow = { at, address, scope, cacheKey, redisKey: undefined, absent: false, question };
       // A look into the memory of a long list is 0.7 us: its Map is far larger than what the core has at hand.
       const isToPeek = !question.missed || wasSought(question, nowMs);
-      const entry = isToPeek ? remembered(row, options) : undefined;
+      const entry = isToPeek ? this.#remembered(row, options) : undefined;
       if (entry === undefined) asked.push(row);
       else {
         known += 1;
         work.answer(at, { finding: { entry, cached: true } });
       }
     }
-    if (known > 0) deps.onLookup("memory", known);
-    if (asked.length > 0) deps.onLookup("miss", asked.length);
+    if (known > 0) this.#deps.onLookup("memory", known);
+    if (asked.length > 0) this.#deps.onLookup("miss", asked.length);
     return asked;
   }
 
-  function remembered({ scope, cacheKey }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
-    const entry = deps.cache.peek(scope, cacheKey);
+  #remembered({ scope, cacheKey }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
+    const entry = this.#deps.cache.peek(scope, cacheKey);
     return entry !== undefined && !refresh(entry) ? entry : undefined;
   }
 
@@ -135,14 +192,10 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
    * Those that other processes know are answered; @returns the rest. A chunk that stays for its rows asks for them twice within a
    * second: what Redis had nothing of then is not looked for there again, and `look` has asked memory.
    */
-  async function fetch(
-    work: BatchWork,
-    rows: readonly AskedRow[],
-    { refresh }: BatchOptions,
-  ): Promise<AskedRow[]> {
-    const nowMs = Math.floor(deps.clock.monotonic());
+  async #fetch(work: BatchWork, rows: readonly AskedRow[], { refresh }: BatchOptions): Promise<AskedRow[]> {
+    const nowMs = Math.floor(this.#deps.clock.monotonic());
     const sought = rows.filter(({ question }) => !wasSought(question, nowMs));
-    const entries = sought.length === 0 ? [] : await deps.cache.fetchMany(sought);
+    const entries = sought.length === 0 ? [] : await this.#deps.cache.fetchMany(sought);
     const found = new Set<AskedRow>();
     for (const [i, row] of sought.entries()) {
       const entry = entries[i];
@@ -154,25 +207,25 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
     return found.size === 0 ? [...rows] : rows.filter((row) => !found.has(row));
   }
 
-  function putOff(work: BatchWork, site: string, rows: readonly AskedRow[]): void {
+  #putOff(work: BatchWork, site: string, rows: readonly AskedRow[]): void {
     const answer: BatchAnswer = { deferred: { site, cause: "busy" } };
     for (const { at } of rows) work.answer(at, answer);
   }
 
   /** Those of a chunk that nobody knows and whose sites have room for them. */
-  async function fetchImpatient(
+  async #fetchImpatient(
     work: BatchWork,
     asked: readonly AskedRow[],
     options: BatchOptions,
   ): Promise<AskedRow[]> {
-    const { first, surplus } = fullSites.cut(asked);
-    let unknown = await fetch(work, first, options);
+    const { first, surplus } = this.#fullSites.cut(asked);
+    let unknown = await this.#fetch(work, first, options);
     for (const others of surplus) {
-      if (fullSites.isHopeless(others, unknown)) putOff(work, others.site, others.rows);
-      else unknown = unknown.concat(await fetch(work, others.rows, options));
+      if (this.#fullSites.isHopeless(others, unknown)) this.#putOff(work, others.site, others.rows);
+      else unknown = unknown.concat(await this.#fetch(work, others.rows, options));
     }
-    const { rows, leaving } = fullSites.admit(unknown);
-    for (const others of leaving) putOff(work, others.site, others.rows);
+    const { rows, leaving } = this.#fullSites.admit(unknown);
+    for (const others of leaving) this.#putOff(work, others.site, others.rows);
     return rows;
   }
 
@@ -180,116 +233,81 @@ export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
    * Rows that stand in line for long are looked up when their turn comes nearer, those in front at once: where a list that is sorted by
    * domain begins, sites that nobody is asked at yet wait for what this takes of the processors.
    */
-  async function check(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
+  async #check(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const ahead = options.patient
       ? (options.atOnce ?? asked.length) * LIMITS.bulk.aheadFillings
       : asked.length;
-    const nowMs = Math.floor(deps.clock.monotonic());
+    const nowMs = Math.floor(this.#deps.clock.monotonic());
     const isToSeek = ({ question }: AskedRow) => !wasSought(question, nowMs);
-    if (asked.length <= ahead || !asked.some(isToSeek)) return checkAll(work, asked, options);
-    const front = checkAll(work, asked.slice(0, ahead), options);
-    await pause(deps.clock, LIMITS.bulk.aheadMs, work.halted, front);
-    const rear = work.halted.aborted ? [] : await fetch(work, asked.slice(ahead), options);
+    if (asked.length <= ahead || !asked.some(isToSeek)) return this.#checkAll(work, asked, options);
+    const front = this.#checkAll(work, asked.slice(0, ahead), options);
+    await pause(this.#deps.clock, LIMITS.bulk.aheadMs, work.halted, front);
+    const rear = work.halted.aborted ? [] : await this.#fetch(work, asked.slice(ahead), options);
     // Not beside it: places count `atOnce` rows, and the same thread has the site's sessions.
     await front;
-    if (!work.halted.aborted) await send(work, rear, options);
+    if (!work.halted.aborted) await this.#send(work, rear, options);
   }
 
-  async function checkAll(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
+  async #checkAll(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const unknown = options.patient
-      ? await fetch(work, asked, options)
-      : await fetchImpatient(work, asked, options);
-    await send(work, unknown, options);
+      ? await this.#fetch(work, asked, options)
+      : await this.#fetchImpatient(work, asked, options);
+    await this.#send(work, unknown, options);
   }
 
   /** Those that nobody knows go to check threads. */
-  async function send(work: BatchWork, unknown: readonly AskedRow[], options: BatchOptions): Promise<void> {
+  async #send(work: BatchWork, unknown: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const { patient, atOnce = unknown.length } = options;
     const mode = patient ? "patient" : "bulk";
     if (atOnce >= unknown.length) {
       const cuts = cutByDomain(unknown, LIMITS.bulk.batchRows);
-      await Promise.all(cuts.map((rows) => checks.check(work, rows, { mode, atOnce: rows.length })));
+      await Promise.all(cuts.map((rows) => this.#checks.check(work, rows, { mode, atOnce: rows.length })));
       return;
     }
     // Each is with a thread in one piece, where one row follows another without a word between threads.
     for (const rows of cutByDomain(unknown, LIMITS.check.batchAddresses)) {
       if (work.halted.aborted) return;
-      await checks.check(work, rows, { mode, atOnce });
+      await this.#checks.check(work, rows, { mode, atOnce });
     }
   }
 
   /** Rows of a throw-away domain: the first, then those that are not answered by what was found of it. */
-  async function checkGroup(
+  async #checkGroup(
     work: BatchWork,
     [first, ...others]: readonly AskedRow[],
     options: BatchOptions,
   ): Promise<void> {
-    await check(work, first === undefined ? [] : [first], options);
+    await this.#check(work, first === undefined ? [] : [first], options);
     const left: AskedRow[] = [];
     for (const row of others) {
-      const finding = disposables.find(row);
+      const finding = this.#disposables.find(row);
       if (finding === undefined) left.push(row);
       else work.answer(row.at, { finding });
     }
-    if (!work.halted.aborted) await check(work, left, options);
+    if (!work.halted.aborted) await this.#check(work, left, options);
   }
 
   /** Rows of a domain that nothing is known of. One whose DNS is slow is not waited for twice. */
-  async function checkNew(work: BatchWork, rows: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    const met = newDomains.meet(rows[0]?.address.domain ?? "");
-    await pause(deps.clock, LIMITS.bulk.meetMs, work.halted, met);
-    if (!work.halted.aborted) await check(work, rows, options);
+  async #checkNew(work: BatchWork, rows: readonly AskedRow[], options: BatchOptions): Promise<void> {
+    const met = this.#newDomains.meet(rows[0]?.address.domain ?? "");
+    await pause(this.#deps.clock, LIMITS.bulk.meetMs, work.halted, met);
+    if (!work.halted.aborted) await this.#check(work, rows, options);
   }
 
-  async function run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
-    const asked = look(work, questions, options);
-    if (options.patient) return check(work, asked, options);
-    const { others, groups } = disposables.cut(asked);
-    const { met, groups: ofNew } = newDomains.cut(others);
+  async #run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
+    const asked = this.#look(work, questions, options);
+    if (options.patient) return this.#check(work, asked, options);
+    const { others, groups } = this.#disposables.cut(asked);
+    const { met, groups: ofNew } = this.#newDomains.cut(others);
     // Each by itself: one whose DNS is dead does not hold up the others.
     await Promise.all([
-      check(work, met, options),
-      ...ofNew.map((rows) => checkNew(work, rows, options)),
-      ...groups.map((rows) => checkGroup(work, rows, options)),
+      this.#check(work, met, options),
+      ...ofNew.map((rows) => this.#checkNew(work, rows, options)),
+      ...groups.map((rows) => this.#checkGroup(work, rows, options)),
     ]);
   }
+}
 
-  return {
-    ready(question) {
-      if (!mustBeAsked(question)) return unasked.find(question);
-      const found = disposables.find(question);
-      if (found !== undefined || question.missed) return found;
-      const entry = deps.cache.peek(question.scope, question.address.cacheKey);
-      if (entry !== undefined) return { entry, cached: true };
-      question.missed = true;
-      return undefined;
-    },
-    readyOfDomain(name, { blocked, scope }) {
-      if (!blocked) return disposables.ofDomain(name.domain, scope);
-      const entry = unasked.ofDomain(name);
-      return entry === null ? undefined : { entry, cached: false };
-    },
-    inMemory: (scope, cacheKey, domain) => deps.cache.glimpse(scope, cacheKey, domain),
-    counted(fromMemory) {
-      if (fromMemory > 0) deps.onLookup("memory", fromMemory);
-    },
-    examine(questions, options, control) {
-      const work = new BatchWork(questions.length);
-      control.onCancel(() => work.cancel());
-      const done = run(work, questions, options).then(
-        () => work.answers(),
-        (error: unknown) => {
-          deps.log.error({ err: error }, "a batch could not be examined");
-          return work.answers();
-        },
-      );
-      return {
-        done,
-        get left() {
-          return work.left;
-        },
-        handIn: () => work.handIn(),
-      };
-    },
-  };
+export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
+  return new PooledBatchExaminer(deps);
 }

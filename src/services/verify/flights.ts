@@ -2,7 +2,7 @@ import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence, Scope } from "../../check/evidence.ts";
 import type { CheckPool } from "../../check/pool.ts";
 import type { Clock } from "../../core/clock.ts";
-import { createDeadlines } from "../../core/deadlines.ts";
+import { createDeadlines, type Deadlines } from "../../core/deadlines.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
@@ -55,201 +55,212 @@ const BROKEN: Landing = { entry: null, cached: false, failure: "internal_error" 
  * an async function, with a promise for each step and a timer for each who waits, a flight cost 2.5 us; with promises
  * between the steps 1.3, and as much again for who collected them.
  */
-export function createFlights(deps: FlightsDeps): Flights {
+class InFlightChecks implements Flights {
+  readonly #deps: FlightsDeps;
   /** By the key of the address: strings that were put together would have to be hashed anew. */
-  const flights: Record<Scope, PassingMap<string, Flight>> = {
+  readonly #flights: Record<Scope, PassingMap<string, Flight>> = {
     probed: new PassingMap(),
     unprobed: new PassingMap(),
   };
   /** Flights by the team that started them. */
-  const flying = new Map<string, number>();
-  const deadlines = createDeadlines(deps.clock, LIMITS.flights.deadlineLateMs);
+  readonly #flying = new Map<string, number>();
+  readonly #deadlines: Deadlines;
+  readonly #aheadMs: number;
+  readonly #tower: Tower;
 
-  const aheadMs = Math.min(LIMITS.flights.knownAheadMs, deps.deadlineMs / 2);
+  constructor(deps: FlightsDeps) {
+    this.#deps = deps;
+    this.#deadlines = createDeadlines(deps.clock, LIMITS.flights.deadlineLateMs);
+    this.#aheadMs = Math.min(LIMITS.flights.knownAheadMs, deps.deadlineMs / 2);
+    this.#tower = {
+      nearlyDue: (flight, passenger) => {
+        this.#lookUpKnown(flight);
+        this.#deadlines.add(passenger);
+      },
+      found: (flight, entry) => {
+        if (flight.span !== null) tellLook(flight, entry !== undefined);
+        if (entry) this.#land(flight, { entry, cached: true, times: timesOf(deps.clock, flight) });
+        else if (flight.abandoned) this.#land(flight, BROKEN);
+        else {
+          flight.fresh = true;
+          this.#check(flight);
+        }
+      },
+      learnt: (flight, evidence) => {
+        if (evidence === null) this.#land(flight, BROKEN);
+        else this.#learn(flight, evidence);
+      },
+      broke: (flight, error) => {
+        if (error instanceof AppError) {
+          this.#fail(flight, error);
+          return;
+        }
+        deps.log.error({ err: error }, "a check broke");
+        this.#land(flight, BROKEN);
+      },
+    };
+  }
 
-  const tower: Tower = {
-    nearlyDue(flight, passenger) {
-      lookUpKnown(flight);
-      deadlines.add(passenger);
-    },
-    found(flight, entry) {
-      if (flight.span !== null) tellLook(flight, entry !== undefined);
-      if (entry) land(flight, { entry, cached: true, times: timesOf(deps.clock, flight) });
-      else if (flight.abandoned) land(flight, BROKEN);
-      else {
-        flight.fresh = true;
-        check(flight);
-      }
-    },
-    learnt(flight, evidence) {
-      if (evidence === null) land(flight, BROKEN);
-      else learn(flight, evidence);
-    },
-    broke(flight, error) {
-      if (error instanceof AppError) {
-        fail(flight, error);
-        return;
-      }
-      deps.log.error({ err: error }, "a check broke");
-      land(flight, BROKEN);
-    },
-  };
+  join<T>(question: FlightQuestion, waiter: Waiter, arrival: Arrival<T>): Promise<T> {
+    const under = this.#underWay(question);
+    let flight: Flight;
+    try {
+      flight = under ?? this.#begin(question, waiter);
+    } catch (error) {
+      arrival.failed();
+      return Promise.reject(error);
+    }
+    return new Promise<T>((resolve, reject) => {
+      if (under !== null) waiter.span?.event("joined a check under way", this.#deps.clock.monotonic());
+      const due = { deadlineMs: waiter.startedMs + this.#deps.deadlineMs, aheadMs: this.#aheadMs };
+      // It resolves with what its own arrival makes.
+      const land = resolve as (value: unknown) => void;
+      const passenger = new Passenger(flight, due, arrival, land, reject);
+      this.#wait(passenger, waiter);
+      if (under === null) return this.#takeOff(flight);
+      under.place = sharedPlace(under.place, waiter.place ?? null);
+      passenger.joinedMs = this.#deps.clock.monotonic();
+    });
+  }
 
-  function takeOff(flight: Flight): void {
+  size(): number {
+    return this.#flights.probed.size + this.#flights.unprobed.size;
+  }
+
+  #takeOff(flight: Flight): void {
     // Who has gone before he came leaves at once.
-    if (flight.abandoned) land(flight, BROKEN);
-    else if (flight.fresh) check(flight);
+    if (flight.abandoned) this.#land(flight, BROKEN);
+    else if (flight.fresh) this.#check(flight);
     else {
-      flight.lookMs = deps.clock.monotonic();
-      deps.cache.look(flight);
+      flight.lookMs = this.#deps.clock.monotonic();
+      this.#deps.cache.look(flight);
     }
   }
 
-  function check(flight: Flight): void {
+  #check(flight: Flight): void {
     const { address, scope } = flight.question;
-    flight.askMs = deps.clock.monotonic();
+    flight.askMs = this.#deps.clock.monotonic();
     try {
       flight.place?.admit();
-      flight.check = deps.pool.ask(address.normalised, scope, flight);
+      flight.check = this.#deps.pool.ask(address.normalised, scope, flight);
     } catch (error) {
-      fail(flight, error);
+      this.#fail(flight, error);
     }
   }
 
   /** What the DNS and the lists say, which the check has learnt long ago: its thread answers at once, else it is not said. */
-  function lookUpKnown(flight: Flight): void {
+  #lookUpKnown(flight: Flight): void {
     if (flight.known !== undefined || flight.scope === "unprobed" || flight.check === null) return;
     flight.known = null;
     try {
-      deps.pool.check(flight.question.address.normalised, "unprobed").evidence.then(
+      this.#deps.pool.check(flight.question.address.normalised, "unprobed").evidence.then(
         (evidence) => {
           flight.known = evidence;
         },
-        (error: unknown) => deps.log.debug({ err: error }, "what is known could not be looked up"),
+        (error: unknown) => this.#deps.log.debug({ err: error }, "what is known could not be looked up"),
       );
     } catch (error) {
-      deps.log.debug({ err: error }, "what is known could not be looked up");
+      this.#deps.log.debug({ err: error }, "what is known could not be looked up");
     }
   }
 
-  function learn(flight: Flight, evidence: Evidence): void {
+  #learn(flight: Flight, evidence: Evidence): void {
     const { address, scope } = flight.question;
     let entry: CacheEntry;
     try {
-      const { ttlS, shared } = deps.keep(scope, address, evidence);
-      entry = { evidence, storedAt: deps.clock.now(), ttlS };
-      deps.cache.store(scope, address.cacheKey, entry, shared, flight.redisKey);
-      deps.onLanded(flight.question, entry);
+      const { ttlS, shared } = this.#deps.keep(scope, address, evidence);
+      entry = { evidence, storedAt: this.#deps.clock.now(), ttlS };
+      this.#deps.cache.store(scope, address.cacheKey, entry, shared, flight.redisKey);
+      this.#deps.onLanded(flight.question, entry);
     } catch (error) {
-      fail(flight, error);
+      this.#fail(flight, error);
       return;
     }
-    land(flight, { entry, cached: false, times: timesOf(deps.clock, flight) });
+    this.#land(flight, { entry, cached: false, times: timesOf(this.#deps.clock, flight) });
   }
 
-  function land(flight: Flight, landing: Landing): void {
-    end(flight);
-    if (flight.span !== null) tellLanding(deps.clock, flight, landing);
+  #land(flight: Flight, landing: Landing): void {
+    this.#end(flight);
+    if (flight.span !== null) tellLanding(this.#deps.clock, flight, landing);
     for (const passenger of everybodyOf(flight)) {
-      deadlines.remove(passenger);
-      passenger.land(toldTo(deps.clock, landing, passenger));
+      this.#deadlines.remove(passenger);
+      passenger.land(toldTo(this.#deps.clock, landing, passenger));
     }
   }
 
   /** Whoever waits hears of it; when nobody does any more, it must not end the process. */
-  function fail(flight: Flight, error: unknown): void {
-    end(flight);
+  #fail(flight: Flight, error: unknown): void {
+    this.#end(flight);
     flight.span?.fail(error instanceof AppError ? error.code : "internal_error");
     flight.span?.end();
     for (const passenger of everybodyOf(flight)) {
-      deadlines.remove(passenger);
+      this.#deadlines.remove(passenger);
       passenger.fail(error);
     }
   }
 
-  function end(flight: Flight): void {
-    alight(flight.question.teamId);
-    forget(flight);
+  #end(flight: Flight): void {
+    this.#alight(flight.question.teamId);
+    this.#forget(flight);
   }
 
   /** Another may have the key by now: one that began after this was abandoned, or for a refresh. */
-  function forget(flight: Flight): void {
-    const ofScope = flights[flight.scope];
+  #forget(flight: Flight): void {
+    const ofScope = this.#flights[flight.scope];
     if (ofScope.get(flight.cacheKey) === flight) ofScope.delete(flight.cacheKey);
   }
 
   /** @throws AppError `overloaded` when the team has its share of checks under way */
-  function board(teamId: string): void {
-    const mine = flying.get(teamId) ?? 0;
+  #board(teamId: string): void {
+    const mine = this.#flying.get(teamId) ?? 0;
     if (mine >= LIMITS.check.tasksInFlight / LIMITS.flights.teamShare) {
       throw new AppError("overloaded", "Too many checks of this team are under way.", { retryAfterS: 1 });
     }
-    flying.set(teamId, mine + 1);
+    this.#flying.set(teamId, mine + 1);
   }
 
-  function alight(teamId: string): void {
-    const mine = flying.get(teamId) ?? 0;
-    if (mine > 1) flying.set(teamId, mine - 1);
-    else flying.delete(teamId);
+  #alight(teamId: string): void {
+    const mine = this.#flying.get(teamId) ?? 0;
+    if (mine > 1) this.#flying.set(teamId, mine - 1);
+    else this.#flying.delete(teamId);
   }
 
-  function leave(passenger: Passenger): void {
+  #leave(passenger: Passenger): void {
     if (passenger.answered) return;
     const { flight } = passenger;
-    deadlines.remove(passenger);
+    this.#deadlines.remove(passenger);
     flight.dropOff(passenger);
     if (flight.isEmpty && !flight.promised) {
       flight.abandoned = true;
-      forget(flight);
+      this.#forget(flight);
       flight.check?.cancel();
     }
     passenger.land(BROKEN);
   }
 
-  function wait(passenger: Passenger, waiter: Waiter): void {
+  #wait(passenger: Passenger, waiter: Waiter): void {
     passenger.flight.takeOn(passenger);
-    deadlines.add(passenger);
-    waiter.onCancel(() => leave(passenger));
+    this.#deadlines.add(passenger);
+    waiter.onCancel(() => this.#leave(passenger));
   }
 
   /** One under way whose answer is good enough. */
-  function underWay({ scope, address, refresh }: FlightQuestion): Flight | null {
-    const flight = flights[scope].get(address.cacheKey);
+  #underWay({ scope, address, refresh }: FlightQuestion): Flight | null {
+    const flight = this.#flights[scope].get(address.cacheKey);
     return flight !== undefined && (flight.fresh || !refresh) ? flight : null;
   }
 
   /** @throws AppError `overloaded` */
-  function begin(question: FlightQuestion, { span, place }: Waiter): Flight {
-    const ofScope = flights[question.scope];
+  #begin(question: FlightQuestion, { span, place }: Waiter): Flight {
+    const ofScope = this.#flights[question.scope];
     const { cacheKey } = question.address;
-    board(question.teamId);
-    const flight = new Flight(tower, question, span ? spanOf(question, span) : null, place ?? null);
+    this.#board(question.teamId);
+    const flight = new Flight(this.#tower, question, span ? spanOf(question, span) : null, place ?? null);
     ofScope.set(cacheKey, flight);
     return flight;
   }
+}
 
-  return {
-    join<T>(question: FlightQuestion, waiter: Waiter, arrival: Arrival<T>) {
-      const under = underWay(question);
-      let flight: Flight;
-      try {
-        flight = under ?? begin(question, waiter);
-      } catch (error) {
-        arrival.failed();
-        return Promise.reject(error);
-      }
-      return new Promise<T>((resolve, reject) => {
-        if (under !== null) waiter.span?.event("joined a check under way", deps.clock.monotonic());
-        const due = { deadlineMs: waiter.startedMs + deps.deadlineMs, aheadMs };
-        // It resolves with what its own arrival makes.
-        const land = resolve as (value: unknown) => void;
-        const passenger = new Passenger(flight, due, arrival, land, reject);
-        wait(passenger, waiter);
-        if (under === null) return takeOff(flight);
-        under.place = sharedPlace(under.place, waiter.place ?? null);
-        passenger.joinedMs = deps.clock.monotonic();
-      });
-    },
-    size: () => flights.probed.size + flights.unprobed.size,
-  };
+export function createFlights(deps: FlightsDeps): Flights {
+  return new InFlightChecks(deps);
 }

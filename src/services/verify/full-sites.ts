@@ -58,31 +58,96 @@ interface Line {
   rows: number;
 }
 
-/** @param roomAt rows that the threads take of a site at once */
-export function createFullSites(
-  roomAt: (site: string) => number,
-  clock: Pick<Clock, "monotonic">,
-): FullSites {
-  const { fullDomains, fullDomainMs, retryRowsPerSite } = LIMITS.bulk;
-  const domains = new RecentMap<string, KnownDomain>(fullDomains);
-  const lines = new Map<string, Set<Line>>();
+const { fullDomains, fullDomainMs, retryRowsPerSite } = LIMITS.bulk;
 
-  function roomLeft(site: string): number {
-    let left = roomAt(site);
-    for (const { batch, rows } of lines.get(site) ?? []) left -= Math.min(rows, batch.left);
+/** @param roomAt rows that the threads take of a site at once */
+class ObservedFullSites implements FullSites {
+  readonly #roomAt: (site: string) => number;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #domains = new RecentMap<string, KnownDomain>(fullDomains);
+  readonly #lines = new Map<string, Set<Line>>();
+
+  constructor(roomAt: (site: string) => number, clock: Pick<Clock, "monotonic">) {
+    this.#roomAt = roomAt;
+    this.#clock = clock;
+  }
+
+  learn(domain: string, site: string | null): void {
+    const nowMs = this.#clock.monotonic();
+    // Who could not say knows no better than who had no room a moment ago.
+    if (site === null && this.#knownAt(domain, nowMs) !== undefined) return;
+    this.#domains.set(domain, { site, untilMs: nowMs + fullDomainMs });
+  }
+
+  isNew(domain: string, rows: number): boolean {
+    if (rows <= retryRowsPerSite || this.#knownAt(domain, this.#clock.monotonic()) !== undefined)
+      return false;
+    // Most sites are treated alike, whatever their names.
+    return rows > this.#roomAt(domain);
+  }
+
+  enter(batch: Pick<PendingBatch, "left">, rows: readonly AskedRow[], atOnce: number): () => void {
+    const entered: [string, Line][] = [];
+    for (const [site, count] of this.#sitesOf(rows)) {
+      const line = { batch, rows: Math.min(count, atOnce) };
+      const known = this.#lines.get(site);
+      if (known === undefined) this.#lines.set(site, new Set([line]));
+      else known.add(line);
+      entered.push([site, line]);
+    }
+    return () => {
+      for (const [site, line] of entered) {
+        const known = this.#lines.get(site);
+        known?.delete(line);
+        if (known?.size === 0) this.#lines.delete(site);
+      }
+    };
+  }
+
+  cut(rows: readonly AskedRow[]): { first: readonly AskedRow[]; surplus: Surplus[] } {
+    const surplus: Surplus[] = [];
+    for (const [domain, group] of this.#byDomain(rows) ?? []) {
+      const site = this.#siteOf(domain);
+      const sample = Math.max(retryRowsPerSite, this.#roomLeft(site));
+      if (group.length > sample) surplus.push({ domain, site, rows: group.slice(sample), sample });
+    }
+    return { first: surplus.length === 0 ? rows : this.#without(rows, surplus), surplus };
+  }
+
+  isHopeless({ domain, site, sample }: Surplus, unknown: readonly AskedRow[]): boolean {
+    const left = unknown.reduce((sum, { address }) => sum + (address.domain === domain ? 1 : 0), 0);
+    return left >= sample && left >= this.#roomLeft(site);
+  }
+
+  admit(rows: AskedRow[]): Admitted {
+    const leaving: Admitted["leaving"] = [];
+    const admitted = new Map<string, number>();
+    for (const [domain, group] of this.#byDomain(rows) ?? []) {
+      const site = this.#siteOf(domain);
+      const before = admitted.get(site) ?? 0;
+      const room = Math.max(0, this.#roomLeft(site) - before);
+      admitted.set(site, before + Math.min(room, group.length));
+      if (group.length > room) leaving.push({ site, rows: group.slice(room) });
+    }
+    return { rows: leaving.length === 0 ? rows : this.#without(rows, leaving), leaving };
+  }
+
+  #roomLeft(site: string): number {
+    let left = this.#roomAt(site);
+    for (const { batch, rows } of this.#lines.get(site) ?? []) left -= Math.min(rows, batch.left);
     return Math.max(0, left);
   }
 
-  function knownAt(domain: string, nowMs: number): KnownDomain | undefined {
-    const known = domains.get(domain);
+  #knownAt(domain: string, nowMs: number): KnownDomain | undefined {
+    const known = this.#domains.get(domain);
     return known !== undefined && nowMs < known.untilMs ? known : undefined;
   }
 
   /** Those of known sites by their domains; null: there are none. */
-  function byDomain(rows: readonly AskedRow[]): Map<string, AskedRow[]> | null {
-    if (domains.size === 0) return null;
-    const nowMs = clock.monotonic();
-    const hasSite = (domain: string) => (knownAt(domain, nowMs)?.site ?? null) !== null;
+  #byDomain(rows: readonly AskedRow[]): Map<string, AskedRow[]> | null {
+    if (this.#domains.size === 0) return null;
+    const nowMs = this.#clock.monotonic();
+    const hasSite = (domain: string) => (this.#knownAt(domain, nowMs)?.site ?? null) !== null;
     const groups = new Map<string, AskedRow[]>();
     for (const row of rows) {
       const { domain } = row.address;
@@ -93,75 +158,28 @@ export function createFullSites(
     return groups.size === 0 ? null : groups;
   }
 
-  function without(rows: readonly AskedRow[], others: readonly { rows: readonly AskedRow[] }[]): AskedRow[] {
+  #without(rows: readonly AskedRow[], others: readonly { rows: readonly AskedRow[] }[]): AskedRow[] {
     const left = new Set(others.flatMap((other) => other.rows));
     return rows.filter((row) => !left.has(row));
   }
 
-  const siteOf = (domain: string) => domains.get(domain)?.site ?? domain;
+  #siteOf(domain: string) {
+    return this.#domains.get(domain)?.site ?? domain;
+  }
 
-  function sitesOf(rows: readonly AskedRow[]): Map<string, number> {
+  #sitesOf(rows: readonly AskedRow[]): Map<string, number> {
     const counts = new Map<string, number>();
-    for (const [domain, { length }] of byDomain(rows) ?? []) {
-      const site = siteOf(domain);
+    for (const [domain, { length }] of this.#byDomain(rows) ?? []) {
+      const site = this.#siteOf(domain);
       counts.set(site, (counts.get(site) ?? 0) + length);
     }
     return counts;
   }
+}
 
-  return {
-    learn(domain, site) {
-      const nowMs = clock.monotonic();
-      // Who could not say knows no better than who had no room a moment ago.
-      if (site === null && knownAt(domain, nowMs) !== undefined) return;
-      domains.set(domain, { site, untilMs: nowMs + fullDomainMs });
-    },
-    isNew(domain, rows) {
-      if (rows <= retryRowsPerSite || knownAt(domain, clock.monotonic()) !== undefined) return false;
-      // Most sites are treated alike, whatever their names.
-      return rows > roomAt(domain);
-    },
-    enter(batch, rows, atOnce) {
-      const entered: [string, Line][] = [];
-      for (const [site, count] of sitesOf(rows)) {
-        const line = { batch, rows: Math.min(count, atOnce) };
-        const known = lines.get(site);
-        if (known === undefined) lines.set(site, new Set([line]));
-        else known.add(line);
-        entered.push([site, line]);
-      }
-      return () => {
-        for (const [site, line] of entered) {
-          const known = lines.get(site);
-          known?.delete(line);
-          if (known?.size === 0) lines.delete(site);
-        }
-      };
-    },
-    cut(rows) {
-      const surplus: Surplus[] = [];
-      for (const [domain, group] of byDomain(rows) ?? []) {
-        const site = siteOf(domain);
-        const sample = Math.max(retryRowsPerSite, roomLeft(site));
-        if (group.length > sample) surplus.push({ domain, site, rows: group.slice(sample), sample });
-      }
-      return { first: surplus.length === 0 ? rows : without(rows, surplus), surplus };
-    },
-    isHopeless({ domain, site, sample }, unknown) {
-      const left = unknown.reduce((sum, { address }) => sum + (address.domain === domain ? 1 : 0), 0);
-      return left >= sample && left >= roomLeft(site);
-    },
-    admit(rows) {
-      const leaving: Admitted["leaving"] = [];
-      const admitted = new Map<string, number>();
-      for (const [domain, group] of byDomain(rows) ?? []) {
-        const site = siteOf(domain);
-        const before = admitted.get(site) ?? 0;
-        const room = Math.max(0, roomLeft(site) - before);
-        admitted.set(site, before + Math.min(room, group.length));
-        if (group.length > room) leaving.push({ site, rows: group.slice(room) });
-      }
-      return { rows: leaving.length === 0 ? rows : without(rows, leaving), leaving };
-    },
-  };
+export function createFullSites(
+  roomAt: (site: string) => number,
+  clock: Pick<Clock, "monotonic">,
+): FullSites {
+  return new ObservedFullSites(roomAt, clock);
 }

@@ -92,87 +92,100 @@ export interface ReadyAnswersDeps {
   };
 }
 
-export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
-  const { examiner } = deps;
-  const answers = new RecordRing(deps.limits.readyBodyBytes);
-  const kinds: AnswerKind[] = [];
-  const lookups = deps.metrics.cacheLookups.tally({ result: "memory" });
+class MemoisedReadyAnswers implements ReadyAnswers {
+  readonly #deps: ReadyAnswersDeps;
+  readonly #answers: RecordRing;
+  readonly #kinds: AnswerKind[] = [];
+  readonly #lookups: Tally;
+
+  constructor(deps: ReadyAnswersDeps) {
+    this.#deps = deps;
+    this.#answers = new RecordRing(deps.limits.readyBodyBytes);
+    this.#lookups = deps.metrics.cacheLookups.tally({ result: "memory" });
+  }
+
+  understand(email: string): ReadyAddress | null {
+    const reading = addressesIn(email);
+    // The answer to a text with more in it says what that was, hence is no other's.
+    if (reading.kind !== "one" || reading.unwrapped) return null;
+    const { address } = reading;
+    const drawnFrom = { probed: null, unprobed: null };
+    return { probed: NO_PLACE, unprobed: NO_PLACE, domain: address.domain, address, drawnFrom };
+  }
+
+  expect({ probed, unprobed }: ReadyAddress): void {
+    this.#answers.expect(probed === NO_PLACE ? unprobed : probed);
+  }
+
+  find(ready: ReadyAddress, actor: Actor, nowMs: number): ReadyAnswer | null {
+    if (!actor.livemode || !this.#deps.examiner.isPlain(ready.domain, actor.overlay)) return null;
+    const scope = actor.limits.probing ? "probed" : "unprobed";
+    let place = ready[scope];
+    if (!this.#answers.holds(place) || !this.#answers.isGood(place, nowMs, this.#deps.examiner.endings())) {
+      place = this.#renew(ready, actor, scope);
+      if (place === NO_PLACE) return null;
+    }
+    return { kind: this.#kinds[this.#answers.kind(place)] as AnswerKind, body: this.#answers.bytes(place) };
+  }
+
+  deskOf(holder: DeskHolder): Desk {
+    const known = holder.desk;
+    if (known !== null && !known.rate.isClosed() && !known.quota.isClosed()) return known;
+    const { actor } = holder;
+    const desk = {
+      rate: this.#deps.rateLimiter.desk(actor),
+      quota: this.#deps.quota.desk(actor),
+      usage: this.#deps.usage.tab(actor.teamId),
+      policy: policyText(actor.limits),
+    };
+    holder.desk = desk;
+    return desk;
+  }
+
+  charge({ kind }: ReadyAnswer, { rate, quota, usage }: Desk, nowMs: number): boolean {
+    if (!quota.isReady(nowMs) || !rate.take(nowMs)) return false;
+    usage.count(quota.spend(nowMs), kind.verdict, true);
+    this.#lookups.count += 1;
+    kind.tally.count += 1;
+    return true;
+  }
 
   /** There are as many as there are rows of the table of verdicts. */
-  function kindOf({ verdict, reason }: Decision): number {
-    const known = kinds.findIndex((kind) => kind.verdict === verdict && kind.reason === reason);
+  #kindOf({ verdict, reason }: Decision): number {
+    const known = this.#kinds.findIndex((kind) => kind.verdict === verdict && kind.reason === reason);
     if (known !== -1) return known;
-    return kinds.push({ verdict, reason, tally: deps.tallies({ verdict, reason }, true) }) - 1;
+    return this.#kinds.push({ verdict, reason, tally: this.#deps.tallies({ verdict, reason }, true) }) - 1;
   }
 
   /**
    * Where the answer is kept; NO_PLACE: what ends `unknown` by a failure is free, for which the general way gives the unit back,
    * and `retry_at` is drawn anew each time.
    */
-  function draw({ address }: ReadyAddress, entry: CacheEntry, actor: Actor): number {
+  #draw({ address }: ReadyAddress, entry: CacheEntry, actor: Actor): number {
     const { teamId, limits, overlay } = actor;
     const asker = { teamId, probing: limits.probing, overlay };
-    const question = examiner.understand(address.normalised, false, asker);
-    const { decision, result } = examiner.draw(question, { entry, cached: true });
+    const question = this.#deps.examiner.understand(address.normalised, false, asker);
+    const { decision, result } = this.#deps.examiner.draw(question, { entry, cached: true });
     const isConstant = !isFree(decision.reason) && result.retry_at === null;
-    return isConstant ? answers.keep(deps.render(result), kindOf(decision)) : NO_PLACE;
+    return isConstant ? this.#answers.keep(this.#deps.render(result), this.#kindOf(decision)) : NO_PLACE;
   }
 
   /** Asks memory, which says how long that need not be done again. */
-  function renew(ready: ReadyAddress, actor: Actor, scope: Scope): number {
-    const held = examiner.hold(ready.address, scope);
+  #renew(ready: ReadyAddress, actor: Actor, scope: Scope): number {
+    const held = this.#deps.examiner.hold(ready.address, scope);
     const entry = held?.entry ?? null;
     const before = ready[scope];
-    const isDrawn = ready.drawnFrom[scope] === entry && (before === NO_PLACE || answers.holds(before));
+    const isDrawn = ready.drawnFrom[scope] === entry && (before === NO_PLACE || this.#answers.holds(before));
     let place = isDrawn ? before : NO_PLACE;
-    if (!isDrawn && entry !== null) place = draw(ready, entry, actor);
+    if (!isDrawn && entry !== null) place = this.#draw(ready, entry, actor);
     ready[scope] = place;
     ready.drawnFrom[scope] = entry;
-    if (held !== undefined && place !== NO_PLACE) answers.stamp(place, held.goodUntilMs, examiner.endings());
+    if (held !== undefined && place !== NO_PLACE)
+      this.#answers.stamp(place, held.goodUntilMs, this.#deps.examiner.endings());
     return place;
   }
+}
 
-  return {
-    understand(email) {
-      const reading = addressesIn(email);
-      // The answer to a text with more in it says what that was, hence is no other's.
-      if (reading.kind !== "one" || reading.unwrapped) return null;
-      const { address } = reading;
-      const drawnFrom = { probed: null, unprobed: null };
-      return { probed: NO_PLACE, unprobed: NO_PLACE, domain: address.domain, address, drawnFrom };
-    },
-    expect({ probed, unprobed }) {
-      answers.expect(probed === NO_PLACE ? unprobed : probed);
-    },
-    find(ready, actor, nowMs) {
-      if (!actor.livemode || !examiner.isPlain(ready.domain, actor.overlay)) return null;
-      const scope = actor.limits.probing ? "probed" : "unprobed";
-      let place = ready[scope];
-      if (!answers.holds(place) || !answers.isGood(place, nowMs, examiner.endings())) {
-        place = renew(ready, actor, scope);
-        if (place === NO_PLACE) return null;
-      }
-      return { kind: kinds[answers.kind(place)] as AnswerKind, body: answers.bytes(place) };
-    },
-    deskOf(holder) {
-      const known = holder.desk;
-      if (known !== null && !known.rate.isClosed() && !known.quota.isClosed()) return known;
-      const { actor } = holder;
-      const desk = {
-        rate: deps.rateLimiter.desk(actor),
-        quota: deps.quota.desk(actor),
-        usage: deps.usage.tab(actor.teamId),
-        policy: policyText(actor.limits),
-      };
-      holder.desk = desk;
-      return desk;
-    },
-    charge({ kind }, { rate, quota, usage }, nowMs) {
-      if (!quota.isReady(nowMs) || !rate.take(nowMs)) return false;
-      usage.count(quota.spend(nowMs), kind.verdict, true);
-      lookups.count += 1;
-      kind.tally.count += 1;
-      return true;
-    },
-  };
+export function createReadyAnswers(deps: ReadyAnswersDeps): ReadyAnswers {
+  return new MemoisedReadyAnswers(deps);
 }

@@ -73,200 +73,217 @@ function isAnswer({ smtp }: Evidence): boolean {
   return smtp === null || ANSWERS.has(smtp.class);
 }
 
-export function createRechecks(deps: RechecksDeps): Rechecks {
-  const { clock, pool, cache } = deps;
-  const {
-    attempts: attemptsMax,
-    pending: pendingMax,
-    teamShare,
-    atOnce,
-    perSite,
-    loadShare,
-    busyMs,
-  } = LIMITS.rechecks;
-  const waiting = new Map<string, Waiting>();
-  const due = new DueTimes<Waiting>();
+const {
+  attempts: attemptsMax,
+  pending: pendingMax,
+  teamShare,
+  atOnce,
+  perSite,
+  loadShare,
+  busyMs,
+} = LIMITS.rechecks;
+
+class RefreshRechecks implements Rechecks {
+  readonly #deps: RechecksDeps;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #due = new DueTimes<Waiting>();
   /** Those that are due and wait for room. */
-  const turns = new RecheckTurns<Waiting>();
-  const running = new Map<Waiting, PendingCheck | null>();
-  const runningAt = new Map<string, number>();
-  const byTeam = new Map<string, number>();
-  let timer: Timer | null = null;
-  let timerMs = Number.POSITIVE_INFINITY;
+  readonly #turns = new RecheckTurns<Waiting>();
+  readonly #running = new Map<Waiting, PendingCheck | null>();
+  readonly #runningAt = new Map<string, number>();
+  readonly #byTeam = new Map<string, number>();
+  #timer: Timer | null = null;
+  #timerMs = Number.POSITIVE_INFINITY;
   /** When those that are due look for room again. */
-  let lookMs = 0;
-  let stopped = false;
+  #lookMs = 0;
+  #stopped = false;
+
+  constructor(deps: RechecksDeps) {
+    this.#deps = deps;
+  }
+
+  landed(question: Landed, entry: CacheEntry): void {
+    if (this.#stopped) return;
+    const retry = retryAfter(entry.evidence.smtp);
+    if (this.#waiting.size === 0 && retry?.rechecked !== true) return;
+    const key = `${question.scope} ${question.address.cacheKey}`;
+    if (retry?.rechecked) {
+      this.#note(question, entry, key, retry.seconds);
+      return;
+    }
+    const known = this.#waiting.get(key);
+    if (known !== undefined) this.#forget(known, "superseded");
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const check of this.#running.values()) check?.cancel();
+    this.#due.clear();
+    this.#turns.clear();
+    this.#waiting.clear();
+    this.#byTeam.clear();
+    this.#arm();
+  }
+
+  get pending(): number {
+    return this.#waiting.size;
+  }
 
   /** One timer, for the next that is due, and for those that found no room. */
-  function arm(): void {
-    const nextMs = stopped ? null : turns.size > 0 ? Math.min(lookMs, due.nextMs ?? lookMs) : due.nextMs;
-    if (nextMs === timerMs) return;
-    timer?.cancel();
-    timer = null;
-    timerMs = Number.POSITIVE_INFINITY;
+  #arm(): void {
+    const nextMs = this.#stopped
+      ? null
+      : this.#turns.size > 0
+        ? Math.min(this.#lookMs, this.#due.nextMs ?? this.#lookMs)
+        : this.#due.nextMs;
+    if (nextMs === this.#timerMs) return;
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#timerMs = Number.POSITIVE_INFINITY;
     if (nextMs === null) return;
-    timerMs = nextMs;
-    timer = clock.after(Math.max(0, nextMs - clock.monotonic()), () => {
-      timer = null;
-      timerMs = Number.POSITIVE_INFINITY;
-      begin();
+    this.#timerMs = nextMs;
+    this.#timer = this.#deps.clock.after(Math.max(0, nextMs - this.#deps.clock.monotonic()), () => {
+      this.#timer = null;
+      this.#timerMs = Number.POSITIVE_INFINITY;
+      this.#begin();
     });
   }
 
-  function schedule(one: Waiting, dueMs: number): void {
+  #schedule(one: Waiting, dueMs: number): void {
     one.dueMs = dueMs;
-    due.add(one, dueMs);
-    arm();
+    this.#due.add(one, dueMs);
+    this.#arm();
   }
 
-  function forget(one: Waiting, result: RecheckResult): void {
+  #forget(one: Waiting, result: RecheckResult): void {
     const { teamId } = one;
-    waiting.delete(one.key);
-    due.remove(one);
-    turns.remove(one);
-    const left = (byTeam.get(teamId) ?? 1) - 1;
-    if (left > 0) byTeam.set(teamId, left);
-    else byTeam.delete(teamId);
-    deps.onEnd(result);
-    arm();
+    this.#waiting.delete(one.key);
+    this.#due.remove(one);
+    this.#turns.remove(one);
+    const left = (this.#byTeam.get(teamId) ?? 1) - 1;
+    if (left > 0) this.#byTeam.set(teamId, left);
+    else this.#byTeam.delete(teamId);
+    this.#deps.onEnd(result);
+    this.#arm();
   }
 
-  function isBusy(): boolean {
-    return running.size >= atOnce || pool.inFlight >= LIMITS.check.tasksInFlight / loadShare;
+  #isBusy(): boolean {
+    return this.#running.size >= atOnce || this.#deps.pool.inFlight >= LIMITS.check.tasksInFlight / loadShare;
   }
 
-  function begin(): void {
-    const nowMs = clock.monotonic();
-    for (let one = due.take(nowMs); one !== null; one = due.take(nowMs)) turns.add(one);
-    while (!isBusy()) {
-      const one = turns.take((site) => (runningAt.get(site) ?? 0) < perSite);
+  #begin(): void {
+    const nowMs = this.#deps.clock.monotonic();
+    for (let one = this.#due.take(nowMs); one !== null; one = this.#due.take(nowMs)) this.#turns.add(one);
+    while (!this.#isBusy()) {
+      const one = this.#turns.take((site) => (this.#runningAt.get(site) ?? 0) < perSite);
       if (one === null) break;
-      run(one);
+      this.#run(one);
     }
     // Requests go first: those that are due look again.
-    lookMs = nowMs + busyMs;
-    arm();
+    this.#lookMs = nowMs + busyMs;
+    this.#arm();
   }
 
-  function run(one: Waiting): void {
+  #run(one: Waiting): void {
     const { site } = one;
-    running.set(one, null);
-    runningAt.set(site, (runningAt.get(site) ?? 0) + 1);
-    void recheck(one).finally(() => {
-      running.delete(one);
-      const left = (runningAt.get(site) ?? 1) - 1;
-      if (left > 0) runningAt.set(site, left);
-      else runningAt.delete(site);
-      if (!stopped) begin();
+    this.#running.set(one, null);
+    this.#runningAt.set(site, (this.#runningAt.get(site) ?? 0) + 1);
+    void this.#recheck(one).finally(() => {
+      this.#running.delete(one);
+      const left = (this.#runningAt.get(site) ?? 1) - 1;
+      if (left > 0) this.#runningAt.set(site, left);
+      else this.#runningAt.delete(site);
+      if (!this.#stopped) this.#begin();
     });
   }
 
-  async function recheck(one: Waiting): Promise<void> {
+  async #recheck(one: Waiting): Promise<void> {
     const { address, scope } = one.question;
     try {
-      const known = await cache.fetch(scope, address.cacheKey);
-      if (stopped || waiting.get(one.key) !== one) return;
-      if (known !== undefined && known.storedAt > one.storedAt) return conclude(one, known, "superseded");
-      const check = pool.check(address.normalised, scope);
-      running.set(one, check);
+      const known = await this.#deps.cache.fetch(scope, address.cacheKey);
+      if (this.#stopped || this.#waiting.get(one.key) !== one) return;
+      if (known !== undefined && known.storedAt > one.storedAt)
+        return this.#conclude(one, known, "superseded");
+      const check = this.#deps.pool.check(address.normalised, scope);
+      this.#running.set(one, check);
       const evidence = await check.evidence;
-      if (stopped) return;
-      if (evidence === null) return again(one, null, "failed");
-      const fresher = await cache.fetch(scope, address.cacheKey);
-      if (stopped || waiting.get(one.key) !== one) return;
+      if (this.#stopped) return;
+      if (evidence === null) return this.#again(one, null, "failed");
+      const fresher = await this.#deps.cache.fetch(scope, address.cacheKey);
+      if (this.#stopped || this.#waiting.get(one.key) !== one) return;
       if (fresher !== undefined && fresher.storedAt > one.storedAt)
-        return conclude(one, fresher, "superseded");
+        return this.#conclude(one, fresher, "superseded");
       if (fresher !== undefined && isAnswer(fresher.evidence) && !isAnswer(evidence))
-        return again(one, retryAfter(evidence.smtp)?.seconds ?? null, "failed");
-      const entry = stored(one, evidence);
-      conclude(one, entry, "settled");
+        return this.#again(one, retryAfter(evidence.smtp)?.seconds ?? null, "failed");
+      const entry = this.#stored(one, evidence);
+      this.#conclude(one, entry, "settled");
     } catch (error) {
-      deps.log.debug({ err: error }, "an address could not be asked about again");
-      if (!stopped) again(one, null, "failed");
+      this.#deps.log.debug({ err: error }, "an address could not be asked about again");
+      if (!this.#stopped) this.#again(one, null, "failed");
     }
   }
 
-  function stored({ question: { scope, address } }: Waiting, evidence: Evidence): CacheEntry {
-    const { ttlS, shared } = deps.keep(scope, address, evidence);
-    const entry = { evidence, storedAt: clock.now(), ttlS };
-    cache.store(scope, address.cacheKey, entry, shared);
+  #stored({ question: { scope, address } }: Waiting, evidence: Evidence): CacheEntry {
+    const { ttlS, shared } = this.#deps.keep(scope, address, evidence);
+    const entry = { evidence, storedAt: this.#deps.clock.now(), ttlS };
+    this.#deps.cache.store(scope, address.cacheKey, entry, shared);
     return entry;
   }
 
-  function conclude(one: Waiting, entry: CacheEntry, result: "settled" | "superseded"): void {
-    if (waiting.get(one.key) !== one) return;
+  #conclude(one: Waiting, entry: CacheEntry, result: "settled" | "superseded"): void {
+    if (this.#waiting.get(one.key) !== one) return;
     const retry = retryAfter(entry.evidence.smtp);
     one.storedAt = entry.storedAt;
-    if (retry?.rechecked) again(one, retry.seconds, "put_off");
-    else forget(one, result);
+    if (retry?.rechecked) this.#again(one, retry.seconds, "put_off");
+    else this.#forget(one, result);
   }
 
   /** Later each time, and not for ever. */
-  function again(one: Waiting, seconds: number | null, result: "put_off" | "failed"): void {
-    if (waiting.get(one.key) !== one) return;
+  #again(one: Waiting, seconds: number | null, result: "put_off" | "failed"): void {
+    if (this.#waiting.get(one.key) !== one) return;
     one.attempts += 1;
     if (one.attempts >= attemptsMax) {
-      forget(one, "given_up");
+      this.#forget(one, "given_up");
       return;
     }
-    deps.onEnd(result);
+    this.#deps.onEnd(result);
     const { usualS, maxS } = LIMITS.rechecks;
     const waitS = Math.min(maxS, (seconds ?? usualS) * 2 ** one.attempts);
-    schedule(one, clock.monotonic() + waitS * 1_000);
+    this.#schedule(one, this.#deps.clock.monotonic() + waitS * 1_000);
   }
 
-  function note(question: Landed, entry: CacheEntry, key: string, seconds: number): void {
-    const dueMs = clock.monotonic() + seconds * 1_000;
-    const known = waiting.get(key);
+  #note(question: Landed, entry: CacheEntry, key: string, seconds: number): void {
+    const dueMs = this.#deps.clock.monotonic() + seconds * 1_000;
+    const known = this.#waiting.get(key);
     if (known !== undefined) {
       // Asked meanwhile, and put off again: no later than was planned.
       known.storedAt = entry.storedAt;
-      if (running.has(known) || known.dueMs <= dueMs) return;
-      due.remove(known);
-      schedule(known, dueMs);
+      if (this.#running.has(known) || known.dueMs <= dueMs) return;
+      this.#due.remove(known);
+      this.#schedule(known, dueMs);
       return;
     }
-    const mine = byTeam.get(question.teamId) ?? 0;
-    if (waiting.size >= pendingMax || mine >= pendingMax / teamShare) {
-      deps.onEnd("turned_away");
+    const mine = this.#byTeam.get(question.teamId) ?? 0;
+    if (this.#waiting.size >= pendingMax || mine >= pendingMax / teamShare) {
+      this.#deps.onEnd("turned_away");
       return;
     }
-    byTeam.set(question.teamId, mine + 1);
+    this.#byTeam.set(question.teamId, mine + 1);
     const { teamId, address, scope } = question;
     const one: Waiting = {
       key,
       teamId,
-      site: deps.siteOf(entry.evidence, address.domain),
+      site: this.#deps.siteOf(entry.evidence, address.domain),
       question: { address, scope },
       attempts: 0,
       storedAt: entry.storedAt,
       dueMs,
     };
-    waiting.set(key, one);
-    schedule(one, dueMs);
+    this.#waiting.set(key, one);
+    this.#schedule(one, dueMs);
   }
+}
 
-  return {
-    landed(question, entry) {
-      if (stopped) return;
-      const retry = retryAfter(entry.evidence.smtp);
-      if (waiting.size === 0 && retry?.rechecked !== true) return;
-      const key = `${question.scope} ${question.address.cacheKey}`;
-      if (retry?.rechecked) return note(question, entry, key, retry.seconds);
-      const known = waiting.get(key);
-      if (known !== undefined) forget(known, "superseded");
-    },
-    stop() {
-      stopped = true;
-      for (const check of running.values()) check?.cancel();
-      due.clear();
-      turns.clear();
-      waiting.clear();
-      byTeam.clear();
-      arm();
-    },
-    get pending() {
-      return waiting.size;
-    },
-  };
+export function createRechecks(deps: RechecksDeps): Rechecks {
+  return new RefreshRechecks(deps);
 }

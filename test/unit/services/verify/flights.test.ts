@@ -77,9 +77,7 @@ function world() {
   const flights = {
     join: (question: FlightQuestion, waiter: Waiter) =>
       made.join(question, waiter, { landed: (landing) => landing, failed: () => void failed.count++ }),
-    get size() {
-      return made.size;
-    },
+    size: () => made.size(),
   };
   return { clock, started, redis, kept, flights, overload, failed, made, names, known, looks };
 }
