@@ -73,44 +73,64 @@ function backoffMs(failures: number): number {
 }
 
 /** Runs the roles of `ROLE=all`, one process each, and restarts what crashes. Roles end when this process does. */
-export function createSupervisor(deps: SupervisorDeps): Supervisor {
-  const { log, clock } = deps;
-  const children = new Map<ChildRole, ChildProcess>();
-  const quickFailures = new Map<ChildRole, number>();
+class ProcessSupervisor implements Supervisor {
+  readonly #deps: SupervisorDeps;
+  readonly #children = new Map<ChildRole, ChildProcess>();
+  readonly #quickFailures = new Map<ChildRole, number>();
   /** Roles that were ready once: what ends before that fails the start instead of being restarted. */
-  const served = new Set<ChildRole>();
-  let stopping: Promise<void> | null = null;
-  let keepAlive: NodeJS.Timeout | undefined;
-  let giveUp: (error: Error) => void;
-  const gaveUp = new Promise<Error>((resolve) => {
-    giveUp = resolve;
+  readonly #served = new Set<ChildRole>();
+  #stopping: Promise<void> | null = null;
+  #keepAlive: NodeJS.Timeout | undefined;
+  #giveUp: (error: Error) => void = () => undefined;
+  readonly gaveUp = new Promise<Error>((resolve) => {
+    this.#giveUp = resolve;
   });
 
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+  }
+
+  start(): Promise<RoleReady[]> {
+    // While a role waits for its restart nothing else may keep this process alive.
+    this.#keepAlive = setInterval(() => undefined, 60_000);
+    return Promise.all(this.#deps.roles.map((role) => this.#launch(role)));
+  }
+
+  hurry(): void {
+    // Who is gone already need not hear it.
+    for (const child of this.#children.values()) child.send(HURRY, () => undefined);
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
   /** Starts a role; resolves when it is ready, rejects when it ends, or keeps silent, before. */
-  function launch(role: ChildRole): Promise<RoleReady> {
-    const startedMs = clock.monotonic();
-    const child = fork(deps.entry, [], {
-      execArgv: deps.execArgv,
+  #launch(role: ChildRole): Promise<RoleReady> {
+    const startedMs = this.#deps.clock.monotonic();
+    const child = fork(this.#deps.entry, [], {
+      execArgv: this.#deps.execArgv,
       env: childEnvironment(SETTINGS[role]),
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });
-    children.set(role, child);
+    this.#children.set(role, child);
     return new Promise((resolve, reject) => {
-      const late = clock.after(limits.readyWithinMs, () => {
-        log.error({ role }, "a role was not ready in time");
+      const late = this.#deps.clock.after(limits.readyWithinMs, () => {
+        this.#deps.log.error({ role }, "a role was not ready in time");
         child.kill("SIGKILL");
       });
       child.on("message", (message) => {
         if (!isReady(message)) return;
         late.cancel();
-        served.add(role);
+        this.#served.add(role);
         resolve(message);
       });
       const ended = (how: string) => {
         late.cancel();
-        children.delete(role);
+        this.#children.delete(role);
         reject(new Error(`role ${role} ended (${how})`));
-        onEnd(role, how, clock.monotonic() - startedMs);
+        this.#onEnd(role, how, this.#deps.clock.monotonic() - startedMs);
       };
       child.once("error", (error) => {
         if (child.pid === undefined) ended(error.message);
@@ -119,25 +139,27 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     });
   }
 
-  function onEnd(role: ChildRole, how: string, afterMs: number): void {
-    if (stopping !== null || !served.has(role)) return;
-    const failures = afterMs < limits.quickFailureMs ? (quickFailures.get(role) ?? 0) + 1 : 1;
-    quickFailures.set(role, failures);
+  #onEnd(role: ChildRole, how: string, afterMs: number): void {
+    if (this.#stopping !== null || !this.#served.has(role)) return;
+    const failures = afterMs < limits.quickFailureMs ? (this.#quickFailures.get(role) ?? 0) + 1 : 1;
+    this.#quickFailures.set(role, failures);
     if (failures > limits.quickFailures && role !== NEVER_GIVEN_UP) {
-      giveUp(new Error(`role ${role} failed ${failures} times in a row, the last time with ${how}`));
+      this.#giveUp(new Error(`role ${role} failed ${failures} times in a row, the last time with ${how}`));
       return;
     }
     const delayMs = backoffMs(failures);
-    log.error({ role, how, failures, delayMs }, "a role ended; it is restarted");
-    clock.after(delayMs, () => {
+    this.#deps.log.error({ role, how, failures, delayMs }, "a role ended; it is restarted");
+    this.#deps.clock.after(delayMs, () => {
       // What goes wrong is told by onEnd.
-      if (stopping === null) launch(role).catch(() => undefined);
+      if (this.#stopping === null) this.#launch(role).catch(() => undefined);
     });
   }
 
-  function stopChild(child: ChildProcess): Promise<void> {
+  #stopChild(child: ChildProcess): Promise<void> {
     return new Promise((resolve) => {
-      const kill = clock.after(deps.graceMs + limits.killAfterGraceMs, () => child.kill("SIGKILL"));
+      const kill = this.#deps.clock.after(this.#deps.graceMs + limits.killAfterGraceMs, () =>
+        child.kill("SIGKILL"),
+      );
       child.once("exit", () => {
         kill.cancel();
         resolve();
@@ -146,25 +168,12 @@ export function createSupervisor(deps: SupervisorDeps): Supervisor {
     });
   }
 
-  async function stopAll(): Promise<void> {
-    await Promise.all([...children.values()].map(stopChild));
-    clearInterval(keepAlive);
+  async #stopAll(): Promise<void> {
+    await Promise.all([...this.#children.values()].map((child) => this.#stopChild(child)));
+    clearInterval(this.#keepAlive);
   }
+}
 
-  return {
-    start() {
-      // While a role waits for its restart nothing else may keep this process alive.
-      keepAlive = setInterval(() => undefined, 60_000);
-      return Promise.all(deps.roles.map(launch));
-    },
-    hurry() {
-      // Who is gone already need not hear it.
-      for (const child of children.values()) child.send(HURRY, () => undefined);
-    },
-    stop() {
-      stopping ??= stopAll();
-      return stopping;
-    },
-    gaveUp,
-  };
+export function createSupervisor(deps: SupervisorDeps): Supervisor {
+  return new ProcessSupervisor(deps);
 }

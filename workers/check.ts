@@ -21,7 +21,7 @@ import { createLog } from "../src/core/log.ts";
 import { createCachingResolver } from "../src/dns/cache.ts";
 import { createResolver } from "../src/dns/client.ts";
 import { createPaths } from "../src/smtp/path.ts";
-import { createSmtpPool } from "../src/smtp/pool.ts";
+import { createSmtpPool, type SmtpPool } from "../src/smtp/pool.ts";
 
 /** The composition root of a check thread: one engine, its sessions, its line to the main thread. */
 function compose(setup: ThreadSetup): TaskRunner {
@@ -79,8 +79,7 @@ function compose(setup: ThreadSetup): TaskRunner {
   });
   link.onDrain(async () => {
     counts.flush();
-    await Promise.race([pool.drain(), sleep(clock, LIMITS.smtp.quitTimeoutMs)]);
-    pool.close();
+    await closeSessions(pool);
     await resolver.close();
   });
   parentPort?.postMessage({ type: "rcpt.attach", port: port2 }, [port2]);
@@ -94,6 +93,11 @@ function compose(setup: ThreadSetup): TaskRunner {
     post: (answers) => parentPort?.postMessage({ type: "rcpt.answers", answers } satisfies AnswersMessage),
     afterTurn: (callback) => void setImmediate(callback),
   });
+}
+
+async function closeSessions(pool: SmtpPool): Promise<void> {
+  await Promise.race([pool.drain(), sleep(systemClock, LIMITS.smtp.quitTimeoutMs)]);
+  pool.close();
 }
 
 const run = compose(workerData as ThreadSetup);

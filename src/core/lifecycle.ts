@@ -46,91 +46,100 @@ const DRAIN_PART = 0.8;
 const DRAIN_SHARE = 0.85;
 const STEP_MIN_MS = 100;
 
-export function createLifecycle(parts: Part[], options: LifecycleOptions): Lifecycle {
-  const { log, clock, graceMs, leaveMs } = options;
-  const started: Part[] = [];
-  let state: LifecycleState = "new";
-  let stopping: Promise<void> | undefined;
-  let hurried = false;
-  let endWait = () => {};
+class PartsLifecycle implements Lifecycle {
+  readonly #parts: Part[];
+  readonly #options: LifecycleOptions;
+  readonly #started: Part[] = [];
+  #state: LifecycleState = "new";
+  #stopping: Promise<void> | undefined;
+  #hurried = false;
+  #endWait: () => void = () => undefined;
 
-  async function step(part: Part, verb: "drain" | "stop", deadline: number): Promise<void> {
+  constructor(parts: Part[], options: LifecycleOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#shutDown();
+    return this.#stopping;
+  }
+
+  async start(): Promise<void> {
+    for (const part of this.#parts) {
+      if (this.#stopping) return this.#stopping;
+      this.#started.push(part);
+      try {
+        await part.start?.();
+      } catch (error) {
+        await this.stop();
+        throw error;
+      }
+    }
+    if (this.#stopping) return this.#stopping;
+    this.#state = "running";
+  }
+
+  hurry(): void {
+    this.#hurried = true;
+    this.#endWait();
+  }
+
+  get state(): LifecycleState {
+    return this.#state;
+  }
+
+  async #step(part: Part, verb: "drain" | "stop", deadline: number): Promise<void> {
     const action = part[verb];
     if (!action) return;
     const share = verb === "drain" ? DRAIN_SHARE : 1;
-    const leftMs = Math.max(STEP_MIN_MS, (deadline - clock.monotonic()) * share);
+    const leftMs = Math.max(STEP_MIN_MS, (deadline - this.#options.clock.monotonic()) * share);
     let expire: { cancel(): void } | undefined;
     const expired = new Promise<"expired">((resolve) => {
-      expire = clock.after(leftMs, () => resolve("expired"));
+      expire = this.#options.clock.after(leftMs, () => resolve("expired"));
     });
     try {
       const outcome = await Promise.race([Promise.resolve(action.call(part)), expired]);
       if (outcome === "expired")
-        log.warn({ part: part.name, verb }, "a part did not finish within its grace");
+        this.#options.log.warn({ part: part.name, verb }, "a part did not finish within its grace");
     } catch (error) {
-      log.error({ err: error, part: part.name, verb }, "a part failed while going down");
+      this.#options.log.error({ err: error, part: part.name, verb }, "a part failed while going down");
     } finally {
       expire?.cancel();
     }
   }
 
-  function wait(ms: number): Promise<void> {
+  #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = clock.after(ms, resolve);
-      endWait = () => {
+      const timer = this.#options.clock.after(ms, resolve);
+      this.#endWait = () => {
         timer.cancel();
         resolve();
       };
     });
   }
 
-  async function leave(): Promise<void> {
+  async #leave(): Promise<void> {
     // Who has not begun to serve is waited for by nobody.
-    const served = state === "running";
-    state = "leaving";
-    for (const part of [...started].reverse()) part.leave?.();
-    if (served && leaveMs > 0 && !hurried) await wait(leaveMs);
+    const served = this.#state === "running";
+    this.#state = "leaving";
+    for (const part of [...this.#started].reverse()) part.leave?.();
+    if (served && this.#options.leaveMs > 0 && !this.#hurried) await this.#wait(this.#options.leaveMs);
   }
 
-  async function shutDown(): Promise<void> {
-    const begunMs = clock.monotonic();
-    await leave();
-    state = "draining";
-    const leftMs = graceMs - (clock.monotonic() - begunMs);
-    const drainDeadline = clock.monotonic() + leftMs * DRAIN_PART;
-    for (const part of [...started].reverse()) await step(part, "drain", drainDeadline);
-    const stopDeadline = clock.monotonic() + leftMs * (1 - DRAIN_PART);
-    for (const part of [...started].reverse()) await step(part, "stop", stopDeadline);
-    state = "stopped";
+  async #shutDown(): Promise<void> {
+    const begunMs = this.#options.clock.monotonic();
+    await this.#leave();
+    this.#state = "draining";
+    const leftMs = this.#options.graceMs - (this.#options.clock.monotonic() - begunMs);
+    const drainDeadline = this.#options.clock.monotonic() + leftMs * DRAIN_PART;
+    for (const part of [...this.#started].reverse()) await this.#step(part, "drain", drainDeadline);
+    const stopDeadline = this.#options.clock.monotonic() + leftMs * (1 - DRAIN_PART);
+    for (const part of [...this.#started].reverse()) await this.#step(part, "stop", stopDeadline);
+    this.#state = "stopped";
   }
+}
 
-  function stop(): Promise<void> {
-    stopping ??= shutDown();
-    return stopping;
-  }
-
-  return {
-    async start() {
-      for (const part of parts) {
-        if (stopping) return stopping;
-        started.push(part);
-        try {
-          await part.start?.();
-        } catch (error) {
-          await stop();
-          throw error;
-        }
-      }
-      if (stopping) return stopping;
-      state = "running";
-    },
-    stop,
-    hurry() {
-      hurried = true;
-      endWait();
-    },
-    get state() {
-      return state;
-    },
-  };
+export function createLifecycle(parts: Part[], options: LifecycleOptions): Lifecycle {
+  return new PartsLifecycle(parts, options);
 }

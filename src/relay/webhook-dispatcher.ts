@@ -19,91 +19,110 @@ export interface DispatcherDeps {
 
 const DISABLED: DeliveryError = "webhook_disabled";
 
+const { dispatchEveryMs, dispatchAgainMs, lanesPerRound, inFlight } = LIMITS.webhooks;
+
 /**
  * Attempts the deliveries that are due. A round asks which webhooks have any, a page of them in turn, shares its free
  * places out among those, and claims that many of each; attempts go on while the next rounds are made. Any number of
  * relays may dispatch: a claim is one's own until its lease ends, and what a killed one had claimed is then due again,
  * so a receiver may be told twice and knows by `webhook-id`.
  */
-export function createWebhookDispatcher({ sql, deliver, clock, log }: DispatcherDeps): Part {
-  const { dispatchEveryMs, dispatchAgainMs, lanesPerRound, inFlight } = LIMITS.webhooks;
-  const lanes = createTurns();
-  const teams = createTurns();
-  const underWay = new Set<Promise<void>>();
-  let failing = 0;
-  let after = "";
+class WebhookDispatcher implements Part {
+  readonly name = "webhook deliveries";
+  readonly #deps: DispatcherDeps;
+  readonly #lanes = createTurns();
+  readonly #teams = createTurns();
+  readonly #underWay = new Set<Promise<void>>();
+  #failing = 0;
+  #after = "";
   /** The round to come; null while one is made. */
-  let next: { atMs: number; timer: Timer } | null = null;
-  let round: Promise<void> | null = null;
-  let stopping = false;
+  #next: { atMs: number; timer: Timer } | null = null;
+  #round: Promise<void> | null = null;
+  #stopping = false;
 
-  function begin(claimed: ClaimedDelivery, ofFailing: boolean): void {
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#schedule(dispatchEveryMs);
+  }
+
+  async drain(): Promise<void> {
+    this.#stopping = true;
+    this.#next?.timer.cancel();
+    this.#next = null;
+    await this.#round;
+    await Promise.all(this.#underWay);
+  }
+
+  #begin(claimed: ClaimedDelivery, ofFailing: boolean): void {
     const { lane, team_id: team } = claimed;
-    lanes.begin(lane);
-    teams.begin(team);
-    if (ofFailing) failing += 1;
-    const work = deliver(claimed)
+    this.#lanes.begin(lane);
+    this.#teams.begin(team);
+    if (ofFailing) this.#failing += 1;
+    const work = this.#deps
+      .deliver(claimed)
       .catch((error) =>
-        log.warn({ err: error, delivery: claimed.id }, "a delivery could not be written down"),
+        this.#deps.log.warn({ err: error, delivery: claimed.id }, "a delivery could not be written down"),
       )
       .finally(() => {
-        lanes.end(lane);
-        teams.end(team);
-        if (ofFailing) failing -= 1;
-        underWay.delete(work);
-        if (next !== null) schedule(dispatchAgainMs);
+        this.#lanes.end(lane);
+        this.#teams.end(team);
+        if (ofFailing) this.#failing -= 1;
+        this.#underWay.delete(work);
+        if (this.#next !== null) this.#schedule(dispatchAgainMs);
       });
-    underWay.add(work);
+    this.#underWay.add(work);
   }
 
-  async function stopDisabled(found: readonly Lane[]): Promise<void> {
-    for (const { lane, disabled } of found) if (disabled) await stopDeliveries(sql, lane, DISABLED);
+  async #stopDisabled(found: readonly Lane[]): Promise<void> {
+    for (const { lane, disabled } of found)
+      if (disabled) await stopDeliveries(this.#deps.sql, lane, DISABLED);
   }
 
-  async function dispatch(): Promise<void> {
-    if (underWay.size >= inFlight) return;
-    const found = await nextLanes(sql, after, lanesPerRound);
-    after = found.length < lanesPerRound ? "" : (found.at(-1)?.lane ?? "");
-    await stopDisabled(found);
-    const shares = shareOut(found, { lanes, teams, total: underWay.size, failing });
-    if (shares.length === 0 || stopping) return;
+  async #dispatch(): Promise<void> {
+    if (this.#underWay.size >= inFlight) return;
+    const found = await nextLanes(this.#deps.sql, this.#after, lanesPerRound);
+    this.#after = found.length < lanesPerRound ? "" : (found.at(-1)?.lane ?? "");
+    await this.#stopDisabled(found);
+    const shares = shareOut(found, {
+      lanes: this.#lanes,
+      teams: this.#teams,
+      total: this.#underWay.size,
+      failing: this.#failing,
+    });
+    if (shares.length === 0 || this.#stopping) return;
     const ofFailing = new Set(shares.filter((share) => share.failing).map(({ lane }) => lane));
-    for (const claimed of await claimDeliveries(sql, shares)) begin(claimed, ofFailing.has(claimed.lane));
+    for (const claimed of await claimDeliveries(this.#deps.sql, shares))
+      this.#begin(claimed, ofFailing.has(claimed.lane));
   }
 
-  async function makeRound(): Promise<void> {
+  async #makeRound(): Promise<void> {
     let pauseMs: number = dispatchEveryMs;
     try {
-      await dispatch();
+      await this.#dispatch();
     } catch (error) {
-      log.warn({ err: error }, "due webhook deliveries could not be claimed");
+      this.#deps.log.warn({ err: error }, "due webhook deliveries could not be claimed");
       pauseMs = LIMITS.relay.everyMs;
     }
-    round = null;
-    if (!stopping) schedule(pauseMs);
+    this.#round = null;
+    if (!this.#stopping) this.#schedule(pauseMs);
   }
 
   /** Has a round made in `delayMs`, or earlier if one is to be made earlier anyway. */
-  function schedule(delayMs: number): void {
-    const atMs = clock.monotonic() + delayMs;
-    if (next !== null && next.atMs <= atMs) return;
-    next?.timer.cancel();
-    const timer = clock.after(delayMs, () => {
-      next = null;
-      round = makeRound();
+  #schedule(delayMs: number): void {
+    const atMs = this.#deps.clock.monotonic() + delayMs;
+    if (this.#next !== null && this.#next.atMs <= atMs) return;
+    this.#next?.timer.cancel();
+    const timer = this.#deps.clock.after(delayMs, () => {
+      this.#next = null;
+      this.#round = this.#makeRound();
     });
-    next = { atMs, timer };
+    this.#next = { atMs, timer };
   }
+}
 
-  return {
-    name: "webhook deliveries",
-    start: () => schedule(dispatchEveryMs),
-    async drain() {
-      stopping = true;
-      next?.timer.cancel();
-      next = null;
-      await round;
-      await Promise.all(underWay);
-    },
-  };
+export function createWebhookDispatcher(deps: DispatcherDeps): Part {
+  return new WebhookDispatcher(deps);
 }

@@ -89,7 +89,8 @@ export function createOutageWait({ clock, log }: Deps): OutageWait {
 export function outlasting(part: Part & { start(): Promise<void> | void }, deps: Deps): Part {
   const wait = createOutageWait(deps);
   return {
-    ...part,
+    name: part.name,
+    leave: () => part.leave?.(),
     async start() {
       await wait.through(async () => part.start());
     },
@@ -97,5 +98,6 @@ export function outlasting(part: Part & { start(): Promise<void> | void }, deps:
       wait.stop();
       await part.drain?.();
     },
+    stop: () => part.stop?.(),
   };
 }
