@@ -15,7 +15,7 @@ import { createUsageCounter } from "../src/services/usage/counts.ts";
 import { createExaminer } from "../src/services/verify/examine.ts";
 import {
   createReadyAnswers,
-  type DeskHolder,
+  type HandleHolder,
   type ReadyAnswers,
 } from "../src/services/verify/ready-answers.ts";
 import { createVerificationTallies } from "../src/services/verify/verification-tallies.ts";
@@ -33,13 +33,13 @@ import { createUsageStore } from "../src/store/usage.ts";
 
 const clock = systemClock;
 
-const holders = new WeakMap<Actor, DeskHolder>();
+const holders = new WeakMap<Actor, HandleHolder>();
 
 /** Where an actor's desk is kept: fastify's handlers have the actor of a request, no more. */
-export function holderOf(actor: Actor): DeskHolder {
+export function holderOf(actor: Actor): HandleHolder {
   let holder = holders.get(actor);
   if (holder === undefined) {
-    holder = { actor, desk: null };
+    holder = { actor, handle: null };
     holders.set(actor, holder);
   }
   return holder;
@@ -140,6 +140,6 @@ async function takeOne({ rateLimiter, quota, answers, cache }: Takes, email: str
   }
   unit.commit();
   answer.kind.tally.count += 1;
-  answers.deskOf(holderOf(actor)).usage.count(unit.day, answer.kind.verdict, true);
+  answers.handleOf(holderOf(actor)).usage.count(unit.day, answer.kind.verdict, true);
   return answer;
 }

@@ -8,7 +8,7 @@ local function connectAll(connections)
 end
 
 local LENGTH, SHORTEST, TWO, ZERO = "\r\nContent-Length: ", 15, 50, 48
--- Whether the answer whose beginning stands there, known to `bytesOf`, is one of "HTTP/1.1 200".
+-- Whether the answer whose beginning stands there, known to `byteUnitOf`, is one of "HTTP/1.1 200".
 local function isRight(start)
   return start[9] == TWO and start[10] == ZERO and start[11] == ZERO
 end

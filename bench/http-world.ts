@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { collectorFlags } from "../src/core/collector-flags.ts";
+import { gcFlags } from "../src/core/gc-flags.ts";
 import { bootstrap } from "../src/services/teams/bootstrap.ts";
 import { startChild } from "./child.ts";
 import { createClosedLoop } from "./closed-loop.ts";
@@ -142,7 +142,7 @@ export async function startHttpWorld(
   const [key = ""] = keys;
   const asked = paths.map((path) => getRequest(path, key));
   // As `npm start` begins it on a machine of one core.
-  const begun = { core: cores.server, flags: collectorFlags(1) };
+  const begun = { core: cores.server, flags: gcFlags(1) };
   const api = keep(await startChild<ApiProcess>("api", context, begun));
   const rcpt = await startPinned(api, "rcpt", await api.call("start", settings), cores.server);
   await fill(rcpt.port, asked);

@@ -1,9 +1,9 @@
 import { readLifetimes } from "./compose/lifetimes.ts";
 import type { ServingRole, SingleRole } from "./compose/role.ts";
 import { systemClock } from "./core/clock.ts";
-import { collectorFlags, cpusAtHand } from "./core/collector-flags.ts";
 import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./core/config.ts";
 import { exitCodeOf } from "./core/exit-codes.ts";
+import { availableCpus, gcFlags } from "./core/gc-flags.ts";
 import { localUrl } from "./core/local-url.ts";
 import { createLog, type Logger } from "./core/log.ts";
 import type { Terminal } from "./operator/command.ts";
@@ -19,25 +19,30 @@ function usageOf(verbs: Iterable<string>): string {
   return ["usage: main [migrate]", ...commands].join("\n       ");
 }
 
-const BEAT_MS = 60_000;
+const KEEP_ALIVE_INTERVAL_MS = 60_000;
 
 async function runMigrate(config: Config, log: Logger): Promise<void> {
   // Nothing else keeps this process alive while it waits for a Postgres that is away.
-  const keepAlive = setInterval(() => undefined, BEAT_MS);
-  await bringUp(config, log).finally(() => clearInterval(keepAlive));
+  const keepAlive = setInterval(() => undefined, KEEP_ALIVE_INTERVAL_MS);
+  await migrateStores(config, log).finally(() => clearInterval(keepAlive));
 }
 
-async function bringUp(config: Config, log: Logger): Promise<void> {
-  const [{ withDatabase }, { migrate }, { createObjectStore }, { createOutageWait }, { askForPrimary }] =
-    await Promise.all([
-      import("./operator/connections.ts"),
-      import("./store/migrate.ts"),
-      import("./store/objects.ts"),
-      import("./store/outage-wait.ts"),
-      import("./store/postgres.ts"),
-    ]);
+async function migrateStores(config: Config, log: Logger): Promise<void> {
+  const [
+    { withDatabase },
+    { migrate },
+    { createObjectStore },
+    { createOutageWait },
+    { requirePrimary: askForPrimary },
+  ] = await Promise.all([
+    import("./operator/connections.ts"),
+    import("./store/migrate.ts"),
+    import("./store/objects.ts"),
+    import("./store/outage-wait.ts"),
+    import("./store/postgres.ts"),
+  ]);
   await withDatabase(config, async (sql) => {
-    await createOutageWait({ clock: systemClock, log }).through(() => askForPrimary(sql));
+    await createOutageWait({ clock: systemClock, log }).retryThroughOutage(() => askForPrimary(sql));
     await migrate(sql, log);
   });
   if (config.objects === null) return;
@@ -50,7 +55,7 @@ async function bringUp(config: Config, log: Logger): Promise<void> {
  * presses Ctrl-C again, here or at the supervisor; SIGTERM may come more than once without anybody's haste, from whoever
  * ends a group of processes.
  */
-function onStop(stop: (why: string) => void, hurry: () => void): void {
+function onStop(stop: (why: string) => void, skipDrainWait: () => void): void {
   let asked = false;
   let interrupts = 0;
   const once = (why: string) => {
@@ -61,12 +66,12 @@ function onStop(stop: (why: string) => void, hurry: () => void): void {
   process.on("SIGTERM", () => once("SIGTERM"));
   process.on("SIGINT", () => {
     interrupts += 1;
-    if (interrupts > 1) hurry();
+    if (interrupts > 1) skipDrainWait();
     once("SIGINT");
   });
   process.on("disconnect", () => once("the supervisor is gone"));
   process.on("message", (message) => {
-    if (isHurry(message)) hurry();
+    if (isHurry(message)) skipDrainWait();
   });
 }
 
@@ -74,7 +79,7 @@ function onStop(stop: (why: string) => void, hurry: () => void): void {
  * Lets a signal end this process as it ends any other: process 1 of a container is deaf to what it has no handler for.
  * @returns what takes that back
  */
-function endAtSignal(): () => void {
+function exitOnSignal(): () => void {
   const ends = { SIGTERM: () => process.exit(143), SIGINT: () => process.exit(130) };
   for (const [signal, end] of Object.entries(ends)) process.on(signal, end);
   return () => {
@@ -83,34 +88,36 @@ function endAtSignal(): () => void {
 }
 
 /** Tells whoever started this process, if by an IPC channel, that it serves. */
-function tellReady(message: Record<string, unknown>): void {
+function reportReady(message: Record<string, unknown>): void {
   process.send?.({ type: "ready", ...message });
 }
 
 /** Check threads first: they are read by other cores while this one reads the rest, a third of a second. */
-async function putTogether(config: Config & { role: SingleRole }, log: Logger): Promise<ServingRole> {
+async function composeServingRole(config: Config & { role: SingleRole }, log: Logger): Promise<ServingRole> {
   // The one setting that names what only the table knows: wrong, it is to stop us before anything begins.
   readLifetimes(config.verify.lifetimesS);
   const hasThreads = config.role !== "relay";
-  const begun = hasThreads ? (await import("./compose/threads.ts")).beginThreads(config, log) : undefined;
+  const startedThreads = hasThreads
+    ? (await import("./compose/check-threads.ts")).startThreads(config, log)
+    : undefined;
   const { composeRole } = await import("./compose/role.ts");
-  return composeRole(config, log, begun);
+  return composeRole(config, log, startedThreads);
 }
 
 async function serveRole(config: Config & { role: SingleRole }, log: Logger): Promise<void> {
-  const composed = putTogether(config, log);
+  const composed = composeServingRole(config, log);
   // From the first: who is told to stop, or is orphaned, while modules are read must not miss it.
-  const tell = (verb: "stop" | "hurry") => composed.then((made) => made.lifecycle[verb]());
+  const callLifecycle = (verb: "stop" | "hurry") => composed.then((made) => made.lifecycle[verb]());
   onStop(
     (why) => {
       log.info({ why }, "stopping");
       // That it could not be put together is told below.
-      void tell("stop").then(
+      void callLifecycle("stop").then(
         () => process.exit(0),
         () => undefined,
       );
     },
-    () => void tell("hurry").catch(() => undefined),
+    () => void callLifecycle("hurry").catch(() => undefined),
   );
   const role = await composed;
   if (config.role !== "relay" && !config.smtp.heloNameGiven) {
@@ -124,20 +131,20 @@ async function serveRole(config: Config & { role: SingleRole }, log: Logger): Pr
   if (role.lifecycle.state !== "running") return;
   const ports = role.ports();
   log.info(ports, "serving");
-  tellReady({ role: config.role, ...ports });
+  reportReady({ role: config.role, ...ports });
 }
 
 async function superviseRoles(config: Config, log: Logger): Promise<void> {
-  const heard = endAtSignal();
+  const restoreSignals = exitOnSignal();
   await runMigrate(config, log);
-  heard();
+  restoreSignals();
   const [, entry = ""] = process.argv;
   if (config.objects === null) log.warn("S3_BUCKET is not set: there is no bulk verification");
   const supervisor = createSupervisor({
     // Without object storage there is nothing that a worker could do.
     roles: config.objects === null ? ["api", "relay"] : ["api", "bulk", "relay"],
     entry,
-    execArgv: [...process.execArgv, ...collectorFlags(cpusAtHand())],
+    execArgv: [...process.execArgv, ...gcFlags(availableCpus())],
     log,
     clock: systemClock,
     graceMs: config.shutdownGraceMs,
@@ -157,7 +164,7 @@ async function superviseRoles(config: Config, log: Logger): Promise<void> {
   });
   const api = roles.find((ready) => ready.role === "api");
   const url = config.http.publicUrl ?? localUrl(config.http.host, Number(api?.port));
-  tellReady({ role: "all", url, port: api?.port, metricsPort: api?.metricsPort });
+  reportReady({ role: "all", url, port: api?.port, metricsPort: api?.metricsPort });
 }
 
 const terminal: Terminal = {
@@ -166,7 +173,7 @@ const terminal: Terminal = {
 };
 
 async function runCommand(command: string, argv: string[]): Promise<void> {
-  endAtSignal();
+  exitOnSignal();
   const { OPERATOR_COMMANDS, doctorCommand, preflightCommand } = await import("./operator/commands.ts");
   if (command === "doctor") {
     process.exitCode = await doctorCommand({ ...terminal, argv });
@@ -187,7 +194,7 @@ async function main([command, ...argv]: string[]): Promise<void> {
   const config = loadConfig();
   const log = createLog(config.logLevel, { role: command ?? config.role });
   if (command === "migrate") {
-    endAtSignal();
+    exitOnSignal();
     return runMigrate(config, log);
   }
   if (config.role === "all") return superviseRoles(config, log);

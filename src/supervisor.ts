@@ -1,18 +1,18 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { Clock } from "./core/clock.ts";
-import { childEnvironment, type Role } from "./core/config.ts";
+import { childEnvironment, type ProcessRole } from "./core/config.ts";
 import { LIMITS } from "./core/limits.ts";
 import type { Logger } from "./core/log.ts";
 
 /** What a role says over its IPC channel once it serves. A role without such a port says null. */
 export interface RoleReady {
   type: "ready";
-  role: Role;
+  role: ProcessRole;
   port: number | null;
   metricsPort: number | null;
 }
 
-export type ChildRole = Exclude<Role, "all">;
+export type ChildRole = Exclude<ProcessRole, "all">;
 
 export interface SupervisorDeps {
   /** What to run, a process each. */
@@ -43,7 +43,7 @@ export interface Supervisor {
 const { supervisor: limits } = LIMITS;
 
 /** Only the api has the port of the metrics: all cannot have it. */
-const SETTINGS: Record<ChildRole, { ROLE: Role; METRICS_PORT?: string }> = {
+const SETTINGS: Record<ChildRole, { ROLE: ProcessRole; METRICS_PORT?: string }> = {
   api: { ROLE: "api" },
   bulk: { ROLE: "bulk", METRICS_PORT: "0" },
   relay: { ROLE: "relay", METRICS_PORT: "0" },
@@ -64,7 +64,7 @@ export function isHurry(message: unknown): message is typeof HURRY {
  * Work that a customer sent in can end this role again and again, until the task that does it is given up: that is no
  * reason to end the others.
  */
-const NEVER_GIVEN_UP: ChildRole = "bulk";
+const ALWAYS_RESTARTED: ChildRole = "bulk";
 
 /** How long to wait before the restart that follows `failures` quick failures in a row, at least one. */
 function backoffMs(failures: number): number {
@@ -143,7 +143,7 @@ class ProcessSupervisor implements Supervisor {
     if (this.#stopping !== null || !this.#served.has(role)) return;
     const failures = afterMs < limits.quickFailureMs ? (this.#quickFailures.get(role) ?? 0) + 1 : 1;
     this.#quickFailures.set(role, failures);
-    if (failures > limits.quickFailures && role !== NEVER_GIVEN_UP) {
+    if (failures > limits.quickFailures && role !== ALWAYS_RESTARTED) {
       this.#giveUp(new Error(`role ${role} failed ${failures} times in a row, the last time with ${how}`));
       return;
     }

@@ -1,40 +1,45 @@
 import { MessageChannel, parentPort, workerData } from "node:worker_threads";
-import { createBeliefs } from "../src/check/belief/mirror.ts";
-import { openBoard } from "../src/check/board.ts";
+import { createSiteBehaviours } from "../src/check/belief/mirror.ts";
 import { createBreaker } from "../src/check/breaker/mirror.ts";
+import { type CheckTaskRunner, createCheckTaskRunner } from "../src/check/check-task-runner.ts";
 import { createDomainSignals, withDomainSignals } from "../src/check/domain-signals.ts";
 import { createEngine } from "../src/check/engine.ts";
-import { createIdentities } from "../src/check/identity.ts";
-import { createThreadLink } from "../src/check/link.ts";
 import { openLists } from "../src/check/lists/lists.ts";
 import { createNetworkView } from "../src/check/network-view.ts";
 import { createOtherAddresses } from "../src/check/other-addresses.ts";
+import { createSelfIdentities } from "../src/check/self-identities.ts";
 import { loadShaping } from "../src/check/shaping.ts";
+import { openSharedBoard } from "../src/check/shared-board.ts";
 import { createSiteDirectory, providerNames } from "../src/check/site.ts";
-import { createSiteLines } from "../src/check/site-lines.ts";
-import { createTaskRunner, type TaskRunner } from "../src/check/task-runner.ts";
-import type { AnswersMessage, CheckTask, CheckTaskResult, ThreadSetup } from "../src/check/thread.ts";
+import { createSiteQueues } from "../src/check/site-queues.ts";
 import { createThreadCounts } from "../src/check/thread-counts.ts";
-import { processMs, sleep, systemClock } from "../src/core/clock.ts";
+import { createThreadLink } from "../src/check/thread-link.ts";
+import type {
+  CheckAnswersMessage,
+  CheckTask,
+  CheckTaskResult,
+  ThreadSetup,
+} from "../src/check/thread-tasks.ts";
+import { processMonotonicMs, sleep, systemClock } from "../src/core/clock.ts";
 import { LIMITS } from "../src/core/limits.ts";
 import { createLog } from "../src/core/log.ts";
 import { createCachingResolver } from "../src/dns/cache.ts";
 import { createResolver } from "../src/dns/client.ts";
-import { createPaths } from "../src/smtp/path.ts";
+import { createEgressRoutes } from "../src/smtp/egress-routes.ts";
 import { createSmtpPool, type SmtpPool } from "../src/smtp/pool.ts";
 
 /** The composition root of a check thread: one engine, its sessions, its line to the main thread. */
-function compose(setup: ThreadSetup): TaskRunner {
+function compose(setup: ThreadSetup): CheckTaskRunner {
   const clock = systemClock;
   const log = createLog(setup.logLevel, { role: "check" });
   const { port1, port2 } = new MessageChannel();
   const link = createThreadLink(port1);
   const shaping = loadShaping(setup.shaping);
-  const counts = createThreadCounts({ clock, providers: providerNames(shaping.mx), send: link.counts });
+  const counts = createThreadCounts({ clock, providers: providerNames(shaping.mx), send: link.sendCounts });
   const resolver = createCachingResolver(
     createResolver({ servers: setup.dnsServers, clock }),
     clock,
-    (result) => counts.lookUp(result),
+    (result) => counts.countLookUp(result),
   );
   const pool = createSmtpPool({
     config: setup.smtp,
@@ -42,20 +47,20 @@ function compose(setup: ThreadSetup): TaskRunner {
     clock,
     log,
     onEvent: (event) => {
-      if (event.kind === "opened") counts.session(1);
-      else if (event.kind === "closed") counts.session(-1);
-      else if (event.kind === "silent") network.silent(event);
-      else if (event.kind === "crowded") link.crowded(event.cap);
+      if (event.kind === "opened") counts.countSession(1);
+      else if (event.kind === "closed") counts.countSession(-1);
+      else if (event.kind === "silent") network.onSilentDial(event);
+      else if (event.kind === "crowded") link.reportCrowded(event.cap);
     },
     trafficOf: (site) => counts.trafficOf(site),
     othersOf: (destination) => othersOf(destination),
   });
-  const board = openBoard(setup.board);
-  const paths = createPaths(setup.smtp, shaping.ways);
+  const board = openSharedBoard(setup.board);
+  const paths = createEgressRoutes(setup.smtp, shaping.routes);
   const network = createNetworkView({ clock, board, paths, resolver, reach: link.reach });
   const breaker = createBreaker({
     clock,
-    line: link.breaker,
+    port: link.breaker,
     holdBack: ({ site, path, domain }) => pool.holdBack(site, path, domain),
   });
   const othersOf = createOtherAddresses({ resolver, paths, breaker, network });
@@ -64,18 +69,18 @@ function compose(setup: ThreadSetup): TaskRunner {
     resolver,
     pool,
     paths,
-    house: link.house,
-    lines: createSiteLines((site, policy) => pool.depthAt(site, policy)),
+    routeTrust: link.routeTrust,
+    lines: createSiteQueues((site, policy) => pool.depthAt(site, policy)),
     lists: openLists(setup.lists),
     shaping,
     sites: createSiteDirectory(shaping.mx),
     facts: link.facts,
-    beliefs: createBeliefs(clock, link.beliefs),
+    behaviours: createSiteBehaviours(clock, link.behaviours),
     breaker,
     network,
-    self: createIdentities(setup.smtp, paths, link.seenAs),
-    strangers: counts.strangers,
-    onProbe: (provider, outcome) => counts.probe(provider, outcome),
+    self: createSelfIdentities(setup.smtp, paths, link.seenAs),
+    catchAllLookUps: counts.catchAllLookUps,
+    onProbe: (provider, outcome) => counts.countProbe(provider, outcome),
   });
   link.onDrain(async () => {
     counts.flush();
@@ -84,14 +89,15 @@ function compose(setup: ThreadSetup): TaskRunner {
   });
   parentPort?.postMessage({ type: "rcpt.attach", port: port2 }, [port2]);
   const signals = createDomainSignals({ resolver, clock, config: setup.signals });
-  return createTaskRunner({
+  return createCheckTaskRunner({
     engine: withDomainSignals(engine, signals),
     board,
     clock,
-    now: processMs,
+    now: processMonotonicMs,
     log,
-    post: (answers) => parentPort?.postMessage({ type: "rcpt.answers", answers } satisfies AnswersMessage),
-    afterTurn: (callback) => void setImmediate(callback),
+    post: (answers) =>
+      parentPort?.postMessage({ type: "rcpt.answers", answers } satisfies CheckAnswersMessage),
+    afterTick: (callback) => void setImmediate(callback),
   });
 }
 

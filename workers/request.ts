@@ -1,4 +1,4 @@
-import { outcomeOf, type TaskOutcome, type ThreadTask } from "../src/core/request-thread.ts";
+import { captureOutcome, type TaskOutcome, type ThreadTask } from "../src/core/request-thread.ts";
 import { type LargeBodyName, parseLargeBody } from "../src/http/large-bodies.ts";
 import type { DetectOptions } from "../src/services/bulk/csv/detect.ts";
 import { analyseInline, type InlineOptions } from "../src/services/bulk/source.ts";
@@ -21,5 +21,5 @@ const TASKS: Record<string, (input: never) => unknown> = {
 export default function request({ task, input }: ThreadTask): Promise<TaskOutcome<unknown>> {
   const work = TASKS[task];
   if (work === undefined) throw new Error(`there is no task ${task}`);
-  return outcomeOf(() => work(input as never));
+  return captureOutcome(() => work(input as never));
 }

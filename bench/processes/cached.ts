@@ -10,8 +10,8 @@ import { createLog } from "../../src/core/log.ts";
 import { createMetrics } from "../../src/core/metrics.ts";
 import { createExaminer, type Examiner } from "../../src/services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../../src/services/verify/examine-batch.ts";
-import { createFlights } from "../../src/services/verify/flights.ts";
-import { createKeeping } from "../../src/services/verify/keeping.ts";
+import { createInFlightChecks } from "../../src/services/verify/in-flight-checks.ts";
+import { createRetention } from "../../src/services/verify/retention.ts";
 import { createEvidenceCache, type EvidenceCache } from "../../src/store/evidence-cache.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
 import { answerParent } from "../child.ts";
@@ -71,10 +71,14 @@ const verbs = {
       cache,
       lists: openLists(lists),
       pool,
-      keep: createKeeping({}),
+      keep: createRetention({}),
       onLookup: () => {},
     };
-    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
+    const flights = createInFlightChecks({
+      ...parts,
+      deadlineMs: LIMITS.bulk.rowDeadlineMs,
+      onSettled: () => {},
+    });
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
     made = {
       pool,
@@ -100,8 +104,11 @@ const verbs = {
         const questions = Array.from({ length: size }, (_, at) =>
           examiner.understand(addressAt(run, first + at), false, ASKER),
         );
-        const answers = await batches.examine(questions, { refresh: () => false, patient: true }, NOBODY_GOES)
-          .done;
+        const answers = await batches.examine(
+          questions,
+          { refresh: () => false, waitsForSite: true },
+          NOBODY_GOES,
+        ).done;
         for (const { finding } of answers) if (finding?.entry?.evidence.smtp == null) wrong += 1;
       }
     }

@@ -1,7 +1,7 @@
 import { parseAddress } from "../../src/check/address.ts";
 import type { Evidence } from "../../src/check/evidence.ts";
 import type { CheckPool } from "../../src/check/pool.ts";
-import { type CheckLine, isDeferred } from "../../src/check/thread.ts";
+import { type CheckOutcome, isDeferred } from "../../src/check/thread-tasks.ts";
 import { decide } from "../../src/check/verdict/verdict.ts";
 import { composeChecks } from "../../src/compose/checks.ts";
 import { loadConfig } from "../../src/core/config.ts";
@@ -38,19 +38,23 @@ function cut(planned: readonly PlannedAddress[]): Placed[][] {
 }
 
 /** Runs all batches through the pool as jobs do: several at a time, each row patient. */
-async function probeAll(checks: CheckPool, batches: readonly Placed[][], found: CheckLine[]): Promise<void> {
+async function probeAll(
+  checks: CheckPool,
+  batches: readonly Placed[][],
+  found: CheckOutcome[],
+): Promise<void> {
   let next = 0;
   async function worker(): Promise<void> {
     for (let batch = batches[next++]; batch !== undefined; batch = batches[next++]) {
       const addresses = batch.map(({ address }) => address.whole);
-      const lines = await checks.checkBatch(addresses, "probed", "patient").lines;
+      const lines = await checks.checkBatch(addresses, "probed", "patient").outcomes;
       for (let i = 0; i < batch.length; i++) found[batch[i]?.at ?? 0] = lines[i] ?? null;
     }
   }
   await Promise.all(Array.from({ length: BATCHES_IN_FLIGHT }, worker));
 }
 
-function isEvidence(line: CheckLine): line is Evidence {
+function isEvidence(line: CheckOutcome): line is Evidence {
   return line !== null && typeof line === "object" && !isDeferred(line);
 }
 
@@ -99,7 +103,7 @@ const verbs = {
     if (checks === null) throw new Error("not started");
     const planned = planRun(run, count, domains);
     const batches = cut(planned);
-    const lines = new Array<CheckLine>(planned.length).fill(null);
+    const lines = new Array<CheckOutcome>(planned.length).fill(null);
     const sample = await measure(count, () => probeAll(checks, batches, lines));
     const found = lines.map((line) => (isEvidence(line) ? line : null));
     return { sample, wrong: judge(planned, found) };

@@ -9,7 +9,7 @@ import { problemReply } from "../../src/http/problem.ts";
 import { createRequestIds, saneRequestId } from "../../src/http/request-id.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { limitText } from "../../src/services/limits-view.ts";
-import type { Desk, ReadyAddress, ReadyAnswer } from "../../src/services/verify/ready-answers.ts";
+import type { CredentialHandle, ReadyAddress, ReadyAnswer } from "../../src/services/verify/ready-answers.ts";
 import { usageNow } from "../busy.ts";
 import { answerParent } from "../child.ts";
 import { type CachedServices, holderOf, startCachedServices } from "../fastify-services.ts";
@@ -63,9 +63,9 @@ function createApp(
   app.decorateRequest("startedMs", 0);
 
   function authenticate(authorization: string, nowMs: number): Actor | Promise<Actor> {
-    const credential = authenticator.known(authorization, nowMs);
+    const credential = authenticator.findCached(authorization, nowMs);
     if (credential === null) return authenticator.authenticate(authorization);
-    authenticator.use(credential, nowMs);
+    authenticator.noteUse(credential, nowMs);
     return credential.actor;
   }
 
@@ -81,11 +81,17 @@ function createApp(
   function readyFor(email: string, actor: Actor, nowMs: number): ReadyAnswer | null {
     const address = addressOf(email);
     const answer = address === null ? null : answers.find(address, actor, nowMs);
-    return answer !== null && answers.charge(answer, answers.deskOf(holderOf(actor)), nowMs) ? answer : null;
+    return answer !== null && answers.charge(answer, answers.handleOf(holderOf(actor)), nowMs)
+      ? answer
+      : null;
   }
 
   /** The body is sent after the turn in which it was found; a lap of the ring, thousands of other answers, cannot come in between. */
-  function send(reply: FastifyReply, answer: ReadyAnswer, { rate, quota, policy }: Desk): FastifyReply {
+  function send(
+    reply: FastifyReply,
+    answer: ReadyAnswer,
+    { rate, quota, policy }: CredentialHandle,
+  ): FastifyReply {
     const nowMs = clock.monotonic();
     const left = rate.remaining(nowMs);
     const limits = {
@@ -128,7 +134,7 @@ function createApp(
   app.addHook("onResponse", (request, reply, done) => {
     const bytes = Number(reply.getHeader("content-length") ?? 0);
     const outcome = { status: reply.statusCode, bytes, code: null, headMs: null };
-    observer.finished(request, PATH, outcome);
+    observer.recordFinished(request, PATH, outcome);
     done();
   });
   app.setErrorHandler((error, request, reply) => {
@@ -145,8 +151,8 @@ function createApp(
       if (refresh || evidence) throw new AppError("unavailable", "This server knows cached answers alone.");
       if (actor === null) throw new AppError("unauthorized", "Send a key.");
       const answer = readyFor(email, actor, request.startedMs);
-      if (answer !== null) return send(reply, answer, answers.deskOf(holderOf(actor)));
-      return take(email, actor).then((learnt) => send(reply, learnt, answers.deskOf(holderOf(actor))));
+      if (answer !== null) return send(reply, answer, answers.handleOf(holderOf(actor)));
+      return take(email, actor).then((learnt) => send(reply, learnt, answers.handleOf(holderOf(actor))));
     },
   );
   return app;

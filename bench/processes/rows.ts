@@ -1,22 +1,22 @@
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
-import { createLineReader, LinePacker, type PackedLines } from "../../src/check/evidence-codec.ts";
+import { createOutcomeReader, OutcomePacker, type PackedOutcomes } from "../../src/check/evidence-codec.ts";
 import { openLists } from "../../src/check/lists/lists.ts";
 import type { CheckPool } from "../../src/check/pool.ts";
-import type { CheckLine, CheckTask } from "../../src/check/thread.ts";
+import type { CheckOutcome, CheckTask } from "../../src/check/thread-tasks.ts";
 import { composeChecks } from "../../src/compose/checks.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { loadConfig } from "../../src/core/config.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
 import { createMetrics } from "../../src/core/metrics.ts";
-import { createExaminer, type Examiner, type FindingArrival } from "../../src/services/verify/examine.ts";
+import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
+import type { EvidenceFinding } from "../../src/services/verify/evidence-finding.ts";
+import { createExaminer, type Examiner, type FindingHandler } from "../../src/services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../../src/services/verify/examine-batch.ts";
-import type { Finding } from "../../src/services/verify/finding.ts";
-import { createFlights } from "../../src/services/verify/flights.ts";
-import { createKeeping } from "../../src/services/verify/keeping.ts";
-import type { Question } from "../../src/services/verify/question.ts";
+import { createInFlightChecks } from "../../src/services/verify/in-flight-checks.ts";
+import { createRetention } from "../../src/services/verify/retention.ts";
 import { createEvidenceCache } from "../../src/store/evidence-cache.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
 import { answerParent } from "../child.ts";
@@ -41,7 +41,7 @@ interface Rows {
 }
 
 let rows: Rows | null = null;
-const readLines = createLineReader();
+const readLines = createOutcomeReader();
 
 /** Addresses that no round has asked about before, of domains that all know. */
 interface RowsInput {
@@ -55,7 +55,7 @@ function started(): Rows {
   return rows;
 }
 
-function questionsOf({ run, round, count }: RowsInput): Question[] {
+function questionsOf({ run, round, count }: RowsInput): AddressQuestion[] {
   const { examiner } = started();
   return planRun(run, count).map(({ address }) => examiner.understand(`${round}${address}`, false, ASKER));
 }
@@ -78,7 +78,7 @@ function chunksOf<T>(all: readonly T[]): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 }
 
-const isRight = (finding: Finding | undefined) =>
+const isRight = (finding: EvidenceFinding | undefined) =>
   finding?.entry?.evidence.mx.status === "ok" && !finding.cached;
 
 const verbs = {
@@ -94,10 +94,14 @@ const verbs = {
     const clock = systemClock;
     const cache = createEvidenceCache({ redis: redis.commands, clock, log, maxEntries: cacheEntries });
     const lists = openLists(checks.lists);
-    const parts = { clock, log, cache, lists, pool, keep: createKeeping({}), onLookup: () => {} };
-    const flights = createFlights({ ...parts, deadlineMs: LIMITS.bulk.rowDeadlineMs, onLanded: () => {} });
+    const parts = { clock, log, cache, lists, pool, keep: createRetention({}), onLookup: () => {} };
+    const flights = createInFlightChecks({
+      ...parts,
+      deadlineMs: LIMITS.bulk.rowDeadlineMs,
+      onSettled: () => {},
+    });
     const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
-    const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").lines;
+    const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").outcomes;
     const constant = startConstant(threads, line ?? null);
     rows = {
       pool,
@@ -116,7 +120,7 @@ const verbs = {
     let wrong = 0;
     const sample = await measure(input.count, () =>
       eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (questions) => {
-        const options = { refresh: () => false, patient: false };
+        const options = { refresh: () => false, waitsForSite: false };
         const answers = await batches.examine(questions, options, NOBODY_GOES).done;
         for (const { finding } of answers) if (!isRight(finding)) wrong += 1;
       }),
@@ -146,17 +150,17 @@ const verbs = {
       eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (addresses) => {
         const batch = { addresses: addresses.join("\n"), atOnce: addresses.length };
         const task: CheckTask = { ...batch, scope: "unprobed", mode: "bulk", slot: 0 };
-        readLines((await constant.run(task)) as PackedLines);
+        readLines((await constant.run(task)) as PackedOutcomes);
       }),
     );
     return { sample };
   },
 };
 
-const AS_FOUND: FindingArrival<Finding> = { landed: (finding) => finding, failed() {} };
+const AS_FOUND: FindingHandler<EvidenceFinding> = { settled: (finding) => finding, failed() {} };
 
-function startConstant(threads: number, line: CheckLine): Piscina {
-  const packer = new LinePacker();
+function startConstant(threads: number, line: CheckOutcome): Piscina {
+  const packer = new OutcomePacker();
   for (let row = 0; row < LIMITS.bulk.rowsPerChunk; row++) packer.add(line);
   return new Piscina({
     filename: fileURLToPath(new URL(`./constant-thread${extname(import.meta.url)}`, import.meta.url)),

@@ -2,7 +2,7 @@ import { classify } from "../../src/check/classify/classify.ts";
 import { FAULT_OF } from "../../src/check/classify/rule.ts";
 import type { SmtpClass } from "../../src/check/evidence.ts";
 import type { RcptOutcome } from "../../src/smtp/outcome.ts";
-import type { Reply } from "../../src/smtp/reply.ts";
+import type { SmtpReply } from "../../src/smtp/reply.ts";
 import { type Labelled, parsedReply, SELF } from "../../test/corpus/labelled.ts";
 
 /** A row and what the rules made of it. */
@@ -35,7 +35,7 @@ export interface Figures {
 const condemns = (given: SmtpClass) => given === "mailbox_not_found" || given === "mailbox_disabled";
 
 /** What a probe ends in that is answered with `row`, or with `reply` in its place. */
-export function outcomeOf(row: Labelled, reply: Reply = parsedReply(row.lines)): RcptOutcome {
+export function outcomeOf(row: Labelled, reply: SmtpReply = parsedReply(row.lines)): RcptOutcome {
   return {
     kind: "reply",
     stage: row.stage,

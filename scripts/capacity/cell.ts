@@ -17,7 +17,7 @@ export interface Write {
 
 /**
  * One site as one process sees it by one source address: rows that wait, and connections. A write is filled as
- * `smtp/pooled-session` fills it, the depth grows as `smtp/depth` has it. Times are seconds of the simulation.
+ * `smtp/pooled-session` fills it, the depth grows as `smtp/pipeline-depth` has it. Times are seconds of the simulation.
  */
 export class Cell {
   readonly site: SiteClass;
@@ -51,7 +51,7 @@ export class Cell {
     return this.site.pipelining ? this.#depth : 1;
   }
 
-  /** Rows that wait are more than its connections take at once, twice: the next is put off (`check/site-lines`). */
+  /** Rows that wait are more than its connections take at once, twice: the next is put off (`check/site-queues`). */
   get isLong(): boolean {
     return this.waiting >= 2 * this.connections * this.site.depth;
   }

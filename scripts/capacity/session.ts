@@ -1,4 +1,4 @@
-import { isDear, isWorn } from "../../src/smtp/session-limits.ts";
+import { isNearlyExhausted, isSetUpExpensive } from "../../src/smtp/session-limits.ts";
 import type { SiteClass } from "./scenario.ts";
 
 /** What one session comes to, on average. */
@@ -17,8 +17,8 @@ export function shouldRetire(
   { served, refused }: { served: number; refused: number },
   depth: number,
 ): boolean {
-  if (!site.pipelining || isDear(site.setUpRoundTrips, 1, served, refused)) return false;
-  return isWorn(refused, site.rejectionsPerSession, depth);
+  if (!site.pipelining || isSetUpExpensive(site.setUpRoundTrips, 1, served, refused)) return false;
+  return isNearlyExhausted(refused, site.rejectionsPerSession, depth);
 }
 
 /** What decides how long a session is. */

@@ -24,7 +24,7 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** A line for each value that `nameOf` gives, in the order in which they first come. */
+/** A line for each value that `describeScope` gives, in the order in which they first come. */
 export function linesBy(samples: readonly Sample[], nameOf: (sample: Sample) => string): Line[] {
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) {

@@ -1,12 +1,12 @@
-import { addressBy } from "../../src/check/house/exchangers.ts";
+import { dialAddressFor } from "../../src/check/house/exchangers.ts";
 import type { PreflightRun } from "../../src/check/house/preflight.ts";
 import { loadShaping } from "../../src/check/shaping.ts";
 import { composePreflight } from "../../src/compose/preflight.ts";
 import { ownShaping } from "../../src/compose/shaping.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { ConfigError, loadPreflightConfig, type PreflightConfig } from "../../src/core/config.ts";
-import { takesConnection, trialOf } from "../../src/smtp/dial.ts";
-import { createPaths } from "../../src/smtp/path.ts";
+import { acceptsConnection, dialTargetKey } from "../../src/smtp/dial.ts";
+import { createEgressRoutes } from "../../src/smtp/egress-routes.ts";
 
 /** Can this machine reach mail servers? `unknown`: their names could not be resolved from here. */
 export type Port25 = "open" | "closed" | "unknown";
@@ -34,16 +34,16 @@ export async function checkPort25(config: PreflightConfig, withinMs: number): Pr
   const deadline = systemClock.monotonic() + withinMs;
   const preflight = composePreflight(config, ownShaping(config), systemClock);
   try {
-    const run = await beforeLong(preflight.begin(), Math.max(1, withinMs - CONNECT_MIN_MS));
-    const paths = createPaths(config.smtp, loadShaping(ownShaping(config)).ways);
-    const trials = preflight.ways.flatMap((path) =>
+    const run = await beforeLong(preflight.startRun(), Math.max(1, withinMs - CONNECT_MIN_MS));
+    const paths = createEgressRoutes(config.smtp, loadShaping(ownShaping(config)).routes);
+    const trials = preflight.routes.flatMap((path) =>
       (run?.exchangers ?? []).flatMap((exchanger) => {
-        const address = addressBy(path, exchanger, preflight.family);
-        return address === null ? [] : [trialOf(path.name, address)];
+        const address = dialAddressFor(path, exchanger, preflight.family);
+        return address === null ? [] : [dialTargetKey(path.name, address)];
       }),
     );
     const leftMs = Math.max(1, deadline - systemClock.monotonic());
-    return await anyOpen(trials.map((trial) => takesConnection(trial, config.smtp, paths, leftMs)));
+    return await anyOpen(trials.map((trial) => acceptsConnection(trial, config.smtp, paths, leftMs)));
   } finally {
     await preflight.close();
   }

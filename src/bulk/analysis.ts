@@ -1,4 +1,4 @@
-import type { Reading } from "../check/address/addresses-in.ts";
+import type { AddressReading } from "../check/address/addresses-in.ts";
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { isJobErrorCode } from "../core/job-errors.ts";
@@ -10,8 +10,8 @@ import {
   type ScannedSource,
 } from "../services/bulk/analyse.ts";
 import { recheckColumn, repeatWarnings } from "../services/bulk/columns/recheck.ts";
-import type { Endings } from "../services/bulk/ending.ts";
-import { isGranted } from "../services/bulk/granted.ts";
+import { isGranted } from "../services/bulk/grant-check.ts";
+import type { JobEndings } from "../services/bulk/job-endings.ts";
 import type { JobProblem, SourceOptions } from "../services/bulk/layout.ts";
 import { createRepeatFinder, type RepeatFinder } from "../services/bulk/repeat-finder.ts";
 import { writeRepeatsIndex } from "../services/bulk/repeats-index.ts";
@@ -38,22 +38,22 @@ import {
 import type { Database } from "../store/postgres.ts";
 import { listGrants } from "../store/s3-grants.ts";
 import type { Scratch } from "../store/scratch.ts";
-import { ask, type Control } from "./control.ts";
+import { type Control, interruptOnOutage } from "./control.ts";
 import { SourceUnavailable } from "./foreign-sources.ts";
-import type { TaskReport } from "./report.ts";
+import type { TaskReport } from "./task-report.ts";
 
 export interface AnalysisDeps {
   sql: Database;
   streams: ObjectStreams;
   scratch: Scratch;
-  endings: Endings;
+  endings: JobEndings;
   clock: Clock;
   /** Of the deployment. */
   bucket: string;
 }
 
 /** The source is such that the job cannot be done: thrown from wherever that turns out. */
-class Refused extends Error {
+class AnalysisRefused extends Error {
   readonly problem: JobProblem;
   constructor(problem: JobProblem) {
     super(problem.detail);
@@ -63,9 +63,9 @@ class Refused extends Error {
 
 /** Why the job cannot be done, of an error that says so; undefined: of any other. */
 function problemOf(error: unknown): JobProblem | undefined {
-  if (error instanceof Refused) return error.problem;
+  if (error instanceof AnalysisRefused) return error.problem;
   if (error instanceof MissingObject)
-    return { code: "source_missing", detail: "The object to read is not there any more." };
+    return { code: "source_missing", detail: "The source object no longer exists." };
   if (error instanceof ChangedObject)
     return { code: "source_changed", detail: "The object to read was replaced after the job was submitted." };
   if (error instanceof ForbiddenObject)
@@ -97,8 +97,12 @@ function optionsOf(asked: JobOptions): SourceOptions & { splitCells: boolean } {
 /** What was granted may have been revoked since the job was submitted. */
 async function checkGrant({ sql, bucket: own }: AnalysisDeps, teamId: string, place: ObjectPlace) {
   const { bucket, key } = place;
-  if (bucket === null || isGranted(await ask(() => listGrants(sql, teamId)), { bucket, key }, own)) return;
-  throw new Refused({
+  if (
+    bucket === null ||
+    isGranted(await interruptOnOutage(() => listGrants(sql, teamId)), { bucket, key }, own)
+  )
+    return;
+  throw new AnalysisRefused({
     code: "s3_not_granted",
     detail: "The operator has not granted this place to the team.",
   });
@@ -127,7 +131,7 @@ function rewrittenBytes({ split_cells }: JobOptions, { rows, bytes }: AnalysisBo
 const MARK_BYTES = 12;
 
 /** What is written while the source is read: nothing, where its bytes are the text. */
-function createRewriting({ deps, task, job, bounds, control }: Attempt) {
+function createRewriter({ deps, task, job, bounds, control }: Attempt) {
   const key = newRowsKey(task.teamId, task.jobId);
   let writer: ObjectWriter | null = null;
   return {
@@ -147,11 +151,13 @@ function createRewriting({ deps, task, job, bounds, control }: Attempt) {
 
 async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadSource> {
   const { deps, task, job, bounds, control } = attempt;
-  const rewriting = createRewriting(attempt);
+  const rewriting = createRewriter(attempt);
   const sinks: AnalysisSinks = {
     repeats: finder,
     rewrite: rewriting.open,
-    ...(task.livemode ? {} : { inspect: (reading: Reading) => refuseTestAddress(reading, deps.clock) }),
+    ...(task.livemode
+      ? {}
+      : { inspect: (reading: AddressReading) => refuseTestAddress(reading, deps.clock) }),
   };
   try {
     const ref = refOf(job.place);
@@ -159,12 +165,12 @@ async function readSource(attempt: Attempt, finder: RepeatFinder): Promise<ReadS
     const at = () => randomBytesOf(deps.streams, ref, control.signal);
     const options = { ...optionsOf(job.options), workbook: { at, scratch: deps.scratch } };
     const read = await analyseSource(source, options, bounds, sinks, control.signal);
-    if (!read.ok) throw new Refused(read);
+    if (!read.ok) throw new AnalysisRefused(read);
     return { ...read, place: await rewriting.end() };
   } catch (error) {
     await rewriting.abort();
     if (error instanceof AppError && isJobErrorCode(error.code))
-      throw new Refused({ code: error.code, detail: "A test address of the list asks for this." });
+      throw new AnalysisRefused({ code: error.code, detail: "A test address of the list asks for this." });
     throw error;
   }
 }
@@ -192,8 +198,8 @@ async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
   const { duplicates } = found;
   const addresses = rows - malformed - empty;
   const counts = { addresses, distinct: addresses - duplicates };
-  const doubt = recheckColumn(read, counts);
-  if (doubt !== null) throw new Refused(doubt);
+  const columnProblem = recheckColumn(read, counts);
+  if (columnProblem !== null) throw new AnalysisRefused(columnProblem);
   const findings = { columns: read.columns, warnings: [...read.warnings, ...repeatWarnings(read, counts)] };
   const index = repeatsKey(task.teamId, task.jobId);
   const open = () => deps.streams.openWrite(index, "application/octet-stream", control.signal);
@@ -201,8 +207,8 @@ async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
   report.add({ rows, duplicates, malformed, empty, chunks: chunks.length, ...columnsLine(findings) });
   const analysis = { place, layout, findings, rows, duplicates, malformed, empty };
   const settle = () => settleAnalysis(deps, { task, found: analysis, chunks }, control.signal);
-  const short = await report.phase("mark done", settle);
-  if (short !== null) throw new Refused({ code: "quota_exceeded", detail: short.detail });
+  const shortfall = await report.phase("mark done", settle);
+  if (shortfall !== null) throw new AnalysisRefused({ code: "quota_exceeded", detail: shortfall.detail });
 }
 
 async function analyseInScratch(attempt: Attempt): Promise<void> {
@@ -235,19 +241,19 @@ export async function runAnalysis(
 ): Promise<void> {
   const { sql, endings } = deps;
   const { jobId, teamId } = task;
-  const job = await ask(() => startAnalysis(sql, jobId));
+  const job = await interruptOnOutage(() => startAnalysis(sql, jobId));
   if (job === null) return;
   const bounds = { rows: Math.min(job.dailyQuota, LIMITS.bulk.rows), bytes: job.bulkBytes };
   try {
     await checkGrant(deps, teamId, job.place);
-    await ask(() => analyseInScratch({ deps, task, job, bounds, control, report }));
+    await interruptOnOutage(() => analyseInScratch({ deps, task, job, bounds, control, report }));
   } catch (error) {
     const problem = problemOf(error);
     if (problem === undefined) throw error;
     report.add({ code: problem.code });
     const { code, detail, candidates } = problem;
-    const why = { code, detail, ...(candidates === undefined ? {} : { candidates }) };
-    const ending = { status: "failed", ...why, charges: false } as const;
-    await ask(() => endings.endAlone(sql, teamId, jobId, ending));
+    const details = { code, detail, ...(candidates === undefined ? {} : { candidates }) };
+    const ending = { status: "failed", ...details, charges: false } as const;
+    await interruptOnOutage(() => endings.endAlone(sql, teamId, jobId, ending));
   }
 }

@@ -1,18 +1,18 @@
 import { LIMITS } from "../core/limits.ts";
-import type { Endings } from "../services/bulk/ending.ts";
+import type { JobEndings } from "../services/bulk/job-endings.ts";
 import { newResultsKey } from "../store/job-objects.ts";
 import { type JobMaterial, materialOf } from "../store/job-results.ts";
 import { type AssemblyTask, chunksOf } from "../store/job-tasks.ts";
 import type { Database } from "../store/postgres.ts";
-import { ask, type Control } from "./control.ts";
+import { type Control, interruptOnOutage } from "./control.ts";
 import type { EarlyJoins } from "./early-joins.ts";
 import type { JoinThread } from "./join-thread.ts";
-import type { TaskReport } from "./report.ts";
+import type { TaskReport } from "./task-report.ts";
 import { type WriteResultsDeps, writeResults } from "./write-results.ts";
 
 export interface AssemblyDeps extends Omit<WriteResultsDeps, "chunksOf"> {
   sql: Database;
-  endings: Endings;
+  endings: JobEndings;
   /** Puts together what is long; null: all is put together here. */
   joinThread: JoinThread | null;
   /** What is put together before its assembly is due; null: nothing is. */
@@ -45,12 +45,14 @@ export async function runAssembly(
   const { earlyJoins } = deps;
   if (task.deliveries < LIMITS.bulk.aloneFrom && earlyJoins !== null)
     await report.phase("early join", () => earlyJoins.settled(jobId, control));
-  const material = await ask(() => materialOf(sql, jobId));
+  const material = await interruptOnOutage(() => materialOf(sql, jobId));
   // Removed since it was begun, or completed by whoever had its results.
   if (material === null || material.status !== "finalizing") return;
   const resultsKey = newResultsKey(teamId, jobId);
   report.add({ rows: material.rows });
   await report.phase("write results", () => write(deps, material, resultsKey, control));
   const ending = { status: "completed", resultsKey } as const;
-  await report.phase("mark done", () => ask(() => deps.endings.endAlone(sql, teamId, jobId, ending)));
+  await report.phase("mark done", () =>
+    interruptOnOutage(() => deps.endings.endAlone(sql, teamId, jobId, ending)),
+  );
 }

@@ -2,14 +2,14 @@ import { toText, toUtf8 } from "../services/bulk/csv/field.ts";
 import { createRecordScanner } from "../services/bulk/csv/scan.ts";
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
-import { type RowsBytesDeps, readRowsBytes } from "../services/bulk/rows-bytes.ts";
+import { readSourceRows, type SourceRowsDeps } from "../services/bulk/source-rows.ts";
 import { recordBounds } from "../services/bulk/split/splitter.ts";
 import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
 import type { ChunkTask, RetryTask } from "../store/job-tasks.ts";
-import { rowsOfSet } from "./deferrals.ts";
+import { offsetsOfRowSet } from "./deferrals.ts";
 
 /** A row of a task with an address of its own: it repeats no other. */
-export interface OwnRow {
+export interface DistinctRow {
   /** In the chunk, from 0. */
   offset: number;
   /** The text of its cell, out of which the address is read. */
@@ -18,7 +18,7 @@ export interface OwnRow {
   copies: number;
 }
 
-export interface ChunkRowsDeps extends RowsBytesDeps {
+export interface ChunkRowsDeps extends SourceRowsDeps {
   objects: Pick<JobObjects, "getRange">;
 }
 
@@ -50,7 +50,7 @@ export interface TaskRows {
    * @param read is shown each that stands in bytes; absent: all are read
    * @throws Error when the source does not hold what was analysed
    */
-  each(told: (offset: number, email: string) => void, read?: CellReader): void;
+  forEachDistinct(onRow: (offset: number, email: string) => void, read?: CellReader): void;
 }
 
 /** @throws SourceLost, MissingObject */
@@ -60,60 +60,67 @@ export async function readTaskRows(
   signal: AbortSignal,
 ): Promise<TaskRows> {
   const [bytes, { sameAs, copies }] = await Promise.all([
-    readRowsBytes(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
+    readSourceRows(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
     readRepeats(deps, task, signal),
   ]);
-  const each: TaskRows["each"] = (told, read = (_, cell) => toText(valueAt(cell))) => {
-    const tellOwn = (offset: number, cell: ValuePlace) => {
+  const each: TaskRows["forEachDistinct"] = (onRow, read = (_, cell) => toText(valueAt(cell))) => {
+    const passDistinct = (offset: number, cell: ValuePlace) => {
       const email = sameAs.size === 0 || !sameAs.has(offset) ? read(offset, cell) : null;
-      if (email !== null) told(offset, email);
+      if (email !== null) onRow(offset, email);
     };
-    if (task.kind === "chunk") readCells(bytes, task, tellOwn);
-    else eachOfRetry(bytes, task, tellOwn);
+    if (task.kind === "chunk") readCells(bytes, task, passDistinct);
+    else forEachRetryRow(bytes, task, passDistinct);
   };
-  return { bytes, copies, each };
+  return { bytes, copies, forEachDistinct: each };
 }
 
 /** Rows that are at hand. */
-export function taskRowsOf(rows: readonly OwnRow[]): TaskRows {
+export function taskRowsInMemory(rows: readonly DistinctRow[]): TaskRows {
   const copies = new Map<number, number>();
   for (const row of rows) if (row.copies > 0) copies.set(row.offset, row.copies);
-  const each: TaskRows["each"] = (told) => {
-    for (const { offset, email } of rows) told(offset, email);
+  const each: TaskRows["forEachDistinct"] = (onRow) => {
+    for (const { offset, email } of rows) onRow(offset, email);
   };
-  return { bytes: null, copies, each };
+  return { bytes: null, copies, forEachDistinct: each };
 }
 
 /** Those of which is to be told, in order. */
-export function ownRowsOf({ copies, each }: TaskRows, read?: CellReader): OwnRow[] {
-  const rows: OwnRow[] = [];
+export function collectDistinctRows(
+  { copies, forEachDistinct: each }: TaskRows,
+  read?: CellReader,
+): DistinctRow[] {
+  const rows: DistinctRow[] = [];
   each((offset, email) => rows.push({ offset, email, copies: copies.get(offset) ?? 0 }), read);
   return rows;
 }
 
 /** Others of the chunk are passed over as bytes: there may be fifty times as many. */
-function eachOfRetry(bytes: Buffer, task: RetryTask, told: (offset: number, cell: ValuePlace) => void): void {
+function forEachRetryRow(
+  bytes: Buffer,
+  task: RetryTask,
+  onCell: (offset: number, cell: ValuePlace) => void,
+): void {
   const { rowSet, rows } = task;
-  const last = rowsOfSet(rowSet).at(-1) ?? 0;
+  const last = offsetsOfRowSet(rowSet).at(-1) ?? 0;
   if (last >= rows) throw new Error(`a chunk of ${rows} rows has no row ${last}`);
   readCells(bytes, task, (offset, cell) => {
-    if (((rowSet[offset >> 3] ?? 0) >> (offset & 7)) & 1) told(offset, cell);
+    if (((rowSet[offset >> 3] ?? 0) >> (offset & 7)) & 1) onCell(offset, cell);
   });
 }
 
 /** Who reads a cell is not told the list's encoding. */
-function inUtf8(cell: ValuePlace, encoding: string | undefined): ValuePlace {
+function toUtf8Cell(cell: ValuePlace, encoding: string | undefined): ValuePlace {
   if (encoding === undefined) return cell;
   const bytes = Buffer.from(toUtf8(valueAt(cell), encoding), "latin1");
   return { bytes, from: 0, to: bytes.length };
 }
 
 /** Tells of the address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
-function readCells(bytes: Buffer, task: RowsTask, told: (offset: number, cell: ValuePlace) => void): void {
+function readCells(bytes: Buffer, task: RowsTask, onCell: (offset: number, cell: ValuePlace) => void): void {
   let rows = 0;
   const scanner = createRecordScanner(
     { ...task.layout, ...recordBounds(task.layout) },
-    (_start, _end, _columns, cell) => told(rows++, inUtf8(cell, task.layout.encoding)),
+    (_start, _end, _columns, cell) => onCell(rows++, toUtf8Cell(cell, task.layout.encoding)),
   );
   const broken = scanner.push(bytes) ?? scanner.end();
   if (broken !== undefined) throw new Error(`a chunk cannot be read: ${broken.detail}`);

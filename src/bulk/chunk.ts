@@ -5,35 +5,41 @@ import type { TeamOverlay } from "../services/actor.ts";
 import { dialectOfResults } from "../services/bulk/csv/dialect.ts";
 import { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import { encodeShard, ResultsTooLarge } from "../services/bulk/shard.ts";
-import type { Question } from "../services/verify/question.ts";
+import type { AddressQuestion } from "../services/verify/address-question.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import { type JobObjects, newShardKey } from "../store/job-objects.ts";
 import {
-  beginAssembly,
   type ChunkTask,
   finishRows,
   type RetryTask,
   type RowsOutcome,
+  startAssembly,
 } from "../store/job-tasks.ts";
 import { startJob } from "../store/jobs.ts";
 import type { Database } from "../store/postgres.ts";
-import { type Answered, gather, tally, tell, without } from "./answered.ts";
+import {
+  type AnsweredRows,
+  countVerdicts,
+  forEachResult,
+  separateDrawn,
+  withoutRows,
+} from "./answered-rows.ts";
 import {
   type ChunkRowsDeps,
-  type OwnRow,
-  ownRowsOf,
+  collectDistinctRows,
+  type DistinctRow,
   readTaskRows,
   type TaskRows,
-  taskRowsOf,
+  taskRowsInMemory,
 } from "./chunk-rows.ts";
-import { ask, type Control } from "./control.ts";
-import { type DeferralSettings, type Sorted, sortRows } from "./deferrals.ts";
+import { type Control, interruptOnOutage } from "./control.ts";
+import { type DeferralSettings, type SortedRows, sortRows } from "./deferrals.ts";
 import type { FreshChunk } from "./fresh-chunks.ts";
 import type { KeptRows } from "./kept-rows.ts";
-import type { TaskReport } from "./report.ts";
-import type { Manner, RowAnswer, RowsAsk, RowVerifier } from "./rows.ts";
+import type { RowAnswer, RowsVerifyOptions, RowVerifier, RowWaitPolicy } from "./row-verifier.ts";
 import { ProbeSummary, reportRows } from "./rows-report.ts";
 import { type Stay, type Stays, sitesToStayAt } from "./stays.ts";
+import type { TaskReport } from "./task-report.ts";
 
 export interface ChunkDeps extends ChunkRowsDeps {
   sql: Database;
@@ -49,7 +55,7 @@ export interface ChunkDeps extends ChunkRowsDeps {
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
   egress: string;
   /** Sites that block us: when to ask there again, and calling rows that wait once nobody need. */
-  parking: Parking;
+  parking: SiteParking;
   /** 0 up to 1. */
   random(): number;
   /** Is given a chunk whose shard is written, with its buffers, before the chunk is done. */
@@ -62,11 +68,11 @@ export interface ChunkDeps extends ChunkRowsDeps {
   onVerified(result: Pick<VerificationResult, "verdict" | "reason" | "cached">, count: number): void;
 }
 
-export interface Parking {
+export interface SiteParking {
   /** How long rows should wait that found the site closed to us, in milliseconds; null: it is open again. */
   waitMs(site: string): number | null;
   /** Rows that wait for the site are due now. Never rejects. */
-  call(site: string): Promise<void>;
+  tryRelease(site: string): Promise<void>;
 }
 
 type RowsTask = ChunkTask | RetryTask;
@@ -83,16 +89,21 @@ interface StayingAttempt extends Attempt {
 }
 
 /** Rows that are to be asked about, and their questions where they were read for that. */
-interface Others {
-  rows: readonly OwnRow[];
-  questions?: readonly Question[];
+interface RowsToAsk {
+  rows: readonly DistinctRow[];
+  questions?: readonly AddressQuestion[];
 }
 
 /** Draws rows whose answers are at hand. @returns the others. A retry asks anew. */
-function drawReady(deps: ChunkDeps, task: RowsTask, { rows, drawn }: Drawing, asked: RowsAsk): Others {
+function drawReady(
+  deps: ChunkDeps,
+  task: RowsTask,
+  { rows, drawn }: Drawing,
+  asked: RowsVerifyOptions,
+): RowsToAsk {
   const ready = task.kind === "chunk" ? deps.rows.drawReady(asked, drawn) : null;
-  if (ready === null) return { rows: ownRowsOf(rows) };
-  const others = ownRowsOf(rows, ready.read);
+  if (ready === null) return { rows: collectDistinctRows(rows) };
+  const others = collectDistinctRows(rows, ready.read);
   return { rows: others, questions: ready.end() };
 }
 
@@ -103,12 +114,12 @@ interface Drawing {
 }
 
 /** What rows come to, and which were asked about. */
-interface Examined extends Sorted {
-  rows: readonly OwnRow[];
+interface Examined extends SortedRows {
+  rows: readonly DistinctRow[];
 }
 
 /** Rows that were asked about, and what they came to. */
-interface Asked extends Others {
+interface AnsweredBatch extends RowsToAsk {
   answers: RowAnswer[];
 }
 
@@ -119,11 +130,11 @@ interface Asked extends Others {
 async function stay(
   deps: ChunkDeps,
   task: RowsTask,
-  { rows, questions, answers }: Asked,
+  { rows, questions, answers }: AnsweredBatch,
   askRows: (
     emails: readonly string[],
-    manner: Manner,
-    questions?: readonly Question[],
+    policy: RowWaitPolicy,
+    questions?: readonly AddressQuestion[],
   ) => Promise<RowAnswer[]>,
   attempt: StayingAttempt,
 ): Promise<void> {
@@ -134,10 +145,10 @@ async function stay(
   const begun = sites === null ? null : deps.stays.begin(task.jobId, [...sites.keys()], task.rows);
   if (sites === null || begun === null) return;
   attempt.stay = begun;
-  control.leavePlace();
+  control.releaseSlot();
   const stayAt = async ([site, places]: [string, number[]]) => {
-    const emails = places.map((at) => (rows[at] as OwnRow).email);
-    const known = questions === undefined ? undefined : places.map((at) => questions[at] as Question);
+    const emails = places.map((at) => (rows[at] as DistinctRow).email);
+    const known = questions === undefined ? undefined : places.map((at) => questions[at] as AddressQuestion);
     const again = await askRows(emails, { kind: "retry", site, stay: begun }, known);
     for (const [i, at] of places.entries()) answers[at] = again[i] as RowAnswer;
     report.add({ stayed: places.length });
@@ -153,29 +164,29 @@ async function verify(
   deps: ChunkDeps,
   task: RowsTask,
   drawing: Drawing,
-  asked: RowsAsk,
+  asked: RowsVerifyOptions,
   attempt: StayingAttempt,
 ): Promise<Examined> {
   const { control, report } = attempt;
-  const begunMs = deps.clock.monotonic();
-  const manner = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
+  const startedMs = deps.clock.monotonic();
+  const policy = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
   const others = drawReady(deps, task, drawing, asked);
   const { rows, questions } = others;
   const emails = rows.map(({ email }) => email);
   const { size } = drawing.drawn;
   report.add({ at_hand: size });
   const probes = report.span === null ? null : new ProbeSummary();
-  const askRows = (some: readonly string[], how: Manner, known?: readonly Question[]) =>
+  const askRows = (some: readonly string[], how: RowWaitPolicy, known?: readonly AddressQuestion[]) =>
     deps.rows.verify(some, asked, how, control, probes, known);
-  const answers = await askRows(emails, manner, questions);
+  const answers = await askRows(emails, policy, questions);
   await stay(deps, task, { ...others, answers }, askRows, attempt);
-  probes?.tell(report);
+  probes?.addTo(report);
   const waited =
     task.kind === "chunk"
       ? { deferredMs: 0, attempts: 0 }
-      : { deferredMs: task.deferredMs + deps.clock.monotonic() - begunMs, attempts: task.attempts };
+      : { deferredMs: task.deferredMs + deps.clock.monotonic() - startedMs, attempts: task.attempts };
   const sorted = sortRows(
-    answers.map((answer, i) => ({ offset: (rows[i] as OwnRow).offset, answer })),
+    answers.map((answer, i) => ({ offset: (rows[i] as DistinctRow).offset, answer })),
     {
       ...deps.deferral,
       ...waited,
@@ -189,30 +200,30 @@ async function verify(
   return { ...sorted, rows };
 }
 
-function giveUp(deps: ChunkDeps, rows: readonly OwnRow[], asked: RowsAsk): Examined {
+function giveUp(deps: ChunkDeps, rows: readonly DistinctRow[], asked: RowsVerifyOptions): Examined {
   const emails = rows.map(({ email }) => email);
   const answered = deps.rows
     .giveUp(emails, asked)
-    .map((verified, i) => ({ offset: (rows[i] as OwnRow).offset, verified }));
+    .map((verified, i) => ({ offset: (rows[i] as DistinctRow).offset, verified }));
   return { answered, deferrals: [], parkedAt: [], rows };
 }
 
 /** Answers, and the shard that has them. */
-interface Written {
-  answered: Answered;
+interface WrittenShard {
+  answered: AnsweredRows;
   shard: Buffer;
 }
 
 /** As a shard; what is too large for one is given up, for nothing: its row alone is to blame, not its job. */
-async function encode(
+async function encodeResults(
   deps: ChunkDeps,
   task: RowsTask,
   rows: TaskRows,
-  answered: Answered,
-  asked: RowsAsk,
-): Promise<Written> {
+  answered: AnsweredRows,
+  asked: RowsVerifyOptions,
+): Promise<WrittenShard> {
   const style = { ...dialectOfResults(task.layout), escapeFormulas: task.escapeFormulas };
-  const shardOf = ({ drawn, others }: Answered) =>
+  const shardOf = ({ drawn, others }: AnsweredRows) =>
     encodeShard(
       others.map(({ offset, verified }) => ({ offset, result: verified.result })),
       style,
@@ -224,8 +235,8 @@ async function encode(
     if (!(error instanceof ResultsTooLarge)) throw error;
     const { jobId: job, number } = task;
     deps.log.error({ job, number, rows: error.offsets.size }, "results of rows are too large, and given up");
-    const large = ownRowsOf(rows).filter(({ offset }) => error.offsets.has(offset));
-    const rest = without(answered, error.offsets);
+    const large = collectDistinctRows(rows).filter(({ offset }) => error.offsets.has(offset));
+    const rest = withoutRows(answered, error.offsets);
     const others = [...rest.others, ...giveUp(deps, large, asked).answered];
     const all = { drawn: rest.drawn, others };
     return { answered: all, shard: await shardOf(all) };
@@ -236,12 +247,12 @@ async function encode(
 async function writeShard(
   deps: ChunkDeps,
   task: RowsTask,
-  { answered, shard }: Written,
+  { answered, shard }: WrittenShard,
   control: Control,
 ): Promise<string | null> {
   if (answered.drawn.size + answered.others.length === 0) return null;
   const key = newShardKey(task.teamId, task.jobId, task.number);
-  await ask(() => deps.objects.put(key, shard, "application/gzip", control.signal));
+  await interruptOnOutage(() => deps.objects.put(key, shard, "application/gzip", control.signal));
   return key;
 }
 
@@ -249,12 +260,12 @@ async function writeShard(
 async function rowsOf(deps: ChunkDeps, task: RowsTask, { control, report }: Attempt): Promise<TaskRows> {
   const kept = task.kind === "retry" ? deps.kept.take(task) : null;
   report.add({ bytes_read: kept === null ? task.bytes + task.repeatsBytes : 0 });
-  if (kept !== null) return taskRowsOf(kept);
-  return report.phase("read", () => ask(() => readTaskRows(deps, task, control.signal)));
+  if (kept !== null) return taskRowsInMemory(kept);
+  return report.phase("read", () => interruptOnOutage(() => readTaskRows(deps, task, control.signal)));
 }
 
 /** What is in memory of a chunk that was written. Rows in somebody else's bucket are read anew: they may be ours to read no longer. */
-function handOver(
+function offerFreshChunk(
   deps: ChunkDeps,
   task: RowsTask,
   { shardKey, shard, bytes }: { shardKey: string | null; shard: Buffer; bytes: Buffer | null },
@@ -265,26 +276,26 @@ function handOver(
 }
 
 /** Who was parked while the site was about to let us in again, and came too late to be called. */
-async function callParked({ parking }: ChunkDeps, parkedAt: readonly string[]): Promise<void> {
-  for (const site of parkedAt) if (parking.waitMs(site) === null) await parking.call(site);
+async function releaseParked({ parking }: ChunkDeps, parkedAt: readonly string[]): Promise<void> {
+  for (const site of parkedAt) if (parking.waitMs(site) === null) await parking.tryRelease(site);
 }
 
 /**
  * A chunk, or a retry of some of its rows: they are read, verified, written as a shard, and only then is the task done.
  * Rows that have to wait become retries in the same transaction. When nothing is left, the assembly of the job can begin.
  * @param report is told what became of the rows
- * @param hopeless ask nobody: its rows are `unknown`, `internal_error`
+ * @param givenUp ask nobody: its rows are `unknown`, `internal_error`
  * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
  */
 export async function runRows(
   deps: ChunkDeps,
   task: RowsTask,
   { control, report }: Attempt,
-  hopeless: boolean,
+  givenUp: boolean,
 ): Promise<void> {
   const attempt: StayingAttempt = { control, report, stay: null };
   try {
-    await runAttempt(deps, task, attempt, hopeless);
+    await runAttempt(deps, task, attempt, givenUp);
   } finally {
     attempt.stay?.end();
   }
@@ -294,41 +305,41 @@ async function runAttempt(
   deps: ChunkDeps,
   task: RowsTask,
   attempt: StayingAttempt,
-  hopeless: boolean,
+  givenUp: boolean,
 ): Promise<void> {
   const { sql } = deps;
   const { control, report } = attempt;
   const { teamId, jobId, livemode, withEvidence, probing } = task;
-  if (!task.started) await ask(() => startJob(sql, jobId));
-  const overlay = await ask(() => deps.overlayOf(teamId, jobId));
+  if (!task.started) await interruptOnOutage(() => startJob(sql, jobId));
+  const overlay = await interruptOnOutage(() => deps.overlayOf(teamId, jobId));
   const rows = await rowsOf(deps, task, attempt);
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
   const drawn = new DrawnRows(task.kind === "chunk" ? task.rows : 0);
-  const examined = hopeless
-    ? giveUp(deps, ownRowsOf(rows), asked)
+  const examined = givenUp
+    ? giveUp(deps, collectDistinctRows(rows), asked)
     : await report.phase("examine", () => verify(deps, task, { rows, drawn }, asked, attempt));
   report.add({ rows: drawn.size + examined.rows.length });
   const write = async () => {
-    const written = await encode(deps, task, rows, gather(drawn, examined.answered), asked);
+    const written = await encodeResults(deps, task, rows, separateDrawn(drawn, examined.answered), asked);
     return { ...written, shardKey: await writeShard(deps, task, written, control) };
   };
   const { answered, shard, shardKey } = await report.phase("write shard", write);
   const { deferrals } = examined;
-  const outcome: RowsOutcome = { shardKey, counts: tally(rows.copies, answered), deferrals };
+  const outcome: RowsOutcome = { shardKey, counts: countVerdicts(rows.copies, answered), deferrals };
   report.add({ bytes_written: shardKey === null ? 0 : shard.length });
   reportRows(report, answered, outcome);
-  handOver(deps, task, { shardKey, shard, bytes: rows.bytes });
+  offerFreshChunk(deps, task, { shardKey, shard, bytes: rows.bytes });
   const finish = () => finishRows(sql, task, outcome);
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
   const { counted, more } = await report.phase("mark done", () =>
-    ask(deferrals.length === 0 ? finish : finishAll),
+    interruptOnOutage(deferrals.length === 0 ? finish : finishAll),
   );
   if (counted) {
     deps.kept.keep(task, examined.rows, deferrals);
     deps.onRows(task.kind, outcome);
-    await callParked(deps, examined.parkedAt);
+    await releaseParked(deps, examined.parkedAt);
   }
-  if (counted && livemode) tell(answered, deps.onVerified);
+  if (counted && livemode) forEachResult(answered, deps.onVerified);
   // Two statements less for nearly each chunk of a long list, and each retry.
-  if (!more && (await ask(() => beginAssembly(sql, jobId)))) deps.onAssembly();
+  if (!more && (await interruptOnOutage(() => startAssembly(sql, jobId)))) deps.onAssembly();
 }

@@ -1,33 +1,33 @@
-import type { Waiter } from "../services/verify/flights.ts";
+import type { VerificationWaiter } from "../services/verify/in-flight-checks.ts";
 import { isObjectsOutage } from "../store/objects.ts";
 import { isOutage } from "../store/postgres.ts";
 import { ScratchFull } from "../store/scratch.ts";
 
 /** Whether a task in hand is still wanted: told by its worker, asked by whoever works on it. */
-export interface Control extends Pick<Waiter, "cancelled" | "onCancel"> {
+export interface Control extends Pick<VerificationWaiter, "cancelled" | "onCancel"> {
   /** The same, for operations that take one: aborted with an Interruption. */
   readonly signal: AbortSignal;
   /** Nobody wants it any more, or not from here. Idempotent. */
   cancel(): void;
   /** It takes one of its worker's places. */
-  hasPlace(): boolean;
+  hasSlot(): boolean;
   /** From here on it only waits for mail servers: another may have its place. Idempotent. */
-  leavePlace(): void;
+  releaseSlot(): void;
 }
 
-/** @param onLeave told when the place is left */
-export function createControl(onLeave: () => void = () => {}): Control {
+/** @param onRelease told when the place is left */
+export function createControl(onRelease: () => void = () => {}): Control {
   const controller = new AbortController();
   const { signal } = controller;
   const callbacks = new Set<() => void>();
-  let hasPlace = true;
+  let hasSlot = true;
   return {
     signal,
-    hasPlace: () => hasPlace,
-    leavePlace() {
-      if (!hasPlace) return;
-      hasPlace = false;
-      onLeave();
+    hasSlot: () => hasSlot,
+    releaseSlot() {
+      if (!hasSlot) return;
+      hasSlot = false;
+      onRelease();
     },
     cancelled: () => signal.aborted,
     onCancel(callback) {
@@ -62,9 +62,9 @@ function isNotServing(error: unknown): boolean {
  * @throws Interruption when it is away, or there is no disk space, or the task was cancelled; the error itself for any other: that is no reason to
  *   wait
  */
-export async function ask<T>(question: () => Promise<T>): Promise<T> {
+export async function interruptOnOutage<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await question();
+    return await work();
   } catch (error) {
     if (error instanceof ScratchFull && error.disk)
       throw new Interruption("there is no room for temporary files", { cause: error });

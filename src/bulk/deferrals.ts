@@ -1,6 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Deferral } from "../store/job-tasks.ts";
-import type { RowAnswer, Verified, Wait } from "./rows.ts";
+import type { RowAnswer, RowWait, VerifiedRow } from "./row-verifier.ts";
 
 /**
  * Which rows of a task wait, until when, and which do not any more.
@@ -27,7 +27,7 @@ export interface DeferralSettings {
 }
 
 /** How a task's rows have waited so far. */
-export interface Waited {
+export interface WaitHistory {
   /** Since their first deferral, or refusal. */
   deferredMs: number;
   /** How often they were refused. */
@@ -35,12 +35,12 @@ export interface Waited {
 }
 
 /** A row of a chunk, and its answer. */
-export interface AnsweredRow {
+export interface RowWithAnswer {
   offset: number;
   answer: RowAnswer;
 }
 
-export interface DeferralContext extends Waited, DeferralSettings {
+export interface DeferralContext extends WaitHistory, DeferralSettings {
   /** Of the chunk: the length of its sets of rows. */
   chunkRows: number;
   /** By whom they are to be asked again. */
@@ -54,16 +54,16 @@ export interface DeferralContext extends Waited, DeferralSettings {
 }
 
 /** What a task came to: rows that are answered for good, and rows that wait. */
-export interface Sorted {
-  answered: { offset: number; verified: Verified }[];
+export interface SortedRows {
+  answered: { offset: number; verified: VerifiedRow }[];
   deferrals: Deferral[];
   /** Sites that block us at which rows are parked. */
   parkedAt: string[];
 }
 
-interface WaitingRow extends Waited {
+interface WaitingRow extends WaitHistory {
   offset: number;
-  reason: Wait["reason"];
+  reason: RowWait["reason"];
   site: string;
   parked: boolean;
   patienceMs: number | undefined;
@@ -73,15 +73,15 @@ interface WaitingRow extends Waited {
 /** Of the time to wait, so that not all of a list come back at the same moment. */
 const JITTER = 0.1;
 
-function isBusy({ reason }: Pick<Wait, "reason">): boolean {
+function isBusy({ reason }: Pick<RowWait, "reason">): boolean {
   return reason === "busy";
 }
 
 /** How long a row that was refused waits; null: no longer. The last time is the bound itself. */
-function refusedDelayMs(wait: Wait, context: DeferralContext): number | null {
+function refusedDelayMs(wait: RowWait, context: DeferralContext): number | null {
   const { attempts, firstMs } = context;
   const { retryAfterMs } = wait;
-  const leftMs = leftForRefused(wait, context);
+  const leftMs = refusedTimeLeftMs(wait, context);
   if (leftMs <= 0) return null;
   const grownMs = firstMs * 2 ** attempts;
   // A server that names a second each time is not asked every second for hours.
@@ -89,7 +89,7 @@ function refusedDelayMs(wait: Wait, context: DeferralContext): number | null {
   return Math.min(retryAfterMs === null ? grownMs : Math.max(retryAfterMs, leastMs), leftMs);
 }
 
-function leftForRefused(
+function refusedTimeLeftMs(
   { patienceMs }: { patienceMs?: number | undefined },
   context: DeferralContext,
 ): number {
@@ -99,7 +99,7 @@ function leftForRefused(
 }
 
 /** Not sooner than after a moment, so that nothing turns in a circle, and not after the bound. */
-function parkedDelayMs({ reason, site }: Wait, context: DeferralContext): number {
+function parkedDelayMs({ reason, site }: RowWait, context: DeferralContext): number {
   const { parkedMs, deferredMs, queueMaxMs } = context;
   const wantedMs = reason === "our_network" ? networkDelayMs(context) : (parkedMs(site) ?? 0);
   return Math.min(Math.max(wantedMs, LIMITS.bulk.retryMs), queueMaxMs - deferredMs);
@@ -111,9 +111,9 @@ function networkDelayMs({ deferredMs, firstMs }: DeferralContext): number {
 }
 
 /** The row as it waits on; null: it has waited for long enough. */
-function waitOn(
+function nextWait(
   offset: number,
-  wait: Wait,
+  wait: RowWait,
   progressed: boolean,
   context: DeferralContext,
 ): WaitingRow | null {
@@ -137,7 +137,7 @@ function waitOn(
 }
 
 /** Times within a fifth of each other are one, so that servers that count down make no task a row. */
-function step(dueInMs: number): number {
+function delayBucketOf(dueInMs: number): number {
   return dueInMs === 0 ? 0 : Math.ceil(4 * Math.log2(dueInMs));
 }
 
@@ -159,7 +159,7 @@ function deferralOf(rows: readonly WaitingRow[], site: string, context: Deferral
   for (const { offset } of rows) rowSet[offset >> 3] = (rowSet[offset >> 3] ?? 0) | (1 << (offset & 7));
   const longestMs = Math.max(...rows.map((row) => row.dueInMs));
   const spreadMs = longestMs * (1 + JITTER * context.random());
-  const leftMs = first.parked ? context.queueMaxMs - context.deferredMs : leftForRefused(first, context);
+  const leftMs = first.parked ? context.queueMaxMs - context.deferredMs : refusedTimeLeftMs(first, context);
   const dueInMs = isBusy(first) ? longestMs : Math.min(spreadMs, leftMs);
   const { reason, deferredMs, attempts } = first;
   return { rowSet, rowCount: rows.length, site, egress, reason, dueInMs, deferredMs, attempts };
@@ -171,13 +171,16 @@ function deferralOf(rows: readonly WaitingRow[], site: string, context: Deferral
  */
 function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Deferral[] {
   const blocking = rows.filter(({ reason, site }) => reason === "sender_blocked" && site !== "");
-  const called = new Set([...new Set(blocking.map(({ site }) => site))].slice(0, LIMITS.breaker.parkedSites));
-  const alikeOf = ({ reason, parked, dueInMs }: WaitingRow) => `${reason} ${parked} ${step(dueInMs)}`;
-  return groupBy(rows, alikeOf).flatMap((alike) => {
-    const sites = groupBy(alike, ({ site }) => site);
+  const releasable = new Set(
+    [...new Set(blocking.map(({ site }) => site))].slice(0, LIMITS.breaker.parkedSites),
+  );
+  const waitKeyOf = ({ reason, parked, dueInMs }: WaitingRow) =>
+    `${reason} ${parked} ${delayBucketOf(dueInMs)}`;
+  return groupBy(rows, waitKeyOf).flatMap((sameWait) => {
+    const sites = groupBy(sameWait, ({ site }) => site);
     const isLarge = ([first, ...others]: readonly WaitingRow[]) => {
       if (first === undefined || first.site === "") return false;
-      if (first.reason === "sender_blocked" && called.has(first.site)) return true;
+      if (first.reason === "sender_blocked" && releasable.has(first.site)) return true;
       return 1 + others.length >= LIMITS.bulk.retryRowsPerSite;
     };
     const large = sites.filter(isLarge).map((group) => deferralOf(group, group[0]?.site ?? "", context));
@@ -187,7 +190,7 @@ function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Defer
 }
 
 /** A site may have many breakers, and a task many rows of it. */
-function oncePerSite(parkedMs: DeferralContext["parkedMs"]): DeferralContext["parkedMs"] {
+function memoizePerSite(parkedMs: DeferralContext["parkedMs"]): DeferralContext["parkedMs"] {
   const known = new Map<string, number | null>();
   return (site) => {
     const before = known.get(site);
@@ -199,9 +202,9 @@ function oncePerSite(parkedMs: DeferralContext["parkedMs"]): DeferralContext["pa
 }
 
 /** Each row is answered or waits, none is both. */
-export function sortRows(rows: readonly AnsweredRow[], given: DeferralContext): Sorted {
-  const context = { ...given, parkedMs: oncePerSite(given.parkedMs) };
-  const answered: Sorted["answered"] = [];
+export function sortRows(rows: readonly RowWithAnswer[], given: DeferralContext): SortedRows {
+  const context = { ...given, parkedMs: memoizePerSite(given.parkedMs) };
+  const answered: SortedRows["answered"] = [];
   const waiting: WaitingRow[] = [];
   const progressed =
     given.progressed === true || rows.some(({ answer }) => answer.wait === undefined || !isBusy(answer.wait));
@@ -210,7 +213,7 @@ export function sortRows(rows: readonly AnsweredRow[], given: DeferralContext): 
       answered.push({ offset, verified: answer.verified });
       continue;
     }
-    const row = waitOn(offset, answer.wait, progressed, context);
+    const row = nextWait(offset, answer.wait, progressed, context);
     if (row === null) answered.push({ offset, verified: answer.wait.last() });
     else waiting.push(row);
   }
@@ -220,7 +223,7 @@ export function sortRows(rows: readonly AnsweredRow[], given: DeferralContext): 
 }
 
 /** The rows of a set, counted from 0. */
-export function rowsOfSet(rowSet: Uint8Array): number[] {
+export function offsetsOfRowSet(rowSet: Uint8Array): number[] {
   const offsets: number[] = [];
   for (let at = 0; at < rowSet.length; at++)
     for (let bit = 0; bit < 8; bit++) if (((rowSet[at] ?? 0) >> bit) & 1) offsets.push(at * 8 + bit);

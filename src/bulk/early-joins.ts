@@ -1,8 +1,8 @@
 import { type Clock, sleep, type Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import type { Endings } from "../services/bulk/ending.ts";
-import type { Granted } from "../services/bulk/granted.ts";
+import type { GrantCheck } from "../services/bulk/grant-check.ts";
+import type { JobEndings } from "../services/bulk/job-endings.ts";
 import { newResultsKey } from "../store/job-objects.ts";
 import { materialOf } from "../store/job-results.ts";
 import { type ChunkTask, finalChunksOf } from "../store/job-tasks.ts";
@@ -19,10 +19,10 @@ import type { JoinThread } from "./join-thread.ts";
 export interface EarlyJoinsDeps {
   sql: Database;
   joinThread: JoinThread;
-  granted: Granted;
+  granted: GrantCheck;
   /** Of somebody else's bucket: whatever is wrong with it is found out by the assembly. */
   readRange: ObjectStreams["readRange"];
-  endings: Endings;
+  endings: JobEndings;
   claims: JoinClaims;
   clock: Clock;
   log: Logger;
@@ -131,11 +131,11 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
     const material = await materialOf(sql, jobId);
     if (material === null) return;
     const chunks = createFinalChunks({
-      look: (id, after, limit) => finalChunksOf(sql, id, after, limit),
+      readFinalChunks: (id, after, limit) => finalChunksOf(sql, id, after, limit),
       clock,
       signal: control.signal,
       bounds,
-      onWait: early.pace.waits,
+      onWait: early.pace.setWaiting,
     });
     early.wake = chunks.wake;
     const resultsKey = newResultsKey(teamId, jobId);
@@ -193,7 +193,7 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
     offer({ jobId, teamId, jobRows }) {
       if (closed || jobRows < bounds.rows || underWay.size >= bounds.atOnce) return;
       if (known.has(jobId) || underWay.has(jobId)) return;
-      const fresh: FreshChunks = createFreshChunks(bounds.freshBytes, () => pace.taken());
+      const fresh: FreshChunks = createFreshChunks(bounds.freshBytes, () => pace.onTaken());
       const pace = createJoinPace({ heldBytes: () => fresh.heldBytes, clock, bounds });
       const early: Early = {
         control: createControl(),
@@ -208,7 +208,7 @@ export function createEarlyJoins(deps: EarlyJoinsDeps): EarlyJoins {
         underWay.delete(jobId);
       });
     },
-    turn: (jobId) => underWay.get(jobId)?.pace.turn() ?? null,
+    turn: (jobId) => underWay.get(jobId)?.pace.whenAllowed() ?? null,
     hand: (jobId, chunk) => underWay.get(jobId)?.fresh.add(chunk),
     note: (jobId) => underWay.get(jobId)?.wake(),
     async settled(jobId, control) {

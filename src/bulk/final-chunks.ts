@@ -5,7 +5,7 @@ import { Interruption } from "./control.ts";
 
 export interface FinalChunksDeps {
   /** See `finalChunksOf`. */
-  look(jobId: string, after: number, limit: number): Promise<ChunkOfResults[] | null>;
+  readFinalChunks(jobId: string, after: number, limit: number): Promise<ChunkOfResults[] | null>;
   clock: Clock;
   /** Aborted: nobody wants them any more. */
   signal: AbortSignal;
@@ -26,7 +26,13 @@ export interface FinalChunks {
   wake(): void;
 }
 
-export function createFinalChunks({ look, clock, signal, bounds, onWait }: FinalChunksDeps): FinalChunks {
+export function createFinalChunks({
+  readFinalChunks: look,
+  clock,
+  signal,
+  bounds,
+  onWait,
+}: FinalChunksDeps): FinalChunks {
   const { pollMs, pollShare, pollMaxMs, patienceMs, page } = bounds;
   let wake = () => {};
   let woken = false;

@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { httpStatus, isObjectsOutage, ObjectsOutage } from "../store/object-errors.ts";
 import type { ObjectRef, ObjectStreams } from "../store/object-streams.ts";
-import { TurnsTaken } from "../store/turns.ts";
+import { SemaphoreFull } from "../store/semaphore.ts";
 
 /** A list in somebody else's bucket cannot be had, and waiting does not help. */
 export class SourceUnavailable extends Error {
@@ -12,23 +12,23 @@ export class SourceUnavailable extends Error {
 type Reads = Pick<ObjectStreams, "openRead" | "readRange">;
 
 /** Since when reads of an object fail, without one between that did not. */
-interface Failing {
+interface FailingObject {
   sinceMs: number;
   lastMs: number;
 }
 
 /** Both as S3 says that the bucket is in another region: who signs for this one gets nothing there. */
-function isElsewhere(error: unknown): boolean {
+function isOtherRegion(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
-    httpStatus(error) === 301 || error.name === "AuthorizationHeaderMalformed" || isElsewhere(error.cause)
+    httpStatus(error) === 301 || error.name === "AuthorizationHeaderMalformed" || isOtherRegion(error.cause)
   );
 }
 
 /** Whether it is the bucket that fails, as far as can be told: not our credentials, nor too much to do here. */
-function isTheirs(error: unknown): boolean {
+function isBucketFault(error: unknown): boolean {
   const cause = error instanceof ObjectsOutage ? (error.cause ?? error) : error;
-  if (cause instanceof TurnsTaken || !isObjectsOutage(cause)) return false;
+  if (cause instanceof SemaphoreFull || !isObjectsOutage(cause)) return false;
   const status = httpStatus(cause);
   return status === undefined || status === 429 || status >= 500;
 }
@@ -39,9 +39,9 @@ function isTheirs(error: unknown): boolean {
  * bucket keeps a job under way for ever. Our own bucket is waited for.
  * @returns reads that throw SourceUnavailable too
  */
-export function watchForeign(streams: Reads, clock: Pick<Clock, "monotonic">): Reads {
+export function watchForeignSources(streams: Reads, clock: Pick<Clock, "monotonic">): Reads {
   const { sourceAwayMs, sourceForgottenMs, sourcesWatched } = LIMITS.bulk;
-  const failing = new Map<string, Failing>();
+  const failing = new Map<string, FailingObject>();
 
   const keyOf = ({ bucket, key }: ObjectRef) => `${bucket}/${key}`;
 
@@ -58,11 +58,11 @@ export function watchForeign(streams: Reads, clock: Pick<Clock, "monotonic">): R
   }
 
   function translate(ref: ObjectRef, error: unknown): unknown {
-    if (isElsewhere(error))
+    if (isOtherRegion(error))
       return new SourceUnavailable("Its bucket is in another region than this deployment's object storage.", {
         cause: error,
       });
-    if (!isTheirs(error)) return error;
+    if (!isBucketFault(error)) return error;
     const sinceMs = noteFailure(ref);
     if (sinceMs === null || clock.monotonic() - sinceMs < sourceAwayMs) return error;
     failing.delete(keyOf(ref));

@@ -30,7 +30,7 @@ export interface FreshChunks {
 }
 
 /** Of its own: what was read may be a part of a larger buffer. */
-function ownOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+function withOwnBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length
     ? (bytes as Uint8Array<ArrayBuffer>)
@@ -41,7 +41,7 @@ function ownOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 export function createFreshChunks(maxBytes: number, onTaken: () => void = () => {}): FreshChunks {
   const shards = new Map<string, Uint8Array>();
   /** By where they begin; and the keys of the shards that they belong to. */
-  const places = new Map<number, { key: string; end: number; rows: Uint8Array | null }>();
+  const chunksByStart = new Map<number, { key: string; end: number; rows: Uint8Array | null }>();
   let heldBytes = 0;
   let closed = false;
 
@@ -54,22 +54,22 @@ export function createFreshChunks(maxBytes: number, onTaken: () => void = () => 
   }
 
   function drop(firstByte: number): void {
-    const place = places.get(firstByte);
-    if (place === undefined) return;
-    places.delete(firstByte);
-    heldBytes -= place.rows?.length ?? 0;
-    dropShard(place.key);
+    const chunk = chunksByStart.get(firstByte);
+    if (chunk === undefined) return;
+    chunksByStart.delete(firstByte);
+    heldBytes -= chunk.rows?.length ?? 0;
+    dropShard(chunk.key);
   }
 
   /** Those of the chunks from `firstByte` on, up to `end`; null: of one of them they are not here. */
   function rowsBetween(firstByte: number, end: number): Uint8Array[] | null {
     const found: Uint8Array[] = [];
     for (let at = firstByte; at < end; ) {
-      const place = places.get(at);
+      const chunk = chunksByStart.get(at);
       // What stands between two chunks (blank lines) belongs to neither.
-      if (place === undefined || place.rows === null || place.end > end) return null;
-      found.push(place.rows);
-      at = place.end;
+      if (chunk === undefined || chunk.rows === null || chunk.end > end) return null;
+      found.push(chunk.rows);
+      at = chunk.end;
     }
     return found;
   }
@@ -77,33 +77,33 @@ export function createFreshChunks(maxBytes: number, onTaken: () => void = () => 
   return {
     add({ shardKey, shard, range, rows }) {
       const bytes = shard.length + (rows?.length ?? 0);
-      if (closed || heldBytes + bytes > maxBytes || places.has(range.firstByte)) return;
+      if (closed || heldBytes + bytes > maxBytes || chunksByStart.has(range.firstByte)) return;
       heldBytes += bytes;
       shards.set(shardKey, shard);
-      places.set(range.firstByte, { key: shardKey, end: range.firstByte + range.bytes, rows });
+      chunksByStart.set(range.firstByte, { key: shardKey, end: range.firstByte + range.bytes, rows });
     },
     takeShard(key) {
       const shard = dropShard(key);
       onTaken();
-      return shard === null ? null : ownOf(shard);
+      return shard === null ? null : withOwnBuffer(shard);
     },
     takeRows({ firstByte, bytes }) {
-      for (const [at, { end }] of places) if (end <= firstByte) drop(at);
+      for (const [at, { end }] of chunksByStart) if (end <= firstByte) drop(at);
       const found = rowsBetween(firstByte, firstByte + bytes);
       if (found === null) {
         onTaken();
         return null;
       }
       for (const rows of found) heldBytes -= rows.length;
-      for (const [at, place] of places) if (at < firstByte + bytes) place.rows = null;
+      for (const [at, place] of chunksByStart) if (at < firstByte + bytes) place.rows = null;
       onTaken();
       const [only] = found;
-      return ownOf(found.length === 1 && only !== undefined ? only : Buffer.concat(found));
+      return withOwnBuffer(found.length === 1 && only !== undefined ? only : Buffer.concat(found));
     },
     close() {
       closed = true;
       shards.clear();
-      places.clear();
+      chunksByStart.clear();
       heldBytes = 0;
     },
     get heldBytes() {

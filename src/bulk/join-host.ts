@@ -3,17 +3,17 @@ import type { ByteRange } from "../store/job-objects.ts";
 import type { ChunkOfResults } from "../store/job-tasks.ts";
 import type { ObjectRef } from "../store/object-streams.ts";
 import { type Control, createControl } from "./control.ts";
-import type { JoinAnswer, JoinQuestion, JoinTask, ToJoin } from "./join-messages.ts";
+import type { JoinRequest, JoinResponse, JoinTask, MessageToJoin } from "./join-messages.ts";
 import { type PackedError, packError, unpackError } from "./packed-errors.ts";
 import { type WriteResultsDeps, writeResults } from "./write-results.ts";
 
 export type JoinHostDeps = Omit<WriteResultsDeps, "chunksOf" | "granted">;
 
 /** The main thread, as a join sees it, as long as the join is wanted. */
-function createAsker(port: MessagePort, control: Control) {
-  const waiting = new Map<number, { resolve(answer: JoinAnswer): void; reject(error: Error): void }>();
+function createMainThreadClient(port: MessagePort, control: Control) {
+  const waiting = new Map<number, { resolve(answer: JoinResponse): void; reject(error: Error): void }>();
   let questions = 0;
-  port.on("message", (message: ToJoin) => {
+  port.on("message", (message: MessageToJoin) => {
     if (message.type === "cancel") return control.cancel();
     const asked = waiting.get(message.question);
     if (message.type === "answer") asked?.resolve(message.answer);
@@ -25,9 +25,9 @@ function createAsker(port: MessagePort, control: Control) {
     for (const { reject } of waiting.values()) reject(control.signal.reason as Error);
   });
 
-  function ask(question: number, message: JoinQuestion): Promise<JoinAnswer> {
+  function request(question: number, message: JoinRequest): Promise<JoinResponse> {
     control.signal.throwIfAborted();
-    const answer = new Promise<JoinAnswer>((resolve, reject) => waiting.set(question, { resolve, reject }));
+    const answer = new Promise<JoinResponse>((resolve, reject) => waiting.set(question, { resolve, reject }));
     port.postMessage(message);
     return answer.finally(() => waiting.delete(question));
   }
@@ -35,25 +35,25 @@ function createAsker(port: MessagePort, control: Control) {
   return {
     async chunksOf(_jobId: string, after: number, limit: number) {
       const question = questions++;
-      return (await ask(question, { question, of: "chunks", after, limit })) as ChunkOfResults[];
+      return (await request(question, { question, of: "chunks", after, limit })) as ChunkOfResults[];
     },
     async granted(teamId: string, place: { bucket: string; key: string }) {
       const question = questions++;
-      return (await ask(question, { question, of: "granted", teamId, place })) as boolean;
+      return (await request(question, { question, of: "granted", teamId, place })) as boolean;
     },
     async readRange(ref: ObjectRef, range: ByteRange) {
       const question = questions++;
-      const bytes = (await ask(question, { question, of: "range", ref, range })) as Uint8Array;
+      const bytes = (await request(question, { question, of: "range", ref, range })) as Uint8Array;
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     },
     /** null: it is not in memory. */
     async freshShard(key: string) {
       const question = questions++;
-      return bufferOf((await ask(question, { question, of: "fresh shard", key })) as Uint8Array | null);
+      return bufferOf((await request(question, { question, of: "fresh shard", key })) as Uint8Array | null);
     },
     async freshRows(range: ByteRange) {
       const question = questions++;
-      return bufferOf((await ask(question, { question, of: "fresh rows", range })) as Uint8Array | null);
+      return bufferOf((await request(question, { question, of: "fresh rows", range })) as Uint8Array | null);
     },
   };
 }
@@ -62,10 +62,10 @@ function bufferOf(bytes: Uint8Array | null): Buffer | null {
   return bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-type Asker = ReturnType<typeof createAsker>;
+type MainThreadClient = ReturnType<typeof createMainThreadClient>;
 
 /** Reads what the main thread has in memory there, all else from object storage. */
-function freshFirst({ objects, streams }: JoinHostDeps, { freshShard, freshRows }: Asker) {
+function preferFreshChunks({ objects, streams }: JoinHostDeps, { freshShard, freshRows }: MainThreadClient) {
   const get: JoinHostDeps["objects"]["get"] = async (key, signal) =>
     (await freshShard(key)) ?? objects.get(key, signal);
   const readRange: JoinHostDeps["streams"]["readRange"] = async (ref, range, signal) =>
@@ -77,10 +77,10 @@ function freshFirst({ objects, streams }: JoinHostDeps, { freshShard, freshRows 
 export function createJoinHost(parts: JoinHostDeps): (task: JoinTask) => Promise<PackedError | null> {
   return async ({ material, key, hasFresh, port }) => {
     const control = createControl();
-    const asker = createAsker(port, control);
-    const { chunksOf, granted, readRange } = asker;
+    const mainThread = createMainThreadClient(port, control);
+    const { chunksOf, granted, readRange } = mainThread;
     const own = hasFresh
-      ? freshFirst(parts, asker)
+      ? preferFreshChunks(parts, mainThread)
       : { objects: parts.objects, readRange: parts.streams.readRange };
     const streams: JoinHostDeps["streams"] = {
       ...parts.streams,

@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
-import type { S3Place } from "../services/bulk/granted.ts";
+import type { S3ObjectRef } from "../services/bulk/grant-check.ts";
 import type { ByteRange } from "../store/job-objects.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ChunkOfResults } from "../store/job-tasks.ts";
@@ -21,19 +21,19 @@ export interface JoinTask {
  * What is asked of the main thread, which alone has Postgres, and knows for how long somebody else's bucket has failed;
  * `question` tells those of a join apart.
  */
-export type JoinQuestion = { question: number } & (
+export type JoinRequest = { question: number } & (
   | { of: "chunks"; after: number; limit: number }
-  | { of: "granted"; teamId: string; place: S3Place }
+  | { of: "granted"; teamId: string; place: S3ObjectRef }
   | { of: "range"; ref: ObjectRef; range: ByteRange }
   | { of: "fresh shard"; key: string }
   | { of: "fresh rows"; range: ByteRange }
 );
 
 /** null: it is not in memory. */
-export type JoinAnswer = ChunkOfResults[] | boolean | Uint8Array | null;
+export type JoinResponse = ChunkOfResults[] | boolean | Uint8Array | null;
 
 /** What the main thread says of a join. */
-export type ToJoin =
+export type MessageToJoin =
   | { type: "cancel" }
-  | { type: "answer"; question: number; answer: JoinAnswer }
+  | { type: "answer"; question: number; answer: JoinResponse }
   | { type: "failed"; question: number; error: PackedError };

@@ -15,11 +15,11 @@ export interface JoinPaceDeps {
  */
 export interface JoinPace {
   /** Resolves when the next chunk may begin; null: at once. Never rejects. */
-  turn(): Promise<void> | null;
+  whenAllowed(): Promise<void> | null;
   /** Whether the join waits for a chunk to become final. */
-  waits(forChunk: boolean): void;
+  setWaiting(forChunk: boolean): void;
   /** Some of what is held was taken. */
-  taken(): void;
+  onTaken(): void;
   /** The join is over. */
   close(): void;
 }
@@ -39,7 +39,7 @@ export function createJoinPace({ heldBytes, clock, bounds }: JoinPaceDeps): Join
   }
 
   return {
-    turn() {
+    whenAllowed() {
       if (!isBehind()) return null;
       return new Promise((resolve) => {
         const begin = () => {
@@ -56,11 +56,11 @@ export function createJoinPace({ heldBytes, clock, bounds }: JoinPaceDeps): Join
         waiting.add(begin);
       });
     },
-    waits(forChunk) {
+    setWaiting(forChunk) {
       isWaiting = forChunk;
       admit();
     },
-    taken() {
+    onTaken() {
       takes += 1;
       isStuck = false;
       admit();

@@ -5,13 +5,13 @@ import { Piscina } from "piscina";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import type { Granted } from "../services/bulk/granted.ts";
+import type { GrantCheck } from "../services/bulk/grant-check.ts";
 import type { SpanDeps } from "../services/bulk/spans.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ObjectStreams } from "../store/object-streams.ts";
-import { ask, Interruption } from "./control.ts";
+import { Interruption, interruptOnOutage } from "./control.ts";
 import type { FreshChunks } from "./fresh-chunks.ts";
-import type { JoinAnswer, JoinQuestion, JoinTask, ToJoin } from "./join-messages.ts";
+import type { JoinRequest, JoinResponse, JoinTask, MessageToJoin } from "./join-messages.ts";
 import { type PackedError, packError, unpackError } from "./packed-errors.ts";
 
 /** What the thread is born with (`workerData`): its clients of object storage and of the disk are its own. */
@@ -23,7 +23,7 @@ export interface JoinThreadSetup {
 /** What a join asks of the main thread. */
 export interface JoinSources {
   chunksOf: SpanDeps["chunksOf"];
-  granted: Granted;
+  granted: GrantCheck;
   /** Of somebody else's bucket: the task's own reads, which know when to wait no longer. */
   readRange: ObjectStreams["readRange"];
   /** Chunks of the job that are in memory; absent: none are. */
@@ -45,7 +45,7 @@ export interface JoinThread {
   close(): Promise<void>;
 }
 
-async function answerTo(sources: JoinSources, jobId: string, asked: JoinQuestion): Promise<JoinAnswer> {
+async function answerRequest(sources: JoinSources, jobId: string, asked: JoinRequest): Promise<JoinResponse> {
   switch (asked.of) {
     case "chunks":
       return sources.chunksOf(jobId, asked.after, asked.limit);
@@ -61,12 +61,12 @@ async function answerTo(sources: JoinSources, jobId: string, asked: JoinQuestion
 }
 
 /** Answers what the join asks, until the port is closed. What is away is told as such from here, where its errors are known. */
-function answerFrom(sources: JoinSources, jobId: string, port: MessagePort): void {
-  port.on("message", async (asked: JoinQuestion) => {
+function serveRequests(sources: JoinSources, jobId: string, port: MessagePort): void {
+  port.on("message", async (asked: JoinRequest) => {
     const { question } = asked;
-    const reply = await ask(() => answerTo(sources, jobId, asked)).then(
-      (answer): ToJoin => ({ type: "answer", question, answer }),
-      (error: unknown): ToJoin => ({ type: "failed", question, error: packError(error) }),
+    const reply = await interruptOnOutage(() => answerRequest(sources, jobId, asked)).then(
+      (answer): MessageToJoin => ({ type: "answer", question, answer }),
+      (error: unknown): MessageToJoin => ({ type: "failed", question, error: packError(error) }),
     );
     // What was in memory is here no more: it goes as it is.
     const isFresh = asked.of === "fresh shard" || asked.of === "fresh rows";
@@ -79,7 +79,7 @@ function answerFrom(sources: JoinSources, jobId: string, port: MessagePort): voi
 /** Beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled. */
 const JOIN_FILE = fileURLToPath(new URL(`../../workers/join${extname(import.meta.url)}`, import.meta.url));
 
-function beginPool(setup: JoinThreadSetup, filename: string): Piscina {
+function startPool(setup: JoinThreadSetup, filename: string): Piscina {
   const { threadIdleMs, threadHeapMb } = LIMITS.results;
   return new Piscina({
     filename,
@@ -100,7 +100,7 @@ function beginPool(setup: JoinThreadSetup, filename: string): Piscina {
  * Rejects when a join that the thread has not begun is wanted no more: there may never be a thread that is told so. One that
  * it has begun it ends itself, with what it had sent in parts.
  */
-function droppedUnbegun(port: MessagePort, signal: AbortSignal): Promise<never> {
+function rejectIfAbortedBeforeStart(port: MessagePort, signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const drop = () => reject(signal.reason as Error);
     signal.addEventListener("abort", drop, { once: true });
@@ -121,14 +121,14 @@ export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: stri
     failed.destroy().catch(() => undefined);
   }
 
-  function begin(): Piscina {
-    const begun = beginPool(setup, file);
+  function start(): Piscina {
+    const started = startPool(setup, file);
     // As of a thread that fails while it loads: Piscina begins no other then, and what waits for this would wait for ever.
-    begun.on("error", (error) => {
+    started.on("error", (error) => {
       log.error({ err: error }, "the thread that puts results together failed");
-      drop(begun);
+      drop(started);
     });
-    return begun;
+    return started;
   }
 
   /**
@@ -144,7 +144,7 @@ export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: stri
     const died = new Promise<never>((_, reject) => port.on("close", () => reject(new Error("it ended"))));
     const ended = running.run(task, { transferList: [task.port] });
     try {
-      return await Promise.race([ended, died, droppedUnbegun(port, signal)]);
+      return await Promise.race([ended, died, rejectIfAbortedBeforeStart(port, signal)]);
     } catch (error) {
       if (signal.aborted && error === signal.reason) throw error;
       if (closed)
@@ -159,11 +159,11 @@ export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: stri
     async write(material, key, sources, signal) {
       signal.throwIfAborted();
       if (closed) throw new Interruption("the thread that puts results together was closed");
-      pool ??= begin();
+      pool ??= start();
       const { port1, port2 } = new MessageChannel();
-      const cancel = () => port1.postMessage({ type: "cancel" } satisfies ToJoin);
+      const cancel = () => port1.postMessage({ type: "cancel" } satisfies MessageToJoin);
       signal.addEventListener("abort", cancel, { once: true });
-      answerFrom(sources, material.jobId, port1);
+      serveRequests(sources, material.jobId, port1);
       try {
         const task = { material, key, hasFresh: sources.fresh !== undefined, port: port2 };
         const error = await run(pool, task, port1, signal);

@@ -2,8 +2,8 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { ChunkTask, Deferral, RetryTask } from "../store/job-tasks.ts";
-import type { OwnRow } from "./chunk-rows.ts";
-import { rowsOfSet } from "./deferrals.ts";
+import type { DistinctRow } from "./chunk-rows.ts";
+import { offsetsOfRowSet } from "./deferrals.ts";
 
 /**
  * Rows that were put off here, for whoever comes for them as a retry: reading them anew is a request for all of their chunk, and
@@ -13,9 +13,9 @@ import { rowsOfSet } from "./deferrals.ts";
  */
 export interface KeptRows {
   /** @param rows of the task, those that wait among them */
-  keep(task: ChunkTask | RetryTask, rows: readonly OwnRow[], deferrals: readonly Deferral[]): void;
+  keep(task: ChunkTask | RetryTask, rows: readonly DistinctRow[], deferrals: readonly Deferral[]): void;
   /** Rows of a retry, in order, and forgets them; null: they are not at hand. */
-  take(task: RetryTask): OwnRow[] | null;
+  take(task: RetryTask): DistinctRow[] | null;
   /** Memory in texts now. */
   readonly heldBytes: number;
 }
@@ -55,7 +55,7 @@ export function createKeptRows(clock: Clock): KeptRows {
       const chunk = task.kind === "chunk" ? task.number : task.chunk;
       for (const { rowSet } of deferrals) {
         const kept: KeptRow[] = [];
-        for (const offset of rowsOfSet(rowSet)) {
+        for (const offset of offsetsOfRowSet(rowSet)) {
           const row = byOffset.get(offset);
           if (row !== undefined) kept.push([offset, row.email, row.copies]);
         }

@@ -1,5 +1,5 @@
 import type { JobErrorCode } from "../core/job-errors.ts";
-import { SourceLost } from "../services/bulk/rows-bytes.ts";
+import { SourceLost } from "../services/bulk/source-rows.ts";
 import { ChangedObject, ForbiddenObject, MissingObject } from "../store/object-streams.ts";
 import { SourceUnavailable } from "./foreign-sources.ts";
 

@@ -1,4 +1,4 @@
-import { SourceLost } from "../services/bulk/rows-bytes.ts";
+import { SourceLost } from "../services/bulk/source-rows.ts";
 import { ChangedObject, ForbiddenObject, MissingObject } from "../store/object-streams.ts";
 import { Interruption } from "./control.ts";
 import { SourceUnavailable } from "./foreign-sources.ts";
@@ -27,10 +27,10 @@ const KINDS: Record<string, { is: new (...args: never[]) => Error; make: Make }>
 const OTHER = "other";
 
 /** Deeper causes are for nobody: logs follow no more of them. */
-const CAUSES = 4;
+const MAX_CAUSES = 4;
 
 /** What a library hung onto an error may be no plain data, and is left behind. */
-export function packError(error: unknown, causesLeft = CAUSES): PackedError {
+export function packError(error: unknown, causesLeft = MAX_CAUSES): PackedError {
   if (!(error instanceof Error)) return { kind: OTHER, message: String(error) };
   const kind = Object.keys(KINDS).find((name) => error instanceof (KINDS[name]?.is ?? Error)) ?? OTHER;
   const { message, stack, cause } = error;

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { type Clock, sleep } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { callBlocked, type RetryPlace } from "../store/job-retries.ts";
+import { type RetryCursor, releaseBlockedRetries } from "../store/job-retries.ts";
 import type { Database } from "../store/postgres.ts";
 
 /** Rows of jobs that wait at sites which blocked the egress. */
@@ -13,7 +13,7 @@ export interface ParkedRows {
    */
   release(site: string): Promise<number>;
   /** The same. Never rejects: those that are not called come when they are due. */
-  call(site: string): Promise<void>;
+  tryRelease(site: string): Promise<void>;
 }
 
 interface Deps {
@@ -25,30 +25,30 @@ interface Deps {
 
 export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows {
   const { releasedAtOnce, releaseRounds, releaseEveryMs, ways } = LIMITS.breaker;
-  const begunAt = new LRUCache<string, number>({ max: ways });
+  const startedAtMs = new LRUCache<string, number>({ max: ways });
   const running = new Map<string, Promise<number>>();
   /** Not begun: it serves all who come before it is. */
-  const coming = new Map<string, Promise<number>>();
+  const scheduled = new Map<string, Promise<number>>();
 
   async function releaseAll(site: string): Promise<number> {
     let released = 0;
-    let after: RetryPlace | null = null;
+    let after: RetryCursor | null = null;
     for (let round = 0; round < releaseRounds; round++) {
-      const called = await callBlocked(sql, { egress, site, after }, releasedAtOnce);
-      released += called.rows;
-      if (called.retries < releasedAtOnce) break;
-      after = called.last;
+      const batch = await releaseBlockedRetries(sql, { egress, site, after }, releasedAtOnce);
+      released += batch.rows;
+      if (batch.retries < releasedAtOnce) break;
+      after = batch.last;
     }
     return released;
   }
 
-  async function releaseInTurn(site: string): Promise<number> {
-    const waitMs = (begunAt.get(site) ?? Number.NEGATIVE_INFINITY) + releaseEveryMs - clock.monotonic();
+  async function releaseWhenDue(site: string): Promise<number> {
+    const waitMs = (startedAtMs.get(site) ?? Number.NEGATIVE_INFINITY) + releaseEveryMs - clock.monotonic();
     if (waitMs > 0) await sleep(clock, waitMs);
     // Also where nobody is waited for, it is coming first: `release` has it on record.
     await running.get(site)?.catch(() => {});
-    coming.delete(site);
-    begunAt.set(site, clock.monotonic());
+    scheduled.delete(site);
+    startedAtMs.set(site, clock.monotonic());
     const run = releaseAll(site);
     running.set(site, run);
     try {
@@ -59,14 +59,14 @@ export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows 
   }
 
   function release(site: string): Promise<number> {
-    const next = coming.get(site) ?? releaseInTurn(site);
-    coming.set(site, next);
+    const next = scheduled.get(site) ?? releaseWhenDue(site);
+    scheduled.set(site, next);
     return next;
   }
 
   return {
     release,
-    async call(site) {
+    async tryRelease(site) {
       try {
         await release(site);
       } catch (error) {

@@ -1,22 +1,26 @@
 import type { DomainName } from "../check/address/domain.ts";
-import { type DomainsByBytes, NO_DOMAIN } from "../check/address/domain-bytes.ts";
+import { type DomainsByBytes, NO_DOMAIN_SLOT } from "../check/address/domain-bytes.ts";
 import { isOrdinaryLocal } from "../check/address/ordinary-local.ts";
-import { plainAddress } from "../check/address.ts";
+import { addressAsWritten } from "../check/address.ts";
 import type { MayBeRole } from "../check/lists/role-hints.ts";
 import { toText } from "../services/bulk/csv/field.ts";
-import { kindOfCell, NONE, UNSURE } from "../services/bulk/csv/plain-address.ts";
+import { kindOfCell, NO_ADDRESS_CELL, UNSURE_CELL } from "../services/bulk/csv/plain-address.ts";
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
+import {
+  type AddressQuestion,
+  type DomainStanding,
+  NOT_SEARCHED,
+} from "../services/verify/address-question.ts";
 import type { RowDrawer } from "../services/verify/draw-rows.ts";
-import type { Asker, Examiner } from "../services/verify/examine.ts";
+import type { EvidenceFinding } from "../services/verify/evidence-finding.ts";
+import type { Examiner, VerificationAsker } from "../services/verify/examine.ts";
 import type { BatchExaminer } from "../services/verify/examine-batch.ts";
-import type { Finding } from "../services/verify/finding.ts";
-import { NOT_SOUGHT, type Question, type Standing } from "../services/verify/question.ts";
 import type { RowOutcomes } from "./row-outcomes.ts";
 
 export interface ReadyRowsDeps {
   examiner: Pick<Examiner, "understand">;
-  batches: Pick<BatchExaminer, "ready" | "readyOfDomain" | "inMemory" | "counted">;
+  batches: Pick<BatchExaminer, "ready" | "readyOfDomain" | "inMemory" | "countMemoryHits">;
   drawer: Pick<RowDrawer, "draw" | "templateOf" | "timesOf">;
   mayBeRole: MayBeRole;
   domains: DomainsByBytes;
@@ -27,8 +31,8 @@ const DOT = 0x2e;
 const UNDERSCORE = 0x5f;
 
 /** Of what is no address. */
-const NOWHERE: Standing = { blocked: false, overridden: false, scope: "unprobed" };
-const NOT_FOUND: Finding = { entry: null, cached: false };
+const NO_ADDRESS_STANDING: DomainStanding = { blocked: false, overridden: false, scope: "unprobed" };
+const NOT_FOUND: EvidenceFinding = { entry: null, cached: false };
 
 /**
  * Draws those rows of a task whose answers are at hand, one by one as they are read, all in one turn of the event loop. Where the
@@ -37,13 +41,13 @@ const NOT_FOUND: Finding = { entry: null, cached: false };
  */
 export class ReadyRows {
   readonly #deps: ReadyRowsDeps;
-  readonly #asker: Asker;
+  readonly #asker: VerificationAsker;
   readonly #drawn: DrawnRows;
   readonly #outcomes: RowOutcomes;
-  readonly #others: Question[] = [];
+  readonly #others: AddressQuestion[] = [];
   #fromMemory = 0;
 
-  constructor(deps: ReadyRowsDeps, asker: Asker, drawn: DrawnRows, outcomes: RowOutcomes) {
+  constructor(deps: ReadyRowsDeps, asker: VerificationAsker, drawn: DrawnRows, outcomes: RowOutcomes) {
     this.#deps = deps;
     this.#asker = asker;
     this.#drawn = drawn;
@@ -53,18 +57,18 @@ export class ReadyRows {
   /** @returns null: the row is drawn; else the text of its cell, which `verify` is to answer */
   readonly read = (offset: number, cell: ValuePlace): string | null => {
     const kind = kindOfCell(cell);
-    if (kind === UNSURE) return this.#readText(offset, toText(valueAt(cell)));
-    return kind === NONE ? this.#readNone(offset, cell) : this.#readPlain(offset, cell);
+    if (kind === UNSURE_CELL) return this.#readText(offset, toText(valueAt(cell)));
+    return kind === NO_ADDRESS_CELL ? this.#readNone(offset, cell) : this.#readPlain(offset, cell);
   };
 
   /** No row follows. @returns the questions of those that were not drawn, in order: to read an address twice is a tenth of its row */
-  end(): Question[] {
-    this.#deps.batches.counted(this.#fromMemory);
+  end(): AddressQuestion[] {
+    this.#deps.batches.countMemoryHits(this.#fromMemory);
     return this.#others;
   }
 
   #readNone(offset: number, cell: ValuePlace): string | null {
-    if (this.#draw(offset, cell, null, NOWHERE, NOT_FOUND)) return null;
+    if (this.#draw(offset, cell, null, NO_ADDRESS_STANDING, NOT_FOUND)) return null;
     return this.#readText(offset, valueAt(cell));
   }
 
@@ -72,35 +76,35 @@ export class ReadyRows {
     const { batches, domains, drawer, mayBeRole } = this.#deps;
     const outcomes = this.#outcomes;
     const at = atSignOf(cell);
-    const seat = domains.find(cell.bytes, at + 1, cell.to);
-    if (seat === NO_DOMAIN || !isOrdinaryLocal(cell.bytes, cell.from, at, mayBeRole))
+    const domainSlot = domains.find(cell.bytes, at + 1, cell.to);
+    if (domainSlot === NO_DOMAIN_SLOT || !isOrdinaryLocal(cell.bytes, cell.from, at, mayBeRole))
       return this.#readText(offset, valueAt(cell));
-    const outcome = outcomes.at(seat);
+    const outcome = outcomes.outcomeOf(domainSlot);
     if (outcome.template !== null) {
-      // Now, as `timesOf` its entry says, which is made anew for each.
+      // Now, as `waitTimesOf` its entry says, which is made anew for each.
       this.#drawn.addPlain(offset, cell, outcome.template, 0, drawer.timesOf(null));
       return null;
     }
-    const name = domains.nameAt(seat);
+    const name = domains.nameAt(domainSlot);
     if (name.mailboxes !== null && isRewritten(cell, at, name)) return this.#readText(offset, valueAt(cell));
     const { standing } = outcome;
     const found = batches.readyOfDomain(name, standing);
     if (found !== undefined && this.#draw(offset, cell, name, standing, found)) {
       // Of others each row is looked at: its provider may ignore something in it.
       if (standing.blocked && name.mailboxes === null)
-        outcomes.keep(seat, standing, drawer.templateOf(name, standing, found));
+        outcomes.remember(domainSlot, standing, drawer.templateOf(name, standing, found));
       return null;
     }
-    if (found !== undefined || standing.blocked) return this.#readFirst(offset, valueAt(cell), seat);
+    if (found !== undefined || standing.blocked) return this.#readAndRenew(offset, valueAt(cell), domainSlot);
     const glimpse = batches.inMemory(standing.scope, cell, name.domain);
     if (glimpse === undefined)
-      return this.#readUnknown(offset, valueAt(cell), at - cell.from, seat, standing);
+      return this.#readUnknown(offset, valueAt(cell), at - cell.from, domainSlot, standing);
     const { latencyMs } = glimpse;
     if (
       latencyMs >>> 0 !== latencyMs ||
       !this.#draw(offset, cell, name, standing, { entry: glimpse, cached: true }, latencyMs)
     )
-      return this.#readFirst(offset, valueAt(cell), seat);
+      return this.#readAndRenew(offset, valueAt(cell), domainSlot);
     this.#fromMemory += 1;
     return null;
   }
@@ -110,8 +114,8 @@ export class ReadyRows {
     offset: number,
     cell: ValuePlace,
     name: DomainName | null,
-    standing: Standing,
-    finding: Finding,
+    standing: DomainStanding,
+    finding: EvidenceFinding,
     latencyMs = finding.entry?.evidence.smtp?.latencyMs ?? 0,
   ): boolean {
     const { drawer } = this.#deps;
@@ -122,9 +126,9 @@ export class ReadyRows {
   }
 
   /** The general way, which may have read the domain's name anew, and keeps there what the next row of the kind is drawn by. */
-  #readFirst(offset: number, email: string, seat: number): string | null {
+  #readAndRenew(offset: number, email: string, domainSlot: number): string | null {
     const left = this.#readText(offset, email);
-    this.#deps.domains.renew(seat);
+    this.#deps.domains.renew(domainSlot);
     return left;
   }
 
@@ -133,10 +137,16 @@ export class ReadyRows {
    * for a row that is asked about.
    * @param at of its `@`
    */
-  #readUnknown(offset: number, email: string, at: number, seat: number, standing: Standing): string | null {
+  #readUnknown(
+    offset: number,
+    email: string,
+    at: number,
+    domainSlot: number,
+    standing: DomainStanding,
+  ): string | null {
     const { teamId } = this.#asker;
     const { blocked, overridden, scope } = standing;
-    const address = plainAddress(email, at, this.#deps.domains.nameAt(seat));
+    const address = addressAsWritten(email, at, this.#deps.domains.nameAt(domainSlot));
     // Written out, and in the order of `understand`: else each look at a field would meet two shapes.
     return this.#look(offset, {
       teamId,
@@ -149,9 +159,9 @@ export class ReadyRows {
       blocked,
       overridden,
       scope,
-      missed: true,
-      soughtMs: NOT_SOUGHT,
-      ordinary: true,
+      isMemoryMiss: true,
+      searchedMs: NOT_SEARCHED,
+      isOrdinary: true,
     });
   }
 
@@ -160,7 +170,7 @@ export class ReadyRows {
     return this.#look(offset, this.#deps.examiner.understand(email, false, this.#asker));
   }
 
-  #look(offset: number, question: Question): string | null {
+  #look(offset: number, question: AddressQuestion): string | null {
     const { batches, drawer } = this.#deps;
     const finding = batches.ready(question);
     const row = finding === undefined ? null : drawer.draw(question, finding);

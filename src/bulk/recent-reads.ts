@@ -23,7 +23,7 @@ export interface RecentReads {
 }
 
 /** As `waiting`, or rejects with the reason of `cancelled`. Leaves no listener there: it may live as long as a job. */
-function unlessCancelled<T>(waiting: Promise<T>, cancelled: AbortSignal | undefined): Promise<T> {
+function untilCancelled<T>(waiting: Promise<T>, cancelled: AbortSignal | undefined): Promise<T> {
   if (cancelled === undefined) return waiting;
   cancelled.throwIfAborted();
   return new Promise((resolve, reject) => {
@@ -82,7 +82,7 @@ export function createRecentReads(clock: Clock): RecentReads {
         if (found !== undefined) return found;
         const others = underWay.get(key);
         if (others === undefined) return readAnew(key, read, cancelled);
-        const bytes = await unlessCancelled(others, cancelled);
+        const bytes = await untilCancelled(others, cancelled);
         if (bytes !== null) return bytes;
       }
     },
@@ -92,7 +92,7 @@ export function createRecentReads(clock: Clock): RecentReads {
   };
 }
 
-interface Reading {
+interface ReadParts {
   streams: Pick<ObjectStreams, "readRange">;
   objects: Pick<JobObjects, "getRange">;
 }
@@ -102,14 +102,14 @@ const keyOf = (key: string, { firstByte, bytes }: ByteRange, etag = "") =>
   `${firstByte} ${bytes} ${etag} ${key}`;
 
 /** The same parts, reading through `recent`. A list in somebody else's bucket is read anew each time: it may be ours to read no longer. */
-export function readingThrough<Parts extends Reading>(recent: RecentReads, parts: Parts): Parts {
+export function withRecentReads<Parts extends ReadParts>(recent: RecentReads, parts: Parts): Parts {
   const { streams, objects } = parts;
-  const readRange: Reading["streams"]["readRange"] = (ref, range, signal) => {
+  const readRange: ReadParts["streams"]["readRange"] = (ref, range, signal) => {
     const anew = () => streams.readRange(ref, range, signal);
     if (ref.bucket !== null) return anew();
     return recent.read(keyOf(ref.key, range, ref.etag), anew, signal);
   };
-  const getRange: Reading["objects"]["getRange"] = (key, range, signal) =>
+  const getRange: ReadParts["objects"]["getRange"] = (key, range, signal) =>
     recent.read(keyOf(key, range), () => objects.getRange(key, range, signal), signal);
   return { ...parts, streams: { ...streams, readRange }, objects: { ...objects, getRange } };
 }

@@ -1,22 +1,26 @@
 import type { BatchAnswer } from "../services/verify/examine-batch.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import type { RowsOutcome } from "../store/job-tasks.ts";
-import { type Answered, tell } from "./answered.ts";
-import type { TaskReport } from "./report.ts";
+import { type AnsweredRows, forEachResult } from "./answered-rows.ts";
+import type { TaskReport } from "./task-report.ts";
 
 /** What the rows of a task came to, in numbers: answers, and rows that wait by why they do. */
-export function reportRows(report: TaskReport, answered: Answered, { counts, deferrals }: RowsOutcome): void {
+export function reportRows(
+  report: TaskReport,
+  answered: AnsweredRows,
+  { counts, deferrals }: RowsOutcome,
+): void {
   const { valid, invalid, risky, unknown, charged } = counts;
   const ways = { cached: 0, probed: 0, unasked: 0 };
-  tell(answered, (result, count) => {
-    ways[wayOf(result)] += count;
+  forEachResult(answered, (result, count) => {
+    ways[answerSourceOf(result)] += count;
   });
   report.add({ ...{ valid, invalid, risky, unknown, charged }, ...ways, deferred: 0 });
   for (const { reason, rowCount } of deferrals)
     report.add({ deferred: rowCount, [`deferred_${reason}`]: rowCount });
 }
 
-function wayOf({ cached, checks }: VerificationResult): "cached" | "probed" | "unasked" {
+function answerSourceOf({ cached, checks }: VerificationResult): "cached" | "probed" | "unasked" {
   if (cached) return "cached";
   return checks.smtp.status === "skipped" ? "unasked" : "probed";
 }
@@ -27,7 +31,7 @@ export class ProbeSummary {
   #slowest: { host: string | null; ms: number } | null = null;
 
   /** @param domain of the row: the name of its slowest server is not told where it is the same */
-  saw({ finding }: BatchAnswer, domain: string): void {
+  onAnswer({ finding }: BatchAnswer, domain: string): void {
     const smtp = finding === undefined || finding.cached ? null : (finding.entry?.evidence.smtp ?? null);
     if (smtp === null) return;
     this.#classes.set(smtp.class, (this.#classes.get(smtp.class) ?? 0) + 1);
@@ -35,7 +39,7 @@ export class ProbeSummary {
     this.#slowest = { host: smtp.mxHost === domain ? null : smtp.mxHost, ms: smtp.latencyMs };
   }
 
-  tell({ span }: TaskReport): void {
+  addTo({ span }: TaskReport): void {
     if (span === null) return;
     for (const [name, count] of this.#classes) span.set({ [`rcpt.probes.${name}`]: count });
     if (this.#slowest === null) return;

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { RowAnswer, StayTime } from "./rows.ts";
+import type { RowAnswer, StayTime } from "./row-verifier.ts";
 
 /** A chunk that stays: for a moment, and for its whole time where rows are answered meanwhile. */
 export interface Stay extends StayTime {

@@ -1,28 +1,28 @@
 import type { Clock, Timer } from "../core/clock.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { activeJobsOf } from "../store/jobs.ts";
 import type { Database } from "../store/postgres.ts";
-import type { Lane } from "./lane.ts";
+import type { WorkQueue } from "./work-queue.ts";
 
 export interface WorkerDeps {
   sql: Database;
-  lanes: readonly Lane[];
+  queues: readonly WorkQueue[];
   clock: Clock;
   log: Logger;
   graceMs: number;
 }
 
 /** A worker: takes tasks in its lanes, gives signs of life of those in hand, and drops those that nobody wants any more. */
-export function createWorker({ sql, lanes, clock, log, graceMs }: WorkerDeps): Part {
+export function createWorker({ sql, queues: lanes, clock, log, graceMs }: WorkerDeps): LifecyclePart {
   let stopping = false;
-  let beat: Timer | undefined;
+  let renewTimer: Timer | undefined;
 
   const held = () => lanes.flatMap((lane) => lane.held());
 
   /** Signs of life, and a look whether what is in hand is still wanted. */
-  async function beatOnce(): Promise<void> {
+  async function renewOnce(): Promise<void> {
     const renewed = await Promise.allSettled(lanes.map((lane) => lane.renew()));
     for (const outcome of renewed)
       if (outcome.status === "rejected") log.debug({ err: outcome.reason }, "leases were not renewed");
@@ -33,8 +33,8 @@ export function createWorker({ sql, lanes, clock, log, graceMs }: WorkerDeps): P
   }
 
   function schedule(): void {
-    beat = clock.after(LIMITS.bulk.renewEveryMs, () => {
-      beatOnce()
+    renewTimer = clock.after(LIMITS.bulk.renewEveryMs, () => {
+      renewOnce()
         .catch((error: unknown) => log.debug({ err: error }, "jobs in hand were not looked at"))
         .finally(() => {
           if (!stopping || held().length > 0) schedule();
@@ -57,7 +57,7 @@ export function createWorker({ sql, lanes, clock, log, graceMs }: WorkerDeps): P
       patience.cancel();
     },
     stop() {
-      beat?.cancel();
+      renewTimer?.cancel();
       for (const lane of lanes) lane.stop();
     },
   };

@@ -2,10 +2,10 @@ import { LIMITS } from "../core/limits.ts";
 import { UnknownShardForm } from "../services/bulk/drawn-shard.ts";
 import { type JoinDeps, readJoined } from "../services/bulk/join.ts";
 import { CONTENT_TYPES, FORMATS, formatOf } from "../services/bulk/result-rows.ts";
-import { createRoom } from "../services/bulk/row-bytes.ts";
+import { createReusableRowBuffer } from "../services/bulk/row-buffer.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ObjectStreams } from "../store/object-streams.ts";
-import { ask, Interruption } from "./control.ts";
+import { Interruption, interruptOnOutage } from "./control.ts";
 
 export interface WriteResultsDeps extends Omit<JoinDeps, "streams" | "sizes"> {
   streams: Pick<ObjectStreams, "readRange" | "openWrite">;
@@ -20,7 +20,7 @@ async function write(
   const { partsInFlight } = LIMITS.results;
   const outputs = FORMATS.map((format) => ({
     // A writer has taken what it is given when the next is made.
-    format: formatOf(format, material, createRoom()),
+    format: formatOf(format, material, createReusableRowBuffer()),
     writer: deps.streams.openWrite(`${key}.${format}`, CONTENT_TYPES[format], signal, 0, partsInFlight),
   }));
   let joined = 0;
@@ -54,7 +54,7 @@ export async function writeResults(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await ask(() => write(deps, material, key, signal));
+    await interruptOnOutage(() => write(deps, material, key, signal));
   } catch (error) {
     if (!(error instanceof UnknownShardForm)) throw error;
     throw new Interruption("a newer build wrote a shard", { cause: error });

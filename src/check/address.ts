@@ -37,7 +37,7 @@ function fail(reason: FormatFault): ParseResult {
 }
 
 /** What `parseAddress` says of one that is written as it is verified, by who knows that of its bytes, and its `@` and domain. */
-export function plainAddress(text: string, at: number, name: DomainName): ParsedAddress {
+export function addressAsWritten(text: string, at: number, name: DomainName): ParsedAddress {
   return { local: text.slice(0, at), domain: name.domain, name, normalised: text, cacheKey: text };
 }
 

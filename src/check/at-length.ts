@@ -1,13 +1,20 @@
 import type { RcptOutcome } from "../smtp/outcome.ts";
-import { type Asked, ask, type Target } from "./asking.ts";
 import type { CheckTrace } from "./check-times.ts";
-import { type ConcludeDeps, conclude, cutOff, disbelieved, type Found, unasked } from "./conclude.ts";
+import {
+  asUnverifiable,
+  type ConcludeDeps,
+  concludeProbe,
+  cutOffEvidence,
+  type ProbeConclusion,
+  unaskedEvidence,
+} from "./conclude.ts";
 import type { CheckMode, SmtpEvidence } from "./evidence.ts";
+import { type ProbeResult, type ProbeTarget, runGuardedProbe } from "./guarded-probe.ts";
 import type { Exchanger, ProbeControl } from "./probe.ts";
-import type { SiteLines } from "./site-lines.ts";
+import type { SiteQueues } from "./site-queues.ts";
 
 export interface ProbingDeps extends ConcludeDeps {
-  lines: SiteLines;
+  lines: SiteQueues;
 }
 
 /** How a check goes about its probe. */
@@ -23,15 +30,15 @@ export interface Manner {
 /** Asks the mail server, unless it is known beforehand that asking cannot tell, or would take a long wait. */
 export async function probeTarget(
   deps: ProbingDeps,
-  target: Target,
+  target: ProbeTarget,
   first: Exchanger,
   manner: Manner,
-): Promise<Found> {
-  if (deps.shaping.cannotBeBelieved(first.provider, first.site))
-    return unasked("provider_unverifiable", "their_server", "provider_habit");
-  const doubt = deps.beliefs.habitOf(first.site);
-  if (doubt !== null && !deps.beliefs.explores(first.site, target.domain))
-    return disbelieved(unasked("provider_unverifiable", "their_server", ""), `belief.${doubt}`);
+): Promise<ProbeConclusion> {
+  if (deps.shaping.isUnverifiable(first.provider, first.site))
+    return unaskedEvidence("provider_unverifiable", "their_server", "provider_habit");
+  const doubt = deps.behaviours.behaviourOf(first.site);
+  if (doubt !== null && !deps.behaviours.shouldExplore(first.site, target.domain))
+    return asUnverifiable(unaskedEvidence("provider_unverifiable", "their_server", ""), `belief.${doubt}`);
   const known = withoutAsking(deps, target, first);
   if (known) return known;
   return probeInLine(deps, target, manner);
@@ -43,19 +50,19 @@ export async function probeTarget(
  */
 export async function probeInLine(
   deps: ProbingDeps,
-  target: Target,
+  target: ProbeTarget,
   manner: Manner,
   begun?: RcptOutcome,
-): Promise<Found> {
-  return conclude(deps, target, await askInLine(deps, target, manner, begun), manner);
+): Promise<ProbeConclusion> {
+  return concludeProbe(deps, target, await askInLine(deps, target, manner, begun), manner);
 }
 
 async function askInLine(
   deps: ProbingDeps,
-  target: Target,
+  target: ProbeTarget,
   { mode, onSite, probe, trace = null }: Manner,
   begun: RcptOutcome | undefined,
-): Promise<Asked> {
+): Promise<ProbeResult> {
   const [best] = target.route.exchangers;
   let line: string | null = begun === undefined ? null : (best?.site ?? null);
   const leave = () => line !== null && deps.lines.leave(line);
@@ -65,14 +72,21 @@ async function askInLine(
     leave();
     line = null;
     onSite(site);
-    if (mode === "bulk" && deps.lines.isLong(site, policy, deps.paths.capsOf(site))) return false;
+    if (mode === "bulk" && deps.lines.isLong(site, policy, deps.paths.capCountOf(site))) return false;
     deps.lines.enter(site);
     line = site;
     return true;
   }
   const { route, local } = target;
   try {
-    return await ask(deps, target, { route, local, control: probe, turnTo, trace, ...(begun && { begun }) });
+    return await runGuardedProbe(deps, target, {
+      route,
+      local,
+      control: probe,
+      mayQueueAt: turnTo,
+      trace,
+      ...(begun && { begun }),
+    });
   } finally {
     leave();
   }
@@ -80,10 +94,10 @@ async function askInLine(
 
 function withoutAsking(
   deps: ProbingDeps,
-  { address }: Target,
+  { address }: ProbeTarget,
   { site, host }: Exchanger,
 ): SmtpEvidence | null {
   if (!deps.network.isDown()) return null;
-  deps.network.offer(site, host, address);
-  return cutOff(deps, "");
+  deps.network.offerCandidate(site, host, address);
+  return cutOffEvidence(deps, "");
 }

@@ -1,16 +1,16 @@
 import type { MessagePort } from "node:worker_threads";
 import type { Clock } from "../core/clock.ts";
 import type { SlotSource } from "../smtp/slots.ts";
-import type { BeliefAuthority } from "./belief/authority.ts";
-import { attachThread as attachBeliefs, type BeliefThread } from "./belief/thread-end.ts";
+import type { BehaviourAuthority } from "./belief/authority.ts";
+import { attachBehaviourThread as attachBeliefs, type BehaviourThread } from "./belief/thread-end.ts";
 import type { BreakerAuthority } from "./breaker/authority.ts";
-import { attachThread, type BreakerThread } from "./breaker/thread-end.ts";
+import { attachBreakerThread, type BreakerThread } from "./breaker/thread-end.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
-import type { HouseNews } from "./house/report.ts";
-import type { MainMessage, ThreadMessage } from "./link.ts";
-import { Mailbag, openMailbags } from "./mailbag.ts";
+import type { SelfCheckUpdate } from "./house/report.ts";
+import { MessageBatcher, receiveBatches } from "./message-batcher.ts";
 import type { NetworkReports } from "./network-health.ts";
 import type { ThreadReport } from "./thread-counts.ts";
+import type { MainMessage, ThreadMessage } from "./thread-link.ts";
 import { createThreadSlots, type ThreadSlots } from "./thread-slots.ts";
 
 /**
@@ -22,7 +22,7 @@ export interface Broker {
   /** Takes over a thread's port. It is forgotten, and what it held is freed, when the port closes. */
   attach(port: MessagePort): void;
   /** Tells every thread, also those to come, what preflight found. */
-  tellHouse(news: HouseNews): void;
+  publishSelfCheck(news: SelfCheckUpdate): void;
   /** Asks every thread to finish and close its sessions; resolves when all have, or are gone. */
   drain(): Promise<void>;
   /** SMTP sessions of all threads that are there, as each last told. */
@@ -37,24 +37,24 @@ export interface BrokerDeps {
   facts: CatchAllFacts;
   health: NetworkReports;
   breakers: BreakerAuthority;
-  beliefs: BeliefAuthority;
+  behaviours: BehaviourAuthority;
   onCounts(report: ThreadReport): void;
 }
 
 interface Thread {
   send(message: MainMessage): void;
   slots: ThreadSlots;
-  claimed: Set<string>;
+  claimedKeys: Set<string>;
   breakers: BreakerThread;
-  beliefs: BeliefThread;
+  behaviours: BehaviourThread;
   sessionsOpen: number;
-  gone: boolean;
+  isClosed: boolean;
   onDrained: (() => void) | null;
 }
 
 export function createBroker(deps: BrokerDeps): Broker {
   const threads = new Set<Thread>();
-  let house: HouseNews | null = null;
+  let house: SelfCheckUpdate | null = null;
   const slots = createThreadSlots(deps.slots, deps.clock);
 
   async function acquire(
@@ -62,14 +62,14 @@ export function createBroker(deps: BrokerDeps): Broker {
     message: Extract<ThreadMessage, { type: "acquire" }>,
   ): Promise<void> {
     const granted = await thread.slots.acquire(message);
-    if (thread.gone) return;
+    if (thread.isClosed) return;
     thread.send({ type: "granted", id: message.id, granted });
   }
 
   async function claim(thread: Thread, id: number, key: string): Promise<void> {
     const answer = await deps.facts.claim(key);
-    if (answer === "ask" && thread.gone) return deps.facts.abandon(key);
-    if (answer === "ask") thread.claimed.add(key);
+    if (answer === "ask" && thread.isClosed) return deps.facts.abandon(key);
+    if (answer === "ask") thread.claimedKeys.add(key);
     thread.send({ type: "fact", id, answer });
   }
 
@@ -82,7 +82,7 @@ export function createBroker(deps: BrokerDeps): Broker {
         thread.slots.release(message.site);
         break;
       case "foresee":
-        deps.facts.foresee(message.key);
+        deps.facts.prefetch(message.key);
         break;
       case "crowded":
         deps.onCrowded(message.site);
@@ -91,23 +91,23 @@ export function createBroker(deps: BrokerDeps): Broker {
         void claim(thread, message.id, message.key);
         break;
       case "settle":
-        if (thread.claimed.delete(message.key))
+        if (thread.claimedKeys.delete(message.key))
           deps.facts.settle(message.key, message.answer, message.retryAfterS);
         break;
       case "abandon":
-        if (thread.claimed.delete(message.key)) deps.facts.abandon(message.key);
+        if (thread.claimedKeys.delete(message.key)) deps.facts.abandon(message.key);
         break;
       case "silent":
-        deps.health.silent(message.dial);
+        deps.health.onSilent(message.dial);
         break;
       case "failed":
-        deps.health.failed(message.dial);
+        deps.health.onFailed(message.dial);
         break;
       case "reached":
-        deps.health.reached(message.dial);
+        deps.health.onReached(message.dial);
         break;
       case "candidate":
-        deps.health.candidate(message.address);
+        deps.health.addCandidate(message.address);
         break;
       case "counts":
         thread.sessionsOpen = message.report.sessionsOpen;
@@ -123,7 +123,7 @@ export function createBroker(deps: BrokerDeps): Broker {
       case "controlled":
       case "accepted":
       case "refuses":
-        thread.beliefs.receive(message);
+        thread.behaviours.receive(message);
         break;
       case "drained":
         thread.onDrained?.();
@@ -135,36 +135,36 @@ export function createBroker(deps: BrokerDeps): Broker {
   }
 
   function forget(thread: Thread): void {
-    thread.gone = true;
+    thread.isClosed = true;
     threads.delete(thread);
-    thread.slots.gone();
-    for (const key of thread.claimed) deps.facts.abandon(key);
-    thread.breakers.gone();
-    thread.beliefs.gone();
+    thread.slots.close();
+    for (const key of thread.claimedKeys) deps.facts.abandon(key);
+    thread.breakers.close();
+    thread.behaviours.close();
     thread.onDrained?.();
   }
 
   return {
     attach(port) {
-      const mailbag = new Mailbag<MainMessage>(port);
+      const mailbag = new MessageBatcher<MainMessage>(port);
       const send = (message: MainMessage) => mailbag.send(message);
       const thread: Thread = {
         send,
         slots: slots.attach((site, soon) => send({ type: "wanted", site, soon })),
-        claimed: new Set(),
-        breakers: attachThread(deps.breakers, (news) => send({ type: "breaker", news })),
-        beliefs: attachBeliefs(deps.beliefs, (news) => send({ type: "belief", news })),
+        claimedKeys: new Set(),
+        breakers: attachBreakerThread(deps.breakers, (news) => send({ type: "breaker", news })),
+        behaviours: attachBeliefs(deps.behaviours, (news) => send({ type: "belief", news })),
         sessionsOpen: 0,
-        gone: false,
+        isClosed: false,
         onDrained: null,
       };
       threads.add(thread);
       if (house !== null) send({ type: "house", news: house });
-      openMailbags(port, (message: ThreadMessage) => receive(thread, message));
+      receiveBatches(port, (message: ThreadMessage) => receive(thread, message));
       port.on("close", () => forget(thread));
       port.unref();
     },
-    tellHouse(news) {
+    publishSelfCheck(news) {
       house = news;
       for (const thread of threads) thread.send({ type: "house", news });
     },

@@ -2,7 +2,7 @@ import type { CheckTrace } from "./check-times.ts";
 import type { CheckMode, Evidence } from "./evidence.ts";
 
 /** What a check brings: the evidence; null: nobody waits any more; `busy`: see `CheckEngine`. */
-export type Checked = Evidence | "busy" | null;
+export type EngineResult = Evidence | "busy" | null;
 
 export interface CheckControl {
   readonly mode: CheckMode;
@@ -15,6 +15,6 @@ export interface CheckControl {
 export interface CheckCaller extends CheckControl {
   /** Where it is taken down how the check goes; null, absent: nowhere. */
   readonly trace?: CheckTrace | null;
-  checked(found: Checked): void;
-  broke(error: unknown): void;
+  onChecked(found: EngineResult): void;
+  onError(error: unknown): void;
 }

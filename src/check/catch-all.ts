@@ -20,7 +20,7 @@ export interface CatchAllFacts {
   /** The settled answer, where it is known without asking anybody; undefined: `claim` will tell. */
   known(key: string): CatchAllAnswer | undefined;
   /** The key will soon be claimed: what the store has of it is asked for now. */
-  foresee(key: string): void;
+  prefetch(key: string): void;
   /**
    * The settled answer; `not_probed` when whoever asked gave up; or `ask`: the caller must ask the server and then
    * `settle` or `abandon`, whatever happens.
@@ -51,7 +51,7 @@ const TTL_S: Record<CatchAllAnswer, number> = {
 const PUT_OFF_MAX_S = 300;
 
 /** True of what is worth keeping beyond the process. */
-export function isCatchAllFact(answer: CatchAll): answer is CatchAllFact {
+export function isLastingCatchAllAnswer(answer: CatchAll): answer is CatchAllFact {
   return answer === "accepted" || answer === "refused";
 }
 
@@ -62,7 +62,7 @@ export function catchAllKey(domain: string, site: string, host: string): string 
 }
 
 /** What a key was made of; neither domains nor sites hold a bar. */
-export function siteAndDomainOf(key: string): { site: string; domain: string } {
+export function parseCatchAllKey(key: string): { site: string; domain: string } {
   const [domain = "", site = ""] = key.split("|");
   return { site, domain };
 }
@@ -73,7 +73,7 @@ export function siteAndDomainOf(key: string): { site: string; domain: string } {
  *
  * @param salt what tells this deployment from others, so that nobody can prepare for its strangers
  */
-export function strangerAt(domain: string, epochMs: number, salt: string): string {
+export function catchAllLocalPart(domain: string, epochMs: number, salt: string): string {
   const week = Math.floor(epochMs / WEEK_MS);
   const digest = createHash("sha256").update(`${salt}\n${domain}\n${week}`).digest("hex");
   return `q${BigInt(`0x${digest.slice(0, 20)}`).toString(36)}`;
@@ -83,7 +83,7 @@ export function strangerAt(domain: string, epochMs: number, salt: string): strin
  * What the reply to the catch-all probe says. Only a refusal that is about the recipient counts as one.
  * @param temporary the server wants to be asked again
  */
-export function catchAllAnswer(reply: SmtpClass, temporary: boolean): CatchAllAnswer {
+export function catchAllAnswerOf(reply: SmtpClass, temporary: boolean): CatchAllAnswer {
   switch (reply) {
     case "accepted":
     case "mailbox_full":
@@ -103,7 +103,7 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
   const asking = new Map<string, ((answer: CatchAll) => void)[]>();
   /** Asked of the store before the keys are claimed. */
   const foreseen = new LRUCache<string, { stored: ReturnType<CatchAllStore["get"]>; until: number }>({
-    max: LIMITS.check.catchAllForeseen,
+    max: LIMITS.check.catchAllPrefetched,
   });
 
   function askStore(key: string): ReturnType<CatchAllStore["get"]> {
@@ -129,9 +129,9 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
 
   return {
     known: settled,
-    foresee(key) {
+    prefetch(key) {
       if (settled(key) !== undefined || asking.has(key) || foreseen.has(key)) return;
-      foreseen.set(key, { stored: store.get(key), until: clock.monotonic() + LIMITS.check.foreseenMs });
+      foreseen.set(key, { stored: store.get(key), until: clock.monotonic() + LIMITS.check.prefetchedMs });
     },
     async claim(key) {
       const fact = settled(key);
@@ -149,7 +149,7 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
       // Whoever comes again when the server said meets no older answer.
       const isNamed = answer === "put_off" && retryAfterS !== null;
       remember(key, answer, isNamed ? Math.min(PUT_OFF_MAX_S, retryAfterS) : TTL_S[answer]);
-      if (isCatchAllFact(answer)) store.put(key, answer, TTL_S[answer]);
+      if (isLastingCatchAllAnswer(answer)) store.put(key, answer, TTL_S[answer]);
       wake(key, answer);
     },
     abandon: (key) => wake(key, "not_probed"),

@@ -2,7 +2,7 @@ import { Piscina } from "piscina";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { workerFile } from "../core/worker-file.ts";
-import type { ThreadSetup } from "./thread.ts";
+import type { ThreadSetup } from "./thread-tasks.ts";
 
 /** Threads of the check engine, which load their modules on other cores from the moment they are begun. */
 export interface CheckThreads {

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
-import type { SessionTimes } from "../smtp/job.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../smtp/outcome.ts";
+import type { SessionTimes } from "../smtp/rcpt-job.ts";
 
 /** A question put to one host. Times in milliseconds from when the check began in its thread. */
 export interface AttemptTimes {
@@ -8,7 +8,7 @@ export interface AttemptTimes {
   provider: string | null;
   host: string;
   /** Name of the way out, "" when it never set out. */
-  way: string;
+  route: string;
   stage: Stage;
   /** null: a reply decided. */
   cause: FailureCause | null;
@@ -17,7 +17,7 @@ export interface AttemptTimes {
   tls: boolean;
   beganMs: number;
   /** A session took it out of the line; null: none did. */
-  turnMs: number | null;
+  sessionMs: number | null;
   endedMs: number;
   /** The session was there when it came, and had served others or waited for some; false: it had to be opened. */
   reused: boolean;
@@ -48,7 +48,7 @@ export class CheckTrace {
   readonly #attempts: AttemptTimes[] = [];
   #plannedMs = 0;
   #attemptMs = 0;
-  #turnMs: number | null = null;
+  #sessionMs: number | null = null;
   #session: SessionTimes | null = null;
 
   constructor(clock: Pick<Clock, "monotonic">) {
@@ -61,31 +61,31 @@ export class CheckTrace {
   }
 
   /** It is known where to ask; the last time counts. */
-  planned(): void {
+  onPlanned(): void {
     this.#plannedMs = this.#now();
     this.#attemptMs = this.#plannedMs;
   }
 
   /** A session has taken it, again if an earlier one turned out stale. @param now `Clock.monotonic` */
-  turn(now: number, session: SessionTimes | undefined): void {
-    this.#turnMs = now - this.#beganMs;
+  onSession(now: number, session: SessionTimes | undefined): void {
+    this.#sessionMs = now - this.#beganMs;
     this.#session = session ?? null;
   }
 
-  attempted(outcome: RcptOutcome, { site, provider }: { site: string; provider: string | null }): void {
+  onAttempt(outcome: RcptOutcome, { site, provider }: { site: string; provider: string | null }): void {
     const endedMs = this.#now();
     if (this.#attempts.length < ATTEMPTS_MAX) {
       const { host, path, stage, tls } = outcome;
       this.#attempts.push({
-        ...{ site, provider, host, way: path, stage, tls },
+        ...{ site, provider, host, route: path, stage, tls },
         cause: outcome.kind === "failure" ? outcome.cause : null,
         code: outcome.kind === "reply" ? outcome.reply.code : 0,
-        ...{ beganMs: this.#attemptMs, turnMs: this.#turnMs, endedMs },
+        ...{ beganMs: this.#attemptMs, sessionMs: this.#sessionMs, endedMs },
         ...this.#opening(),
       });
     }
     this.#attemptMs = endedMs;
-    this.#turnMs = null;
+    this.#sessionMs = null;
     this.#session = null;
   }
 
@@ -106,7 +106,7 @@ export class CheckTrace {
     return { reused: false, opened };
   }
 
-  end(ticket: number): CheckTimes {
+  finish(ticket: number): CheckTimes {
     const totalMs = this.#now();
     return { ticket, totalMs, plannedMs: this.#plannedMs, attempts: this.#attempts };
   }

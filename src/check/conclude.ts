@@ -1,32 +1,32 @@
-import type { AskDeps, Asked, Target } from "./asking.ts";
-import type { Habit } from "./belief/messages.ts";
-import type { Beliefs } from "./belief/mirror.ts";
-import { type CatchAllAnswer, catchAllKey, isCatchAllFact } from "./catch-all.ts";
-import { believable, questionBudgetMs } from "./control.ts";
+import type { LearnedBehaviour } from "./belief/messages.ts";
+import type { SiteBehaviours } from "./belief/mirror.ts";
+import { type CatchAllAnswer, catchAllKey, isLastingCatchAllAnswer } from "./catch-all.ts";
+import { type CatchAllProbeAnswer, type CatchAllProbeDeps, findCatchAll } from "./catch-all-probe.ts";
 import type { CatchAll, CheckMode, SmtpEvidence } from "./evidence.ts";
-import { type Said, saidOf } from "./heard.ts";
+import type { GuardedProbeDeps, ProbeResult, ProbeTarget } from "./guarded-probe.ts";
 import type { Exchanger, ProbeControl } from "./probe.ts";
+import { catchAllProbeBudgetMs, isRefusalBelieved } from "./refusal-control.ts";
+import { type ReplyEvidence, replyEvidenceOf } from "./reply-readings.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
-import { catchAllOf, type StrangerAnswer, type StrangerDeps } from "./stranger.ts";
 
 /** What preflight found of our own house, by way out. */
-export interface House {
+export interface RouteTrust {
   /** False while it is not in order there: what RCPT is answered then can condemn nobody. */
   trusts(path: string): boolean;
 }
 
-export interface ConcludeDeps extends StrangerDeps {
-  house: House;
+export interface ConcludeDeps extends CatchAllProbeDeps {
+  routeTrust: RouteTrust;
   shaping: Shaping;
   sites: SiteDirectory;
-  beliefs: Beliefs;
+  behaviours: SiteBehaviours;
 }
 
 /** What a probe brought; null: nobody waits any more; `busy`: its site could not be asked without a long wait. */
-export type Found = SmtpEvidence | "busy" | null;
+export type ProbeConclusion = SmtpEvidence | "busy" | null;
 
-export interface Manner {
+export interface ConclusionContext {
   mode: CheckMode;
   probe: Pick<ProbeControl, "cancelled" | "deadlineAt">;
 }
@@ -35,28 +35,28 @@ export interface Manner {
  * What the end of a probe says of the address: with what is known of strangers where it was accepted, and with doubt where
  * its site is in doubt. A promise only where that is not known yet.
  */
-export function conclude(
+export function concludeProbe(
   deps: ConcludeDeps,
-  target: Target,
-  asked: Asked,
-  { mode, probe }: Manner,
-): Found | Promise<Found> {
+  target: ProbeTarget,
+  asked: ProbeResult,
+  { mode, probe }: ConclusionContext,
+): ProbeConclusion | Promise<ProbeConclusion> {
   const { outcome, ruling, exchanger } = asked;
   if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
   if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
-  if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBack(asked);
-  if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOff(deps, outcome.path);
+  if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBackEvidence(asked);
+  if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOffEvidence(deps, outcome.path);
   if (ruling.class === "accepted" || ruling.class === "mailbox_full")
-    deps.beliefs.accepted(exchanger.site, target.domain);
+    deps.behaviours.onAccepted(exchanger.site, target.domain);
   if (ruling.class !== "accepted") return concludeRefused(deps, target, asked);
   if (probe.cancelled()) return null;
-  const fact = knownOfStrangers(deps, target, asked);
+  const fact = knownCatchAll(deps, target, asked);
   if (fact !== undefined) {
-    deps.strangers.hit++;
+    deps.catchAllLookUps.hit++;
     return concludeAccepted(deps, target, asked, mode, { catchAll: fact, retryAfterS: null });
   }
-  const budgetMs = Math.min(probe.deadlineAt - deps.clock.monotonic(), questionBudgetMs(mode));
-  return catchAllOf(deps, target, exchanger, budgetMs).then((answer) =>
+  const budgetMs = Math.min(probe.deadlineAt - deps.clock.monotonic(), catchAllProbeBudgetMs(mode));
+  return findCatchAll(deps, target, exchanger, budgetMs).then((answer) =>
     concludeAccepted(deps, target, asked, mode, answer),
   );
 }
@@ -66,73 +66,89 @@ export function conclude(
  * `LIMITS.check.planKeptMs` beyond `catchAllPerThreadMs` at most. Not what nobody could say: who comes again when the server
  * said must not meet it.
  */
-function knownOfStrangers(deps: ConcludeDeps, { domain }: Target, asked: Asked): CatchAllAnswer | undefined {
+function knownCatchAll(
+  deps: ConcludeDeps,
+  { domain }: ProbeTarget,
+  asked: ProbeResult,
+): CatchAllAnswer | undefined {
   const { exchanger, way } = asked;
   if (way === undefined) return deps.facts.known(catchAllKey(domain, exchanger.site, exchanger.host));
   if (way.strangers !== undefined) return way.strangers;
   const fact = deps.facts.known(way.catchAllKey);
-  if (fact !== undefined && isCatchAllFact(fact)) way.strangers = fact;
+  if (fact !== undefined && isLastingCatchAllAnswer(fact)) way.strangers = fact;
   return fact;
 }
 
-function concludeRefused(deps: ConcludeDeps, target: Target, asked: Asked): Found | Promise<Found> {
+function concludeRefused(
+  deps: ConcludeDeps,
+  target: ProbeTarget,
+  asked: ProbeResult,
+): ProbeConclusion | Promise<ProbeConclusion> {
   const { exchanger } = asked;
   const found = smtpEvidence(deps, target, asked, "not_probed");
   const condemns = found.class === "mailbox_not_found" && found.stage === "rcpt" && found.trusted;
-  if (condemns && isUnbelievable(deps, exchanger)) return disbelieved(found, "provider_habit");
+  if (condemns && isUnverifiableByShaping(deps, exchanger)) return asUnverifiable(found, "provider_habit");
   if (!condemns) return found;
-  const judged = (believed: boolean) => (believed ? found : disbelieved(found, "belief.refuses_all"));
-  const believed = believable(deps, target, exchanger.site);
+  const judged = (believed: boolean) => (believed ? found : asUnverifiable(found, "belief.refuses_all"));
+  const believed = isRefusalBelieved(deps, target, exchanger.site);
   return believed instanceof Promise ? believed.then(judged) : judged(believed);
 }
 
 function concludeAccepted(
   deps: ConcludeDeps,
-  target: Target,
-  asked: Asked,
+  target: ProbeTarget,
+  asked: ProbeResult,
   mode: CheckMode,
-  { catchAll, retryAfterS }: StrangerAnswer,
-): Found {
+  { catchAll, retryAfterS }: CatchAllProbeAnswer,
+): ProbeConclusion {
   const { outcome, exchanger } = asked;
   // A row has time: the answer is worth more once the stranger can be asked too.
   if (catchAll === "not_probed" && mode !== "single") {
     const state = asked.tour.at(exchanger).stateOf(outcome.path);
-    if (state === "open") return heldBack(asked);
-    if (state === "watched") return strangerBlocked(outcome.host);
+    if (state === "open") return heldBackEvidence(asked);
+    if (state === "watched") return catchAllProbeBlocked(outcome.host);
   }
   const found = smtpEvidence(deps, target, asked, catchAll);
   found.retryAfterS = retryAfterS;
-  if (isUnbelievable(deps, exchanger)) return disbelieved(found, "provider_habit");
-  const habit = deps.beliefs.habitOf(exchanger.site);
-  return habit === "accepts_all" && catchAll !== "refused" ? disbelieved(found, `belief.${habit}`) : found;
+  if (isUnverifiableByShaping(deps, exchanger)) return asUnverifiable(found, "provider_habit");
+  const habit = deps.behaviours.behaviourOf(exchanger.site);
+  return habit === "accepts_all" && catchAll !== "refused" ? asUnverifiable(found, `belief.${habit}`) : found;
 }
 
 /** Only of a host that is not the first one it is not known before it is asked. */
-function isUnbelievable({ shaping }: ConcludeDeps, { provider, site }: Exchanger): boolean {
-  return shaping.cannotBeBelieved(provider, site);
+function isUnverifiableByShaping({ shaping }: ConcludeDeps, { provider, site }: Exchanger): boolean {
+  return shaping.isUnverifiable(provider, site);
 }
 
 /** What a site said, or would have, whose answers tell nothing. */
-export function disbelieved(found: SmtpEvidence, rule: "provider_habit" | `belief.${Habit}`): SmtpEvidence {
+export function asUnverifiable(
+  found: SmtpEvidence,
+  rule: "provider_habit" | `belief.${LearnedBehaviour}`,
+): SmtpEvidence {
   return { ...found, class: "provider_unverifiable", fault: "their_server", rule };
 }
 
 /** Nobody was asked, since the site blocks us; when somebody may be again. */
-function heldBack({ outcome: { path, host }, exchanger, tour }: Asked): SmtpEvidence {
+function heldBackEvidence({ outcome: { path, host }, exchanger, tour }: ProbeResult): SmtpEvidence {
   const retryAfterS = Math.max(1, Math.ceil(tour.at(exchanger).retryAfterMs(path) / 1_000));
-  return { ...unasked("sender_blocked", "our_address", "breaker_open"), mxHost: host, path, retryAfterS };
+  return {
+    ...unaskedEvidence("sender_blocked", "our_address", "breaker_open"),
+    mxHost: host,
+    path,
+    retryAfterS,
+  };
 }
 
-function strangerBlocked(mxHost: string): SmtpEvidence {
-  return { ...unasked("sender_blocked", "our_address", "stranger_blocked"), mxHost };
+function catchAllProbeBlocked(mxHost: string): SmtpEvidence {
+  return { ...unaskedEvidence("sender_blocked", "our_address", "stranger_blocked"), mxHost };
 }
 
-export function cutOff({ network }: Pick<AskDeps, "network">, path: string): SmtpEvidence {
+export function cutOffEvidence({ network }: Pick<GuardedProbeDeps, "network">, path: string): SmtpEvidence {
   const rule = network.nothingReachedYet() ? "nothing_reached_yet" : "no_site_reachable";
-  return { ...unasked("our_network", "our_network", rule), path };
+  return { ...unaskedEvidence("our_network", "our_network", rule), path };
 }
 
-export function unasked(
+export function unaskedEvidence(
   smtpClass: SmtpEvidence["class"],
   fault: SmtpEvidence["fault"],
   rule: string,
@@ -144,18 +160,28 @@ export function unasked(
 
 function smtpEvidence(
   deps: ConcludeDeps,
-  target: Target,
-  { outcome, ruling, exchanger, said }: Asked,
+  target: ProbeTarget,
+  { outcome, ruling, exchanger, said }: ProbeResult,
   catchAll: CatchAll,
 ): SmtpEvidence {
   const { provider } = exchanger;
   const whole =
-    said ?? saidOf(outcome, ruling, { provider, self: deps.self.at(outcome.path) }, target.address);
-  return answeredAs(whole, deps.house.trusts(outcome.path), Math.round(outcome.latencyMs), catchAll);
+    said ?? replyEvidenceOf(outcome, ruling, { provider, self: deps.self.at(outcome.path) }, target.address);
+  return withProbeContext(
+    whole,
+    deps.routeTrust.trusts(outcome.path),
+    Math.round(outcome.latencyMs),
+    catchAll,
+  );
 }
 
 /** Written out: to spread `said` costs 180 ns instead of 33. */
-function answeredAs(said: Said, trusted: boolean, latencyMs: number, catchAll: CatchAll): SmtpEvidence {
+function withProbeContext(
+  said: ReplyEvidence,
+  trusted: boolean,
+  latencyMs: number,
+  catchAll: CatchAll,
+): SmtpEvidence {
   return {
     class: said.class,
     fault: said.fault,

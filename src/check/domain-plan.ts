@@ -1,16 +1,16 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
-import type { Paths } from "../smtp/path.ts";
-import { exchangersOf } from "./asking.ts";
+import type { EgressRoutes } from "../smtp/egress-routes.ts";
 import { catchAllKey } from "./catch-all.ts";
 import { type DomainEvidence, type Evidence, evidenceOf, type MxEvidence } from "./evidence.ts";
 import { lookUpExchangers } from "./exchanger-proof.ts";
-import { HeardReplies } from "./heard.ts";
+import { exchangersOf } from "./guarded-probe.ts";
 import type { Lists } from "./lists/lists.ts";
-import { disposableBy } from "./lists/mx-hosts.ts";
-import { hostAddresses, type MxAnswer } from "./mx.ts";
+import { findDisposable } from "./lists/mx-hosts.ts";
+import { lookUpHostAddresses, type MxAnswer } from "./mx.ts";
 import type { Exchanger, ProbeRoute } from "./probe.ts";
+import { ReplyReadings } from "./reply-readings.ts";
 import type { Shaping } from "./shaping.ts";
 import type { SiteDirectory } from "./site.ts";
 import type { UsualWay } from "./usual-way.ts";
@@ -36,7 +36,7 @@ export interface DomainPlan {
 export interface DomainPlansDeps {
   clock: Clock;
   resolver: Resolver;
-  paths: Paths;
+  paths: EgressRoutes;
   lists: Lists;
   shaping: Shaping;
   sites: SiteDirectory;
@@ -62,7 +62,7 @@ class Plan implements DomainPlan {
     const exchangers = exchangersOf(deps, mx.hosts, domain);
     const [first] = exchangers;
     this.route = { exchangers, published: mx.status === "ok" };
-    const disposable = disposableBy(deps.lists, domain, mx.hosts);
+    const disposable = findDisposable(deps.lists, domain, mx.hosts);
     const reachable = mx.status === "ok" || mx.status === "implicit";
     this.first = reachable && !disposable.listed ? first : undefined;
     const freeProvider = deps.lists.isFree(domain);
@@ -104,11 +104,11 @@ class Plan implements DomainPlan {
   async #findWay(): Promise<UsualWay | null> {
     const { shaping, paths, resolver } = this.#deps;
     const { first, route, domain } = this;
-    if (first === undefined || shaping.cannotBeBelieved(first.provider, first.site)) return null;
+    if (first === undefined || shaping.isUnverifiable(first.provider, first.site)) return null;
     // With several ways of its own the recipient chooses.
-    if (paths.capsOf(first.site) > 1) return null;
-    const [address] = await hostAddresses(resolver, first.host);
-    const path = address === undefined ? undefined : paths.to(first.site, address);
+    if (paths.capCountOf(first.site) > 1) return null;
+    const [address] = await lookUpHostAddresses(resolver, first.host);
+    const path = address === undefined ? undefined : paths.routeTo(first.site, address);
     if (address === undefined || path === undefined) return null;
     const { site, host, policy } = first;
     const { published } = route;
@@ -118,7 +118,7 @@ class Plan implements DomainPlan {
       catchAllKey: catchAllKey(domain, site, host),
       strangers: undefined,
       target: { site, provider: first.provider, published },
-      heard: new HeardReplies(),
+      heard: new ReplyReadings(),
     };
   }
 }

@@ -4,12 +4,12 @@ import { getDomain } from "tldts";
 import type { Clock } from "../core/clock.ts";
 import type { DomainSignalsConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
-import { endOfTurn } from "../core/turns.ts";
-import type { Aside, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
-import type { CheckCaller, Checked } from "./caller.ts";
+import { runAtEndOfTick } from "../core/ticks.ts";
+import type { BestEffortLookUp, DnsOutcome, MxRecord, TextResolver } from "../dns/resolver.ts";
+import type { CheckCaller, EngineResult } from "./caller.ts";
 import { domainOf } from "./domain-of.ts";
-import { type CheckEngine, checkBy } from "./engine.ts";
-import { type CheckMode, type DomainEvidence, evidenceOf, isComplete } from "./evidence.ts";
+import { type CheckEngine, promiseCheck } from "./engine.ts";
+import { areSignalsComplete, type CheckMode, type DomainEvidence, evidenceOf } from "./evidence.ts";
 
 /** What the DNS says of a domain beside where its mail goes. */
 export interface DomainSignals {
@@ -52,12 +52,12 @@ function hasText(answer: DnsOutcome<string>, pattern: RegExp): boolean | null {
   return (answer.status === "no_data" || answer.status === "nxdomain") && answer.proven ? false : null;
 }
 
-async function spfOf(resolver: TextResolver, domain: string, aside: Aside) {
+async function spfOf(resolver: TextResolver, domain: string, aside: BestEffortLookUp) {
   return { spf: hasText(await resolver.txt(domain, aside), SPF) };
 }
 
 /** RFC 7489 §6.6.3: of the domain, else of the organisation it belongs to. */
-async function dmarcOf(resolver: TextResolver, domain: string, aside: Aside) {
+async function dmarcOf(resolver: TextResolver, domain: string, aside: BestEffortLookUp) {
   const own = hasText(await resolver.txt(`_dmarc.${domain}`, aside), DMARC);
   const organisation = getDomain(domain);
   if (own !== false || organisation === null || organisation === domain) return { dmarc: own };
@@ -76,7 +76,7 @@ async function isListed(
   resolver: TextResolver,
   domain: string,
   zone: string,
-  aside: Aside,
+  aside: BestEffortLookUp,
 ): Promise<boolean> {
   const answer = await resolver.a(`${getDomain(domain) ?? domain}.${zone}`, aside);
   return answer.status === "ok" && answer.records.some(isListing);
@@ -96,12 +96,12 @@ async function parkingOf(
  * Asks all at once and writes each answer into `known` as it comes. Aside, so that silent name servers of strangers take
  * no place from who asks where mail goes; but for the address, which the check itself asks for where there is no MX.
  */
-async function ask(
+async function askSignals(
   { resolver, config }: Deps,
   domain: string,
   implicit: boolean,
   known: DomainEvidence,
-  aside: Aside,
+  aside: BestEffortLookUp,
 ) {
   const questions = config.blocklistZones.map(async (zone) => {
     if (await isListed(resolver, domain, zone, aside)) known.listedBy ??= zone;
@@ -123,12 +123,12 @@ async function gather(deps: Deps, domain: string): Promise<DomainEvidence> {
   const mx = await deps.resolver.mx(domain);
   if (!takesMail(mx)) return NOTHING;
   // The check itself waits for the exchanger's address and for messages that this tick sends to the main thread: these look-ups go after both.
-  await new Promise<void>((resolve) => endOfTurn(() => endOfTurn(resolve)));
+  await new Promise<void>((resolve) => runAtEndOfTick(() => runAtEndOfTick(resolve)));
   const known = { ...NOTHING };
   const aside = { untilMs: deps.clock.monotonic() + LIMITS.check.domainSignalsMs };
   await new Promise<void>((resolve) => {
     const timer = deps.clock.after(LIMITS.check.domainSignalsMs, resolve);
-    void ask(deps, domain, mx.status === "no_data", known, aside).finally(() => {
+    void askSignals(deps, domain, mx.status === "no_data", known, aside).finally(() => {
       timer.cancel();
       resolve();
     });
@@ -137,7 +137,7 @@ async function gather(deps: Deps, domain: string): Promise<DomainEvidence> {
   return { ...known };
 }
 
-interface Shared {
+interface SharedSignals {
   /** A promise until it is known. */
   evidence: DomainEvidence | Promise<DomainEvidence>;
   untilMs: number;
@@ -151,11 +151,11 @@ interface Shared {
  */
 export function createDomainSignals(deps: Deps): DomainSignals {
   const { clock, config } = deps;
-  const shared = new LRUCache<string, Shared>({ max: LIMITS.check.domainSignalsKept });
+  const shared = new LRUCache<string, SharedSignals>({ max: LIMITS.check.domainSignalsKept });
   /** What was asked for last, which is asked for again row after row; a look into the list mends it each time. */
-  let last: { domain: string; entry: Shared } | null = null;
+  let last: { domain: string; entry: SharedSignals } | null = null;
 
-  function find(domain: string): Shared | undefined {
+  function find(domain: string): SharedSignals | undefined {
     if (last !== null && last.domain === domain) return last.entry;
     const entry = shared.get(domain);
     if (entry !== undefined) last = { domain, entry };
@@ -167,12 +167,15 @@ export function createDomainSignals(deps: Deps): DomainSignals {
       const known = find(domain);
       if (known !== undefined && known.untilMs > clock.monotonic()) return known.evidence;
       const evidence = gather(deps, domain);
-      const entry: Shared = { evidence, untilMs: clock.monotonic() + LIMITS.check.domainSignalsKeptMs };
+      const entry: SharedSignals = {
+        evidence,
+        untilMs: clock.monotonic() + LIMITS.check.domainSignalsKeptMs,
+      };
       shared.set(domain, entry);
       last = { domain, entry };
       void evidence.then((found) => {
         entry.evidence = found;
-        if (isComplete(found, config)) return;
+        if (areSignalsComplete(found, config)) return;
         if (shared.peek(domain) === entry) shared.delete(domain);
         if (last?.entry === entry) last = null;
       });
@@ -183,49 +186,50 @@ export function createDomainSignals(deps: Deps): DomainSignals {
 
 /** An engine whose evidence has the domain's signals, asked for beside the check itself, in every scope. */
 export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): CheckEngine {
-  const ask: CheckEngine["ask"] = (address, scope, asker) => {
+  const ask: CheckEngine["submit"] = (address, scope, asker) => {
     const found = signals.of(domainOf(address));
     // What is known before goes in with the rest, so that addresses which share evidence go on sharing it.
-    if (found instanceof Promise) engine.ask(address, scope, new Joining(asker, found));
-    else engine.ask(address, scope, asker, found);
+    if (found instanceof Promise) engine.submit(address, scope, new SignalsCaller(asker, found));
+    else engine.submit(address, scope, asker, found);
   };
-  return { ask, check: checkBy(ask), lineOf: (domain) => engine.lineOf(domain) };
+  return { submit: ask, check: promiseCheck(ask), queueSiteOf: (domain) => engine.queueSiteOf(domain) };
 }
 
 /** Waits for the domain's signals too. */
-class Joining implements CheckCaller {
-  readonly #asker: CheckCaller;
+class SignalsCaller implements CheckCaller {
+  readonly #caller: CheckCaller;
   readonly #domain: Promise<DomainEvidence>;
 
   constructor(asker: CheckCaller, domain: Promise<DomainEvidence>) {
-    this.#asker = asker;
+    this.#caller = asker;
     this.#domain = domain;
   }
 
   get mode(): CheckMode {
-    return this.#asker.mode;
+    return this.#caller.mode;
   }
 
   get trace() {
-    return this.#asker.trace ?? null;
+    return this.#caller.trace ?? null;
   }
 
   cancelled(): boolean {
-    return this.#asker.cancelled();
+    return this.#caller.cancelled();
   }
 
   onSite(site: string): void {
-    this.#asker.onSite(site);
+    this.#caller.onSite(site);
   }
 
   /** What says nothing of the domain waits for nothing. */
-  checked(known: Checked): void {
-    const asker = this.#asker;
-    if (known === null || known === "busy") asker.checked(known);
-    else void this.#domain.then((domain) => asker.checked(evidenceOf(known, known.role, known.smtp, domain)));
+  onChecked(known: EngineResult): void {
+    const asker = this.#caller;
+    if (known === null || known === "busy") asker.onChecked(known);
+    else
+      void this.#domain.then((domain) => asker.onChecked(evidenceOf(known, known.role, known.smtp, domain)));
   }
 
-  broke(error: unknown): void {
-    this.#asker.broke(error);
+  onError(error: unknown): void {
+    this.#caller.onError(error);
   }
 }

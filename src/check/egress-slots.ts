@@ -3,7 +3,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { SlotSource } from "../smtp/slots.ts";
 import type { SiteCaps } from "./site-caps.ts";
-import { type Applicant, SiteSlots } from "./site-slots.ts";
+import { SiteSlots, type SlotWaiter } from "./site-slots.ts";
 import type { SlotAnswer, SlotLeases, SlotStatement } from "./slot-leases.ts";
 import { SlotReports } from "./slot-reports.ts";
 
@@ -26,7 +26,7 @@ export interface EgressSlots extends SlotSource {
   /** Begins to follow the other processes. */
   start(): void;
   /** A connection to `site` was refused, or given up, because too many are open. */
-  crowded(site: string): void;
+  onCrowded(site: string): void;
   /** Answers every waiter with false and gives all leases back, also of what is still in use. Never rejects. */
   close(): Promise<void>;
   stats(): { held: number; waiting: number };
@@ -47,7 +47,7 @@ class SharedSlots implements EgressSlots {
   readonly #reports: SlotReports;
   readonly #sites = new Map<string, SiteSlots>();
   readonly #listeners: ((site: string, soon: boolean) => void)[] = [];
-  #beat: Timer | null = null;
+  #tickTimer: Timer | null = null;
   #closed = false;
 
   constructor({ leases, caps, clock, log }: EgressSlotsDeps) {
@@ -58,20 +58,20 @@ class SharedSlots implements EgressSlots {
       leases,
       clock,
       log,
-      answered: (site, statement, answer) => this.#answered(site, statement, answer),
-      onLost: () => this.#stayAlone(),
-      onBack: () => {
-        for (const site of this.#sites.values()) if (site.queue.size > 0) this.#seek(site);
+      onAnswer: (site, statement, answer) => this.#onAnswer(site, statement, answer),
+      onLost: () => this.#onStoreLost(),
+      onRestored: () => {
+        for (const site of this.#sites.values()) if (site.queue.size > 0) this.#fetchSlots(site);
       },
     });
   }
 
   start(): void {
     this.#leases.listen({
-      wanted: (name, holds) => this.#wanted(name, holds),
-      freed: (name) => {
+      onWanted: (name, holds) => this.#onWantedElsewhere(name, holds),
+      onFreed: (name) => {
         const site = this.#sites.get(name);
-        if (site?.waits) this.#seek(site);
+        if (site?.hasWaiter) this.#fetchSlots(site);
       },
     });
   }
@@ -83,9 +83,9 @@ class SharedSlots implements EgressSlots {
     site.share = this.#caps.limit(name, max, site.used);
     if (site.queue.size === 0 && site.take()) return Promise.resolve(true);
     if (site.queue.size >= LIMITS.smtp.slotWaiters) return Promise.resolve(false);
-    if (waitMs <= 0 && this.#isFutile(site)) return Promise.resolve(false);
+    if (waitMs <= 0 && this.#hasNoChance(site)) return Promise.resolve(false);
     this.#sites.set(name, site);
-    this.#keepBeating();
+    this.#scheduleTick();
     return new Promise((resolve) => this.#enqueue(site, waitMs, resolve));
   }
 
@@ -96,19 +96,19 @@ class SharedSlots implements EgressSlots {
     if (this.#closed) return;
     if (site.owed > 0) {
       site.owed--;
-      this.#reports.touch(site);
+      this.#reports.markChanged(site);
       return;
     }
     site.addIdle(1, this.#clock.monotonic());
     this.#serve(site);
   }
 
-  crowded(name: string): void {
+  onCrowded(name: string): void {
     const site = this.#sites.get(name);
     if (!site || site.used === 0) return;
-    this.#caps.crowded(name, site.used);
+    this.#caps.onCrowded(name, site.used);
     site.share = this.#caps.limit(name, site.max, site.used);
-    if (site.hasLine) this.#pressOut(site);
+    if (site.hasQueue) this.#askForExcess(site);
   }
 
   onWanted(listener: (site: string, soon: boolean) => void): void {
@@ -117,7 +117,7 @@ class SharedSlots implements EgressSlots {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#beat?.cancel();
+    this.#tickTimer?.cancel();
     for (const site of this.#sites.values()) {
       for (const applicant of [...site.queue]) this.#settle(site, applicant, false);
     }
@@ -135,12 +135,12 @@ class SharedSlots implements EgressSlots {
   }
 
   /** Asking for a slot without waiting for it would be in vain. */
-  #isFutile(site: SiteSlots): boolean {
-    return site.held >= site.limit || site.hasLine || this.#clock.monotonic() < site.refusedUntil;
+  #hasNoChance(site: SiteSlots): boolean {
+    return site.held >= site.limit || site.hasQueue || this.#clock.monotonic() < site.refusedUntil;
   }
 
   #enqueue(site: SiteSlots, waitMs: number, resolve: (granted: boolean) => void): void {
-    const applicant: Applicant = { timer: null, pressed: false, resolve };
+    const applicant: SlotWaiter = { timer: null, hasAskedHolders: false, resolve };
     if (waitMs > 0) {
       applicant.timer = this.#clock.after(waitMs, () => {
         this.#settle(site, applicant, false);
@@ -148,18 +148,18 @@ class SharedSlots implements EgressSlots {
       });
     }
     site.queue.add(applicant);
-    this.#seek(site);
+    this.#fetchSlots(site);
   }
 
-  #settle(site: SiteSlots, applicant: Applicant, granted: boolean): void {
+  #settle(site: SiteSlots, applicant: SlotWaiter, granted: boolean): void {
     site.queue.delete(applicant);
     applicant.timer?.cancel();
     applicant.resolve(granted);
-    if (site.marked && !site.waits) this.#reports.touch(site);
+    if (site.isQueuedAtStore && !site.hasWaiter) this.#reports.markChanged(site);
   }
 
   #forget(site: SiteSlots): void {
-    if (site.held > 0 || site.queue.size > 0 || site.marked || this.#reports.isPending(site)) return;
+    if (site.held > 0 || site.queue.size > 0 || site.isQueuedAtStore || this.#reports.isPending(site)) return;
     this.#sites.delete(site.name);
   }
 
@@ -171,16 +171,16 @@ class SharedSlots implements EgressSlots {
   }
 
   /** Gets slots for those who ask, from wherever they can come. */
-  #seek(site: SiteSlots): void {
-    if (this.#reports.alone) this.#serveAlone(site);
-    else if (site.held < site.limit) this.#reports.touch(site);
+  #fetchSlots(site: SiteSlots): void {
+    if (this.#reports.isStoreDown) this.#serveWithoutStore(site);
+    else if (site.held < site.limit) this.#reports.markChanged(site);
     else this.#refuse(site);
   }
 
-  #serveAlone(site: SiteSlots): void {
+  #serveWithoutStore(site: SiteSlots): void {
     // What the store grants in answer to the statement under way may yet come on top.
-    if (site.busy) return;
-    const may = Math.min(site.limit, LIMITS.slots.alone);
+    if (site.isReporting) return;
+    const may = Math.min(site.limit, LIMITS.slots.slotsWithoutStore);
     if (site.queue.size > 0 && site.held < may) site.addIdle(may - site.held, this.#clock.monotonic());
     this.#serve(site);
     this.#refuse(site);
@@ -188,51 +188,51 @@ class SharedSlots implements EgressSlots {
 
   /** None to be had: who does not wait goes, who waits presses the holders here, once. */
   #refuse(site: SiteSlots): void {
-    if (site.waits && !site.hasLine) this.#pressOut(site);
+    if (site.hasWaiter && !site.hasQueue) this.#askForExcess(site);
     for (const applicant of [...site.queue]) {
-      if (applicant.pressed || !site.queue.has(applicant)) continue;
+      if (applicant.hasAskedHolders || !site.queue.has(applicant)) continue;
       if (applicant.timer === null) {
         this.#settle(site, applicant, false);
         continue;
       }
-      applicant.pressed = true;
-      this.#press(site);
+      applicant.hasAskedHolders = true;
+      this.#askForReturn(site);
     }
     this.#forget(site);
   }
 
   /** What is above a cap that has fallen goes once somebody waits: none of it can be his. */
-  #pressOut(site: SiteSlots): void {
-    for (let above = site.used - site.limit; above > 0; above--) this.#press(site);
+  #askForExcess(site: SiteSlots): void {
+    for (let above = site.used - site.limit; above > 0; above--) this.#askForReturn(site);
   }
 
-  #press(site: SiteSlots): void {
+  #askForReturn(site: SiteSlots): void {
     for (const listener of this.#listeners) listener(site.name, false);
   }
 
-  #answered(site: SiteSlots, statement: SlotStatement, { granted, excess }: SlotAnswer): void {
+  #onAnswer(site: SiteSlots, statement: SlotStatement, { granted, excess }: SlotAnswer): void {
     const now = this.#clock.monotonic();
     site.addIdle(granted, now);
     const before = site.used;
     this.#serve(site);
     // Whoever asked may have gone meanwhile.
-    if (site.dropIdle(granted - (site.used - before)) > 0) this.#reports.touch(site);
+    if (site.dropIdle(granted - (site.used - before)) > 0) this.#reports.markChanged(site);
     const refused = granted < statement.want;
-    site.marked = refused && statement.waiting;
+    site.isQueuedAtStore = refused && statement.waiting;
     if (refused) {
       site.refusedUntil = now + LIMITS.slots.refusalMs;
       if (statement.announce) site.announcedAt = now;
       this.#refuse(site);
-    } else if (site.queue.size > 0) this.#seek(site);
-    if (site.marked && !site.waits) this.#reports.touch(site);
+    } else if (site.queue.size > 0) this.#fetchSlots(site);
+    if (site.isQueuedAtStore && !site.hasWaiter) this.#reports.markChanged(site);
     if (excess > 0) this.#owe(site, excess);
     this.#forget(site);
   }
 
   /** Another process, which holds `holds`, waits for one more. */
-  #wanted(name: string, holds: number): void {
+  #onWantedElsewhere(name: string, holds: number): void {
     const site = this.#sites.get(name);
-    if (!site || this.#closed || this.#reports.alone) return;
+    if (!site || this.#closed || this.#reports.isStoreDown) return;
     if (site.idle > 0) this.#owe(site, site.idle);
     else if (site.used - site.owed > holds) this.#owe(site, site.owed + 1);
   }
@@ -240,11 +240,11 @@ class SharedSlots implements EgressSlots {
   /** `count` slots are to go to other processes: idle ones at once, used ones when their connections end. */
   #owe(site: SiteSlots, count: number): void {
     const dropped = site.dropIdle(count);
-    if (dropped > 0) this.#reports.touch(site);
+    if (dropped > 0) this.#reports.markChanged(site);
     const due = Math.min(site.used, count - dropped) - site.owed;
     if (due <= 0) return;
     site.owed += due;
-    for (let i = 0; i < due; i++) this.#press(site);
+    for (let i = 0; i < due; i++) this.#askForReturn(site);
   }
 
   /** Who waits may have waited long enough for a learnt cap to grow. */
@@ -253,35 +253,35 @@ class SharedSlots implements EgressSlots {
     site.share = this.#caps.limit(site.name, site.max, site.used);
     if (site.share <= before) return;
     this.#serve(site);
-    if (site.waits) this.#seek(site);
+    if (site.hasWaiter) this.#fetchSlots(site);
   }
 
-  #stayAlone(): void {
-    this.#keepBeating();
+  #onStoreLost(): void {
+    this.#scheduleTick();
     for (const site of [...this.#sites.values()]) {
       site.owed = 0;
-      site.marked = false;
-      this.#serveAlone(site);
+      site.isQueuedAtStore = false;
+      this.#serveWithoutStore(site);
     }
   }
 
-  #keepBeating(): void {
+  #scheduleTick(): void {
     if (this.#closed) return;
-    this.#beat ??= this.#clock.after(LIMITS.slots.beatMs, () => {
-      this.#beat = null;
-      this.#lookAfter();
-      if (this.#sites.size > 0 || this.#reports.alone) this.#keepBeating();
+    this.#tickTimer ??= this.#clock.after(LIMITS.slots.intervalMs, () => {
+      this.#tickTimer = null;
+      this.#onTick();
+      if (this.#sites.size > 0 || this.#reports.isStoreDown) this.#scheduleTick();
     });
   }
 
   /** Idle slots go back, leases are renewed, whoever waits asks again. */
-  #lookAfter(): void {
-    this.#reports.comeBackWith(this.#sites.values());
-    if (this.#reports.alone) return;
+  #onTick(): void {
+    this.#reports.reconnect(this.#sites.values());
+    if (this.#reports.isStoreDown) return;
     const now = this.#clock.monotonic();
     for (const site of this.#sites.values()) {
-      if (site.waits) this.#widen(site);
-      if (site.dropSpare(now) > 0 || site.isDue(now)) this.#reports.touch(site);
+      if (site.hasWaiter) this.#widen(site);
+      if (site.dropSpare(now) > 0 || site.isReportDue(now)) this.#reports.markChanged(site);
     }
   }
 }

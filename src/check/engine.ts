@@ -1,15 +1,15 @@
-import type { CheckCaller, CheckControl, Checked } from "./caller.ts";
+import type { CheckCaller, CheckControl, EngineResult } from "./caller.ts";
 import { catchAllKey } from "./catch-all.ts";
 import { domainOf } from "./domain-of.ts";
 import type { DomainPlan } from "./domain-plan.ts";
 import { DomainPlans, type DomainPlansDeps } from "./domain-plan.ts";
 import type { CheckMode, DomainEvidence, Evidence, Scope } from "./evidence.ts";
 import type { Exchanger } from "./probe.ts";
-import { isTurnedAway, isUsual, localOf, Row, type RowDeps } from "./row.ts";
+import { canProbeFast, isQueueFull, localPartOf, ProbeRow, type ProbeRowDeps } from "./probe-row.ts";
 import type { UsualWay } from "./usual-way.ts";
 
 export type { CheckControl } from "./caller.ts";
-export type { House } from "./conclude.ts";
+export type { RouteTrust } from "./conclude.ts";
 
 /**
  * The product on one page: what can be learnt about one address, in the order in which it is cheap to learn.
@@ -29,42 +29,46 @@ export interface CheckEngine {
     scope: Scope,
     control: CheckControl,
     domain?: DomainEvidence,
-  ): Checked | Promise<Checked>;
+  ): EngineResult | Promise<EngineResult>;
   /** The same without a promise: `caller` is told, also before this returns. */
-  ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void;
+  submit(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void;
   /**
    * The site whose line is all that a row of the domain has to wait for, and which is left at once where it is long; null: nobody is
    * asked about its rows, or something is unusual, so that they are to be asked about to know.
    * @throws AppError `overloaded`, as `ask`
    */
-  lineOf(domain: string): Promise<string | null>;
+  queueSiteOf(domain: string): Promise<string | null>;
 }
 
-export interface EngineDeps extends RowDeps, DomainPlansDeps {}
+export interface EngineDeps extends ProbeRowDeps, DomainPlansDeps {}
 
 export function createEngine(deps: EngineDeps): CheckEngine {
   const plans = new DomainPlans(deps);
-  const unplanned: Unplanned = new Queues(({ address, scope, caller, domain, sinceMs }, plan) =>
-    askBy(deps, wayless, plan, address, scope, caller, domain, sinceMs),
+  const unplanned: WaitingForPlan = new WaitingRows(({ address, scope, caller, domain, sinceMs }, plan) =>
+    checkByPlan(deps, wayless, plan, address, scope, caller, domain, sinceMs),
   );
-  const wayless: Wayless = new Queues(({ address, caller, domain, sinceMs, plan, first }, way) =>
-    probeBy(deps, plan, first, way, address, caller, domain, sinceMs),
+  const wayless: WaitingForRoute = new WaitingRows(({ address, caller, domain, sinceMs, plan, first }, way) =>
+    startProbe(deps, plan, first, way, address, caller, domain, sinceMs),
   );
   function ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void {
     const sinceMs = deps.clock.monotonic();
     const plan = plans.of(domainOf(address), sinceMs);
     if (plan instanceof Promise) unplanned.join(plan, { address, scope, caller, domain, sinceMs });
-    else askBy(deps, wayless, plan, address, scope, caller, domain, sinceMs);
+    else checkByPlan(deps, wayless, plan, address, scope, caller, domain, sinceMs);
   }
-  return { ask, check: checkBy(ask), lineOf: (domain) => lineOf(deps, plans, domain) };
+  return {
+    submit: ask,
+    check: promiseCheck(ask),
+    queueSiteOf: (domain) => findQueueSite(deps, plans, domain),
+  };
 }
 
-async function lineOf(deps: EngineDeps, plans: DomainPlans, domain: string): Promise<string | null> {
+async function findQueueSite(deps: EngineDeps, plans: DomainPlans, domain: string): Promise<string | null> {
   const plan = await plans.of(domain, deps.clock.monotonic());
   const { first } = plan;
   const way = first === undefined ? null : await plan.usualWay();
   if (first === undefined || way === null) return null;
-  return isUsual(deps, plan, first.site, way) ? first.site : null;
+  return canProbeFast(deps, plan, first.site, way) ? first.site : null;
 }
 
 interface WaitingRow {
@@ -75,22 +79,22 @@ interface WaitingRow {
 }
 
 /** Rows whose domain's plan is being made. */
-type Unplanned = Queues<WaitingRow & { scope: Scope }, DomainPlan>;
+type WaitingForPlan = WaitingRows<WaitingRow & { scope: Scope }, DomainPlan>;
 /** Rows of a plan whose usual way is being found. */
-type Wayless = Queues<WaitingRow & { plan: DomainPlan; first: Exchanger }, UsualWay | null>;
+type WaitingForRoute = WaitingRows<WaitingRow & { plan: DomainPlan; first: Exchanger }, UsualWay | null>;
 
 /**
  * Rows that wait for the same: they go on one after the other when it is there. A chunk of a list that is sorted by domain has hundreds
  * of rows of a domain nobody knows yet, and each with promises of its own was more work than all else that is done for one which is
  * then turned away.
  */
-class Queues<R extends { caller: CheckCaller }, T> {
-  readonly #goOn: (row: R, found: T) => void;
+class WaitingRows<R extends { caller: CheckCaller }, T> {
+  readonly #resume: (row: R, found: T) => void;
   readonly #queues = new WeakMap<Promise<T>, R[]>();
 
   /** @param goOn what it throws breaks that row alone */
   constructor(goOn: (row: R, found: T) => void) {
-    this.#goOn = goOn;
+    this.#resume = goOn;
   }
 
   join(awaited: Promise<T>, row: R): void {
@@ -105,20 +109,20 @@ class Queues<R extends { caller: CheckCaller }, T> {
     awaited.then(
       (found) => {
         this.#queues.delete(awaited);
-        for (const row of queue) this.#pass(row, found);
+        for (const row of queue) this.#resumeRow(row, found);
       },
       (error: unknown) => {
         this.#queues.delete(awaited);
-        for (const { caller } of queue) caller.broke(error);
+        for (const { caller } of queue) caller.onError(error);
       },
     );
   }
 
-  #pass(row: R, found: T): void {
+  #resumeRow(row: R, found: T): void {
     try {
-      this.#goOn(row, found);
+      this.#resume(row, found);
     } catch (error) {
-      row.caller.broke(error);
+      row.caller.onError(error);
     }
   }
 }
@@ -127,9 +131,9 @@ class Queues<R extends { caller: CheckCaller }, T> {
  * Parameters where an object would be made and thrown away for each row.
  * @param sinceMs `Clock.monotonic` milliseconds at which the check began
  */
-function askBy(
+function checkByPlan(
   deps: EngineDeps,
-  wayless: Wayless,
+  wayless: WaitingForRoute,
   plan: DomainPlan,
   address: string,
   scope: Scope,
@@ -137,29 +141,33 @@ function askBy(
   domain: DomainEvidence | undefined,
   sinceMs: number,
 ): void {
-  caller.trace?.planned();
+  caller.trace?.onPlanned();
   const { first } = plan;
   if (scope === "unprobed" || first === undefined) {
-    caller.checked(unprobed(deps, plan, address, domain));
+    caller.onChecked(unprobed(deps, plan, address, domain));
     return;
   }
   caller.onSite(first.site);
   if (caller.cancelled()) {
-    caller.checked(null);
+    caller.onChecked(null);
     return;
   }
-  if (caller.mode === "single" && !plan.isUnderWay) foresee(deps, plan, first);
+  if (caller.mode === "single" && !plan.isUnderWay) prefetchForDomain(deps, plan, first);
   const way = plan.usualWay();
   if (way instanceof Promise) wayless.join(way, { address, caller, domain, sinceMs, plan, first });
-  else probeBy(deps, plan, first, way, address, caller, domain, sinceMs);
+  else startProbe(deps, plan, first, way, address, caller, domain, sinceMs);
 }
 
 /** Fetches the slot and the catch-all answer of a domain's first check while the address of its exchanger is looked up. For requests alone. */
-function foresee({ facts, paths, pool }: EngineDeps, { domain }: DomainPlan, first: Exchanger): void {
+function prefetchForDomain(
+  { facts, paths, pool }: EngineDeps,
+  { domain }: DomainPlan,
+  first: Exchanger,
+): void {
   const { site, host, policy } = first;
   // With several caps it takes the address to know which.
-  if (paths.capsOf(site) === 1) pool.foresee(site, policy.maxConnections);
-  facts.foresee(catchAllKey(domain, site, host));
+  if (paths.capCountOf(site) === 1) pool.prefetchSlot(site, policy.maxConnections);
+  facts.prefetch(catchAllKey(domain, site, host));
 }
 
 function unprobed(
@@ -168,11 +176,11 @@ function unprobed(
   address: string,
   domain: DomainEvidence | undefined,
 ): Evidence {
-  return plan.unprobed(lists.role(localOf(address, plan)), domain);
+  return plan.unprobed(lists.role(localPartOf(address, plan)), domain);
 }
 
 /** By the usual way where all is usual, else in the general one. */
-function probeBy(
+function startProbe(
   deps: EngineDeps,
   plan: DomainPlan,
   first: Exchanger,
@@ -182,19 +190,27 @@ function probeBy(
   domain: DomainEvidence | undefined,
   sinceMs: number,
 ): void {
-  caller.trace?.planned();
-  const usual = way !== null && isUsual(deps, plan, first.site, way) ? way : null;
-  if (usual !== null && isTurnedAway(deps, first, caller)) {
-    caller.checked("busy");
+  caller.trace?.onPlanned();
+  const usual = way !== null && canProbeFast(deps, plan, first.site, way) ? way : null;
+  if (usual !== null && isQueueFull(deps, first, caller)) {
+    caller.onChecked("busy");
     return;
   }
-  const row = new Row(deps, address, plan, first, unprobed(deps, plan, address, domain), caller, sinceMs);
-  if (usual === null) row.goAtLength();
-  else row.enter(usual);
+  const row = new ProbeRow(
+    deps,
+    address,
+    plan,
+    first,
+    unprobed(deps, plan, address, domain),
+    caller,
+    sinceMs,
+  );
+  if (usual === null) row.startFullProbe();
+  else row.startFastProbe(usual);
 }
 
 /** What an engine can do that tells whom it is asked by. @returns its `check`: at once what is known at once */
-export function checkBy(ask: CheckEngine["ask"]): CheckEngine["check"] {
+export function promiseCheck(ask: CheckEngine["submit"]): CheckEngine["check"] {
   return (address, scope, control, domain) => {
     const caller = new PromisedCheck(control);
     ask(address, scope, caller, domain);
@@ -205,8 +221,8 @@ export function checkBy(ask: CheckEngine["ask"]): CheckEngine["check"] {
 /** A check whose answer somebody waits for. */
 class PromisedCheck implements CheckCaller {
   readonly #control: CheckControl;
-  #end: { found: Checked } | { error: unknown } | null = null;
-  #resolve: ((found: Checked) => void) | null = null;
+  #settled: { found: EngineResult } | { error: unknown } | null = null;
+  #resolve: ((found: EngineResult) => void) | null = null;
   #reject: ((error: unknown) => void) | null = null;
 
   constructor(control: CheckControl) {
@@ -225,19 +241,19 @@ class PromisedCheck implements CheckCaller {
     this.#control.onSite(site);
   }
 
-  checked(found: Checked): void {
-    if (this.#resolve === null) this.#end ??= { found };
+  onChecked(found: EngineResult): void {
+    if (this.#resolve === null) this.#settled ??= { found };
     else this.#resolve(found);
   }
 
-  broke(error: unknown): void {
-    if (this.#reject === null) this.#end ??= { error };
+  onError(error: unknown): void {
+    if (this.#reject === null) this.#settled ??= { error };
     else this.#reject(error);
   }
 
   /** @throws what the check broke with at once */
-  result(): Checked | Promise<Checked> {
-    const end = this.#end;
+  result(): EngineResult | Promise<EngineResult> {
+    const end = this.#settled;
     if (end !== null && "error" in end) throw end.error;
     if (end !== null) return end.found;
     return new Promise((resolve, reject) => {

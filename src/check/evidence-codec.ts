@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../core/limits.ts";
+import type { CheckOutcome, Deferred } from "./check-outcome.ts";
 import {
   type DomainEvidence,
   type Evidence,
@@ -7,14 +8,13 @@ import {
   type MxEvidence,
   type SmtpEvidence,
 } from "./evidence.ts";
-import type { CheckLine, Deferred } from "./line.ts";
 
 /**
  * Lines on their way from a check thread, flat: numbers in one buffer, each text once. The rows of a domain differ in
  * little more than a latency, and JSON of each, written and read, cost 8 us a row; so packed it is below 1 us, both sides
  * together.
  */
-export interface PackedLines {
+export interface PackedOutcomes {
   /** How many. */
   count: number;
   /** What `cells` refer to by its place: words and names as they are, parts of evidence as JSON. */
@@ -33,42 +33,42 @@ const DEFERRED = 3;
 const SHARED = 4;
 const PROBED = 5;
 /** Like an earlier line of the message, but for the time that it took: what nine of ten rows of a domain are. */
-const ALIKE = 6;
+const SAME_FINDING = 6;
 
 /** In place of a text's. */
 const NONE = -1;
 /** Cells of the longest kind. */
 const CELLS_MAX = 20;
 /** Of the most frequent one. */
-const CELLS_ALIKE = 3;
+const SAME_FINDING_CELLS = 3;
 
 /** What crosses as JSON, once a message, and is kept on the other side. */
-type Part = MxEvidence | DomainEvidence | Evidence["disposable"] | Evidence;
+type EvidencePart = MxEvidence | DomainEvidence | Evidence["disposable"] | Evidence;
 
 /**
  * Parts that an engine hands out again and again, as JSON, by identity: evidence is never changed. A part that is made
  * anew for each row is only written anew.
  */
-const written = new WeakMap<Part, string>();
+const jsonByPart = new WeakMap<EvidencePart, string>();
 
-function jsonOf(part: Part): string {
-  let json = written.get(part);
+function jsonOf(part: EvidencePart): string {
+  let json = jsonByPart.get(part);
   if (json === undefined) {
     json = JSON.stringify(part);
-    written.set(part, json);
+    jsonByPart.set(part, json);
   }
   return json;
 }
 
 /** Whether two that were probed differ in nothing but the time that it took. `mx` is the same. */
-export function isAlike(one: Evidence, other: Evidence): boolean {
+export function isSameFinding(one: Evidence, other: Evidence): boolean {
   if (one.role !== other.role || one.domain !== other.domain) return false;
   if (one.disposable !== other.disposable || one.freeProvider !== other.freeProvider) return false;
-  return one.smtp !== null && other.smtp !== null && isAlikeSmtp(one.smtp, other.smtp);
+  return one.smtp !== null && other.smtp !== null && isSameSmtpFinding(one.smtp, other.smtp);
 }
 
 /** Field by field: a loop over their names costs ten times as much. Those that differ most come first. */
-function isAlikeSmtp(one: SmtpEvidence, other: SmtpEvidence): boolean {
+function isSameSmtpFinding(one: SmtpEvidence, other: SmtpEvidence): boolean {
   return (
     one.class === other.class &&
     one.catchAll === other.catchAll &&
@@ -87,7 +87,7 @@ function isAlikeSmtp(one: SmtpEvidence, other: SmtpEvidence): boolean {
 }
 
 /** Gathers lines, and packs those that were added since the last time. */
-export class LinePacker {
+export class OutcomePacker {
   #cells: Float64Array<ArrayBuffer>;
   #used = 0;
   #count = 0;
@@ -99,14 +99,14 @@ export class LinePacker {
 
   /** @param lines about so many are expected */
   constructor(lines = 0) {
-    this.#cells = new Float64Array(CELLS_MAX + lines * CELLS_ALIKE);
+    this.#cells = new Float64Array(CELLS_MAX + lines * SAME_FINDING_CELLS);
   }
 
   get count(): number {
     return this.#count;
   }
 
-  add(line: CheckLine): void {
+  add(line: CheckOutcome): void {
     this.#makeRoom();
     this.#count += 1;
     if (line === null) this.#put(CANCELLED);
@@ -116,8 +116,8 @@ export class LinePacker {
     else this.#addEvidence(line);
   }
 
-  /** @param places as of `PackedLines` */
-  take(places: Uint16Array | null = null): PackedLines {
+  /** @param places as of `PackedOutcomes` */
+  take(places: Uint16Array | null = null): PackedOutcomes {
     // A copy of its own: a message takes along the whole buffer that a view is of.
     const cells = this.#cells.slice(0, this.#used);
     const packed = { count: this.#count, texts: this.#texts, cells, places };
@@ -143,8 +143,8 @@ export class LinePacker {
       return;
     }
     const last = this.#last.get(mx);
-    if (last !== undefined && isAlike(last.evidence, evidence)) {
-      this.#put(ALIKE);
+    if (last !== undefined && isSameFinding(last.evidence, evidence)) {
+      this.#put(SAME_FINDING);
       this.#put(last.line);
       this.#put(smtp.latencyMs);
       return;
@@ -205,43 +205,43 @@ export class LinePacker {
   }
 }
 
-/** Reads what a `LinePacker` packed. Lines share their parts, also those of other messages; nobody may change them. */
-export type ReadLines = (packed: PackedLines) => CheckLine[];
+/** Reads what a `OutcomePacker` packed. Lines share their parts, also those of other messages; nobody may change them. */
+export type ReadOutcomes = (packed: PackedOutcomes) => CheckOutcome[];
 
-export function createLineReader(): ReadLines {
-  const parts = new LRUCache<string, Part>({ max: LIMITS.check.partsKept });
+export function createOutcomeReader(): ReadOutcomes {
+  const parts = new LRUCache<string, EvidencePart>({ max: LIMITS.check.partsKept });
 
-  function partOf(json: string): Part {
+  function partOf(json: string): EvidencePart {
     let part = parts.get(json);
     if (part === undefined) {
-      part = frozen(JSON.parse(json) as Part);
+      part = deepFreeze(JSON.parse(json) as EvidencePart);
       parts.set(json, part);
     }
     return part;
   }
 
   return (packed) => {
-    const reader = new LineReader(packed, partOf);
-    const lines: CheckLine[] = [];
+    const reader = new OutcomeReader(packed, partOf);
+    const lines: CheckOutcome[] = [];
     while (lines.length < packed.count) lines.push(reader.next(lines));
-    return packed.places === null ? lines : inPlace(lines, packed.places);
+    return packed.places === null ? lines : inOriginalOrder(lines, packed.places);
   };
 }
 
-function inPlace(lines: readonly CheckLine[], places: Uint16Array): CheckLine[] {
-  const placed = new Array<CheckLine>(lines.length).fill(null);
-  for (let i = 0; i < lines.length; i++) placed[places[i] as number] = lines[i] as CheckLine;
+function inOriginalOrder(lines: readonly CheckOutcome[], places: Uint16Array): CheckOutcome[] {
+  const placed = new Array<CheckOutcome>(lines.length).fill(null);
+  for (let i = 0; i < lines.length; i++) placed[places[i] as number] = lines[i] as CheckOutcome;
   return placed;
 }
 
 /** All the way down. */
-function frozen<T extends object>(part: T): T {
-  for (const value of Object.values(part)) if (typeof value === "object" && value !== null) frozen(value);
+function deepFreeze<T extends object>(part: T): T {
+  for (const value of Object.values(part)) if (typeof value === "object" && value !== null) deepFreeze(value);
   return Object.freeze(part);
 }
 
 /** The same, answered after another time. Written out: a spread costs five times as much. */
-function tookMs(smtp: SmtpEvidence, latencyMs: number): SmtpEvidence {
+function withLatency(smtp: SmtpEvidence, latencyMs: number): SmtpEvidence {
   return {
     class: smtp.class,
     fault: smtp.fault,
@@ -261,22 +261,22 @@ function tookMs(smtp: SmtpEvidence, latencyMs: number): SmtpEvidence {
 }
 
 /** Every cell is what the packer wrote there: both are of one process, and of one build. */
-class LineReader {
+class OutcomeReader {
   #at = 0;
   readonly #cells: Float64Array;
   readonly #texts: string[];
-  readonly #partOf: (json: string) => Part;
+  readonly #partOf: (json: string) => EvidencePart;
   /** Those of this message, by the place of their text. */
-  readonly #parts: (Part | undefined)[] = [];
+  readonly #parts: (EvidencePart | undefined)[] = [];
 
-  constructor({ texts, cells }: PackedLines, partOf: (json: string) => Part) {
+  constructor({ texts, cells }: PackedOutcomes, partOf: (json: string) => EvidencePart) {
     this.#texts = texts;
     this.#cells = cells;
     this.#partOf = partOf;
   }
 
   /** @param lines those that were read before */
-  next(lines: readonly CheckLine[]): CheckLine {
+  next(lines: readonly CheckOutcome[]): CheckOutcome {
     switch (this.#number()) {
       case CANCELLED:
         return null;
@@ -288,16 +288,16 @@ class LineReader {
         return { deferred: { site: this.#text(), cause: this.#text<Deferred["cause"]>() } };
       case SHARED:
         return this.#part<Evidence>();
-      case ALIKE:
-        return this.#alike(lines);
+      case SAME_FINDING:
+        return this.#sameFinding(lines);
       default:
         return this.#probed();
     }
   }
 
-  #alike(lines: readonly CheckLine[]): Evidence {
+  #sameFinding(lines: readonly CheckOutcome[]): Evidence {
     const known = lines[this.#number()] as Evidence & { smtp: SmtpEvidence };
-    return evidenceOf(known, known.role, tookMs(known.smtp, this.#number()), known.domain);
+    return evidenceOf(known, known.role, withLatency(known.smtp, this.#number()), known.domain);
   }
 
   // The fields of an object are read in the order in which they stand, which is that of the packer.
@@ -360,7 +360,7 @@ class LineReader {
     return place === NONE ? null : ((this.#texts[place] ?? "") as T);
   }
 
-  #part<T extends Part>(): T {
+  #part<T extends EvidencePart>(): T {
     const place = this.#number();
     let part = this.#parts[place];
     if (part === undefined) {

@@ -96,13 +96,13 @@ export interface DomainEvidence {
 }
 
 /** Which of the signals there may be are asked for. */
-export interface SignalsAsked {
+export interface RequestedSignals {
   spf: boolean;
   dmarc: boolean;
 }
 
 /** Whether all that was asked for was answered, and in time. Of blocklists nobody can tell: who is silent lists nobody. */
-export function isComplete({ spf, dmarc }: DomainEvidence, asked: SignalsAsked): boolean {
+export function areSignalsComplete({ spf, dmarc }: DomainEvidence, asked: RequestedSignals): boolean {
   return (spf !== null || !asked.spf) && (dmarc !== null || !asked.dmarc);
 }
 

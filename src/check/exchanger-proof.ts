@@ -2,10 +2,10 @@ import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { LIMITS } from "../core/limits.ts";
 import type { DnsOutcome, Resolver } from "../dns/resolver.ts";
-import { isBelievable, lookUpMx, type MxAnswer } from "./mx.ts";
+import { isAbsenceBelievable, lookUpMx, type MxAnswer } from "./mx.ts";
 
 /** Seconds for which it is proven that an exchanger, or its addresses of one family, cannot exist; null: it may. */
-type AbsentS = number | null;
+type AbsenceProofS = number | null;
 
 /**
  * `lookUpMx`, and `mx_unresolvable` where it is proven of every exchanger that it cannot exist: no such name, no address,
@@ -43,7 +43,7 @@ function isUnspecified(address: string): boolean {
   return plain === "0.0.0.0" || plain === "::";
 }
 
-async function absenceOf(resolver: Resolver, host: string): Promise<AbsentS> {
+async function absenceOf(resolver: Resolver, host: string): Promise<AbsenceProofS> {
   if (isIP(host) !== 0) return isUnspecified(host) ? LIMITS.dns.negativeTtlMaxS : null;
   if (isOwnMachine(host)) return LIMITS.dns.negativeTtlMaxS;
   const ipv4 = await resolver.a(host);
@@ -63,13 +63,13 @@ function isLikeFilter(answer: DnsOutcome<string>, other: DnsOutcome<string>): bo
   return answer.status === "ok" && !("proven" in other && other.proven);
 }
 
-async function absenceIn(resolver: Resolver, answer: DnsOutcome<string>): Promise<AbsentS> {
+async function absenceIn(resolver: Resolver, answer: DnsOutcome<string>): Promise<AbsenceProofS> {
   switch (answer.status) {
     case "ok":
       return answer.records.every(isUnspecified) ? answer.ttlS : null;
     case "no_data":
     case "nxdomain":
-      return (await isBelievable(resolver, answer)) ? answer.ttlS : null;
+      return (await isAbsenceBelievable(resolver, answer)) ? answer.ttlS : null;
     default:
       return answer.code === "CNAME_LOOP" ? LIMITS.dns.negativeTtlDefaultS : null;
   }

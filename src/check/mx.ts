@@ -18,7 +18,7 @@ export interface MxAnswer {
 type Unanswered = Extract<DnsOutcome<never>, { status: "server_failure" | "no_answer" }>;
 
 /** Names that certainly have mail exchangers: a resolver that knows none of them knows nothing of the internet. */
-const CERTAIN = ["gmail.com", "outlook.com"] as const;
+const NAMES_WITH_MX = ["gmail.com", "outlook.com"] as const;
 
 /**
  * Asks the MX of `domain` (A-labels, lower case). A DNS fault is the answer `dns_error`.
@@ -30,10 +30,11 @@ export async function lookUpMx(resolver: Resolver, domain: string): Promise<MxAn
     case "ok":
       return fromRecords(answer.records, answer.ttlS);
     case "no_data":
-      if (await isBelievable(resolver, answer)) return implicitMx(resolver, domain, answer.ttlS);
+      if (await isAbsenceBelievable(resolver, answer)) return implicitMx(resolver, domain, answer.ttlS);
       return CUT_OFF;
     case "nxdomain":
-      if (await isBelievable(resolver, answer)) return unlessAddressed(resolver, domain, answer.ttlS);
+      if (await isAbsenceBelievable(resolver, answer))
+        return implicitMxOrNotFound(resolver, domain, answer.ttlS);
       return CUT_OFF;
     default:
       return dnsError(answer);
@@ -48,7 +49,7 @@ const CUT_OFF: MxAnswer = {
   fault: "our_network",
 };
 
-function nobodyThere(status: "domain_not_found" | "no_mx" | "null_mx", ttlS: number): MxAnswer {
+function noMailHost(status: "domain_not_found" | "no_mx" | "null_mx", ttlS: number): MxAnswer {
   return { status, hosts: [], preferences: [], ttlS, fault: "recipient" };
 }
 
@@ -56,9 +57,9 @@ function nobodyThere(status: "domain_not_found" | "no_mx" | "null_mx", ttlS: num
  * A resolver that is cut off, or filters, says to every name that it is not there or has no such record, and would have
  * us condemn every address. So one that shows no proof is asked about names that certainly have mail exchangers.
  */
-export async function isBelievable(resolver: Resolver, answer: { proven: boolean }): Promise<boolean> {
+export async function isAbsenceBelievable(resolver: Resolver, answer: { proven: boolean }): Promise<boolean> {
   if (answer.proven) return true;
-  for (const name of CERTAIN) {
+  for (const name of NAMES_WITH_MX) {
     if ((await resolver.mx(name)).status === "ok") return true;
   }
   return false;
@@ -66,7 +67,7 @@ export async function isBelievable(resolver: Resolver, answer: { proven: boolean
 
 function fromRecords(records: MxRecord[], ttlS: number): MxAnswer {
   const real = records.filter((record) => record.exchange !== "");
-  if (real.length === 0) return nobodyThere("null_mx", ttlS);
+  if (real.length === 0) return noMailHost("null_mx", ttlS);
   // Equal preferences go by name, not by chance: the same host again means a session that is open already.
   real.sort((a, b) => a.preference - b.preference || (a.exchange < b.exchange ? -1 : 1));
   // A host that is named twice counts with its lowest preference.
@@ -82,9 +83,9 @@ function fromRecords(records: MxRecord[], ttlS: number): MxAnswer {
  * Some name servers say to the question for MX that the domain is not there, although it has an address: that is what mail
  * goes to. Where the look-up of the address fails, the first answer stands.
  */
-async function unlessAddressed(resolver: Resolver, domain: string, ttlS: number): Promise<MxAnswer> {
+async function implicitMxOrNotFound(resolver: Resolver, domain: string, ttlS: number): Promise<MxAnswer> {
   const implicit = await implicitMx(resolver, domain, ttlS);
-  return implicit.status === "implicit" ? implicit : nobodyThere("domain_not_found", ttlS);
+  return implicit.status === "implicit" ? implicit : noMailHost("domain_not_found", ttlS);
 }
 
 /** No MX record: the domain's own address is its mail exchanger, if it has one. */
@@ -97,9 +98,9 @@ async function implicitMx(resolver: Resolver, domain: string, noMxTtlS: number):
   }
   for (const answer of found) {
     if (answer.status === "server_failure" || answer.status === "no_answer") return dnsError(answer);
-    if (answer.status !== "ok" && !(await isBelievable(resolver, answer))) return CUT_OFF;
+    if (answer.status !== "ok" && !(await isAbsenceBelievable(resolver, answer))) return CUT_OFF;
   }
-  return nobodyThere("no_mx", noMxTtlS);
+  return noMailHost("no_mx", noMxTtlS);
 }
 
 function dnsError(answer: Unanswered): MxAnswer {
@@ -118,7 +119,7 @@ function refuseWhenOverloaded(answer: DnsOutcome<unknown>): void {
  * written as a name, as Postfix and Exim take it.
  * @throws AppError `overloaded`
  */
-export async function familyAddresses(
+export async function lookUpFamilyAddresses(
   resolver: Resolver,
   host: string,
   family: "a" | "aaaa",
@@ -131,7 +132,7 @@ export async function familyAddresses(
 }
 
 /** Both families in turn, IPv4 first (RFC 8305 §4; few senders have a reverse name for IPv6). */
-export function interleaved(ipv4: readonly string[], ipv6: readonly string[]): string[] {
+export function interleaveFamilies(ipv4: readonly string[], ipv6: readonly string[]): string[] {
   const longest = Math.max(ipv4.length, ipv6.length);
   const pairs = Array.from({ length: longest }, (_, i) => [ipv4[i], ipv6[i]]);
   return [...new Set(pairs.flat().filter((address) => address !== undefined))];
@@ -143,14 +144,14 @@ export function interleaved(ipv4: readonly string[], ipv6: readonly string[]): s
  * @throws AppError `overloaded`
  */
 export async function* addressesInOrder(resolver: Resolver, host: string): AsyncGenerator<string, void> {
-  const ipv4 = await familyAddresses(resolver, host, "a");
+  const ipv4 = await lookUpFamilyAddresses(resolver, host, "a");
   if (ipv4[0] !== undefined) yield ipv4[0];
-  const all = interleaved(ipv4, await familyAddresses(resolver, host, "aaaa"));
+  const all = interleaveFamilies(ipv4, await lookUpFamilyAddresses(resolver, host, "aaaa"));
   yield* ipv4.length > 0 ? all.slice(1) : all;
 }
 
 /** Those of the first family that has any: IPv4 before IPv6, since few senders have a reverse name for IPv6. */
-export async function hostAddresses(resolver: Resolver, host: string): Promise<string[]> {
-  const addresses = await familyAddresses(resolver, host, "a");
-  return addresses.length > 0 ? addresses : familyAddresses(resolver, host, "aaaa");
+export async function lookUpHostAddresses(resolver: Resolver, host: string): Promise<string[]> {
+  const addresses = await lookUpFamilyAddresses(resolver, host, "a");
+  return addresses.length > 0 ? addresses : lookUpFamilyAddresses(resolver, host, "aaaa");
 }

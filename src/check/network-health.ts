@@ -1,32 +1,32 @@
 import type { Clock } from "../core/clock.ts";
-import { trialOf } from "../smtp/dial.ts";
-import type { Board } from "./board.ts";
-import { ALWAYS_UP, createWayHealth, type SilentDial, type WayHealth } from "./way-health.ts";
+import { dialTargetKey } from "../smtp/dial.ts";
+import { ALWAYS_UP, createRouteHealth, type RouteHealth, type SilentDial } from "./route-health.ts";
+import type { SharedBoard } from "./shared-board.ts";
 
 /**
- * Our own network, way by way (`way-health.ts`): gathers what check threads report, and writes on the board by which
+ * Our own network, way by way (`route-health.ts`): gathers what check threads report, and writes on the board by which
  * ways nothing leaves. Checks that would go there are answered `our_network` at once, those that wait in a dial there
  * too; others go on.
  */
 export interface NetworkHealth extends NetworkReports {
   /** Exchangers of the biggest providers, by way: addresses that are dialled when there is doubt. */
-  know(path: string, exchangers: readonly { site: string; address: string }[]): void;
+  setSentinels(path: string, exchangers: readonly { site: string; address: string }[]): void;
   /** Somebody else found that nothing leaves by this way, or nobody has tried it yet. */
-  doubt(path: string): void;
+  checkSoon(path: string): void;
   /** Nothing leaves by this way. */
   isDown(path: string): boolean;
   stop(): void;
 }
 
-/** What check threads report. An address is one by the way that its probes take (`trialOf`): it is dialled so again. */
+/** What check threads report. An address is one by the way that its probes take (`dialTargetKey`): it is dialled so again. */
 export interface NetworkReports {
   /** A dial of `LIMITS.network.silentMs` without an answer. */
-  silent(dial: SilentDial): void;
-  failed(dial: ReportedDial): void;
+  onSilent(dial: SilentDial): void;
+  onFailed(dial: ReportedDial): void;
   /** An address that took a connection; told now and then, not each time. */
-  reached(dial: ReportedDial): void;
+  onReached(dial: ReportedDial): void;
   /** An address that somebody would have dialled had we not been down: to be tried. */
-  candidate(address: string): void;
+  addCandidate(address: string): void;
 }
 
 export interface ReportedDial {
@@ -36,11 +36,11 @@ export interface ReportedDial {
 
 export interface NetworkHealthDeps {
   clock: Clock;
-  board: Board;
+  board: SharedBoard;
   /** Names of all ways, in the order of the board. */
-  ways: readonly string[];
+  routes: readonly string[];
   /** Those that probes may take. */
-  inUse: readonly string[];
+  routesInUse: readonly string[];
   /** True when the address of `trial`, by its way, takes a connection within `withinMs`. Never rejects. */
   dial(trial: string, withinMs: number): Promise<boolean>;
   /** @param all nothing leaves by any way in use */
@@ -48,24 +48,24 @@ export interface NetworkHealthDeps {
 }
 
 /** A proxy that fails lets nothing out. A refusal shows that packets travel, unless it comes in the name of somebody who refuses nobody. */
-export function isCutOff(cause: string, provider: string | null): boolean {
+export function suggestsCutOff(cause: string, provider: string | null): boolean {
   if (cause === "refused") return provider !== null && ALWAYS_UP.has(provider);
   return cause === "timeout" || cause === "unreachable" || cause === "proxy";
 }
 
 export function createNetworkHealth(deps: NetworkHealthDeps): NetworkHealth {
-  const { clock, board, inUse, ways: names } = deps;
+  const { clock, board, routesInUse: inUse, routes: names } = deps;
   const ways = new Map(names.map((name, index) => [name, healthOf(name, index)]));
 
-  function healthOf(name: string, index: number): WayHealth {
-    return createWayHealth({
+  function healthOf(name: string, index: number): RouteHealth {
+    return createRouteHealth({
       clock,
       lastReachedMs: () => board.lastReachedMs(index),
       noteReached: (epochMs) => board.noteReached(index, epochMs),
       dial: deps.dial,
       onChange(down) {
-        board.setWayDown(index, down);
-        const all = inUse.every((way) => ways.get(way)?.down === true);
+        board.setRouteDown(index, down);
+        const all = inUse.every((way) => ways.get(way)?.isDown === true);
         board.setNetworkDown(all);
         deps.onChange(name, down, all);
       },
@@ -75,16 +75,16 @@ export function createNetworkHealth(deps: NetworkHealthDeps): NetworkHealth {
   const wayOf = (trial: string) => ways.get(trial.slice(0, trial.indexOf(" ")));
 
   return {
-    silent: (dial) => wayOf(dial.address)?.silent(dial),
-    failed: ({ site, address }) => wayOf(address)?.failed(site, address),
-    reached: ({ site, address }) => wayOf(address)?.reached(site, address),
-    candidate: (address) => wayOf(address)?.candidate(address),
-    know(path, exchangers) {
-      const trials = exchangers.map(({ site, address }) => ({ site, address: trialOf(path, address) }));
-      ways.get(path)?.know(trials);
+    onSilent: (dial) => wayOf(dial.address)?.onSilent(dial),
+    onFailed: ({ site, address }) => wayOf(address)?.onFailed(site, address),
+    onReached: ({ site, address }) => wayOf(address)?.onReached(site, address),
+    addCandidate: (address) => wayOf(address)?.addCandidate(address),
+    setSentinels(path, exchangers) {
+      const trials = exchangers.map(({ site, address }) => ({ site, address: dialTargetKey(path, address) }));
+      ways.get(path)?.setSentinels(trials);
     },
-    doubt: (path) => ways.get(path)?.doubt(),
-    isDown: (path) => ways.get(path)?.down === true,
+    checkSoon: (path) => ways.get(path)?.checkSoon(),
+    isDown: (path) => ways.get(path)?.isDown === true,
     stop() {
       for (const health of ways.values()) health.stop();
     },

@@ -2,13 +2,13 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
-import { trialOf } from "../smtp/dial.ts";
+import { dialTargetKey } from "../smtp/dial.ts";
+import type { EgressRoutes } from "../smtp/egress-routes.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
-import type { Paths } from "../smtp/path.ts";
-import type { Board } from "./board.ts";
-import { hostAddresses } from "./mx.ts";
-import { isCutOff, type NetworkReports } from "./network-health.ts";
-import { wasReached } from "./probe.ts";
+import { lookUpHostAddresses } from "./mx.ts";
+import { type NetworkReports, suggestsCutOff } from "./network-health.ts";
+import { hasConnected } from "./probe.ts";
+import type { SharedBoard } from "./shared-board.ts";
 
 /** Our own network as a check thread sees it: what the board says of it, and what is reported of each attempt. */
 export interface NetworkView {
@@ -19,11 +19,11 @@ export interface NetworkView {
   /** Nothing leaves by this way. @param path its name */
   isCutOff(path: string): boolean;
   /** @param published the domain has MX records: the silence of one without says nothing, it often runs no mail server */
-  attempted(target: AttemptTarget, outcome: RcptOutcome): void;
+  onAttempt(target: AttemptTarget, outcome: RcptOutcome): void;
   /** A dial that nobody has answered for LIMITS.network.silentMs. */
-  silent(dial: SilentAttempt): void;
+  onSilentDial(dial: SilentAttempt): void;
   /** Lets the main thread find out by this host whether our network is back; the caller does not wait. */
-  offer(site: string, host: string, recipient: string): void;
+  offerCandidate(site: string, host: string, recipient: string): void;
 }
 
 export interface AttemptTarget {
@@ -43,8 +43,8 @@ export interface SilentAttempt {
 
 export interface NetworkViewDeps {
   clock: Clock;
-  board: Board;
-  paths: Paths;
+  board: SharedBoard;
+  paths: EgressRoutes;
   resolver: Resolver;
   reach: NetworkReports;
 }
@@ -80,7 +80,8 @@ export function createNetworkView({ clock, board, paths, resolver, reach }: Netw
     const nowMs = clock.now();
     const sinceMs = nowMs - (notedMs[way] ?? Number.NEGATIVE_INFINITY);
     if (sinceMs >= 0 && sinceMs < NOTED_EVERY_MS) return;
-    if (address !== "" && isNews(site, way, nowMs)) reach.reached({ site, address: trialOf(path, address) });
+    if (address !== "" && isNews(site, way, nowMs))
+      reach.onReached({ site, address: dialTargetKey(path, address) });
     notedMs[way] = nowMs;
     board.noteReached(way, nowMs);
   }
@@ -93,36 +94,37 @@ export function createNetworkView({ clock, board, paths, resolver, reach }: Netw
   }
 
   return {
-    isDown: () => board.networkDown(),
+    isDown: () => board.isNetworkDown(),
     nothingReachedYet: () => paths.all.every((_, way) => board.lastReachedMs(way) === 0),
     isCutOff(path) {
       const way = wayOf(path);
-      return way !== undefined && board.wayDown(way);
+      return way !== undefined && board.isRouteDown(way);
     },
-    attempted({ site, provider, published }, outcome) {
+    onAttempt({ site, provider, published }, outcome) {
       const way = wayOf(outcome.path);
       if (way === undefined) return;
       const { path, address } = outcome;
-      if (wasReached(outcome)) return noteReached(site, way, path, address);
+      if (hasConnected(outcome)) return noteReached(site, way, path, address);
       if (outcome.kind !== "failure" || outcome.stage !== "connect" || address === "") return;
-      if (outcome.cause === "cut_off") reach.candidate(trialOf(path, address));
-      else if (published && isCutOff(outcome.cause, provider))
-        reach.failed({ site, address: trialOf(path, address) });
+      if (outcome.cause === "cut_off") reach.addCandidate(dialTargetKey(path, address));
+      else if (published && suggestsCutOff(outcome.cause, provider))
+        reach.onFailed({ site, address: dialTargetKey(path, address) });
     },
-    silent({ site, address, path, published, beganMs }) {
+    onSilentDial({ site, address, path, published, beganMs }) {
       const way = ways.get(path);
-      if (way === undefined || !published || board.wayDown(way) || board.lastReachedMs(way) >= beganMs)
+      if (way === undefined || !published || board.isRouteDown(way) || board.lastReachedMs(way) >= beganMs)
         return;
       const key = `${path} ${site}`;
       if (clock.now() - (told.get(key) ?? 0) < silentEveryMs) return;
       told.set(key, clock.now());
-      reach.silent({ site, address: trialOf(path, address), beganMs });
+      reach.onSilent({ site, address: dialTargetKey(path, address), beganMs });
     },
-    offer(site, host, recipient) {
-      hostAddresses(resolver, host).then(
+    offerCandidate(site, host, recipient) {
+      lookUpHostAddresses(resolver, host).then(
         ([address]) => {
-          const path = address === undefined ? undefined : paths.to(site, address, recipient);
-          if (address !== undefined && path !== undefined) reach.candidate(trialOf(path.name, address));
+          const path = address === undefined ? undefined : paths.routeTo(site, address, recipient);
+          if (address !== undefined && path !== undefined)
+            reach.addCandidate(dialTargetKey(path.name, address));
         },
         // The resolver is overloaded: others' domains serve as well.
         () => {},

@@ -1,15 +1,15 @@
 import { isIP } from "node:net";
 import type { Resolver } from "../dns/resolver.ts";
-import type { Path, Paths } from "../smtp/path.ts";
+import type { EgressRoute, EgressRoutes } from "../smtp/egress-routes.ts";
 import type { Destination, RoutedAddress } from "../smtp/pool.ts";
 import type { Breaker } from "./breaker/mirror.ts";
-import { familyAddresses, interleaved } from "./mx.ts";
+import { interleaveFamilies, lookUpFamilyAddresses } from "./mx.ts";
 import type { NetworkView } from "./network-view.ts";
 
 export interface OtherAddressesDeps {
   resolver: Resolver;
-  paths: Paths;
-  breaker: Pick<Breaker, "isCalmForAll">;
+  paths: EgressRoutes;
+  breaker: Pick<Breaker, "isClearForSite">;
   network: Pick<NetworkView, "isCutOff">;
 }
 
@@ -22,18 +22,18 @@ export interface OtherAddressesDeps {
 export function createOtherAddresses(deps: OtherAddressesDeps) {
   const { resolver, paths, breaker, network } = deps;
 
-  function routeTo(address: string, { site, path: own }: Destination): Path | undefined {
-    const path = paths.capsOf(site) > 1 ? own : paths.to(site, address);
+  function routeTo(address: string, { site, path: own }: Destination): EgressRoute | undefined {
+    const path = paths.capCountOf(site) > 1 ? own : paths.routeTo(site, address);
     if (path === undefined || path.proxy !== null || network.isCutOff(path.name)) return undefined;
     const family = isIP(path.localAddress ?? "");
     if (family !== 0 && family !== isIP(address)) return undefined;
-    return path.name === own.name || breaker.isCalmForAll(site, path.name) ? path : undefined;
+    return path.name === own.name || breaker.isClearForSite(site, path.name) ? path : undefined;
   }
 
   return async (destination: Destination): Promise<RoutedAddress[]> => {
     const { host, address: first } = destination;
-    const lookUp = (family: "a" | "aaaa") => familyAddresses(resolver, host, family).catch(() => []);
-    const all = interleaved(...(await Promise.all([lookUp("a"), lookUp("aaaa")])));
+    const lookUp = (family: "a" | "aaaa") => lookUpFamilyAddresses(resolver, host, family).catch(() => []);
+    const all = interleaveFamilies(...(await Promise.all([lookUp("a"), lookUp("aaaa")])));
     // Those before it were tried already.
     const later = all.slice(all.indexOf(first) + 1);
     return later.flatMap((address) => {

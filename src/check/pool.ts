@@ -1,29 +1,29 @@
 import type { MessagePort } from "node:worker_threads";
-import { processMs } from "../core/clock.ts";
+import { processMonotonicMs } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { type Passing, PassingSet } from "../core/passing-set.ts";
-import { endOfTurn } from "../core/turns.ts";
-import type { Board } from "./board.ts";
+import { runAtEndOfTick } from "../core/ticks.ts";
 import type { Broker } from "./broker.ts";
 import type { CheckThreads } from "./check-threads.ts";
+import { createCheckWaits } from "./check-waits.ts";
 import type { Scope } from "./evidence.ts";
-import { createLineReader, type PackedLines } from "./evidence-codec.ts";
-import type { Attach } from "./link.ts";
-import { type CheckAsker, createSingles, overloaded, type PendingCheck } from "./singles.ts";
+import { createOutcomeReader, type PackedOutcomes } from "./evidence-codec.ts";
+import type { SharedBoard } from "./shared-board.ts";
+import { type CheckListener, createSingleChecks, type PendingCheck, tooManyChecks } from "./single-checks.ts";
+import type { AttachMessage } from "./thread-link.ts";
 import type {
-  Answers,
-  AnswersMessage,
   BatchMode,
   BatchTask,
-  CheckLine,
+  CheckAnswers,
+  CheckAnswersMessage,
+  CheckOutcome,
   CheckTask,
   HelloTask,
-  LineTask,
-} from "./thread.ts";
-import { createCheckWaits } from "./waits.ts";
+  QueueSiteTask,
+} from "./thread-tasks.ts";
 
-export type { CheckAsker, PendingCheck } from "./singles.ts";
+export type { CheckListener, PendingCheck } from "./single-checks.ts";
 
 /** A batch of checks on its way. */
 export interface PendingBatch {
@@ -31,11 +31,11 @@ export interface PendingBatch {
    * One line an address, in order. All are null when the batch was cancelled before it knew, or the pool was closed.
    * Rejects when its thread died.
    */
-  lines: Promise<CheckLine[]>;
+  outcomes: Promise<CheckOutcome[]>;
   /** Addresses without an answer at present. */
-  readonly left: number;
+  readonly remaining: number;
   /** Answers soon, about LIMITS.check.haltLookMs from now, with what is known: all else is deferred, `unfinished`. */
-  handIn(): void;
+  finishEarly(): void;
   /** Nobody wants any of it any more. */
   cancel(): void;
 }
@@ -44,7 +44,7 @@ export interface CheckPool {
   /** @throws AppError `overloaded` when `LIMITS.check.tasksInFlight` are under way. */
   check(address: string, scope: Scope): PendingCheck;
   /** The same for who has an object of its own to be told, and needs no promise. */
-  ask(address: string, scope: Scope, asker: CheckAsker): Pick<PendingCheck, "cancel">;
+  submit(address: string, scope: Scope, asker: CheckListener): Pick<PendingCheck, "cancel">;
   /**
    * Many checks in one message to a thread and one back.
    * @param addresses 1 to LIMITS.check.batchAddresses; those of one domain should be in one batch, since a thread's
@@ -57,7 +57,7 @@ export interface CheckPool {
    * The site in whose line rows of the domain wait, where a thread sees nothing unusual: further ones than it has room for leave it.
    * null: none, or nobody can say. Never rejects. Lasts as long as looking for the domain's servers.
    */
-  lineOf(domain: string): Promise<string | null>;
+  queueSiteOf(domain: string): Promise<string | null>;
   /** Addresses that are asked about and have no answer. */
   readonly inFlight: number;
   /** See `CheckWaits.take`: for one who asks from time to time. */
@@ -68,14 +68,14 @@ export interface CheckPool {
   close(): Promise<void>;
 }
 
-interface BatchUnderWay extends PendingBatch, Passing {
+interface RunningBatch extends PendingBatch, Passing {
   /** So many of its addresses are asked about at once. */
   readonly atOnce: number;
 }
 
 export interface CheckPoolDeps {
   threads: CheckThreads;
-  board: Board;
+  board: SharedBoard;
   broker: Broker;
 }
 
@@ -87,29 +87,29 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     { length: LIMITS.check.tasksInFlight },
     (_, i) => LIMITS.check.tasksInFlight - 1 - i,
   );
-  const read = createLineReader();
-  const waits = createCheckWaits(deps.board, processMs);
-  const singles = createSingles({
-    run: (task) => run<Answers | null>(task),
+  const read = createOutcomeReader();
+  const waits = createCheckWaits(deps.board, processMonotonicMs);
+  const singles = createSingleChecks({
+    run: (task) => run<CheckAnswers | null>(task),
     read,
     cancel: (slot) => deps.board.cancel(slot),
-    freed: (slot) => freeSlots.push(slot),
-    afterTurn: endOfTurn,
-    now: processMs,
+    onSlotFree: (slot) => freeSlots.push(slot),
+    afterTick: runAtEndOfTick,
+    now: processMonotonicMs,
     waits,
   });
   deps.threads.onMessage((received) => {
-    const message = received as Attach | AnswersMessage | undefined;
+    const message = received as AttachMessage | CheckAnswersMessage | undefined;
     if (message?.type === "rcpt.attach") deps.broker.attach(message.port as MessagePort);
     else if (message?.type === "rcpt.answers") singles.receive(message.answers);
   });
-  const batches = new PassingSet<BatchUnderWay>();
+  const batches = new PassingSet<RunningBatch>();
   let closing = false;
   let loaded = false;
 
   function inFlight(): number {
     let count = singles.size;
-    for (const batch of batches.items) count += Math.min(batch.left, batch.atOnce);
+    for (const batch of batches.items) count += Math.min(batch.remaining, batch.atOnce);
     return count;
   }
 
@@ -117,8 +117,8 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
   function takeSlot(addresses: number, atOnce = addresses): number {
     const room = !closing && inFlight() + Math.min(addresses, atOnce) <= LIMITS.check.tasksInFlight;
     const slot = room ? freeSlots.pop() : undefined;
-    if (slot === undefined) throw overloaded();
-    deps.board.begin(slot, addresses);
+    if (slot === undefined) throw tooManyChecks();
+    deps.board.startTask(slot, addresses);
     return slot;
   }
 
@@ -133,10 +133,10 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
   }
 
   /** @param ended told before the slot may be another task's */
-  async function runBatch(task: BatchTask, count: number, ended: () => void): Promise<CheckLine[]> {
+  async function runBatch(task: BatchTask, count: number, ended: () => void): Promise<CheckOutcome[]> {
     try {
-      const packed = await run<PackedLines>(task);
-      return packed === null ? new Array<CheckLine>(count).fill(null) : read(packed);
+      const packed = await run<PackedOutcomes>(task);
+      return packed === null ? new Array<CheckOutcome>(count).fill(null) : read(packed);
     } finally {
       ended();
       freeSlots.push(task.slot);
@@ -145,7 +145,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
 
   return {
     check: (address, scope) => singles.check(address, scope, takeSlot(1)),
-    ask: (address, scope, asker) => singles.ask(address, scope, takeSlot(1), asker),
+    submit: (address, scope, asker) => singles.submit(address, scope, takeSlot(1), asker),
     checkBatch(addresses, scope, mode, atOnce = addresses.length) {
       const count = addresses.length;
       if (count === 0 || count > LIMITS.check.batchAddresses) throw new RangeError(`a batch of ${count}`);
@@ -153,18 +153,18 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
       const slot = takeSlot(count, atOnce);
       const task: BatchTask = { addresses: addresses.join("\n"), scope, mode, atOnce, slot };
       let done = false;
-      const batch: BatchUnderWay = {
+      const batch: RunningBatch = {
         seat: 0,
         atOnce,
-        lines: runBatch(task, count, () => {
+        outcomes: runBatch(task, count, () => {
           done = true;
           batches.delete(batch);
         }),
-        get left() {
-          return done ? 0 : deps.board.left(slot);
+        get remaining() {
+          return done ? 0 : deps.board.remaining(slot);
         },
-        handIn() {
-          if (!done) deps.board.handIn(slot);
+        finishEarly() {
+          if (!done) deps.board.finishEarly(slot);
         },
         cancel() {
           if (!done) deps.board.cancel(slot);
@@ -173,15 +173,15 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
       batches.add(batch);
       return batch;
     },
-    async lineOf(domain) {
-      const task: LineTask = { mode: "line", domain };
+    async queueSiteOf(domain) {
+      const task: QueueSiteTask = { mode: "line", domain };
       // Of a thread that dies its rows are told.
       return closing ? null : run<string>(task).catch(() => null);
     },
     get inFlight() {
       return inFlight();
     },
-    takeWaitMs: () => waits.take(),
+    takeWaitMs: () => waits.takeMeanMs(),
     async ready() {
       const hello: HelloTask = { mode: "hello" };
       const hellos = Promise.all(Array.from({ length: deps.threads.count }, () => piscina.run(hello)));

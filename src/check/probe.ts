@@ -1,11 +1,11 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
-import type { JobOptions, SessionTimes } from "../smtp/job.ts";
+import type { EgressRoute, EgressRoutes } from "../smtp/egress-routes.ts";
 import type { Mailbox } from "../smtp/mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../smtp/outcome.ts";
-import type { Path, Paths } from "../smtp/path.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type { SmtpPool } from "../smtp/pool.ts";
+import type { RcptJobOptions, SessionTimes } from "../smtp/rcpt-job.ts";
 import { addressesInOrder } from "./mx.ts";
 import type { Site } from "./site.ts";
 
@@ -26,18 +26,18 @@ export interface ProbeRoute {
 }
 
 /** `deadlineAt`: `Clock.monotonic` milliseconds after which nothing new is tried. */
-export type ProbeControl = JobOptions;
+export type ProbeControl = RcptJobOptions;
 
 export interface ProbeDeps {
   resolver: Resolver;
   pool: Pick<SmtpPool, "rcpt">;
-  paths: Paths;
+  paths: EgressRoutes;
   /** Told whom it turns to next. False: too many wait there already, and the outcome is `no_slot`. */
-  turnTo(exchanger: Exchanger): boolean;
+  mayQueueAt(exchanger: Exchanger): boolean;
   /** False: nothing may go out to the site by this way now; where no other is left, the outcome is `held_back`. */
-  mayGo(exchanger: Exchanger, path: Path): boolean | Promise<boolean>;
+  mayProbe(exchanger: Exchanger, path: EgressRoute): boolean | Promise<boolean>;
   /** Nothing leaves by this way now: the outcome is `cut_off`, also of what already waits in a dial. */
-  isCutOff(path: Path): boolean;
+  isCutOff(path: EgressRoute): boolean;
   monotonic(): number;
   /** Whether the reply is about the recipient: accepted, or refused for the mailbox's sake. */
   isAboutRecipient(outcome: RcptOutcome): boolean;
@@ -80,13 +80,13 @@ class ProbeRun {
   readonly #route: ProbeRoute;
   readonly #mailbox: Mailbox;
   readonly #control: ProbeControl;
-  readonly #begun: RcptOutcome | null;
+  readonly #firstOutcome: RcptOutcome | null;
   #furthest: RcptOutcome | null = null;
   /** Why the first of those was not asked that may not be now. */
-  #held: RcptOutcome | null = null;
+  #heldBack: RcptOutcome | null = null;
   #attempts = 0;
   /** When the first reply came; null: none has. */
-  #heardAt: number | null = null;
+  #repliedAt: number | null = null;
 
   constructor(
     deps: ProbeDeps,
@@ -99,14 +99,14 @@ class ProbeRun {
     this.#route = route;
     this.#mailbox = mailbox;
     this.#control = control;
-    this.#begun = begun;
+    this.#firstOutcome = begun;
   }
 
   async run(): Promise<RcptOutcome> {
     const [best] = this.#route.exchangers;
-    if (this.#begun !== null && best !== undefined) {
-      this.#report(this.#begun, best);
-      const end = this.#ended(this.#begun);
+    if (this.#firstOutcome !== null && best !== undefined) {
+      this.#report(this.#firstOutcome, best);
+      const end = this.#conclude(this.#firstOutcome);
       if (end !== "skip") return end;
     }
     for (const exchanger of this.#route.exchangers.slice(0, LIMITS.smtp.hostsTried)) {
@@ -116,9 +116,9 @@ class ProbeRun {
       if (end !== "skip") return end;
     }
     // A server that was heard says more than one that we did not ask.
-    if (this.#furthest !== null && wasHeard(this.#furthest)) return this.#furthest;
+    if (this.#furthest !== null && hasMailReply(this.#furthest)) return this.#furthest;
     const none = unreached("", "timeout", "no mail exchanger could be tried in time");
-    return this.#held ?? this.#furthest ?? none;
+    return this.#heldBack ?? this.#furthest ?? none;
   }
 
   #hasTime(): boolean {
@@ -128,25 +128,27 @@ class ProbeRun {
 
   /** A reply is an answer to a request: silent exchangers must not hold it back until the request's own deadline. */
   #deadlineAt(): number {
-    const { deadlineAt, hurried } = this.#control;
-    if (this.#heardAt === null || hurried !== true) return deadlineAt;
-    return Math.min(deadlineAt, this.#heardAt + LIMITS.smtp.hurriedFailOverMs);
+    const { deadlineAt, isInteractive: hurried } = this.#control;
+    if (this.#repliedAt === null || hurried !== true) return deadlineAt;
+    return Math.min(deadlineAt, this.#repliedAt + LIMITS.smtp.interactiveFailOverMs);
   }
 
   /** The exchangers of a named provider are one service: what it put off at one, it puts off at all. */
   #isOneService({ provider }: Exchanger): boolean {
     const heard = this.#furthest;
-    if (provider === null || heard === null || !wasHeard(heard)) return false;
+    if (provider === null || heard === null || !hasMailReply(heard)) return false;
     return this.#route.exchangers.some((one) => one.host === heard.host && one.provider === provider);
   }
 
   async #askHost(exchanger: Exchanger): Promise<Step> {
     const { host } = exchanger;
     const [best] = this.#route.exchangers;
-    const dialled = new Set(exchanger === best && this.#begun !== null ? addressesOf(this.#begun) : []);
+    const dialled = new Set(
+      exchanger === best && this.#firstOutcome !== null ? addressesOf(this.#firstOutcome) : [],
+    );
     let known = false;
     for await (const address of addressesInOrder(this.#deps.resolver, host)) {
-      if (!known && !this.#deps.turnTo(exchanger)) return this.#turnedAway(host);
+      if (!known && !this.#deps.mayQueueAt(exchanger)) return this.#queueFull(host);
       known = true;
       if (dialled.delete(address)) continue;
       if (!this.#hasTime() || this.#isOneService(exchanger)) return "skip";
@@ -158,8 +160,8 @@ class ProbeRun {
   }
 
   /** What was heard elsewhere is kept: it is asked again later anyway. */
-  #turnedAway(host: string): Step {
-    if (this.#furthest !== null && wasHeard(this.#furthest)) return "skip";
+  #queueFull(host: string): Step {
+    if (this.#furthest !== null && hasMailReply(this.#furthest)) return "skip";
     return unreached(host, "no_slot", "too many wait for this site");
   }
 
@@ -171,38 +173,38 @@ class ProbeRun {
     const { host, site, policy } = exchanger;
     const deps = this.#deps;
     if (this.#control.cancelled()) return unreached(host, "cancelled", "nobody waits for the answer");
-    const path = deps.paths.to(site, address, this.#mailbox.address);
+    const path = deps.paths.routeTo(site, address, this.#mailbox.address);
     if (path === undefined) {
       this.#note(unreached(host, "unreachable", "no source address of this family"));
       return "skip";
     }
     if (deps.isCutOff(path)) {
       const cutOff = unreached(host, "cut_off", CUT_OFF, path, address);
-      this.#held ??= cutOff;
+      this.#heldBack ??= cutOff;
       deps.onAttempt(cutOff, exchanger);
       return "skip";
     }
-    const mayGo = deps.mayGo(exchanger, path);
+    const mayGo = deps.mayProbe(exchanger, path);
     if (mayGo !== true && !(await mayGo)) {
-      this.#held ??= unreached(host, "held_back", "this site blocks us", path);
+      this.#heldBack ??= unreached(host, "held_back", "this site blocks us", path);
       return "skip";
     }
     const { published } = this.#route;
     const cap = deps.paths.capOf(site, path);
     const alone = dialled.size > 0;
     const destination = { site, cap, host, address, path, policy, published, alone };
-    const until = new WithinReach(
+    const until = new CutOffControl(
       this.#control,
       () => this.#deadlineAt(),
       () => deps.isCutOff(path),
     );
     const ended = await deps.pool.rcpt(destination, this.#mailbox, until);
-    const outcome = reasonOf(ended, this.#control, until.wasCutOff);
+    const outcome = markCutOff(ended, this.#control, until.wasCutOff);
     const all = addressesOf(outcome);
     this.#attempts += Math.max(1, all.length);
     for (const each of all) if (each !== address) dialled.add(each);
     this.#report(outcome, exchanger);
-    return this.#ended(outcome);
+    return this.#conclude(outcome);
   }
 
   /** Each address that did not connect is an attempt of its own. */
@@ -217,20 +219,20 @@ class ProbeRun {
    * Neither a refusal that is not about the recipient takes the place of a temporary reply, which may still become an answer, nor does a
    * failure of our own. A probe that was cancelled ends at once.
    */
-  #ended(outcome: RcptOutcome): Step {
+  #conclude(outcome: RcptOutcome): Step {
     if (mayTryNext(outcome)) {
       this.#note(outcome);
       return "skip";
     }
     const heard = this.#furthest;
-    if (heard === null || !wasHeard(heard)) return outcome;
+    if (heard === null || !hasMailReply(heard)) return outcome;
     if (outcome.kind === "failure") return outcome.cause === "cancelled" ? outcome : "skip";
     return this.#deps.isAboutRecipient(outcome) ? outcome : "skip";
   }
 
   #note(outcome: RcptOutcome): void {
-    this.#furthest = further(this.#furthest, outcome);
-    if (outcome.kind === "reply") this.#heardAt ??= this.#deps.monotonic();
+    this.#furthest = furthestOf(this.#furthest, outcome);
+    if (outcome.kind === "reply") this.#repliedAt ??= this.#deps.monotonic();
   }
 }
 
@@ -242,25 +244,25 @@ function addressesOf(outcome: RcptOutcome): string[] {
 const CUT_OFF = "nothing leaves from here by this way";
 
 /** The same, given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
-class WithinReach implements ProbeControl {
+class CutOffControl implements ProbeControl {
   readonly urgent: boolean;
-  readonly hurried: boolean;
+  readonly isInteractive: boolean;
   wasCutOff = false;
   readonly #control: ProbeControl;
   readonly #deadlineAt: () => number;
   readonly #isCutOff: () => boolean;
-  #begun = false;
+  #inSession = false;
 
   constructor(control: ProbeControl, deadlineAt: () => number, isCutOff: () => boolean) {
     this.#control = control;
     this.#deadlineAt = deadlineAt;
     this.#isCutOff = isCutOff;
     this.urgent = control.urgent === true;
-    this.hurried = control.hurried === true;
+    this.isInteractive = control.isInteractive === true;
   }
 
   cancelled(): boolean {
-    if (!this.#begun && !this.wasCutOff) this.wasCutOff = this.#isCutOff();
+    if (!this.#inSession && !this.wasCutOff) this.wasCutOff = this.#isCutOff();
     return this.#control.cancelled() || this.wasCutOff;
   }
 
@@ -268,14 +270,14 @@ class WithinReach implements ProbeControl {
     return this.#deadlineAt();
   }
 
-  onTurn(now: number, session?: SessionTimes): void {
-    this.#begun = true;
-    this.#control.onTurn?.(now, session);
+  onTaken(now: number, session?: SessionTimes): void {
+    this.#inSession = true;
+    this.#control.onTaken?.(now, session);
   }
 }
 
 /** Who was given up although somebody waits for him was cut off, unless all are given up, since we close. */
-export function reasonOf(outcome: RcptOutcome, control: ProbeControl, wasCutOff: boolean): RcptOutcome {
+export function markCutOff(outcome: RcptOutcome, control: ProbeControl, wasCutOff: boolean): RcptOutcome {
   if (outcome.kind !== "failure" || outcome.cause !== "cancelled") return outcome;
   if (control.cancelled() || !wasCutOff) return outcome;
   return { ...outcome, stage: "connect", cause: "cut_off", detail: CUT_OFF };
@@ -285,21 +287,21 @@ export function reasonOf(outcome: RcptOutcome, control: ProbeControl, wasCutOff:
 const BROKEN: ReadonlySet<FailureCause> = new Set(["closed", "timeout", "protocol", "reply_too_long"]);
 
 /** Not the server's doing, and the same at the next one. */
-const OURS: ReadonlySet<FailureCause> = new Set(["cancelled", "no_slot", "proxy", "cut_off"]);
+const OUR_FAULT: ReadonlySet<FailureCause> = new Set(["cancelled", "no_slot", "proxy", "cut_off"]);
 
 /**
  * True when another mail exchanger may still give an answer: this one never came to hear the recipient, broke off, or gave a
  * temporary reply.
  */
 export function mayTryNext(outcome: RcptOutcome): boolean {
-  if (outcome.kind === "failure" && OURS.has(outcome.cause)) return false;
+  if (outcome.kind === "failure" && OUR_FAULT.has(outcome.cause)) return false;
   if (STAGE_ORDER[outcome.stage] < STAGE_ORDER.mail) return true;
   if (outcome.kind === "failure") return BROKEN.has(outcome.cause);
   return outcome.reply.code >= 400 && outcome.reply.code < 500;
 }
 
 /** The furthest of two ends; of two that got equally far a reply before a failure, else the first. */
-export function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {
+export function furthestOf(known: RcptOutcome | null, next: RcptOutcome): RcptOutcome {
   if (known === null) return next;
   if (STAGE_ORDER[next.stage] > STAGE_ORDER[known.stage]) return next;
   const isReplyFirst = next.stage === known.stage && next.kind === "reply" && known.kind === "failure";
@@ -307,12 +309,12 @@ export function further(known: RcptOutcome | null, next: RcptOutcome): RcptOutco
 }
 
 /** True once a mail server has taken our connection. */
-export function wasReached(outcome: RcptOutcome): boolean {
+export function hasConnected(outcome: RcptOutcome): boolean {
   return STAGE_ORDER[outcome.stage] > STAGE_ORDER.connect;
 }
 
 /** True once a server has answered about a sender or a recipient, not only let us in. */
-export function wasHeard(outcome: RcptOutcome): boolean {
+export function hasMailReply(outcome: RcptOutcome): boolean {
   return outcome.kind === "reply" && STAGE_ORDER[outcome.stage] >= STAGE_ORDER.mail;
 }
 
@@ -320,7 +322,7 @@ function unreached(
   host: string,
   cause: FailureCause,
   detail: string,
-  path?: Path,
+  path?: EgressRoute,
   address = "",
 ): RcptOutcome {
   const stage: Stage = cause === "no_address" ? "dns" : "connect";

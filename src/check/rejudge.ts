@@ -1,5 +1,5 @@
 import type { RcptOutcome } from "../smtp/outcome.ts";
-import { type Classification, classify, restoredReply, type SelfIdentity } from "./classify/classify.ts";
+import { type Classification, classify, restoreReply, type SelfIdentity } from "./classify/classify.ts";
 import { RULES } from "./classify/rules/rules.ts";
 import type { SmtpEvidence } from "./evidence.ts";
 
@@ -14,7 +14,7 @@ export type Rejudged =
   | { kind: "same" | "changed"; ruling: Classification };
 
 const NAMING_US: ReadonlySet<string> = new Set(
-  RULES.filter(({ namesUs, logsUs }) => namesUs || logsUs).map(({ id }) => id),
+  RULES.filter(({ namesUs, namesUsInNote: logsUs }) => namesUs || logsUs).map(({ id }) => id),
 );
 
 /** The part of evidence that a class is drawn from. */
@@ -29,7 +29,7 @@ export function rejudge(smtp: Judgeable, provider: string | null, self: SelfIden
   if (smtp.code === 0 || stage === "dns" || stage === "connect" || smtp.rule === "test_key")
     return { kind: "unjudged", why: "no_reply" };
   if (smtp.class === "provider_unverifiable") return { kind: "unjudged", why: "not_believed" };
-  const reply = restoredReply(smtp.reply, smtp.enhancedCode);
+  const reply = restoreReply(smtp.reply, smtp.enhancedCode);
   if (reply === null) return { kind: "unjudged", why: "cut" };
   const nowhere = { host: "", address: "", path: "", tls: false, latencyMs: 0 };
   const outcome: RcptOutcome = { kind: "reply", stage, reply, ...nowhere };

@@ -4,7 +4,7 @@ import { ConfigError } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { repeatedName } from "./json-names.ts";
 import { PROVIDER_MX_SUFFIXES } from "./providers.ts";
-import { habitField, type OwnShaping, POLICY_FIELDS } from "./shaping.ts";
+import { habitField, type OperatorShaping, POLICY_FIELDS } from "./shaping.ts";
 import { createSiteDirectory } from "./site.ts";
 
 /**
@@ -19,7 +19,7 @@ const HOST = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`);
 const MX_NAME = /^(?=.{1,253}$)(?:(?:[a-z0-9-]{1,63}|[a-z0-9-]{0,62}\*[a-z0-9-]{0,62})\.)+[a-z0-9-]{1,63}$/;
 const PROVIDER = /^[a-z][a-z0-9_]{0,39}$/;
 
-const { ownProviders, ownSites, mxNames, ways: waysMax } = LIMITS.shaping;
+const { ownProviders, ownSites, mxNames, routes: waysMax } = LIMITS.shaping;
 
 const texts = (max: number, what: string, fits: (text: string) => boolean) =>
   v.pipe(
@@ -65,7 +65,7 @@ function isExchangerName(name: string): boolean {
 }
 
 /** What is wrong with the names of entries, as `entry: why`; null: nothing. */
-function wrongName({ providers, sites }: OwnShaping): string | null {
+function wrongName({ providers, sites }: OperatorShaping): string | null {
   const names = Object.keys(providers);
   if (names.length > ownProviders) return `providers: at most ${ownProviders}`;
   if (Object.keys(sites).length > ownSites) return `sites: at most ${ownSites}`;
@@ -90,7 +90,7 @@ function wrongName({ providers, sites }: OwnShaping): string | null {
 }
 
 /** The first name that no host's site ever has, with the name that it should be; null: none. */
-function wrongSite(keys: readonly string[], providers: OwnShaping["providers"]): string | null {
+function wrongSite(keys: readonly string[], providers: OperatorShaping["providers"]): string | null {
   const mxOf = Object.entries(providers).map(([name, { mx: names = [] }]) => [name, names]);
   const { siteOf } = createSiteDirectory(Object.fromEntries(mxOf));
   for (const key of keys) {
@@ -104,7 +104,7 @@ function wrongSite(keys: readonly string[], providers: OwnShaping["providers"]):
 }
 
 /** The first way that is none, as `entry: why`; null: all are. */
-function wrongWay(own: OwnShaping, known: ReadonlySet<string>): string | null {
+function wrongWay(own: OperatorShaping, known: ReadonlySet<string>): string | null {
   const entries = [
     ["default", own.default] as const,
     ...Object.entries(own.providers).map(([name, of]) => [`providers.${name}`, of] as const),
@@ -138,7 +138,11 @@ function parsed(json: string): unknown {
  * @param known names of the ways that the settings make
  * @throws ConfigError one line that names the setting and the entry
  */
-export function parseOwnShaping(json: string, setting: string, known: ReadonlySet<string>): OwnShaping {
+export function parseOperatorShaping(
+  json: string,
+  setting: string,
+  known: ReadonlySet<string>,
+): OperatorShaping {
   const fail = (why: string): never => {
     throw new ConfigError(`${setting}: ${why}`.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 500));
   };
@@ -153,7 +157,7 @@ export function parseOwnShaping(json: string, setting: string, known: ReadonlySe
     const [issue] = result.issues;
     return fail(`${v.getDotPath(issue) ?? "the file"}: ${issue.message}`);
   }
-  const own = result.output as OwnShaping;
+  const own = result.output as OperatorShaping;
   const wrong = wrongName(own) ?? wrongWay(own, known);
   return wrong === null ? own : fail(wrong);
 }

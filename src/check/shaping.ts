@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import * as v from "valibot";
 import { LIMITS } from "../core/limits.ts";
-import type { WayChoice } from "../smtp/path.ts";
+import type { RouteSelection } from "../smtp/egress-routes.ts";
 import type { SitePolicy } from "../smtp/policy.ts";
 import type shapingJson from "./shaping.json";
 
@@ -9,10 +9,10 @@ export interface Shaping {
   /** How to treat a site; one without an entry of its own or a known provider is treated by the default. */
   policyFor(provider: string | null, site?: string): SitePolicy;
   /** The site accepts, or refuses, everybody at RCPT: asking there tells nothing about a mailbox. */
-  cannotBeBelieved(provider: string | null, site?: string): boolean;
+  isUnverifiable(provider: string | null, site?: string): boolean;
   /** Names of exchangers by provider, beside those that are known. */
   mx: Readonly<Record<string, readonly string[]>>;
-  ways: WayChoice;
+  routes: RouteSelection;
 }
 
 const count = (max: number) => {
@@ -53,7 +53,7 @@ const ShapingSchema = v.strictObject({
 });
 
 /** What an entry of the operator says of a site; what it leaves open is as without it. */
-export interface OwnEntry extends Partial<SitePolicy> {
+export interface OperatorShapingEntry extends Partial<SitePolicy> {
   habit?: v.InferOutput<typeof habitField>;
   /** Names of ways, at least one, all different. */
   ways?: string[];
@@ -62,15 +62,15 @@ export interface OwnEntry extends Partial<SitePolicy> {
 }
 
 /** What the operator lays over `shaping.json`. Plain data: it crosses into the check threads. */
-export interface OwnShaping {
+export interface OperatorShaping {
   default: Partial<SitePolicy> & { ways?: string[] };
-  providers: Record<string, OwnEntry>;
-  sites: Record<string, OwnEntry>;
+  providers: Record<string, OperatorShapingEntry>;
+  sites: Record<string, OperatorShapingEntry>;
 }
 
-interface Treatment {
+interface SiteTreatment {
   policy: SitePolicy;
-  believable: boolean;
+  isVerifiable: boolean;
 }
 
 /**
@@ -78,16 +78,21 @@ interface Treatment {
  * whoever gave it; an entry of a site goes before both.
  * @throws ValiError when `shaping.json` is malformed
  */
-export function loadShaping(own: OwnShaping = { default: {}, providers: {}, sites: {} }): Shaping {
+export function loadShaping(own: OperatorShaping = { default: {}, providers: {}, sites: {} }): Shaping {
   const file: typeof shapingJson = createRequire(import.meta.url)("./shaping.json");
   const { default: fallback, providers } = v.parse(ShapingSchema, file);
-  const treatmentOf = (...entries: { habit?: OwnEntry["habit"] }[]): Treatment => {
-    const { habit = "none", ...entry }: OwnEntry = Object.assign({}, fallback, own.default, ...entries);
-    return { policy: v.parse(v.object(POLICY_FIELDS), entry), believable: habit === "none" };
+  const treatmentOf = (...entries: { habit?: OperatorShapingEntry["habit"] }[]): SiteTreatment => {
+    const { habit = "none", ...entry }: OperatorShapingEntry = Object.assign(
+      {},
+      fallback,
+      own.default,
+      ...entries,
+    );
+    return { policy: v.parse(v.object(POLICY_FIELDS), entry), isVerifiable: habit === "none" };
   };
   const standard = treatmentOf();
   const known = new Map(Object.entries(providers));
-  const ofProviders = new Map<string, Treatment>();
+  const ofProviders = new Map<string, SiteTreatment>();
   for (const provider of new Set([...known.keys(), ...Object.keys(own.providers)]))
     ofProviders.set(provider, treatmentOf(known.get(provider) ?? {}, own.providers[provider] ?? {}));
   const ofSites = new Map(Object.entries(own.sites).map(([site, entry]) => [site, treatmentOf(entry)]));
@@ -95,21 +100,21 @@ export function loadShaping(own: OwnShaping = { default: {}, providers: {}, site
     (provider === null ? ofSites.get(site) : ofProviders.get(provider)) ?? standard;
   return {
     policyFor: (provider, site = "") => treatment(provider, site).policy,
-    cannotBeBelieved: (provider, site = "") => !treatment(provider, site).believable,
+    isUnverifiable: (provider, site = "") => !treatment(provider, site).isVerifiable,
     mx: Object.fromEntries(Object.entries(own.providers).map(([provider, { mx = [] }]) => [provider, mx])),
-    ways: waysOf(own),
+    routes: routesOf(own),
   };
 }
 
 /** A provider's name is its site's, and `sites` holds none of them. */
-function waysOf({ default: standardEntry, providers, sites }: OwnShaping): WayChoice {
+function routesOf({ default: standardEntry, providers, sites }: OperatorShaping): RouteSelection {
   const standard = standardEntry.ways ?? null;
   const own = new Map<string, readonly string[]>();
   for (const [site, { ways }] of [...Object.entries(providers), ...Object.entries(sites)])
     if (ways !== undefined) own.set(site, ways);
   return {
-    standard,
-    of: (site) => own.get(site) ?? null,
-    named: [...(standard ?? []), ...[...own.values()].flat()],
+    defaults: standard,
+    forSite: (site) => own.get(site) ?? null,
+    allNamed: [...(standard ?? []), ...[...own.values()].flat()],
   };
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { Ceiling } from "../smtp/ceiling.ts";
+import { LearnedLimit } from "../smtp/learned-limit.ts";
 
 /**
  * How many connections of this process a site bears, learnt from its refusals. `site` is a key of slots.
@@ -21,14 +21,14 @@ export interface SiteCaps {
    */
   limit(site: string, max: number, open: number): number;
   /** The site had no room for `open` connections of this process, the one refused among them. */
-  crowded(site: string, open: number): void;
+  onCrowded(site: string, open: number): void;
   /** Sites that are held below their policy's cap. */
-  readonly reduced: number;
+  readonly reducedCount: number;
 }
 
 interface Cap {
   now: number;
-  readonly ceiling: Ceiling;
+  readonly ceiling: LearnedLimit;
   /** When it fell, or grew, last. */
   changedAt: number;
   fellAt: number;
@@ -41,9 +41,9 @@ export interface SiteCapsDeps {
   onReduced(site: string, open: number, cap: number): void;
 }
 
-class LearntCaps implements SiteCaps {
+class LearnedCaps implements SiteCaps {
   readonly #deps: SiteCapsDeps;
-  readonly #caps = new LRUCache<string, Cap>({ max: LIMITS.learnt.sites });
+  readonly #caps = new LRUCache<string, Cap>({ max: LIMITS.learned.sites });
 
   constructor(deps: SiteCapsDeps) {
     this.#deps = deps;
@@ -58,16 +58,16 @@ class LearntCaps implements SiteCaps {
       return max;
     }
     cap.askedAt = now;
-    if (open >= cap.now && now - cap.changedAt >= LIMITS.learnt.raiseEveryMs) this.#raise(cap, now);
+    if (open >= cap.now && now - cap.changedAt >= LIMITS.learned.raiseEveryMs) this.#raise(cap, now);
     if (cap.now > max) this.#caps.delete(site);
     return Math.min(cap.now, max);
   }
 
-  crowded(site: string, open: number): void {
+  onCrowded(site: string, open: number): void {
     const now = this.#deps.clock.monotonic();
     const known = this.#caps.get(site);
-    if (known && (open > known.now || now - known.fellAt < LIMITS.learnt.crowdedEveryMs)) return;
-    const cap = known ?? { now: 0, ceiling: new Ceiling(), changedAt: now, fellAt: now, askedAt: now };
+    if (known && (open > known.now || now - known.fellAt < LIMITS.learned.crowdedEveryMs)) return;
+    const cap = known ?? { now: 0, ceiling: new LearnedLimit(), changedAt: now, fellAt: now, askedAt: now };
     cap.ceiling.lower(Math.max(1, open - 1), now);
     cap.now = Math.max(1, Math.min(Math.ceil(open / 2), open - 1));
     cap.changedAt = now;
@@ -78,7 +78,7 @@ class LearntCaps implements SiteCaps {
     }
   }
 
-  get reduced(): number {
+  get reducedCount(): number {
     const now = this.#deps.clock.monotonic();
     for (const [site, cap] of this.#caps) if (isStale(cap, now)) this.#caps.delete(site);
     return this.#caps.size;
@@ -86,8 +86,8 @@ class LearntCaps implements SiteCaps {
 
   /** It was used up for a while, and nothing happened. */
   #raise(cap: Cap, now: number): void {
-    cap.ceiling.bore(cap.now, now);
-    if (cap.now >= cap.ceiling.most && cap.ceiling.take(now) === cap.ceiling.most) return;
+    cap.ceiling.recordSuccess(cap.now, now);
+    if (cap.now >= cap.ceiling.safeMax && cap.ceiling.take(now) === cap.ceiling.safeMax) return;
     cap.now++;
     cap.changedAt = now;
   }
@@ -95,9 +95,9 @@ class LearntCaps implements SiteCaps {
 
 /** Nobody has wanted to go there for long. */
 function isStale(cap: Cap, now: number): boolean {
-  return now - cap.askedAt >= LIMITS.learnt.memoryMs;
+  return now - cap.askedAt >= LIMITS.learned.memoryMs;
 }
 
 export function createSiteCaps(deps: SiteCapsDeps): SiteCaps {
-  return new LearntCaps(deps);
+  return new LearnedCaps(deps);
 }

@@ -3,11 +3,11 @@ import { LIMITS } from "../core/limits.ts";
 import type { SlotStatement } from "./slot-leases.ts";
 
 /** One request for a slot that was not granted at once. */
-export interface Applicant {
+export interface SlotWaiter {
   /** Ends the wait; null for one that does not wait: it is answered with the next word from the store. */
   timer: Timer | null;
   /** The holders here were asked to make room for it. */
-  pressed: boolean;
+  hasAskedHolders: boolean;
   resolve(granted: boolean): void;
 }
 
@@ -23,12 +23,12 @@ export class SiteSlots {
   /** Of `used`, those that go to another process when their connection ends. */
   owed = 0;
   /** In order of arrival. */
-  readonly queue = new Set<Applicant>();
+  readonly queue = new Set<SlotWaiter>();
   /** A statement is under way. */
-  busy = false;
+  isReporting = false;
   /** We stand in line for it. */
-  marked = false;
-  statedAt = Number.NEGATIVE_INFINITY;
+  isQueuedAtStore = false;
+  reportedAt = Number.NEGATIVE_INFINITY;
   announcedAt = Number.NEGATIVE_INFINITY;
   /** Until then nobody asks who would not wait. */
   refusedUntil = Number.NEGATIVE_INFINITY;
@@ -56,14 +56,14 @@ export class SiteSlots {
   }
 
   /** Somebody is willing to wait. */
-  get waits(): boolean {
+  get hasWaiter(): boolean {
     for (const applicant of this.queue) if (applicant.timer !== null) return true;
     return false;
   }
 
   /** Somebody has been told to wait: whoever comes now stands behind. */
-  get hasLine(): boolean {
-    for (const applicant of this.queue) if (applicant.pressed) return true;
+  get hasQueue(): boolean {
+    for (const applicant of this.queue) if (applicant.hasAskedHolders) return true;
     return false;
   }
 
@@ -102,16 +102,16 @@ export class SiteSlots {
   }
 
   /** It is time to tell the store: for whoever waits, or before the lease runs out. */
-  isDue(now: number): boolean {
-    const since = now - this.statedAt;
-    if (this.waits && this.held < this.limit && since >= LIMITS.slots.askEveryMs) return true;
+  isReportDue(now: number): boolean {
+    const since = now - this.reportedAt;
+    if (this.hasWaiter && this.held < this.limit && since >= LIMITS.slots.askEveryMs) return true;
     return this.held > 0 && since >= LIMITS.slots.renewEveryMs;
   }
 
   statement(now: number, mayAsk: boolean): SlotStatement {
     const { name, held, max, limit } = this;
     const want = mayAsk ? Math.max(0, Math.min(this.queue.size, limit - held)) : 0;
-    const waiting = want > 0 && this.waits;
+    const waiting = want > 0 && this.hasWaiter;
     const announce = waiting && now - this.announcedAt >= LIMITS.slots.announceEveryMs;
     return { site: name, held, want, max, waiting, announce };
   }

@@ -3,22 +3,22 @@ import type { Evidence } from "./evidence.ts";
 import { PROVIDER_MX_SUFFIXES } from "./providers.ts";
 
 /** The listed names as a tree of labels from the right. */
-interface Branch {
+interface LabelNode {
   /** Whose name ends here. */
   provider: string | null;
-  labels: Map<string, Branch>;
+  labels: Map<string, LabelNode>;
   /** Those of `labels` that hold a `*`, cut in two there. */
-  patterns: { start: string; end: string; branch: Branch }[];
+  patterns: { start: string; end: string; branch: LabelNode }[];
 }
 
-function newBranch(): Branch {
+function createLabelNode(): LabelNode {
   return { provider: null, labels: new Map(), patterns: [] };
 }
 
-function branchAt(parent: Branch, label: string): Branch {
+function labelNodeAt(parent: LabelNode, label: string): LabelNode {
   const known = parent.labels.get(label);
   if (known !== undefined) return known;
-  const branch = newBranch();
+  const branch = createLabelNode();
   parent.labels.set(label, branch);
   const star = label.indexOf("*");
   if (star >= 0) parent.patterns.push({ start: label.slice(0, star), end: label.slice(star + 1), branch });
@@ -44,7 +44,7 @@ export interface SiteDirectory {
 }
 
 /** Provider whose listed name `labels` end in, up to the label `at`; a plain label goes before a pattern. */
-function providerOf(labels: readonly string[], branch: Branch, at = labels.length - 1): string | null {
+function providerOf(labels: readonly string[], branch: LabelNode, at = labels.length - 1): string | null {
   const label = labels[at];
   if (label === undefined) return branch.provider;
   const plain = branch.labels.get(label);
@@ -65,12 +65,12 @@ export function providerNames(own: Readonly<Record<string, readonly string[]>>):
 
 /** @param own names of exchangers by provider, beside those of `PROVIDER_MX_SUFFIXES` */
 export function createSiteDirectory(own: Readonly<Record<string, readonly string[]>> = {}): SiteDirectory {
-  const listed = newBranch();
+  const listed = createLabelNode();
   /** Registrable domains of the listed names. */
   const domains = new Set<string>();
   for (const [provider, names] of [...Object.entries(PROVIDER_MX_SUFFIXES), ...Object.entries(own)]) {
     for (const name of names) {
-      name.split(".").reduceRight(branchAt, listed).provider = provider;
+      name.split(".").reduceRight(labelNodeAt, listed).provider = provider;
       const domain = getDomain(name.replaceAll("*", "x"));
       if (domain !== null) domains.add(domain);
     }
@@ -93,16 +93,20 @@ export function createSiteDirectory(own: Readonly<Record<string, readonly string
   };
 }
 
-type Asked = Pick<Evidence, "mx" | "smtp">;
+type ProbedEvidence = Pick<Evidence, "mx" | "smtp">;
 
 /** Whose evidence it is: the site of the host that was asked, else of the most preferred one. */
-export function askedSite(sites: Pick<SiteDirectory, "siteOf">, { mx, smtp }: Asked, domain: string): string {
+export function probedSiteOf(
+  sites: Pick<SiteDirectory, "siteOf">,
+  { mx, smtp }: ProbedEvidence,
+  domain: string,
+): string {
   const host = smtp?.mxHost ?? "";
   return sites.siteOf(host === "" ? mx.hosts : [host], domain).site;
 }
 
 /** The provider whose host was asked, by whose rules its reply is read; null for everybody else's. */
-export function askedProvider({ mx, smtp }: Asked): string | null {
+export function probedProviderOf({ mx, smtp }: ProbedEvidence): string | null {
   const host = smtp?.mxHost ?? "";
   return host === "" || host === mx.hosts[0] ? mx.provider : siteOf([host], host).provider;
 }

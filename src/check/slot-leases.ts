@@ -27,14 +27,14 @@ export interface SlotAnswer {
 /** What other processes of the egress say. */
 export interface SlotListener {
   /** A process that holds `holds` slots of `site` waits for one more. */
-  wanted(site: string, holds: number): void;
+  onWanted(site: string, holds: number): void;
   /** A slot of `site` came free while somebody stood in line. */
-  freed(site: string): void;
+  onFreed(site: string): void;
 }
 
 export interface SlotLeases {
   /** One answer a statement, in order. At most LIMITS.slots.sitesPerCall; rejects when the store does not answer. */
-  state(statements: readonly SlotStatement[]): Promise<SlotAnswer[]>;
+  report(statements: readonly SlotStatement[]): Promise<SlotAnswer[]>;
   /** Follows the other processes from now on, whenever the store can be reached. */
   listen(listener: SlotListener): void;
 }

@@ -8,11 +8,11 @@ export interface SlotReportsDeps {
   leases: SlotLeases;
   clock: Clock;
   log: Logger;
-  answered(site: SiteSlots, statement: SlotStatement, answer: SlotAnswer): void;
+  onAnswer(site: SiteSlots, statement: SlotStatement, answer: SlotAnswer): void;
   /** The store did not answer: nothing will come of what was asked. Also for each try to come back that fails. */
   onLost(): void;
   /** It answers again and knows all that is held. */
-  onBack(): void;
+  onRestored(): void;
 }
 
 /**
@@ -22,10 +22,10 @@ export interface SlotReportsDeps {
  */
 export class SlotReports {
   readonly #deps: SlotReportsDeps;
-  readonly #touched = new Set<SiteSlots>();
+  readonly #changed = new Set<SiteSlots>();
   #flushing = false;
-  #alone = false;
-  #comingBack = false;
+  #isStoreDown = false;
+  #isReconnecting = false;
   #askAgainAt = 0;
   #closed = false;
 
@@ -33,28 +33,28 @@ export class SlotReports {
     this.#deps = deps;
   }
 
-  get alone(): boolean {
-    return this.#alone;
+  get isStoreDown(): boolean {
+    return this.#isStoreDown;
   }
 
   /** The store is yet to be told of `site`, or is just being told. */
   isPending(site: SiteSlots): boolean {
-    return site.busy || this.#touched.has(site);
+    return site.isReporting || this.#changed.has(site);
   }
 
   /** The store is to be told of `site`, at the end of the present turn; when alone, on the way back. */
-  touch(site: SiteSlots): void {
-    if (this.#closed || (this.#alone && !this.#comingBack)) return;
-    this.#touched.add(site);
+  markChanged(site: SiteSlots): void {
+    if (this.#closed || (this.#isStoreDown && !this.#isReconnecting)) return;
+    this.#changed.add(site);
     this.#flushSoon();
   }
 
   /** When alone and it is time, tries to come back with `sites`: all that there are. */
-  comeBackWith(sites: Iterable<SiteSlots>): void {
-    if (!this.#alone || this.#comingBack || this.#deps.clock.monotonic() < this.#askAgainAt) return;
-    this.#comingBack = true;
-    void this.#comeBack([...sites].filter((site) => !site.busy)).finally(() => {
-      this.#comingBack = false;
+  reconnect(sites: Iterable<SiteSlots>): void {
+    if (!this.#isStoreDown || this.#isReconnecting || this.#deps.clock.monotonic() < this.#askAgainAt) return;
+    this.#isReconnecting = true;
+    void this.#reconnect([...sites].filter((site) => !site.isReporting)).finally(() => {
+      this.#isReconnecting = false;
     });
   }
 
@@ -63,7 +63,7 @@ export class SlotReports {
     this.#closed = true;
     const now = this.#deps.clock.monotonic();
     const nothing = [...sites].map((site) => ({ ...site.statement(now, false), held: 0 }));
-    await Promise.allSettled(inCalls(nothing).map((statements) => this.#deps.leases.state(statements)));
+    await Promise.allSettled(inCalls(nothing).map((statements) => this.#deps.leases.report(statements)));
   }
 
   #flushSoon(): void {
@@ -71,33 +71,33 @@ export class SlotReports {
     this.#flushing = true;
     queueMicrotask(() => {
       this.#flushing = false;
-      if (this.#alone || this.#closed) return;
-      const ready = [...this.#touched].filter((site) => !site.busy);
-      for (const sites of inCalls(ready)) void this.#state(sites, true);
+      if (this.#isStoreDown || this.#closed) return;
+      const ready = [...this.#changed].filter((site) => !site.isReporting);
+      for (const sites of inCalls(ready)) void this.#report(sites, true);
     });
   }
 
   /** @returns whether the store answered */
-  async #state(sites: readonly SiteSlots[], mayAsk: boolean): Promise<boolean> {
+  async #report(sites: readonly SiteSlots[], mayAsk: boolean): Promise<boolean> {
     const sentAt = this.#deps.clock.monotonic();
     const told = sites.map((site) => {
-      this.#touched.delete(site);
-      site.busy = true;
+      this.#changed.delete(site);
+      site.isReporting = true;
       return { site, statement: site.statement(sentAt, mayAsk) };
     });
-    const answers = await this.#ask(told.map(({ statement }) => statement));
-    for (const { site } of told) site.busy = false;
+    const answers = await this.#reportOrNull(told.map(({ statement }) => statement));
+    for (const { site } of told) site.isReporting = false;
     if (this.#closed) return false;
     if (answers === null) {
       this.#deps.onLost();
       return false;
     }
     for (const [i, { site, statement }] of told.entries()) {
-      site.statedAt = sentAt;
+      site.reportedAt = sentAt;
       const answer = answers[i];
-      if (answer) this.#deps.answered(site, statement, answer);
+      if (answer) this.#deps.onAnswer(site, statement, answer);
     }
-    if (this.#touched.size > 0) this.#flushSoon();
+    if (this.#changed.size > 0) this.#flushSoon();
     return true;
   }
 
@@ -107,39 +107,39 @@ export class SlotReports {
    * once more: to state the same again does no harm, and undoes what the answer that was missed granted. The other holders are told
    * but once, since each gives a slot up for it.
    */
-  async #askTwice(statements: SlotStatement[]): Promise<SlotAnswer[]> {
+  async #reportTwice(statements: SlotStatement[]): Promise<SlotAnswer[]> {
     const { leases, clock } = this.#deps;
     const askedAt = clock.monotonic();
     try {
-      return await leases.state(statements);
+      return await leases.report(statements);
     } catch (error) {
       const wasMissed = clock.monotonic() - askedAt >= LIMITS.slots.missedMs;
-      if (!wasMissed || this.#alone || this.#closed) throw error;
-      return await leases.state(statements.map((statement) => ({ ...statement, announce: false })));
+      if (!wasMissed || this.#isStoreDown || this.#closed) throw error;
+      return await leases.report(statements.map((statement) => ({ ...statement, announce: false })));
     }
   }
 
-  async #ask(statements: SlotStatement[]): Promise<SlotAnswer[] | null> {
+  async #reportOrNull(statements: SlotStatement[]): Promise<SlotAnswer[] | null> {
     try {
-      return await this.#askTwice(statements);
+      return await this.#reportTwice(statements);
     } catch (error) {
-      if (!this.#alone && !this.#closed)
+      if (!this.#isStoreDown && !this.#closed)
         this.#deps.log.warn({ err: error }, "connection slots are kept by this process alone: Redis is away");
-      this.#alone = true;
-      this.#touched.clear();
-      this.#askAgainAt = this.#deps.clock.monotonic() + LIMITS.slots.aloneMs;
+      this.#isStoreDown = true;
+      this.#changed.clear();
+      this.#askAgainAt = this.#deps.clock.monotonic() + LIMITS.slots.storeRetryMs;
       return null;
     }
   }
 
-  async #comeBack(sites: SiteSlots[]): Promise<void> {
+  async #reconnect(sites: SiteSlots[]): Promise<void> {
     for (const some of sites.length > 0 ? inCalls(sites) : [[]]) {
-      if (!(await this.#state(some, false))) return;
+      if (!(await this.#report(some, false))) return;
     }
-    this.#alone = false;
+    this.#isStoreDown = false;
     this.#deps.log.info("connection slots are shared again: Redis answers");
-    if (this.#touched.size > 0) this.#flushSoon();
-    this.#deps.onBack();
+    if (this.#changed.size > 0) this.#flushSoon();
+    this.#deps.onRestored();
   }
 }
 

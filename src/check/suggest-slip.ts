@@ -66,7 +66,7 @@ export function lettersOf(name: string): number {
 }
 
 /** Whether names with these letters may be within two slips: each adds a letter, takes one away, or both. */
-export function mayBeSlip(typed: number, meant: number): boolean {
+export function mayBeTypo(typed: number, meant: number): boolean {
   let differing = typed ^ meant;
   for (let left = 4; left > 0 && differing !== 0; left--) differing &= differing - 1;
   return differing === 0;
@@ -78,12 +78,12 @@ export function mayBeSlip(typed: number, meant: number): boolean {
  * less are another name; and in short names where a letter was added or replaced that neither explains. The time is the
  * product of the lengths, so callers bound them.
  */
-export function nameCost(typed: string, meant: string): number {
+export function nameTypoCost(typed: string, meant: string): number {
   return costOf(typed, meant, meant.length < LONG ? NEVER : ANY);
 }
 
 /** The same for an ending: what does not exist is no name of its own, so any letter may be wrong, also the first. */
-export function endingSlipCost(typed: string, meant: string): number {
+export function endingTypoCost(typed: string, meant: string): number {
   // The dot takes the first place: in an ending no letter is spared.
   return costOf(`.${typed}`, `.${meant}`, ANY);
 }

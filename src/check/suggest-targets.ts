@@ -3,7 +3,7 @@
  * and is long enough a slip is believed, and an ending that exists but is next to its own (`gmail.co`); one that is a
  * word or a surname has honest neighbours, so that only an ending that does not exist is put right.
  */
-export const COINED: Readonly<Record<string, readonly string[]>> = {
+export const COINED_PROVIDERS: Readonly<Record<string, readonly string[]>> = {
   gmail: ["com"],
   yahoo: [
     ...["com", "co.uk", "fr", "de", "it", "es", "ca", "co.in", "co.jp", "com.br", "com.mx", "com.ar"],
@@ -49,7 +49,7 @@ export const COINED: Readonly<Record<string, readonly string[]>> = {
   hanmail: ["net"],
 };
 
-export const WORDS: Readonly<Record<string, readonly string[]>> = {
+export const WORD_PROVIDERS: Readonly<Record<string, readonly string[]>> = {
   live: ["com", "fr", "nl", "co.uk", "it", "de", "ca"],
   mail: ["ru", "com"],
   ymail: ["com"],
@@ -106,7 +106,7 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Slips that people often make and that are further off than any rule should reach. */
-export const KNOWN_SLIPS: ReadonlyMap<string, string> = new Map([
+export const KNOWN_TYPOS: ReadonlyMap<string, string> = new Map([
   ["icould.com", "icloud.com"],
   ["ahoo.com", "yahoo.com"],
   ["tahoo.com", "yahoo.com"],

@@ -1,11 +1,17 @@
 import { parse } from "tldts";
 import { plainText } from "./address/plain-text.ts";
 import { type ParsedAddress, parseAddress } from "./address.ts";
-import { endingSlipCost, lettersOf, mayBeSlip, nameCost } from "./suggest-slip.ts";
-import { COINED, INTERNAL_ENDINGS, KNOWN_SLIPS, REAL_NEIGHBOURS, WORDS } from "./suggest-targets.ts";
+import { endingTypoCost, lettersOf, mayBeTypo, nameTypoCost } from "./suggest-slip.ts";
+import {
+  COINED_PROVIDERS,
+  INTERNAL_ENDINGS,
+  KNOWN_TYPOS,
+  REAL_NEIGHBOURS,
+  WORD_PROVIDERS,
+} from "./suggest-targets.ts";
 
 /** A provider's name and what a slip in it may cost; 0: none is believed. */
-interface Target {
+interface SuggestionTarget {
   name: string;
   endings: readonly string[];
   budget: number;
@@ -20,16 +26,18 @@ function budgetOf(name: string): number {
   return name.length >= 7 ? 1.5 : 1;
 }
 
-const COINED_TARGETS: readonly Target[] = Object.entries(COINED).map(([name, endings]) => ({
-  name,
-  endings,
-  budget: budgetOf(name),
-  coined: true,
-  letters: lettersOf(name),
-}));
-const ALL_TARGETS: readonly Target[] = [
+const COINED_TARGETS: readonly SuggestionTarget[] = Object.entries(COINED_PROVIDERS).map(
+  ([name, endings]) => ({
+    name,
+    endings,
+    budget: budgetOf(name),
+    coined: true,
+    letters: lettersOf(name),
+  }),
+);
+const ALL_TARGETS: readonly SuggestionTarget[] = [
   ...COINED_TARGETS,
-  ...Object.entries(WORDS).map(([name, endings]) => ({
+  ...Object.entries(WORD_PROVIDERS).map(([name, endings]) => ({
     name,
     endings,
     budget: 0,
@@ -62,12 +70,12 @@ function endingCost(typed: string, meant: string): number {
   const behind = typed.length - meant.length;
   if (behind > 0 && typed.startsWith(meant)) return 0.3 * behind;
   if (meant.startsWith(typed)) return 0.5;
-  return endingSlipCost(typed, meant);
+  return endingTypoCost(typed, meant);
 }
 
 /** The ending of `target` that `typed` stands for; null when it may be an ending of its own. */
 function meantEnding(
-  target: Target,
+  target: SuggestionTarget,
   typed: string,
   exists: boolean,
 ): { ending: string; cost: number } | null {
@@ -96,10 +104,10 @@ function providerMeant(name: string, ending: string, exists: boolean): string | 
   let best: { domain: string; cost: number } | null = null;
   const letters = lettersOf(name);
   for (const target of COINED_TARGETS) {
-    if (Math.abs(name.length - target.name.length) > 1 || !mayBeSlip(letters, target.letters)) continue;
+    if (Math.abs(name.length - target.name.length) > 1 || !mayBeTypo(letters, target.letters)) continue;
     const meant = meantEnding(target, ending, exists);
     if (meant === null || meant.cost > ENDING_BUDGET) continue;
-    const cost = nameCost(name, target.name);
+    const cost = nameTypoCost(name, target.name);
     if (cost <= target.budget && (best === null || cost < best.cost))
       best = { domain: `${target.name}.${meant.ending}`, cost };
   }
@@ -107,7 +115,7 @@ function providerMeant(name: string, ending: string, exists: boolean): string | 
 }
 
 /** The domain with its last label put right, where that does not exist and is a slip of a common one; else null. */
-function mendedEnding(domain: string): string | null {
+function correctEnding(domain: string): string | null {
   const dot = domain.lastIndexOf(".");
   const typed = domain.slice(dot + 1);
   const meant = COMMON_ENDINGS.find((ending) => endingCost(typed, ending) <= ENDING_BUDGET);
@@ -116,7 +124,7 @@ function mendedEnding(domain: string): string | null {
 
 function find(domain: string): string | null {
   if (EXACT.has(domain) || REAL_NEIGHBOURS.has(domain)) return null;
-  const often = KNOWN_SLIPS.get(domain);
+  const often = KNOWN_TYPOS.get(domain);
   if (often !== undefined) return often;
   const dot = domain.indexOf(".");
   const tld = domain.slice(domain.lastIndexOf(".") + 1);
@@ -131,7 +139,7 @@ function find(domain: string): string | null {
   const exists = parse(domain).isIcann === true;
   return (
     providerMeant(domain.slice(0, dot), domain.slice(dot + 1), exists) ??
-    (exists ? null : mendedEnding(domain))
+    (exists ? null : correctEnding(domain))
   );
 }
 
@@ -159,7 +167,7 @@ export function suggestAddress(address: Pick<ParsedAddress, "local" | "domain">)
 }
 
 /** A domain that is none, with what a finger did to its dots undone; null where that does not help. */
-function mendedDots(domain: string): string | null {
+function correctDots(domain: string): string | null {
   const mended = domain
     .toLowerCase()
     .replace(/[,;]/g, ".")
@@ -174,7 +182,7 @@ function mendedDots(domain: string): string | null {
 const MALFORMED_CHARS = 320;
 
 /** Without what cannot begin or end an address, and without spaces round its `@`. */
-function undecorated(text: string): string {
+function stripDecoration(text: string): string {
   return (plainText(text) ?? text)
     .replace(/^[^\p{L}\p{N}"]+|[^\p{L}\p{N}]+$/gu, "")
     .replace(/[^\S\r\n]*@[^\S\r\n]*/, "@");
@@ -186,12 +194,12 @@ function undecorated(text: string): string {
  */
 export function suggestForMalformed(text: string): string | null {
   if (text.length > MALFORMED_CHARS) return null;
-  const bare = undecorated(text);
+  const bare = stripDecoration(text);
   const parsed = parseAddress(bare);
   if (parsed.ok) return suggestAddress(parsed.address) ?? parsed.address.normalised;
   const at = bare.lastIndexOf("@");
   if (at < 1) return null;
-  const mended = mendedDots(bare.slice(at + 1));
+  const mended = correctDots(bare.slice(at + 1));
   if (mended === null) return null;
   const dot = mended.indexOf(".");
   const domain = EXACT.has(mended)

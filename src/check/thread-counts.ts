@@ -2,14 +2,14 @@ import type { Clock } from "../core/clock.ts";
 import type { DurationSeries } from "../core/durations.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { LookUpResult } from "../dns/cache.ts";
-import { Traffic } from "../smtp/traffic.ts";
+import { SessionTraffic } from "../smtp/session-traffic.ts";
 import type { SmtpClass } from "./evidence.ts";
 
 /** What a check thread has counted since it last told. A provider is one of the shaping table, or `other`. */
 export interface ThreadReport {
   /** Probes that ended, by `provider class`. */
   probes: Record<string, number>;
-  /** Transactions that were answered, by provider, in the buckets of `PROBE_SECONDS`. */
+  /** Transactions that were answered, by provider, in the buckets of `PROBE_BUCKETS_S`. */
   answered: Record<string, Pick<DurationSeries, "counts" | "sum">>;
   sessionsOpened: number;
   /** Open now: the one that is no count. */
@@ -22,11 +22,11 @@ export interface ThreadReport {
   /** Names, by result. */
   lookUps: Record<string, number>;
   /** What was known of strangers, and what had to be asked. */
-  strangers: StrangerTally;
+  catchAllLookUps: CatchAllLookUps;
 }
 
 /** Accepted mailboxes, by whether it was known how their host takes strangers. */
-export interface StrangerTally {
+export interface CatchAllLookUps {
   hit: number;
   asked: number;
 }
@@ -37,14 +37,14 @@ export interface StrangerTally {
  */
 export interface ThreadCounts {
   /** A probe ended: counted under `provider class`. */
-  probe(provider: string | null, outcome: SmtpClass): void;
+  countProbe(provider: string | null, outcome: SmtpClass): void;
   /** A connection was opened to a host of a site, or one that was is gone. */
-  session(change: 1 | -1): void;
-  lookUp(result: LookUpResult): void;
+  countSession(change: 1 | -1): void;
+  countLookUp(result: LookUpResult): void;
   /** Raised by whoever concludes a probe: told with the next that ends. */
-  readonly strangers: StrangerTally;
+  readonly catchAllLookUps: CatchAllLookUps;
   /** Raised by sessions with sites: told with the next probe that ends. */
-  trafficOf(site: string): Traffic;
+  trafficOf(site: string): SessionTraffic;
   flush(): void;
 }
 
@@ -58,23 +58,23 @@ interface Deps {
 }
 
 class Counts implements ThreadCounts {
-  readonly strangers: StrangerTally = { hit: 0, asked: 0 };
+  readonly catchAllLookUps: CatchAllLookUps = { hit: 0, asked: 0 };
   readonly #deps: Deps;
   /** By provider, then class: a key made of both would be a new string for each probe. */
   readonly #probes = new Map<string | null, Map<SmtpClass, { count: number }>>();
-  readonly #traffic = new Map<string, Traffic>();
+  readonly #traffic = new Map<string, SessionTraffic>();
   readonly #lookUps: Record<LookUpResult, number> = { hit: 0, answered: 0, absent: 0, failed: 0 };
   #sessionsOpened = 0;
   #sessionsOpen = 0;
   #scheduled = false;
   /** Something is to be told. */
-  #news = false;
+  #hasChanged = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  probe(provider: string | null, outcome: SmtpClass): void {
+  countProbe(provider: string | null, outcome: SmtpClass): void {
     let classes = this.#probes.get(provider);
     if (classes === undefined) {
       classes = new Map();
@@ -86,53 +86,53 @@ class Counts implements ThreadCounts {
     this.#schedule();
   }
 
-  session(change: 1 | -1): void {
+  countSession(change: 1 | -1): void {
     if (change === 1) this.#sessionsOpened++;
     this.#sessionsOpen += change;
     this.#schedule();
   }
 
-  lookUp(result: LookUpResult): void {
+  countLookUp(result: LookUpResult): void {
     this.#lookUps[result]++;
     this.#schedule();
   }
 
-  trafficOf(site: string): Traffic {
+  trafficOf(site: string): SessionTraffic {
     const provider = this.#deps.providers.has(site) ? site : OTHER;
     const known = this.#traffic.get(provider);
     if (known !== undefined) return known;
-    const traffic = new Traffic();
+    const traffic = new SessionTraffic();
     this.#traffic.set(provider, traffic);
     return traffic;
   }
 
   flush(): void {
     this.#scheduled = false;
-    if (!this.#news) return;
-    this.#news = false;
+    if (!this.#hasChanged) return;
+    this.#hasChanged = false;
     this.#deps.send({
-      probes: counted(this.#probes),
+      probes: flattenProbes(this.#probes),
       sessionsOpened: this.#sessionsOpened,
       sessionsOpen: this.#sessionsOpen,
       lookUps: { ...this.#lookUps },
-      strangers: { ...this.strangers },
-      ...written(this.#traffic),
+      catchAllLookUps: { ...this.catchAllLookUps },
+      ...takeTraffic(this.#traffic),
     });
     this.#probes.clear();
     this.#sessionsOpened = 0;
     Object.assign(this.#lookUps, { hit: 0, answered: 0, absent: 0, failed: 0 });
-    Object.assign(this.strangers, { hit: 0, asked: 0 });
+    Object.assign(this.catchAllLookUps, { hit: 0, asked: 0 });
   }
 
   #schedule(): void {
-    this.#news = true;
+    this.#hasChanged = true;
     if (this.#scheduled) return;
     this.#scheduled = true;
     this.#deps.clock.after(LIMITS.check.countsEveryMs, () => this.flush());
   }
 }
 
-function counted(
+function flattenProbes(
   probes: ReadonlyMap<string | null, ReadonlyMap<SmtpClass, { count: number }>>,
 ): Record<string, number> {
   const counts: Record<string, number> = {};
@@ -146,7 +146,7 @@ function counted(
 }
 
 /** Takes what was written, over all providers, and how long answers took, by provider. */
-function written(traffic: ReadonlyMap<string, Traffic>) {
+function takeTraffic(traffic: ReadonlyMap<string, SessionTraffic>) {
   const sums = { transactions: 0, writes: 0, groups: 0 };
   const answered: ThreadReport["answered"] = {};
   for (const [provider, of] of traffic) {

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { SlotSource } from "../smtp/slots.ts";
-import { EvenStart } from "./even-start.ts";
+import { FairStart } from "./fair-start.ts";
 
 /** What a thread asks for, see `SlotSource.acquire`. */
 export interface SlotRequest {
@@ -17,7 +17,7 @@ export interface ThreadSlots {
   release(site: string): void;
   holds(site: string): boolean;
   /** The thread is no more: all that it held is free. */
-  gone(): void;
+  close(): void;
 }
 
 /** The slots of all check threads of a process: what each holds is on record, and none has much more than another. */
@@ -28,8 +28,8 @@ export interface SharedThreadSlots {
 
 interface Thread {
   held: Map<string, number>;
-  tellWanted(site: string, soon: boolean): void;
-  gone: boolean;
+  onWanted(site: string, soon: boolean): void;
+  isClosed: boolean;
 }
 
 /** A slot on its way from a thread that has many to one that has few. */
@@ -52,10 +52,10 @@ interface Handover {
 export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThreadSlots {
   const threads = new Set<Thread>();
   const handovers = new Map<string, Set<Handover>>();
-  const evenStart = new EvenStart(clock);
+  const evenStart = new FairStart(clock);
 
   slots.onWanted((site, soon) => {
-    for (const thread of threads) if (thread.held.has(site)) thread.tellWanted(site, soon);
+    for (const thread of threads) if (thread.held.has(site)) thread.onWanted(site, soon);
   });
 
   /** What a thread will hold when all that is on its way has come. */
@@ -90,7 +90,7 @@ export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThread
       const all = handovers.get(site);
       if (all === undefined) handovers.set(site, new Set([handover]));
       else all.add(handover);
-      from.tellWanted(site, true);
+      from.onWanted(site, true);
     });
   }
 
@@ -119,7 +119,7 @@ export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThread
   function turnAtStart(thread: Thread, { site, max, waitMs }: SlotRequest): Promise<void> | null {
     if (threads.size < 2) return null;
     const share = waitMs > 0 ? Number.POSITIVE_INFINITY : Math.ceil(max / threads.size);
-    return evenStart.turn(site, thread, richest(site) === null, share);
+    return evenStart.waitForShare(site, thread, richest(site) === null, share);
   }
 
   async function acquire(thread: Thread, request: SlotRequest): Promise<boolean> {
@@ -127,10 +127,10 @@ export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThread
     const turn = turnAtStart(thread, request);
     if (turn !== null) {
       await turn;
-      if (thread.gone) return false;
+      if (thread.isClosed) return false;
     }
     const granted = await slots.acquire(site, max, waitMs);
-    if (thread.gone) {
+    if (thread.isClosed) {
       if (granted) slots.release(site);
       return false;
     }
@@ -153,7 +153,7 @@ export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThread
   }
 
   function forget(thread: Thread): void {
-    thread.gone = true;
+    thread.isClosed = true;
     threads.delete(thread);
     for (const [site, all] of handovers)
       for (const handover of [...all]) if (handover.to === thread) end(site, handover, false);
@@ -162,13 +162,13 @@ export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThread
 
   return {
     attach(tellWanted) {
-      const thread: Thread = { held: new Map(), tellWanted, gone: false };
+      const thread: Thread = { held: new Map(), onWanted: tellWanted, isClosed: false };
       threads.add(thread);
       return {
         acquire: (request) => acquire(thread, request),
         release: (site) => release(thread, site),
         holds: (site) => thread.held.has(site),
-        gone: () => forget(thread),
+        close: () => forget(thread),
       };
     },
   };

@@ -1,13 +1,13 @@
 import type { RcptOutcome } from "../smtp/outcome.ts";
-import type { Breaker, Visit } from "./breaker/mirror.ts";
-import { probeEnd } from "./breaker/probe-end.ts";
+import type { Breaker, ProbeGuard } from "./breaker/mirror.ts";
+import { probeEndOf } from "./breaker/probe-end.ts";
 import { type Classification, redactReply } from "./classify/classify.ts";
-import type { Identities } from "./identity.ts";
 import type { NetworkView } from "./network-view.ts";
-import { type Exchanger, further } from "./probe.ts";
+import { type Exchanger, furthestOf } from "./probe.ts";
+import type { SelfIdentities } from "./self-identities.ts";
 
 interface Stop {
-  visit: Visit;
+  visit: ProbeGuard;
   /** What got furthest of what was tried there; null: nothing was. */
   furthest: RcptOutcome | null;
 }
@@ -27,7 +27,7 @@ export class Tour {
     this.#exchangers = exchangers;
   }
 
-  at(exchanger: Exchanger): Visit {
+  at(exchanger: Exchanger): ProbeGuard {
     return this.#stopAt(exchanger).visit;
   }
 
@@ -44,12 +44,12 @@ export class Tour {
 
   attempted(outcome: RcptOutcome): void {
     const stop = this.#stopAt(this.exchangerOf(outcome));
-    stop.furthest = further(stop.furthest, outcome);
+    stop.furthest = furthestOf(stop.furthest, outcome);
   }
 
   /** Tells the breaker of each site what was met there. */
   end(
-    { network, self }: { network: NetworkView; self: Identities },
+    { network, self }: { network: NetworkView; self: SelfIdentities },
     local: string,
     rule: (outcome: RcptOutcome) => Classification,
   ): void {
@@ -60,7 +60,7 @@ export class Tour {
       }
       const redacted = () =>
         furthest.kind === "reply" ? redactReply(furthest.reply, local, self.at(furthest.path)) : "";
-      visit.end(probeEnd(furthest, rule(furthest), network.isCutOff(furthest.path), redacted));
+      visit.end(probeEndOf(furthest, rule(furthest), network.isCutOff(furthest.path), redacted));
     }
   }
 
@@ -77,7 +77,7 @@ export class Tour {
     this.#stops ??= new Map();
     const known = this.#stops.get(site);
     if (known !== undefined) return known;
-    const visit = this.#breaker.visit({ site, provider, domain: this.#domain });
+    const visit = this.#breaker.guard({ site, provider, domain: this.#domain });
     const stop: Stop = { visit, furthest: null };
     this.#stops.set(site, stop);
     return stop;

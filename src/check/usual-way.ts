@@ -1,7 +1,7 @@
 import type { Destination } from "../smtp/pool.ts";
 import type { CatchAllFact } from "./catch-all.ts";
-import type { HeardReplies } from "./heard.ts";
 import type { AttemptTarget } from "./network-view.ts";
+import type { ReplyReadings } from "./reply-readings.ts";
 
 /**
  * Where a domain's probes go as long as nothing is unusual: the first address of its best exchanger, by its only way. With
@@ -15,5 +15,5 @@ export interface UsualWay {
   strangers: CatchAllFact | undefined;
   /** Who is told of as reached. */
   target: AttemptTarget;
-  heard: HeardReplies;
+  heard: ReplyReadings;
 }

@@ -1,12 +1,12 @@
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { createRoutes } from "../http/routes.ts";
-import { createHttpServer } from "../http/server.ts";
+import { createHttpServer, type HttpServer } from "../http/server.ts";
 import type { Actor } from "../services/actor.ts";
 import { type Authenticator, createAuthenticator } from "../services/authenticate/authenticate.ts";
 import type { Caller } from "../services/authenticate/client-charges.ts";
@@ -24,7 +24,7 @@ import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
 import { createUsage } from "../services/usage/usage.ts";
 import { createRowDrawer } from "../services/verify/draw-rows.ts";
-import { createEntrance, type Entrance } from "../services/verify/entrance.ts";
+import { createEarlyAdmission, type EarlyAdmission } from "../services/verify/early-admission.ts";
 import type { Examiner } from "../services/verify/examine.ts";
 import { createReadyAnswers } from "../services/verify/ready-answers.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
@@ -37,26 +37,27 @@ import { type AuthBus, createAuthBus } from "../store/auth-bus.ts";
 import { createAuthChanges } from "../store/auth-changes.ts";
 import { createCredentials } from "../store/credentials.ts";
 import { isObjectsOutage } from "../store/objects.ts";
-import { outlasting } from "../store/outage-wait.ts";
+import { withOutageWait } from "../store/outage-wait.ts";
 import { isOutage, pingPostgres } from "../store/postgres.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createQuotaLedger } from "../store/quota-ledger.ts";
 import { createRateBuckets } from "../store/rate-bucket.ts";
 import { createTeamDomains } from "../store/team-domains.ts";
 import { createUsageStore } from "../store/usage.ts";
+import { checkParts } from "./check-parts.ts";
+import type { StartedThreads } from "./check-threads.ts";
 import { type Checks, composeChecks } from "./checks.ts";
 import { composeExaminers } from "./examiner.ts";
-import type { House } from "./house.ts";
 import { composeRequestWork } from "./request-thread.ts";
 import { composeResources } from "./resources.ts";
+import type { SelfCheckService } from "./self-check.ts";
 import type { Stores } from "./stores.ts";
-import type { BegunThreads } from "./threads.ts";
 
 export interface ApiRole {
-  parts: Part[];
+  parts: LifecyclePart[];
   /** The port it listens on; null until it does. */
   port(): number | null;
-  house: House;
+  selfCheck: SelfCheckService;
 }
 
 interface Deps {
@@ -66,7 +67,7 @@ interface Deps {
   stores: Stores;
   /** null: nothing is traced. */
   tracer: Tracer | null;
-  begun?: BegunThreads;
+  begun?: StartedThreads;
 }
 
 const clock = systemClock;
@@ -90,7 +91,7 @@ export function composeApi(deps: Deps): ApiRole {
   const publisher = createChangePublisher({ sql: stores.sql, bus, log, invalidate });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
   const tallies = createVerificationTallies(metrics);
-  const entrance = createEntrance({ examiner, admission, rateLimiter, quota, clock });
+  const entrance = createEarlyAdmission({ examiner, admission, rateLimiter, quota, clock });
   const requestWork = composeRequestWork(log);
   const server = createHttpServer({
     routes: createRoutes({
@@ -98,7 +99,7 @@ export function composeApi(deps: Deps): ApiRole {
       enter: entrance.enter,
       verify: composeVerify(deps, { examiner, entrance, promoted, quota, counter, tallies }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
-      readiness: composeReadiness(deps, checks, () => server.isLeaving()),
+      readiness: composeReadiness(deps, checks, () => server.isDraining()),
       publicUrl: config.http.publicUrl,
     }),
     gate: {
@@ -109,55 +110,59 @@ export function composeApi(deps: Deps): ApiRole {
       idempotency,
     },
     clients,
-    ready: composeReady(deps, { examiner, entrance, rateLimiter, quota, counter, tallies, authenticator }),
+    ready: composeReadyAnswers(deps, {
+      examiner,
+      entrance,
+      rateLimiter,
+      quota,
+      counter,
+      tallies,
+      authenticator,
+    }),
     ...{ log, metrics, clock, tracer: deps.tracer },
     isOutage: (error) => isOutage(error) || isObjectsOutage(error),
     config: { ...config.http, corsOrigins: config.corsOrigins },
     limits: LIMITS.http,
   });
-  let port: number | null = null;
-  const parts: Part[] = [
+  const listener = listenerOf(server);
+  const parts: LifecyclePart[] = [
     ...checkParts(checks),
     { name: "idempotency keys", drain: () => idempotency.drain() },
     { name: "usage", start: () => counter.start(), drain: () => counter.drain() },
     { name: "quota", start: () => quota.start(), drain: () => quota.drain() },
     { name: "rate limit", start: () => rateLimiter.start(), drain: () => rateLimiter.drain() },
     { name: "authentication", start: () => authenticator.start(), stop: () => authenticator.stop() },
-    promotedPart(deps, promoted),
+    promotedDisposablesPart(deps, promoted),
     requestWork.part,
-    {
-      name: "http",
-      async start() {
-        port = (await server.listen()).port;
-      },
-      leave: () => server.leave(),
-      drain: () => server.drain(),
-      stop: () => server.close(),
-    },
+    listener.part,
     // Nobody waits for them: the first to end.
     { name: "rechecks", drain: () => rechecks.stop() },
   ];
-  return { parts, port: () => port, house: checks.house };
+  return { parts, port: listener.port, selfCheck: checks.selfCheck };
 }
 
-function checkParts({ slots, breakers, beliefs, network, house, pool }: Checks): Part[] {
-  return [
-    { name: "connection slots", start: () => slots.start(), stop: () => slots.close() },
-    { name: "breakers", start: () => breakers.start(), stop: () => breakers.close() },
-    { name: "beliefs", start: () => beliefs.start(), stop: () => beliefs.stop() },
-    { name: "network watch", stop: () => network.stop() },
-    { name: "our own house", start: () => house.start(), stop: () => house.stop() },
-    { name: "checks", start: () => pool.ready(), stop: () => pool.close() },
-  ];
+/** The part that listens, and the port it does so on; null until then. */
+function listenerOf(server: HttpServer) {
+  let port: number | null = null;
+  const part: LifecyclePart = {
+    name: "http",
+    async start() {
+      port = (await server.listen()).port;
+    },
+    leave: () => server.startDraining(),
+    drain: () => server.drain(),
+    stop: () => server.close(),
+  };
+  return { part, port: () => port };
 }
 
 /**
  * Starts after the feed of changes has begun: what changes from then on is heard of. Its first read must succeed: Postgres may go
  * away between the start of its own part and this.
  */
-function promotedPart({ log }: Deps, promoted: PromotedDisposables): Part {
+function promotedDisposablesPart({ log }: Deps, promoted: PromotedDisposables): LifecyclePart {
   const part = { name: "promoted overrides", start: () => promoted.start(), stop: () => promoted.stop() };
-  return outlasting(part, { clock, log });
+  return withOutageWait(part, { clock, log });
 }
 
 function composeAuthenticator(
@@ -184,15 +189,15 @@ function authenticateBy(
   caller?: Caller,
 ): Actor | Promise<Actor> {
   const nowMs = clock.monotonic();
-  const known = authenticator.known(authorization, nowMs);
+  const known = authenticator.findCached(authorization, nowMs);
   if (known === null) return authenticator.authenticate(authorization, caller);
-  authenticator.use(known, nowMs);
+  authenticator.noteUse(known, nowMs);
   return known.actor;
 }
 
 interface VerifyParts {
   examiner: Examiner;
-  entrance: Entrance;
+  entrance: EarlyAdmission;
   promoted: PromotedDisposables;
   quota: Quota;
   counter: UsageCounter;
@@ -222,7 +227,7 @@ type ReadyParts = Omit<VerifyParts, "promoted"> & {
   authenticator: Authenticator;
 };
 
-function composeReady({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
+function composeReadyAnswers({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
   const drawing = { render: JSON.stringify, limits: LIMITS.http };
   const answers = createReadyAnswers({ ...made, ...drawing, usage: counter, metrics });
   return { answers, credentials: authenticator, entrance: made.entrance };

@@ -2,8 +2,8 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
-import { billingChores } from "../relay/billing.ts";
-import type { Chore } from "../relay/relay.ts";
+import { billingPeriodicTasks } from "../relay/billing.ts";
+import type { PeriodicTask } from "../relay/relay.ts";
 import type { ChangePublisher } from "../services/authenticate/publish.ts";
 import { type Billing, createBilling } from "../services/billing/billing.ts";
 import { createBillingProvider } from "../services/billing/provider.ts";
@@ -37,7 +37,14 @@ export function composeBilling({ stores, publisher, clock, log, config, metrics 
 }
 
 /** Billing of the role `relay`. */
-export function composeBillingChores({ stores, publisher, clock, log, config, metrics }: Deps): Chore[] {
+export function composeBillingPeriodicTasks({
+  stores,
+  publisher,
+  clock,
+  log,
+  config,
+  metrics,
+}: Deps): PeriodicTask[] {
   const { sql } = stores;
   const { billing } = config;
   const rereads =
@@ -52,7 +59,7 @@ export function composeBillingChores({ stores, publisher, clock, log, config, me
           log,
           onPaidTwice: () => metrics.paidTwice.inc(),
         });
-  return billingChores({
+  return billingPeriodicTasks({
     rereads,
     events: { prune: () => pruneStripeEvents(sql) },
   });

@@ -17,14 +17,20 @@ interface Deps {
   metrics: Metrics;
   redis: RedisClients;
   /** Calls rows of jobs that wait for the site; how many. Absent: this process has none. */
-  release?: (site: string) => Promise<number>;
+  releaseParkedRows?: (site: string) => Promise<number>;
 }
 
 /** The circuit breakers of a process: shared by its egress, told to the operator, felt by the rows that wait. */
-export function composeBreakers({ config, log, metrics, redis, release }: Deps): BreakerAuthority {
+export function composeBreakers({
+  config,
+  log,
+  metrics,
+  redis,
+  releaseParkedRows: release,
+}: Deps): BreakerAuthority {
   const clock = systemClock;
 
-  async function released(site: string): Promise<number> {
+  async function releaseParked(site: string): Promise<number> {
     try {
       return (await release?.(site)) ?? 0;
     } catch (error) {
@@ -35,8 +41,8 @@ export function composeBreakers({ config, log, metrics, redis, release }: Deps):
   }
 
   async function recovered(event: BreakerEvent): Promise<void> {
-    const rows = await released(event.way.site);
-    if (event.mine || rows > 0) log.info(recoveryNotice(event, release === undefined ? null : rows));
+    const rows = await releaseParked(event.way.site);
+    if (event.isLocal || rows > 0) log.info(recoveryNotice(event, release === undefined ? null : rows));
   }
 
   return createBreakerAuthority({
@@ -46,13 +52,13 @@ export function composeBreakers({ config, log, metrics, redis, release }: Deps):
     firstMs: config.breaker.firstMs,
     random: Math.random,
     onChange(state, event) {
-      if (event.mine) metrics.breakerTransitions.inc({ state, provider: event.way.provider ?? "other" });
+      if (event.isLocal) metrics.breakerTransitions.inc({ state, provider: event.way.provider ?? "other" });
       if (state === "closed") void recovered(event);
-      else if (!event.mine)
+      else if (!event.isLocal)
         log.debug({ site: event.way.site }, "another process found that a site blocks us");
       else if (state === "opened") log.warn(breakerNotice(state, event, clock.now()));
       else log.info(breakerNotice(state, event, clock.now()));
     },
-    onFreed: ({ site }) => void released(site),
+    onFreed: ({ site }) => void releaseParked(site),
   });
 }

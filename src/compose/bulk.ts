@@ -1,27 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { createEarlyJoins, type EarlyJoins, type EarlyJoinsDeps } from "../bulk/early-joins.ts";
 import { createJoinThread, type JoinThread, type JoinThreadSetup } from "../bulk/join-thread.ts";
-import { createLane, type Lane, type LaneDeps } from "../bulk/lane.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
-import { createRowVerifier, type RowVerifierDeps } from "../bulk/rows.ts";
+import { createRowVerifier, type RowVerifierDeps } from "../bulk/row-verifier.ts";
 import { createStays } from "../bulk/stays.ts";
-import { createTaskRunner, type TaskRunner } from "../bulk/task.ts";
+import { type BulkTaskRunner, createBulkTaskRunner } from "../bulk/task-runner.ts";
+import { createWorkQueue, type WorkQueue, type WorkQueueDeps } from "../bulk/work-queue.ts";
 import { createWorker } from "../bulk/worker.ts";
 import { openRoleHints } from "../check/lists/role-hints.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { type Config, ConfigError } from "../core/config.ts";
 import { createHeapRoom } from "../core/heap-room.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import type { LaneLoad, Metrics } from "../core/metrics.ts";
+import type { Metrics, WorkQueueLoad } from "../core/metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
-import { type BulkChoresDeps, bulkChores } from "../relay/bulk.ts";
-import type { Chore } from "../relay/relay.ts";
+import { type BulkPeriodicTaskDeps, bulkPeriodicTasks } from "../relay/bulk.ts";
+import type { PeriodicTask } from "../relay/relay.ts";
 import { createEmitter, type Emitter } from "../services/bulk/emit.ts";
-import { createEndings } from "../services/bulk/ending.ts";
 import { createJobFollowers } from "../services/bulk/events.ts";
-import { createGranted } from "../services/bulk/granted.ts";
+import { createGrantCheck } from "../services/bulk/grant-check.ts";
+import { createJobEndings } from "../services/bulk/job-endings.ts";
 import { type BulkJobs, createBulkJobs } from "../services/bulk/jobs.ts";
 import { createBulkRemoval } from "../services/bulk/removal.ts";
 import { createResults } from "../services/bulk/results.ts";
@@ -31,7 +31,7 @@ import {
   createPromotedDisposables,
   type PromotedDisposables,
 } from "../services/overrides/promoted-disposables.ts";
-import { createUploadSources } from "../services/uploads/sources.ts";
+import { createUploadSources } from "../services/uploads/upload-sources.ts";
 import { createRowDrawer } from "../services/verify/draw-rows.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
 import { createJobObjects } from "../store/job-objects.ts";
@@ -40,20 +40,21 @@ import { jobsOf } from "../store/jobs.ts";
 import { createJoinClaims } from "../store/join-claims.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
 import type { ObjectStore } from "../store/objects.ts";
-import { outlasting } from "../store/outage-wait.ts";
+import { withOutageWait } from "../store/outage-wait.ts";
 import type { Database } from "../store/postgres.ts";
 import { readPromoted } from "../store/promoted-disposables.ts";
 import { createBlockingRedis } from "../store/redis.ts";
 import { createScratch } from "../store/scratch.ts";
+import { checkParts } from "./check-parts.ts";
+import type { StartedThreads } from "./check-threads.ts";
 import { type Checks, composeChecks } from "./checks.ts";
 import { composeExaminers, type Examiners } from "./examiner.ts";
-import type { House } from "./house.ts";
-import { tellJobs } from "./job-spans.ts";
+import { createJobSpanRecorder } from "./job-spans.ts";
 import { composePipelineCounts } from "./pipeline-counts.ts";
 import type { RequestWork } from "./request-thread.ts";
+import type { SelfCheckService } from "./self-check.ts";
 import type { Stores } from "./stores.ts";
-import { composeTaskMetrics, countHandBacks, watchLanes } from "./task-metrics.ts";
-import type { BegunThreads } from "./threads.ts";
+import { composeTaskMetrics, countReturnedTasks, watchWorkQueues } from "./task-metrics.ts";
 
 interface Deps {
   config: Config;
@@ -66,7 +67,7 @@ interface Deps {
 
 const clock: Clock = systemClock;
 
-function viewOf({ http, retentionDays }: Config): ViewSettings {
+function viewSettingsOf({ http, retentionDays }: Config): ViewSettings {
   return { publicUrl: http.publicUrl, retentionDays };
 }
 
@@ -90,13 +91,13 @@ export function composeBulkJobs({
   requestWork,
 }: Omit<Deps, "metrics"> & { requestWork: RequestWork }): BulkJobs {
   const { sql } = stores;
-  const view = viewOf(config);
+  const view = viewSettingsOf(config);
   const emitter = createEmitter({ sql, streams: createJobStreams(stores.redis.commands), clock });
   return createBulkJobs({
     sql,
     clock,
     view,
-    endings: createEndings({ clock, view, onEnded: tellJobs(tracer) }),
+    endings: createJobEndings({ clock, view, onEnded: createJobSpanRecorder(tracer) }),
     submit: createSubmitBulk({
       sql,
       storage: stores.objects === null ? null : storageOf(sql, stores.objects),
@@ -106,7 +107,7 @@ export function composeBulkJobs({
       view,
       webhooks: config.webhooks,
       // The relay does it too; this saves the wait.
-      onQueued: oneAtATime(() => emitter.emitTasks(), log),
+      onQueued: coalesceEmissions(() => emitter.emitTasks(), log),
     }),
     results:
       stores.objects === null
@@ -116,7 +117,7 @@ export function composeBulkJobs({
             sql,
             objects: createJobObjects(stores.objects),
             streams: createObjectStreams(stores.objects, clock),
-            granted: createGranted({ sql, clock, ownBucket: stores.objects.bucket }),
+            granted: createGrantCheck({ sql, clock, ownBucket: stores.objects.bucket }),
             scratch: createScratch(config.scratchDir, LIMITS.results.scratchBytes),
           }),
     followers: createJobFollowers({
@@ -129,10 +130,15 @@ export function composeBulkJobs({
 }
 
 /** What the relay does for bulk jobs. */
-export function composeBulkChores({ config, log, metrics, stores }: Omit<Deps, "tracer">): Chore[] {
+export function composeBulkPeriodicTasks({
+  config,
+  log,
+  metrics,
+  stores,
+}: Omit<Deps, "tracer">): PeriodicTask[] {
   const { sql, objects } = stores;
   const streams = createJobStreams(stores.redis.commands);
-  const deps: BulkChoresDeps = {
+  const deps: BulkPeriodicTaskDeps = {
     emitter: createEmitter({ sql, streams, clock }),
     removal: createBulkRemoval({
       sql,
@@ -143,11 +149,11 @@ export function composeBulkChores({ config, log, metrics, stores }: Omit<Deps, "
     }),
     streams,
   };
-  return [...bulkChores(deps), ...composePipelineCounts({ metrics, sql, streams })];
+  return [...bulkPeriodicTasks(deps), ...composePipelineCounts({ metrics, sql, streams })];
 }
 
 /** Reads the promoted overrides again and again: no change feed is followed in this role. */
-function rereading(promoted: PromotedDisposables): Part & { start(): Promise<void> } {
+function createPeriodicReload(promoted: PromotedDisposables): LifecyclePart & { start(): Promise<void> } {
   let timer: Timer | undefined;
   const schedule = () => {
     timer = clock.after(LIMITS.bulk.promotedEveryMs, () => {
@@ -172,7 +178,7 @@ function rereading(promoted: PromotedDisposables): Part & { start(): Promise<voi
  * One emission at a time, and one more for all that asked meanwhile, after a rest: chunks are done faster than it pays to look
  * for more of them, and windows hold enough for longer than that.
  */
-function oneAtATime(
+function coalesceEmissions(
   emit: () => Promise<unknown>,
   log: Logger,
   restMs: () => number = () => LIMITS.bulk.emitRestMs,
@@ -205,8 +211,8 @@ interface Emissions {
 }
 
 function composeEmissions(emitter: Emitter, log: Logger): Emissions {
-  const tasks = oneAtATime(() => emitter.emitTasks(), log);
-  const retries = oneAtATime(
+  const tasks = coalesceEmissions(() => emitter.emitTasks(), log);
+  const retries = coalesceEmissions(
     () => emitter.emitRetries(),
     log,
     () => emitter.retryRestMs(),
@@ -219,17 +225,33 @@ function composeEmissions(emitter: Emitter, log: Logger): Emissions {
 }
 
 /** The lanes of a worker: chunks, analyses and assemblies, retries of its egress or of nobody's. None waits behind another. */
-function composeLanes({ config, log, metrics, stores }: Deps, emit: Emissions, tasks: TaskRunner): Lane[] {
+function composeWorkQueues(
+  { config, log, metrics, stores }: Deps,
+  emit: Emissions,
+  tasks: BulkTaskRunner,
+): WorkQueue[] {
   const streams = createJobStreams(stores.redis.commands);
   const shared = { tasks, consumer: randomUUID(), clock, log };
   const readerOf = (name: string) =>
     createBlockingRedis({ url: config.redis.url, name, blockMs: LIMITS.bulk.readBlockMs, log });
   const { tasksAtOnce, wholeAtOnce, retriesAtOnce } = LIMITS.bulk;
-  const laneOf = (lane: LaneLoad["lane"], name: string, places: number, from: LaneDeps["streams"]) => {
-    const onHandedBack = countHandBacks(metrics, lane);
+  const laneOf = (
+    lane: WorkQueueLoad["lane"],
+    name: string,
+    places: number,
+    from: WorkQueueDeps["streams"],
+  ) => {
+    const onHandedBack = countReturnedTasks(metrics, lane);
     // A retry leaves the windows of chunks as they are, and an end of the job's rows is told of by itself.
     const onDone = lane === "retry" ? emit.retries : emit.both;
-    const of = createLane({ ...shared, streams: from, reader: readerOf(name), places, onDone, onHandedBack });
+    const of = createWorkQueue({
+      ...shared,
+      streams: from,
+      reader: readerOf(name),
+      slots: places,
+      onDone,
+      onHandedBack,
+    });
     return { lane, places, of };
   };
   const lanes = [
@@ -240,7 +262,7 @@ function composeLanes({ config, log, metrics, stores }: Deps, emit: Emissions, t
       streams.retries(""),
     ]),
   ];
-  watchLanes(metrics, lanes);
+  watchWorkQueues(metrics, lanes);
   return lanes.map(({ of }) => of);
 }
 
@@ -268,7 +290,10 @@ function composeDrawing(
  * The role `bulk`: takes tasks of jobs and verifies their rows, with a check pool of its own.
  * @throws ConfigError without object storage
  */
-export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Part[]; house: House } {
+export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
+  parts: LifecyclePart[];
+  selfCheck: SelfCheckService;
+} {
   const { config, log, metrics, stores } = deps;
   const { sql, redis } = stores;
   if (stores.objects === null || config.objects === null)
@@ -276,17 +301,21 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
   const objects = createJobObjects(stores.objects);
   const objectStreams = createObjectStreams(stores.objects, clock);
   const parked = createParkedRows({ sql, egress: config.smtp.egressId, clock, log });
-  const checks = composeChecks({ ...deps, redis, release: parked.release });
+  const checks = composeChecks({ ...deps, redis, releaseParkedRows: parked.release });
   const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
   const deadlineMs = LIMITS.bulk.rowDeadlineMs;
   const { examiner, batches } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
   const testKeys = createTestKeys({ clock, slowMs: LIMITS.testKeys.slowMs, isPromoted: promoted.covers });
   const streams = createJobStreams(redis.commands);
-  const endings = createEndings({ clock, view: viewOf(config), onEnded: tellJobs(deps.tracer) });
-  const granted = createGranted({ sql, clock, ownBucket: stores.objects.bucket });
+  const endings = createJobEndings({
+    clock,
+    view: viewSettingsOf(config),
+    onEnded: createJobSpanRecorder(deps.tracer),
+  });
+  const granted = createGrantCheck({ sql, clock, ownBucket: stores.objects.bucket });
   const emissions = composeEmissions(createEmitter({ sql, streams, clock }), log);
   const joins = composeJoins(deps, config.objects, { endings, granted, readRange: objectStreams.readRange });
-  const tasks = createTaskRunner({
+  const tasks = createBulkTaskRunner({
     sql,
     objects,
     streams: objectStreams,
@@ -295,7 +324,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     scratch: createScratch(config.scratchDir),
     joinThread: joins.thread,
     earlyJoins: joins.early,
-    dead: streams,
+    deadLetters: streams,
     tracer: deps.tracer,
     clock,
     log,
@@ -303,7 +332,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
       clock,
       examiner,
       batches,
-      drawing: composeDrawing(checks, examiner, promoted.asOf),
+      drawing: composeDrawing(checks, examiner, promoted.version),
       testKeys,
       sites: checks.sites,
       roomAt: checks.roomAt,
@@ -311,7 +340,7 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
     stays: createStays(clock, config.deferral.queueMaxMs),
     deferral: config.deferral,
     egress: config.smtp.egressId,
-    parking: { waitMs: (site) => checks.breakers.waitMs(site), call: parked.call },
+    parking: { waitMs: (site) => checks.breakers.waitMs(site), tryRelease: parked.tryRelease },
     random: Math.random,
     onAssembly: emissions.tasks,
     ...composeTaskMetrics(metrics),
@@ -319,22 +348,17 @@ export function composeBulk(deps: Deps & { begun?: BegunThreads }): { parts: Par
       metrics.verifications.inc({ verdict, reason, cached: `${cached}` }, count),
     endings,
   });
-  const lanes = composeLanes(deps, emissions, tasks);
-  const worker = createWorker({ sql, lanes, clock, log, graceMs: config.shutdownGraceMs });
+  const lanes = composeWorkQueues(deps, emissions, tasks);
+  const worker = createWorker({ sql, queues: lanes, clock, log, graceMs: config.shutdownGraceMs });
   const parts = [
     createHeapRoom({ roomBytes: LIMITS.bulk.heapRoomBytes }),
-    { name: "connection slots", start: () => checks.slots.start(), stop: () => checks.slots.close() },
-    { name: "breakers", start: () => checks.breakers.start(), stop: () => checks.breakers.close() },
-    { name: "beliefs", start: () => checks.beliefs.start(), stop: () => checks.beliefs.stop() },
-    { name: "network watch", stop: () => checks.network.stop() },
-    { name: "our own house", start: () => checks.house.start(), stop: () => checks.house.stop() },
-    { name: "checks", start: () => checks.pool.ready(), stop: () => checks.pool.close() },
-    outlasting(rereading(promoted), { clock, log }),
+    ...checkParts(checks),
+    withOutageWait(createPeriodicReload(promoted), { clock, log }),
     { name: "join thread", stop: () => joins.thread.close() },
     worker,
     // It has given up long before the others are done: they need not wait for it. Its thread must, so that what it had sent in
     // parts is taken back.
     { name: "early joins", drain: () => void joins.early.close(), stop: () => joins.early.close() },
   ];
-  return { parts, house: checks.house };
+  return { parts, selfCheck: checks.selfCheck };
 }

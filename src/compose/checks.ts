@@ -1,5 +1,4 @@
-import type { BeliefAuthority } from "../check/belief/authority.ts";
-import type { Board } from "../check/board.ts";
+import type { BehaviourAuthority } from "../check/belief/authority.ts";
 import type { BreakerAuthority } from "../check/breaker/authority.ts";
 import { createBroker } from "../check/broker.ts";
 import { createCatchAllFacts } from "../check/catch-all.ts";
@@ -7,38 +6,39 @@ import { createEgressSlots, type EgressSlots } from "../check/egress-slots.ts";
 import type { SharedLists } from "../check/lists/lists.ts";
 import { createNetworkHealth, type NetworkHealth } from "../check/network-health.ts";
 import { type CheckPool, createCheckPool } from "../check/pool.ts";
+import type { SharedBoard } from "../check/shared-board.ts";
 import { createSiteDirectory, providerNames, type SiteDirectory } from "../check/site.ts";
 import { createSiteCaps } from "../check/site-caps.ts";
-import { roomOf } from "../check/site-lines.ts";
+import { queueCapacityOf } from "../check/site-queues.ts";
 import type { ThreadReport } from "../check/thread-counts.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
 import { type Metrics, observeEngine } from "../core/metrics.ts";
-import { takesConnection } from "../smtp/dial.ts";
-import type { Paths } from "../smtp/path.ts";
+import { acceptsConnection } from "../smtp/dial.ts";
+import type { EgressRoutes } from "../smtp/egress-routes.ts";
 import { createCatchAllStore } from "../store/evidence-cache.ts";
-import { createHouseShare } from "../store/house-reports.ts";
 import type { RedisClients } from "../store/redis.ts";
+import { createSelfCheckShare } from "../store/self-check-reports.ts";
 import { createSlotLeases } from "../store/slot-leases.ts";
-import { composeBeliefs, teachingFacts } from "./beliefs.ts";
 import { composeBreakers } from "./breakers.ts";
-import { composeHouse, type House } from "./house.ts";
+import { type StartedThreads, startThreads } from "./check-threads.ts";
+import { composeLearnedBehaviour, withLearning } from "./learned-behaviour.ts";
 import { composePreflight, type Preflight } from "./preflight.ts";
-import { type BegunThreads, beginThreads } from "./threads.ts";
+import { composeSelfCheck, type SelfCheckService } from "./self-check.ts";
 
 export interface Checks {
   pool: CheckPool;
   lists: SharedLists;
   slots: EgressSlots;
   network: NetworkHealth;
-  house: House;
+  selfCheck: SelfCheckService;
   /** With the providers that the operator adds. */
   sites: SiteDirectory;
-  /** Rows that keep a site of this name busy: see `roomOf`. */
+  /** Rows that keep a site of this name busy: see `queueCapacityOf`. */
   roomAt(site: string): number;
   breakers: BreakerAuthority;
-  beliefs: BeliefAuthority;
+  learnedBehaviour: BehaviourAuthority;
 }
 
 interface Deps {
@@ -47,9 +47,9 @@ interface Deps {
   metrics: Metrics;
   redis: RedisClients;
   /** Begun before the rest was loaded; absent: they are begun now. */
-  begun?: BegunThreads;
+  begun?: StartedThreads;
   /** Calls rows that wait for the site, which lets us in again; how many. Absent: there are none here. */
-  release?: (site: string) => Promise<number>;
+  releaseParkedRows?: (site: string) => Promise<number>;
 }
 
 /**
@@ -59,7 +59,7 @@ interface Deps {
 export function composeChecks(deps: Deps): Checks {
   const { config, log, metrics, redis } = deps;
   const clock = systemClock;
-  const { threads, lists, board, own, shaping, paths } = deps.begun ?? beginThreads(config, log);
+  const { threads, lists, board, ownShaping: own, shaping, paths } = deps.begun ?? startThreads(config, log);
   const leases = createSlotLeases(redis, config.smtp.egressId, log);
   const caps = createSiteCaps({
     clock,
@@ -71,34 +71,44 @@ export function composeChecks(deps: Deps): Checks {
   const network = watchNetwork(board, paths, preflight, deps);
   const breakers = composeBreakers(deps);
   const providers = providerNames(shaping.mx);
-  const beliefs = composeBeliefs({ ...deps, providers });
+  const beliefs = composeLearnedBehaviour({ ...deps, providers });
   const broker = createBroker({
     clock,
     slots,
-    onCrowded: (site) => slots.crowded(site),
-    facts: teachingFacts(createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)), beliefs),
-    beliefs,
+    onCrowded: (site) => slots.onCrowded(site),
+    facts: withLearning(createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)), beliefs),
+    behaviours: beliefs,
     health: network,
     breakers,
-    onCounts: (report) => countEngine(metrics, report),
+    onCounts: (report) => countThreadReport(metrics, report),
   });
-  const share = createHouseShare(redis, config.smtp.egressId, preflight.settings);
-  const house = composeHouse({ config, log, metrics, preflight, share, network, broker });
+  const share = createSelfCheckShare(redis, config.smtp.egressId, preflight.settings);
+  const house = composeSelfCheck({ config, log, metrics, preflight, share, network, broker });
   const pool = createCheckPool({ threads, board, broker });
   observeEngine(metrics, () => {
     const { held, waiting } = slots.stats();
     const breakersOpen = breakers.openByProvider();
     const load = { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
-    return { ...load, breakersOpen, sitesReduced: caps.reduced, sessionsOpen: broker.sessionsOpen() };
+    return { ...load, breakersOpen, sitesReduced: caps.reducedCount, sessionsOpen: broker.sessionsOpen() };
   });
   const sites = createSiteDirectory(shaping.mx);
   const roomAt = (site: string) =>
-    roomOf(shaping.policyFor(providers.has(site) ? site : null, site), paths.capsOf(site));
-  return { lists, pool, slots, network, house, breakers, beliefs, sites, roomAt };
+    queueCapacityOf(shaping.policyFor(providers.has(site) ? site : null, site), paths.capCountOf(site));
+  return {
+    lists,
+    pool,
+    slots,
+    network,
+    selfCheck: house,
+    breakers,
+    learnedBehaviour: beliefs,
+    sites,
+    roomAt,
+  };
 }
 
 /** What a check thread has counted. */
-function countEngine(metrics: Metrics, report: ThreadReport): void {
+function countThreadReport(metrics: Metrics, report: ThreadReport): void {
   metrics.sessionsOpened.inc(report.sessionsOpened);
   metrics.transactions.inc(report.transactions);
   metrics.pipelineWrites.inc(report.writes);
@@ -109,16 +119,16 @@ function countEngine(metrics: Metrics, report: ThreadReport): void {
     if (outcome === "greylisted") metrics.greylistings.inc({ provider }, count);
   }
   for (const [provider, answered] of Object.entries(report.answered))
-    metrics.probeSeconds.of(provider).add(answered);
+    metrics.probeSeconds.seriesOf(provider).add(answered);
   for (const [result, count] of Object.entries(report.lookUps))
     if (count > 0) metrics.dnsLookups.inc({ result }, count);
-  for (const [result, count] of Object.entries(report.strangers))
+  for (const [result, count] of Object.entries(report.catchAllLookUps))
     if (count > 0) metrics.catchAllLookups.inc({ result }, count);
 }
 
 function watchNetwork(
-  board: Board,
-  paths: Paths,
+  board: SharedBoard,
+  paths: EgressRoutes,
   preflight: Preflight,
   { config, log, metrics }: Pick<Deps, "config" | "log" | "metrics">,
 ) {
@@ -126,12 +136,12 @@ function watchNetwork(
   return createNetworkHealth({
     clock: systemClock,
     board,
-    ways: names,
-    inUse: preflight.ways.map(({ name }) => name),
-    dial: (trial, withinMs) => takesConnection(trial, config.smtp, paths, withinMs),
+    routes: names,
+    routesInUse: preflight.routes.map(({ name }) => name),
+    dial: (trial, withinMs) => acceptsConnection(trial, config.smtp, paths, withinMs),
     onChange(way, down, all) {
       metrics.networkDown.set(all ? 1 : 0);
-      metrics.wayDown.set({ way }, down ? 1 : 0);
+      metrics.egressRouteDown.set({ way }, down ? 1 : 0);
       if (down)
         log.error({ way }, "no mail server can be reached by this way out: is outbound port 25 open?");
       else log.info({ way }, "mail servers can be reached again by this way out");

@@ -1,5 +1,5 @@
 import { openLists } from "../check/lists/lists.ts";
-import { askedSite } from "../check/site.ts";
+import { probedSiteOf } from "../check/site.ts";
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { createIdleShare } from "../core/idle-share.ts";
@@ -7,13 +7,13 @@ import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { PromotedDisposables } from "../services/overrides/promoted-disposables.ts";
-import { type Admission, createAdmission } from "../services/verify/admission.ts";
-import { withoutDisbelieved } from "../services/verify/believing.ts";
+import { type CheckAdmission, createCheckAdmission } from "../services/verify/admission.ts";
 import { createExaminer, type Examiner } from "../services/verify/examine.ts";
 import { type BatchExaminer, createBatchExaminer } from "../services/verify/examine-batch.ts";
-import { createFlights } from "../services/verify/flights.ts";
-import { createKeeping } from "../services/verify/keeping.ts";
+import { createInFlightChecks } from "../services/verify/in-flight-checks.ts";
 import { createRechecks, type Rechecks } from "../services/verify/recheck.ts";
+import { createRetention } from "../services/verify/retention.ts";
+import { withoutDistrusted } from "../services/verify/trusted-cache.ts";
 import { createEvidenceCache } from "../store/evidence-cache.ts";
 import type { Checks } from "./checks.ts";
 import { readLifetimes } from "./lifetimes.ts";
@@ -33,7 +33,7 @@ interface Deps {
 export interface Examiners {
   rechecks: Rechecks;
   /** Of single requests. */
-  admission: Admission;
+  admission: CheckAdmission;
   examiner: Examiner;
   batches: BatchExaminer;
 }
@@ -43,9 +43,9 @@ export function composeExaminers(deps: Deps): Examiners {
   const { config, log, metrics, stores, checks, promoted, deadlineMs } = deps;
   const clock = systemClock;
   const { cacheEntries, lifetimesS } = config.verify;
-  const cache = withoutDisbelieved(
+  const cache = withoutDistrusted(
     createEvidenceCache({ redis: stores.redis.commands, clock, log, maxEntries: cacheEntries }),
-    { beliefs: checks.beliefs, sites: checks.sites, house: checks.house, log },
+    { learnedBehaviour: checks.learnedBehaviour, sites: checks.sites, selfCheck: checks.selfCheck, log },
   );
   const lookups = {
     memory: metrics.cacheLookups.tally({ result: "memory" }),
@@ -56,7 +56,7 @@ export function composeExaminers(deps: Deps): Examiners {
     log,
     cache,
     lists: openLists(checks.lists),
-    keep: createKeeping(readLifetimes(lifetimesS)),
+    keep: createRetention(readLifetimes(lifetimesS)),
     onLookup(result: "memory" | "miss", count = 1) {
       lookups[result].count += count;
     },
@@ -64,26 +64,26 @@ export function composeExaminers(deps: Deps): Examiners {
   const rechecks = createRechecks({
     ...parts,
     pool: checks.pool,
-    siteOf: (evidence, domain) => askedSite(checks.sites, evidence, domain),
+    siteOf: (evidence, domain) => probedSiteOf(checks.sites, evidence, domain),
     onEnd: (result) => metrics.rechecks.inc({ result }),
   });
-  metrics.rechecksPending.askOf(() => rechecks.pending);
+  metrics.rechecksPending.readFrom(() => rechecks.pending);
   const refused = metrics.admissionsRefused.tally({});
-  const admission = createAdmission({
+  const admission = createCheckAdmission({
     clock,
     takeWaitMs: () => checks.pool.takeWaitMs(),
     takeIdle: createIdleShare(performance),
     onRefused() {
       refused.count += 1;
     },
-    limits: LIMITS.flights.admission,
+    limits: LIMITS.inFlightChecks.admission,
   });
-  metrics.checkQueueSeconds.askOf(() => admission.waitMs() / 1_000);
-  const flights = createFlights({
+  metrics.checkQueueSeconds.readFrom(() => admission.waitMs() / 1_000);
+  const flights = createInFlightChecks({
     ...parts,
     pool: checks.pool,
     deadlineMs,
-    onLanded: (question, entry) => rechecks.landed(question, entry),
+    onSettled: (question, entry) => rechecks.onSettled(question, entry),
   });
   return {
     rechecks,

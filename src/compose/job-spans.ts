@@ -3,9 +3,9 @@ import type { JobRow } from "../store/jobs.ts";
 
 /**
  * Tells of a job that has ended as a whole: the span that those of its tasks name as their parent, whichever processes they
- * were done by. For once its end is certain (`EndingsDeps.onEnded`).
+ * were done by. For once its end is certain (`JobEndingsDeps.onEnded`).
  */
-export function tellJobs(tracer: Tracer | null): (job: JobRow) => void {
+export function createJobSpanRecorder(tracer: Tracer | null): (job: JobRow) => void {
   return (job) => {
     const place = tracer?.jobTrace(job.id) ?? null;
     if (tracer === null || place === null) return;

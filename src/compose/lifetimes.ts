@@ -1,7 +1,7 @@
-import { type Reason, ROWS } from "../check/verdict/table.ts";
+import { type Reason, VERDICT_ROWS } from "../check/verdict/table.ts";
 import { ConfigError } from "../core/config.ts";
 
-const REASONS: ReadonlySet<string> = new Set(Object.values(ROWS).map((row) => row.reason));
+const REASONS: ReadonlySet<string> = new Set(Object.values(VERDICT_ROWS).map((row) => row.reason));
 
 function isReason(text: string): text is Reason {
   return REASONS.has(text);

@@ -1,7 +1,7 @@
 import { systemClock } from "../core/clock.ts";
 import type { Metrics } from "../core/metrics.ts";
-import { countingChores, type PipelineCount } from "../relay/pipeline-counts.ts";
-import type { Chore } from "../relay/relay.ts";
+import { type PipelineCount, pipelineCountTasks } from "../relay/pipeline-counts.ts";
+import type { PeriodicTask } from "../relay/relay.ts";
 import { readJobLoad } from "../store/job-load.ts";
 import { deferredRows, egressesWithEmitted } from "../store/job-retries.ts";
 import type { JobStreams } from "../store/job-stream.ts";
@@ -15,17 +15,17 @@ interface Deps {
 }
 
 /** The relay's counts of the pipeline. What cannot be counted has no series until it can: nobody is shown what was. */
-export function composePipelineCounts(deps: Deps): Chore[] {
+export function composePipelineCounts(deps: Deps): PeriodicTask[] {
   const { countedAt } = deps.metrics;
   const counts = [countTasks(deps), countDeferred(deps), countJobs(deps), countStreams(deps)];
-  return countingChores(counts, systemClock, (sinceMs) => countedAt.set(sinceMs / 1_000));
+  return pipelineCountTasks(counts, systemClock, (sinceMs) => countedAt.set(sinceMs / 1_000));
 }
 
 function countTasks({ metrics: { chunksOutstanding }, sql }: Deps): PipelineCount {
   return {
     name: "bulk tasks",
     count: async () => chunksOutstanding.set(await countOutstandingTasks(sql)),
-    forget: () => chunksOutstanding.forget(),
+    forget: () => chunksOutstanding.clear(),
   };
 }
 
@@ -37,7 +37,7 @@ function countDeferred({ metrics: { rowsDeferred }, sql }: Deps): PipelineCount 
       rowsDeferred.reset();
       for (const [reason, count] of rows) rowsDeferred.set({ reason }, count);
     },
-    forget: () => rowsDeferred.forget(),
+    forget: () => rowsDeferred.clear(),
   };
 }
 
@@ -54,8 +54,8 @@ function countJobs({ metrics, sql }: Deps): PipelineCount {
     },
     forget() {
       dependencyUp.set({ dependency: "postgres" }, 0);
-      jobs.forget();
-      oldestChunkAge.forget();
+      jobs.clear();
+      oldestChunkAge.clear();
     },
   };
 }
@@ -95,7 +95,7 @@ function countStreams({ metrics, sql, streams }: Deps): PipelineCount {
       }
     },
     forget() {
-      for (const gauge of [streamLag, streamPending, deadLetters]) gauge.forget();
+      for (const gauge of [streamLag, streamPending, deadLetters]) gauge.clear();
     },
   };
 }

@@ -3,11 +3,11 @@ import { localUrl } from "../core/local-url.ts";
 import { createSecretBox, type SecretBox } from "../services/secret-box.ts";
 
 /** null: no mail is sent. The configuration sees to it that there is a key when there is a mail server. */
-export function mailBox(config: Config): SecretBox | null {
+export function createMailSecretBox(config: Config): SecretBox | null {
   return config.mail === null || config.secretsKey === null ? null : createSecretBox(config.secretsKey);
 }
 
 /** Where the links of mails lead. */
-export function baseUrl(config: Config): string {
+export function portalBaseUrl(config: Config): string {
   return config.http.publicUrl ?? localUrl(config.http.host, config.http.port);
 }

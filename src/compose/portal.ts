@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
 import { type AcceptInvite, createAcceptInvite } from "../services/accounts/accept-invite.ts";
-import { createAttempts } from "../services/accounts/attempt-counters.ts";
+import { createSharedAttemptCounters } from "../services/accounts/attempt-counters.ts";
 import { createInvites, type Invites } from "../services/accounts/invites.ts";
 import { createOwnAccount, type OwnAccount } from "../services/accounts/own-account.ts";
 import { createPasswords } from "../services/accounts/password.ts";
@@ -14,7 +14,7 @@ import { createSignIn, type SignIn } from "../services/accounts/sign-in.ts";
 import type { ChangePublisher } from "../services/authenticate/publish.ts";
 import { createMailQueue } from "../services/mail/queue.ts";
 import { createAttemptCounters } from "../store/attempt-counters.ts";
-import { baseUrl, mailBox } from "./portal-mail.ts";
+import { createMailSecretBox, portalBaseUrl } from "./portal-mail.ts";
 import type { Stores } from "./stores.ts";
 
 export interface Portal {
@@ -37,9 +37,9 @@ export function composePortal(deps: Deps & { clock: Clock; publisher: ChangePubl
   const { config, stores, publisher, clock, log } = deps;
   const { sql, redis } = stores;
   const shared = createAttemptCounters(redis.commands);
-  const limits = createPortalLimits(createAttempts({ shared, clock, log }));
+  const limits = createPortalLimits(createSharedAttemptCounters({ shared, clock, log }));
   const account = { sql, publisher, passwords: createPasswords(availableParallelism()), limits };
-  const box = mailBox(config);
+  const box = createMailSecretBox(config);
   const { registration } = config;
   return {
     signIn: createSignIn(account),
@@ -50,7 +50,7 @@ export function composePortal(deps: Deps & { clock: Clock; publisher: ChangePubl
       sql,
       limits,
       queue: box === null ? null : createMailQueue(box),
-      baseUrl: baseUrl(config),
+      baseUrl: portalBaseUrl(config),
     }),
     acceptInvite: createAcceptInvite({ ...account, registration }),
   };

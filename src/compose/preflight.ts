@@ -1,62 +1,62 @@
 import { networkInterfaces } from "node:os";
-import { type Family, familyOf } from "../check/house/exchangers.ts";
-import { beginPreflight, canBind, type PreflightRun } from "../check/house/preflight.ts";
-import { loadShaping, type OwnShaping } from "../check/shaping.ts";
+import { type AddressFamily, outboundFamilyOf } from "../check/house/exchangers.ts";
+import { canBind, type PreflightRun, startPreflight } from "../check/house/preflight.ts";
+import { loadShaping, type OperatorShaping } from "../check/shaping.ts";
 import type { Clock } from "../core/clock.ts";
 import type { PreflightConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { createResolver } from "../dns/client.ts";
-import { type Greeting, greet } from "../smtp/greet.ts";
+import { createEgressRoutes, type EgressRoute } from "../smtp/egress-routes.ts";
+import { type Greeting, probeGreeting } from "../smtp/greet.ts";
 import { parseHeloName } from "../smtp/mailbox.ts";
-import { createPaths, type Path } from "../smtp/path.ts";
 
 export interface Preflight {
   /** The ways that probes may take. */
-  ways: readonly Path[];
+  routes: readonly EgressRoute[];
   /** How connections go out where a way does not say. */
-  family: Family;
+  family: AddressFamily;
   /** All settings that decide what a look finds, as text. */
   settings: string;
-  begin(): Promise<PreflightRun>;
+  startRun(): Promise<PreflightRun>;
   close(): Promise<void>;
 }
 
 /** Preflight on the network, with a resolver of its own that keeps nothing. */
-export function composePreflight(config: PreflightConfig, own: OwnShaping, clock: Clock): Preflight {
-  const { smtp, dns, house } = config;
+export function composePreflight(config: PreflightConfig, own: OperatorShaping, clock: Clock): Preflight {
+  const { smtp, dns, selfCheck: house } = config;
   const resolver = createResolver({ servers: dns.servers, clock });
-  const ways = createPaths(smtp, loadShaping(own).ways).inUse;
-  const family = familyOf(networkInterfaces());
-  const heloGiven = (path: Path) => smtp.heloNameGiven || path.heloName !== smtp.heloName;
+  const ways = createEgressRoutes(smtp, loadShaping(own).routes).inUse;
+  const family = outboundFamilyOf(networkInterfaces());
+  const heloGiven = (path: EgressRoute) => smtp.heloNameGiven || path.heloName !== smtp.heloName;
   const named = ways.map((path) => [path.name, path.heloName, heloGiven(path)]);
   const { port, mailFrom, probePrivateAddresses } = smtp;
   return {
-    ways,
+    routes: ways,
     family,
     settings: JSON.stringify([named, family, port, mailFrom, probePrivateAddresses, house.dnsblZones, dns]),
-    begin: () =>
-      beginPreflight({
+    startRun: () =>
+      startPreflight({
         clock,
         resolver,
         canBind,
         dnsblZones: house.dnsblZones,
-        heloGiven,
+        isHeloConfigured: heloGiven,
         family,
         mailFrom,
         probePrivateAddresses,
-        greet: (path, host, address) => greetBy(path, { host, address, port }, clock),
+        greet: (path, host, address) => greetThrough(path, { host, address, port }, clock),
       }),
     close: () => resolver.close(),
   };
 }
 
-function greetBy(
-  { localAddress, proxy, heloName: name }: Path,
+function greetThrough(
+  { localAddress, proxy, heloName: name }: EgressRoute,
   server: { host: string; address: string; port: number },
   clock: Clock,
 ): Promise<Greeting> {
   const heloName = parseHeloName(name);
-  if (heloName === null) throw new Error("the HELO name of a way may not be sent");
+  if (heloName === null) throw new Error("invalid HELO name of an egress route");
   const target = { ...server, localAddress, proxy };
-  return greet({ target, heloName, clock, withinMs: LIMITS.house.greetMs });
+  return probeGreeting({ target, heloName, clock, withinMs: LIMITS.selfCheck.greetMs });
 }

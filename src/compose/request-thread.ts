@@ -1,5 +1,5 @@
 import { systemClock } from "../core/clock.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { createRequestThread } from "../core/request-thread.ts";
@@ -13,11 +13,11 @@ export interface RequestWork {
   parseLarge: ParseLargeBody;
   analyseInline: AnalyseInline;
   detectForPreview: DetectForPreview;
-  part: Part;
+  part: LifecyclePart;
 }
 
 /** Sent without what else is in its memory. */
-const ownBytes = (bytes: Uint8Array) => Uint8Array.from(bytes);
+const copyBytes = (bytes: Uint8Array) => Uint8Array.from(bytes);
 const bufferOf = ({ buffer, byteOffset, length }: Uint8Array) => Buffer.from(buffer, byteOffset, length);
 
 export function composeRequestWork(log: Logger): RequestWork {
@@ -37,6 +37,6 @@ export function composeRequestWork(log: Logger): RequestWork {
       return { ...found, content: bufferOf(found.content), repeats: bufferOf(found.repeats) };
     },
     detectForPreview: (head, options, owner) =>
-      thread.run("detectTable", { head: ownBytes(head), options }, owner),
+      thread.run("detectTable", { head: copyBytes(head), options }, owner),
   };
 }

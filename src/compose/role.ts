@@ -1,15 +1,20 @@
 import { systemClock } from "../core/clock.ts";
-import type { Config, Role } from "../core/config.ts";
-import { createLifecycle, type Lifecycle, type LifecycleState, type Part } from "../core/lifecycle.ts";
+import type { Config, ProcessRole } from "../core/config.ts";
+import {
+  createLifecycle,
+  type Lifecycle,
+  type LifecyclePart,
+  type LifecycleState,
+} from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
 import { createMetrics, describeBuild, type Metrics } from "../core/metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { createMetricsServer, type ProcessState } from "../http/metrics-server.ts";
 import { createRedis, type RedisClients } from "../store/redis.ts";
-import type { House } from "./house.ts";
-import { describeLists } from "./list-ages.ts";
+import type { StartedThreads } from "./check-threads.ts";
+import { recordListTimestamps } from "./list-timestamps.ts";
+import type { SelfCheckService } from "./self-check.ts";
 import { composeStores, type Stores } from "./stores.ts";
-import type { BegunThreads } from "./threads.ts";
 import { composeTracing } from "./tracing.ts";
 
 /** One role of this process, put together but not started. */
@@ -20,14 +25,14 @@ export interface ServingRole {
 }
 
 /** Roles that run in a process of their own. */
-export type SingleRole = Exclude<Role, "all">;
+export type SingleRole = Exclude<ProcessRole, "all">;
 
-interface Composed {
-  parts: Part[];
+interface ComposedRole {
+  parts: LifecyclePart[];
   /** null where the role has no API. */
   port(): number | null;
   /** null where the role does not probe. */
-  house: House | null;
+  selfCheck: SelfCheckService | null;
 }
 
 const noPort = () => null;
@@ -40,10 +45,10 @@ const STATES: Record<LifecycleState, ProcessState> = {
   stopped: "draining",
 };
 
-type Base = Pick<ComposeDeps, "config" | "log" | "metrics"> & {
+type RoleBase = Pick<ComposeDeps, "config" | "log" | "metrics"> & {
   redis: RedisClients;
   tracer: Tracer | null;
-  begun?: BegunThreads;
+  begun?: StartedThreads;
 };
 
 interface ComposeDeps {
@@ -54,7 +59,7 @@ interface ComposeDeps {
 }
 
 /** Each role loads what it runs on, and nothing of the others: reading modules is most of a process' start. */
-const COMPOSE: Record<SingleRole, (base: Base) => Promise<Composed & { stores: Stores }>> = {
+const COMPOSE: Record<SingleRole, (base: RoleBase) => Promise<ComposedRole & { stores: Stores }>> = {
   async api(base) {
     const [stores, { composeApi }] = await Promise.all([
       composeStores(base.config, base.redis, base.log),
@@ -74,7 +79,7 @@ const COMPOSE: Record<SingleRole, (base: Base) => Promise<Composed & { stores: S
       composeStores(base.config, base.redis, base.log),
       import("./relay.ts"),
     ]);
-    return { parts: composeRelay({ ...base, stores }), port: noPort, house: null, stores };
+    return { parts: composeRelay({ ...base, stores }), port: noPort, selfCheck: null, stores };
   },
 };
 
@@ -85,14 +90,19 @@ const COMPOSE: Record<SingleRole, (base: Base) => Promise<Composed & { stores: S
 export async function composeRole(
   config: Config & { role: SingleRole },
   log: Logger,
-  begun?: BegunThreads,
+  begun?: StartedThreads,
 ): Promise<ServingRole> {
   const metrics = createMetrics();
   describeBuild(metrics, config.role);
-  describeLists(metrics);
+  recordListTimestamps(metrics);
   const redis = createRedis({ url: config.redis.url, name: `rcpt-${config.role}`, log });
   const tracing = await composeTracing(config, { log, metrics });
-  const { parts, port, house, stores } = await COMPOSE[config.role]({
+  const {
+    parts,
+    port,
+    selfCheck: house,
+    stores,
+  } = await COMPOSE[config.role]({
     config,
     log,
     metrics,
@@ -122,7 +132,7 @@ export async function composeRole(
     // Nobody sends requests to the others: their work is handed back at once.
     leaveMs: config.role === "api" ? config.drainDelayMs : 0,
   });
-  metrics.ready.askOf(() => Number(lifecycle.state === "running"));
+  metrics.ready.readFrom(() => Number(lifecycle.state === "running"));
   return {
     lifecycle,
     ports: () => ({ port: port(), metricsPort }),

@@ -1,10 +1,10 @@
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
 import type { ObjectStore } from "../store/objects.ts";
-import { outlasting } from "../store/outage-wait.ts";
-import { askForPrimary, createPostgres, type Database } from "../store/postgres.ts";
+import { withOutageWait } from "../store/outage-wait.ts";
+import { createPostgres, type Database, requirePrimary } from "../store/postgres.ts";
 import type { RedisClients } from "../store/redis.ts";
 import { createSchemaWait } from "../store/schema-wait.ts";
 
@@ -14,7 +14,7 @@ export interface Stores {
   /** null: none is configured. */
   objects: ObjectStore | null;
   /** First to start, last to stop. */
-  parts: Part[];
+  parts: LifecyclePart[];
 }
 
 /**
@@ -27,9 +27,9 @@ export async function composeStores(config: Config, redis: RedisClients, log: Lo
   const { url, maxConnections } = config.database;
   const sql = createPostgres({ url, maxConnections, applicationName: name });
   const objects = config.objects === null ? null : await openObjects(config.objects);
-  const parts: Part[] = [
-    outlasting(
-      { name: "postgres", start: () => askForPrimary(sql), stop: () => sql.end({ timeout: 1 }) },
+  const parts: LifecyclePart[] = [
+    withOutageWait(
+      { name: "postgres", start: () => requirePrimary(sql), stop: () => sql.end({ timeout: 1 }) },
       { clock: systemClock, log },
     ),
     createSchemaWait({ sql, clock: systemClock, log }),

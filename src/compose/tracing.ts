@@ -1,6 +1,6 @@
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
@@ -8,7 +8,7 @@ import type { Tracer } from "../core/tracing.ts";
 export interface ComposedTracing {
   /** null: there are no traces. */
   tracer: Tracer | null;
-  parts: Part[];
+  parts: LifecyclePart[];
 }
 
 /**

@@ -1,12 +1,12 @@
 import { systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
-import type { Chore } from "../relay/relay.ts";
-import { uploadChores } from "../relay/uploads.ts";
+import type { PeriodicTask } from "../relay/relay.ts";
+import { uploadPeriodicTasks } from "../relay/uploads.ts";
 import { createPreviewUpload } from "../services/uploads/preview.ts";
 import { createReceiveUpload } from "../services/uploads/receive.ts";
 import { createUploadRemoval } from "../services/uploads/removal.ts";
-import { createUploadSources } from "../services/uploads/sources.ts";
+import { createUploadSources } from "../services/uploads/upload-sources.ts";
 import { createUploads, type Uploads } from "../services/uploads/uploads.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
 import { createUploadObjects } from "../store/upload-objects.ts";
@@ -43,7 +43,7 @@ export function composeUploads({
 }
 
 /** What the relay does for uploads; without object storage there are none. */
-export function composeUploadChores({ config, log, stores }: Deps): Chore[] {
+export function composeUploadPeriodicTasks({ config, log, stores }: Deps): PeriodicTask[] {
   const { sql, objects } = stores;
   if (objects === null) return [];
   const removal = createUploadRemoval({
@@ -53,5 +53,5 @@ export function composeUploadChores({ config, log, stores }: Deps): Chore[] {
     log,
     retentionDays: config.retentionDays,
   });
-  return uploadChores(removal);
+  return uploadPeriodicTasks(removal);
 }

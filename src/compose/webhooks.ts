@@ -1,18 +1,18 @@
 import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import { createCachingResolver } from "../dns/cache.ts";
 import { createResolver } from "../dns/client.ts";
 import type { Resolver } from "../dns/resolver.ts";
-import type { Chore } from "../relay/relay.ts";
+import type { PeriodicTask } from "../relay/relay.ts";
 import { createWebhookClient } from "../relay/webhook-client.ts";
 import { createDeliver } from "../relay/webhook-delivery.ts";
 import { createWebhookDispatcher } from "../relay/webhook-dispatcher.ts";
 import type { HostLookup } from "../relay/webhook-target.ts";
-import { webhookChores } from "../relay/webhooks.ts";
+import { webhookPeriodicTasks } from "../relay/webhooks.ts";
 import { createSecretBox, type SecretBox } from "../services/secret-box.ts";
 import { createWebhookDeliveries, type WebhookDeliveries } from "../services/webhooks/deliveries.ts";
 import { createFanOut } from "../services/webhooks/fan-out.ts";
@@ -28,7 +28,7 @@ interface Deps {
   clock: Clock;
 }
 
-function boxOf({ config }: Pick<Deps, "config">): SecretBox | null {
+function secretBoxOf({ config }: Pick<Deps, "config">): SecretBox | null {
   return config.secretsKey === null ? null : createSecretBox(config.secretsKey);
 }
 
@@ -38,7 +38,7 @@ export function composeWebhooks(deps: Deps): {
   webhookDeliveries: WebhookDeliveries;
 } {
   const { sql } = deps.stores;
-  const box = boxOf(deps);
+  const box = secretBoxOf(deps);
   const { privateAddresses } = deps.config.webhooks;
   return {
     webhooks: createWebhooks({ sql, box, privateAddresses }),
@@ -58,17 +58,20 @@ function hostLookup(resolver: Resolver): HostLookup {
 }
 
 /** What the relay does for webhooks. Without SECRETS_KEY nothing can be signed, and what is due waits for it. */
-export function composeWebhookDelivery(deps: Deps): { parts: Part[]; chores: Chore[] } {
+export function composeWebhookDelivery(deps: Deps): {
+  parts: LifecyclePart[];
+  periodicTasks: PeriodicTask[];
+} {
   const { config, log, metrics, clock } = deps;
   const { sql } = deps.stores;
   const { keptMs, prunedPerRound } = LIMITS.webhooks;
-  const chores = webhookChores({
+  const chores = webhookPeriodicTasks({
     fanOut: createFanOut(sql),
     prune: () => pruneEvents(sql, keptMs, prunedPerRound),
     countBacklog: async () => metrics.webhookBacklog.set(await countBacklog(sql)),
   });
-  const box = boxOf(deps);
-  if (box === null) return { parts: [], chores };
+  const box = secretBoxOf(deps);
+  if (box === null) return { parts: [], periodicTasks: chores };
   const resolver = createCachingResolver(createResolver({ servers: config.dns.servers, clock }), clock);
   const client = createWebhookClient({
     lookup: hostLookup(resolver),
@@ -76,9 +79,9 @@ export function composeWebhookDelivery(deps: Deps): { parts: Part[]; chores: Cho
     privateAddresses: config.webhooks.privateAddresses,
   });
   const deliver = createDeliver({ sql, box, client, clock, random: Math.random, log, metrics });
-  const parts: Part[] = [
+  const parts: LifecyclePart[] = [
     { name: "webhook names", stop: () => resolver.close() },
     createWebhookDispatcher({ sql, deliver, clock, log }),
   ];
-  return { parts, chores };
+  return { parts, periodicTasks: chores };
 }

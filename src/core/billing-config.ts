@@ -14,13 +14,13 @@ export interface BillingConfig {
   webhookSecret: string;
   /** scheme://host[:port] */
   apiBase: string;
-  /** Where the customer lands after Stripe's pages. */
+  /** Where the customer returns after Stripe's pages. */
   returnUrl: string;
-  /** What is for sale, by price id. */
+  /** Plans for sale, by price id. */
   prices: ReadonlyMap<string, BillingPlan>;
 }
 
-/** null: no billing is configured. */
+/** null: billing is not configured. */
 export function readBilling(s: Settings): BillingConfig | null {
   if (s.STRIPE_SECRET_KEY === undefined || s.STRIPE_WEBHOOK_SECRET === undefined) return null;
   const prices: [string | undefined, BillingTier, BillingInterval][] = [

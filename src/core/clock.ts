@@ -1,7 +1,7 @@
-// As a global it is a getter, called each time.
+// The global `performance` is a getter, called each time.
 import { performance } from "node:perf_hooks";
 
-/** Time as a dependency, so that tests move it by hand. Every module that waits or expires takes a `Clock`. */
+/** Time as a dependency, so that tests control it. Every module that waits or expires takes a `Clock`. */
 export interface Clock {
   /** Wall time, milliseconds since the epoch. For dates and stored expiries. */
   now(): number;
@@ -26,37 +26,37 @@ export const systemClock: Clock = {
 };
 
 /** Milliseconds that never go backwards and are the same in all threads of the process, unlike `Clock.monotonic`. */
-export function processMs(): number {
+export function processMonotonicMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1_000 + nanoseconds / 1_000_000;
 }
 
 /**
- * Whole milliseconds from `nowMs` to a later multiple of `everyMs`: the next one that is more than a millisecond away, since a timer may
- * come so much too soon, and is not to come again for the same one.
+ * Whole milliseconds from `nowMs` to the next multiple of `everyMs` that is more than a millisecond away: a timer may fire
+ * that much early, and must not fire twice for the same multiple.
  */
-export function msToNextBeat(nowMs: number, everyMs: number): number {
+export function msToNextInterval(nowMs: number, everyMs: number): number {
   const next = (Math.floor((nowMs + 1) / everyMs) + 1) * everyMs;
   return Math.ceil(next - nowMs);
 }
 
-/** Resolves after `ms` of `clock`, or when `halted` is aborted, or `sooner` is settled. */
+/** Resolves after `ms` of `clock`, when `halted` is aborted, or when `sooner` settles. */
 export function pause(
   clock: Pick<Clock, "after">,
   ms: number,
-  halted: AbortSignal,
-  sooner?: Promise<unknown>,
+  signal: AbortSignal,
+  until?: Promise<unknown>,
 ): Promise<void> {
   return new Promise((resolve) => {
-    if (halted.aborted) return resolve();
+    if (signal.aborted) return resolve();
     const end = () => {
       timer.cancel();
-      halted.removeEventListener("abort", end);
+      signal.removeEventListener("abort", end);
       resolve();
     };
     const timer = clock.after(ms, end);
-    halted.addEventListener("abort", end);
-    sooner?.then(end, end);
+    signal.addEventListener("abort", end);
+    until?.then(end, end);
   });
 }
 

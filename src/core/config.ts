@@ -5,16 +5,16 @@ import * as v from "valibot";
 import { type BillingConfig, readBilling } from "./billing-config.ts";
 import type { LOG_LEVELS } from "./log.ts";
 import {
-  conflictsOf,
+  findConflicts,
+  findProbingConflicts,
   type PreflightSettings,
-  probingConflicts,
   type SettingConflict,
   type Settings,
 } from "./setting-conflicts.ts";
-import { PreflightSchema, type REGISTRATIONS, type Role, SettingsSchema } from "./settings.ts";
+import { PreflightSchema, type ProcessRole, type REGISTRATIONS, SettingsSchema } from "./settings.ts";
 
 export type { BillingConfig, BillingInterval, BillingPlan, BillingTier } from "./billing-config.ts";
-export type { Role } from "./settings.ts";
+export type { ProcessRole } from "./settings.ts";
 
 /** A wrong setting. `message` is one line that names the variable; the process prints it and stops. */
 export class ConfigError extends Error {
@@ -24,7 +24,7 @@ export class ConfigError extends Error {
 export const SETTING_NAMES = Object.keys(SettingsSchema.entries) as (keyof typeof SettingsSchema.entries)[];
 
 export interface Config {
-  role: Role;
+  role: ProcessRole;
   http: {
     host: string;
     port: number;
@@ -36,7 +36,7 @@ export interface Config {
   logLevel: (typeof LOG_LEVELS)[number];
   database: { url: string; maxConnections: number };
   redis: { url: string };
-  /** null: no object storage is configured. */
+  /** null: object storage is not configured. */
   objects: {
     endpoint: string | null;
     publicEndpoint: string | null;
@@ -46,22 +46,22 @@ export interface Config {
   } | null;
   dns: { servers: string[] };
   signals: DomainSignalsConfig;
-  /** `heloNameGiven` false: the name was made up from the host's. */
+  /** `heloNameGiven` false: the name is derived from the host's. */
   smtp: SmtpConfig & { heloNameGiven: boolean };
-  /** What the operator lays over the shaping that comes with the code; null: nothing. */
+  /** The operator's overrides of the built-in shaping; null: none. */
   shaping: { json: string; setting: string } | null;
-  house: HouseConfig;
+  selfCheck: SelfCheckConfig;
   verify: {
     deadlineMs: number;
     threads: number;
     cacheEntries: number;
     lifetimesS: ReadonlyMap<string, number>;
   };
-  /** Who may make an account: anybody, who was invited, nobody. */
+  /** Who may create an account: anyone, invited users, no one. */
   registration: (typeof REGISTRATIONS)[number];
-  /** 32 bytes that encrypt what must be read again (webhook secrets, mails that wait); null: none of that is on. */
+  /** 32 bytes that encrypt secrets which must be read again (webhook secrets, queued mails); null: no such feature is on. */
   secretsKey: Buffer | null;
-  /** Outgoing mail; null: none is sent. */
+  /** Outgoing mail; null: disabled. */
   mail: { url: string; from: string } | null;
   webhooks: { privateAddresses: boolean };
   /** null: no billing. */
@@ -69,38 +69,38 @@ export interface Config {
   corsOrigins: string[];
   /** Directory for the temporary files of bulk jobs. */
   scratchDir: string;
-  /** Of rows of bulk jobs that have to wait for their mail server. */
+  /** For deferred rows of bulk jobs. */
   deferral: {
-    /** After the first refusal that may pass, where the server names no time; then twice as long each time. */
+    /** Wait after the first temporary refusal when the server names no time; doubles each time. */
     firstMs: number;
-    /** From its first deferral on, a row that is refused so is tried again for so long. */
+    /** How long after its first deferral a refused row is retried. */
     maxMs: number;
-    /** From its first deferral on, a row waits for its turn at a busy site for so long. */
+    /** How long after its first deferral a row waits for a busy site. */
     queueMaxMs: number;
   };
-  /** A site that blocks us is left alone for so long at first. */
+  /** The first pause for a site that blocks us. */
   breaker: { firstMs: number };
-  /** What bulk jobs leave behind is removed so many days after they ended. */
+  /** Days after a job's end when its data is removed. */
   retentionDays: number;
   /** From SIGTERM to exit, `drainDelayMs` included. */
   shutdownGraceMs: number;
-  /** From SIGTERM on a process says that it is not ready, and serves as ever, for so long: who sends it requests is to see it. */
+  /** After SIGTERM a process reports not ready but serves for this long, so that load balancers notice. */
   drainDelayMs: number;
   /** null: no traces. */
   tracing: TracingConfig | null;
 }
 
-/** Where traces go, in OpenTelemetry's protocol over HTTP. Plain data: it crosses into the check threads. */
+/** Where traces go, by OTLP over HTTP. Plain data: it is passed to the check threads. */
 export interface TracingConfig {
-  /** Base address of a collector: `/v1/traces` is put behind it. */
+  /** Base address of a collector; `/v1/traces` is appended. */
   endpoint: string;
   headers: ReadonlyMap<string, string>;
   serviceName: string;
-  /** Of the requests and chunks that bring no decision of their own, the share that is traced: 0 to 1. */
+  /** Share of requests and chunks to trace when they bring no decision of their own: 0 to 1. */
   ratio: number;
 }
 
-/** What is asked of the DNS about each domain beside its exchangers. Plain data: it crosses into the check threads. */
+/** DNS queries for each domain besides its exchangers. Plain data: it is passed to the check threads. */
 export interface DomainSignalsConfig {
   spf: boolean;
   dmarc: boolean;
@@ -115,20 +115,20 @@ export interface SourceAddress {
   heloName: string;
 }
 
-/** A SOCKS5 proxy that probes go through. Its credentials are secret: it is never logged as a whole. */
+/** A SOCKS5 proxy for probes. Its credentials are secret: never log it as a whole. */
 export interface ProxyConfig {
   /** Host name, or IPv4 or IPv6 literal without brackets. */
   host: string;
   port: number;
-  /** RFC 1929; null: the proxy asks for none. */
+  /** RFC 1929; null: the proxy requires none. */
   credentials: { username: string; password: string } | null;
   heloName: string;
 }
 
-/** What a probe says of itself and where it goes. Plain data: it crosses into the check threads. */
+/** Identity and target of probes. Plain data: it is passed to the check threads. */
 export interface SmtpConfig {
   port: number;
-  /** Of every way out that has none of its own. */
+  /** Default for egress routes without their own. */
   heloName: string;
   /** Reverse path of MAIL FROM; "" is the null sender. */
   mailFrom: string;
@@ -138,16 +138,16 @@ export interface SmtpConfig {
   probePrivateAddresses: boolean;
 }
 
-/** How preflight looks at our own house. */
-export interface HouseConfig {
-  /** Block lists of addresses that are asked about ours. */
+/** Settings of the self-check. */
+export interface SelfCheckConfig {
+  /** DNS blocklists that are asked about our addresses. */
   dnsblZones: string[];
-  /** Between two looks while the process probes. */
+  /** Interval between two self-checks while the process probes. */
   everyMs: number;
 }
 
-/** What preflight needs of the configuration. */
-export type PreflightConfig = Pick<Config, "logLevel" | "dns" | "smtp" | "shaping" | "house">;
+/** The configuration that preflight needs. */
+export type PreflightConfig = Pick<Config, "logLevel" | "dns" | "smtp" | "shaping" | "selfCheck">;
 
 /** The value of NAME, or the trimmed content of the file that NAME_FILE names (mounted secrets). */
 function readSetting(env: NodeJS.ProcessEnv, name: string): string | undefined {
@@ -168,7 +168,7 @@ function readSetting(env: NodeJS.ProcessEnv, name: string): string | undefined {
   }
 }
 
-/** How the operator gave it: `NAME`, or `NAME_FILE` with the file. */
+/** The name as the operator gave it: `NAME`, or `NAME_FILE` with the file. */
 function settingName(env: NodeJS.ProcessEnv, name: string): string {
   const file = env[`${name}_FILE`];
   return file === undefined || file === "" ? name : `${name}_FILE: ${file}`;
@@ -179,8 +179,8 @@ function defaultHeloName(): string {
   return /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(name) ? name : "localhost.localdomain";
 }
 
-function withHeloNames<T extends { heloName: string | null }>(ways: T[], standard: string) {
-  return ways.map((way) => ({ ...way, heloName: way.heloName ?? standard }));
+function withHeloNames<T extends { heloName: string | null }>(routes: T[], defaultName: string) {
+  return routes.map((way) => ({ ...way, heloName: way.heloName ?? defaultName }));
 }
 
 function readSettings<E extends v.ObjectEntries>(
@@ -199,13 +199,13 @@ function readSettings<E extends v.ObjectEntries>(
   throw new ConfigError(`${name}: ${raw[name] === undefined ? "is required" : issue.message}`);
 }
 
-/** @throws ConfigError of the first */
-function refuse([conflict]: SettingConflict[]): void {
+/** @throws ConfigError for the first conflict */
+function throwFirstConflict([conflict]: SettingConflict[]): void {
   if (conflict !== undefined) throw new ConfigError(`${conflict.setting}: ${conflict.message}`);
 }
 
-/** What probes, and preflight, go by. */
-function probing(env: NodeJS.ProcessEnv, s: PreflightSettings): PreflightConfig {
+/** The settings of probes and preflight. */
+function readProbeConfig(env: NodeJS.ProcessEnv, s: PreflightSettings): PreflightConfig {
   const heloName = s.SMTP_HELO_NAME ?? defaultHeloName();
   return {
     logLevel: s.LOG_LEVEL,
@@ -221,37 +221,37 @@ function probing(env: NodeJS.ProcessEnv, s: PreflightSettings): PreflightConfig 
       probePrivateAddresses: s.PROBE_PRIVATE_ADDRESSES,
     },
     shaping: s.SHAPING === undefined ? null : { json: s.SHAPING, setting: settingName(env, "SHAPING") },
-    house: { dnsblZones: s.DNSBL_ZONES, everyMs: s.PREFLIGHT_EVERY_S * 1_000 },
+    selfCheck: { dnsblZones: s.DNSBL_ZONES, everyMs: s.PREFLIGHT_EVERY_S * 1_000 },
   };
 }
 
-/** As `loadConfig`, of what preflight needs: neither a database nor anything else has to be there. */
+/** Like `loadConfig`, for preflight only: it needs no database or other service. */
 export function loadPreflightConfig(env: NodeJS.ProcessEnv = process.env): PreflightConfig {
   const s = readSettings(env, PreflightSchema);
-  refuse(probingConflicts(s));
-  return probing(env, s);
+  throwFirstConflict(findProbingConflicts(s));
+  return readProbeConfig(env, s);
 }
 
 /**
  * Reads and checks every setting. The only reader of the environment.
- * @throws ConfigError one line that names the first wrong variable.
+ * @throws ConfigError one line that names the first wrong variable
  */
 export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const s = readSettings(env, SettingsSchema);
-  refuse(conflictsOf(s));
-  return configOf(env, s);
+  throwFirstConflict(findConflicts(s));
+  return buildConfig(env, s);
 }
 
 /**
- * Check threads of a process that has so many cores to itself: one for each; in a worker of jobs the main thread, which does as
- * much for a row as they do, has one of them to itself. On two cores a second check thread took 7 us more a row: it compiles
- * everything once more, and each of the two has less to do in a turn.
+ * Number of check threads for a process with this many cores: one for each. In a bulk worker the main thread does as much
+ * for a row as they do, so it has a core to itself. On two cores a second check thread cost 7 µs more a row: it compiles
+ * everything again, and each of the two has less to do in a tick.
  */
-export function threadsOf(role: Role, cores: number): number {
+export function countCheckThreads(role: ProcessRole, cores: number): number {
   return role === "bulk" ? Math.max(1, cores - 1) : cores;
 }
 
-function configOf(env: NodeJS.ProcessEnv, s: Settings): Config {
+function buildConfig(env: NodeJS.ProcessEnv, s: Settings): Config {
   return {
     role: s.ROLE,
     http: {
@@ -262,7 +262,7 @@ function configOf(env: NodeJS.ProcessEnv, s: Settings): Config {
       publicUrl: s.PUBLIC_URL ?? null,
       trustedProxies: s.TRUSTED_PROXIES ?? [],
     },
-    ...probing(env, s),
+    ...readProbeConfig(env, s),
     database: { url: s.DATABASE_URL, maxConnections: s.DATABASE_MAX_CONNECTIONS },
     redis: { url: s.REDIS_URL },
     objects:
@@ -281,7 +281,7 @@ function configOf(env: NodeJS.ProcessEnv, s: Settings): Config {
     signals: { ...s.DOMAIN_SIGNALS, blocklistZones: s.DOMAIN_BLOCKLIST_ZONES ?? [] },
     verify: {
       deadlineMs: s.VERIFY_DEADLINE_MS,
-      threads: s.CHECK_THREADS ?? threadsOf(s.ROLE, availableParallelism()),
+      threads: s.CHECK_THREADS ?? countCheckThreads(s.ROLE, availableParallelism()),
       cacheEntries: s.CACHE_ENTRIES,
       lifetimesS: s.CACHE_LIFETIMES ?? new Map(),
     },
@@ -313,69 +313,69 @@ function configOf(env: NodeJS.ProcessEnv, s: Settings): Config {
   };
 }
 
-/** A wrong setting, as it is told beside others. */
+/** A wrong setting, reported together with others. */
 export interface SettingProblem {
   setting: string;
   message: string;
-  /** Kubernetes writes such a value into the environment of every pod for a Service whose name the variable begins with. */
+  /** Kubernetes writes such a value into every pod's environment for a Service whose name the variable starts with. */
   isServiceLink: boolean;
 }
 
-/** What the environment says, right and wrong. */
+/** The environment's settings, right and wrong. */
 export interface ConfigDiagnosis {
   problems: SettingProblem[];
-  /** Of what is right. In place of DATABASE_URL and REDIS_URL, where they are wrong or missing, stands what leads nowhere. */
+  /** Built from the correct settings. A wrong or missing DATABASE_URL or REDIS_URL is replaced by an unreachable one. */
   config: Config;
-  /** Settings that are right, however they were given. */
+  /** Correct settings, however they were given. */
   given: ReadonlySet<string>;
-  /** Variables that are not empty, settings or not. */
+  /** Non-empty variables, settings or not. */
   variables: readonly string[];
 }
 
 const NOWHERE = { DATABASE_URL: "postgres://unset.invalid/unset", REDIS_URL: "redis://unset.invalid" };
 
-/** As `loadConfig`, but goes on after what is wrong: for whoever looks for all of it. Never throws for a setting's sake. */
+/** Like `loadConfig`, but goes on after an error to find all of them. Never throws for a wrong setting. */
 export function diagnoseConfig(env: NodeJS.ProcessEnv = process.env): ConfigDiagnosis {
   const problems: SettingProblem[] = [];
   const right: Record<string, string> = {};
-  const tell = (setting: string, message: string, value = "") =>
+  const report = (setting: string, message: string, value = "") =>
     problems.push({ setting, message, isServiceLink: /^(tcp|udp):\/\/[\d.]+:\d+$/.test(value) });
   for (const name of SETTING_NAMES) {
     try {
       const value = readSetting(env, name);
       if (value !== undefined) right[name] = value;
     } catch (error) {
-      tell(name, (error as Error).message.replace(`${name}: `, ""));
+      report(name, (error as Error).message.replace(`${name}: `, ""));
     }
   }
   for (const [name, entry] of Object.entries(SettingsSchema.entries)) {
     if (problems.some(({ setting }) => setting === name)) continue;
     const parsed = v.safeParse(entry, right[name], { abortPipeEarly: true });
     if (parsed.success) continue;
-    tell(name, right[name] === undefined ? "is required" : parsed.issues[0].message, right[name]);
+    report(name, right[name] === undefined ? "is required" : parsed.issues[0].message, right[name]);
     delete right[name];
   }
   const given = new Set(Object.keys(right));
-  const standing = () => v.parse(SettingsSchema, { ...NOWHERE, ...right });
-  for (const { setting, message, without } of conflictsOf(standing())) {
-    tell(setting, message);
+  const parseValid = () => v.parse(SettingsSchema, { ...NOWHERE, ...right });
+  for (const { setting, message, without } of findConflicts(parseValid())) {
+    report(setting, message);
     for (const name of without) delete right[name];
   }
   const variables = Object.keys(env).filter((name) => env[name] !== "");
-  return { problems, config: configOf(env, standing()), given, variables };
+  return { problems, config: buildConfig(env, parseValid()), given, variables };
 }
 
 /**
- * Tells uWebSockets.js how large a request's header may be. It reads this variable when its binary is loaded and has no
- * other way in; 4 096 bytes, its default, is too little behind proxies that add cookies and tokens.
+ * Tells uWebSockets.js how large a request header may be. It reads this variable when its binary is loaded and offers no
+ * other way. Its default of 4 096 bytes is too little behind proxies that add cookies and tokens.
  */
 export function limitNativeHeaders(bytes: number, env: NodeJS.ProcessEnv = process.env): void {
   env.UWS_HTTP_MAX_HEADERS_SIZE = String(bytes);
 }
 
 /**
- * The environment for a child process: ours, with some settings replaced. A replaced setting loses its NAME_FILE, so
- * that the child does not find both.
+ * The environment for a child process: ours, with some settings replaced. A replaced setting loses its NAME_FILE, so that
+ * the child does not find both.
  */
 export function childEnvironment(replaced: Partial<Record<keyof Settings, string>>): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { ...process.env, ...replaced };

@@ -1,82 +1,82 @@
 import type { Clock, Timer } from "./clock.ts";
 
 /**
- * Many waits that mostly end before their time. One timer for all: a timer each costs more than all else of a wait, and
- * here a wait that ends in time is an entry made and deleted.
+ * Many waits that mostly end early. One timer serves all: a timer each would cost more than the rest of a wait, and here a
+ * wait that ends early is an entry made and deleted.
  */
 export interface Deadlines {
   /**
-   * Calls `callback` once when `Clock.monotonic` has reached `dueMs`: never before, and later by at most `lateMs` while others
+   * Calls `onDue` once when `Clock.monotonic` has reached `dueMs`: never before, and at most `lateMs` later while others
    * wait too.
    */
-  at(dueMs: number, callback: () => void): Timer;
-  /** The same for who is a deadline himself, and needs no object for it. In one `Deadlines` at a time. */
+  at(dueMs: number, onDue: () => void): Timer;
+  /** The same for an object that is itself a deadline: it needs no further object. In one `Deadlines` at a time. */
   add(deadline: Deadline): void;
-  /** Before it was due; else nothing. */
+  /** Before it was due; otherwise does nothing. */
   remove(deadline: Deadline): void;
 }
 
-/** Where something stands in the line of those that wait. */
-interface Place {
-  /** Its neighbours; null: it does not wait. Of `Deadlines` alone. */
-  before: Place | null;
-  behind: Place | null;
+/** A node of the list of waits. */
+interface ListNode {
+  /** Its neighbours; null: not in the list. Only `Deadlines` uses them. */
+  previous: ListNode | null;
+  next: ListNode | null;
 }
 
-export interface Deadline extends Place {
-  /** Never changed while it waits. */
+export interface Deadline extends ListNode {
+  /** Never changes while it waits. */
   readonly dueMs: number;
   /** Called once. */
-  due(): void;
+  onDue(): void;
 }
 
 /**
- * Those that wait, in the order in which they came, each linked to its neighbours. Not a Set, as little as `PassingMap` is a Map: with
- * sets and maps of requests under way a third of the main thread's time for an uncached answer was the collector's.
+ * Waits in order of arrival, linked to their neighbours. Not a Set, for the reason of `PassingMap`: with sets and maps of
+ * requests in progress, garbage collection took a third of the main thread's time for an uncached answer.
  */
-class Line {
-  /** Before the first and behind the last. */
-  readonly #end: Place = { before: null, behind: null };
+class DeadlineList {
+  /** Before the first node and after the last. */
+  readonly #end: ListNode = { previous: null, next: null };
 
   constructor() {
-    this.#end.before = this.#end;
-    this.#end.behind = this.#end;
+    this.#end.previous = this.#end;
+    this.#end.next = this.#end;
   }
 
   get isEmpty(): boolean {
-    return this.#end.behind === this.#end;
+    return this.#end.next === this.#end;
   }
 
   add(deadline: Deadline): void {
-    const last = this.#end.before as Place;
-    deadline.before = last;
-    deadline.behind = this.#end;
-    last.behind = deadline;
-    this.#end.before = deadline;
+    const last = this.#end.previous as ListNode;
+    deadline.previous = last;
+    deadline.next = this.#end;
+    last.next = deadline;
+    this.#end.previous = deadline;
   }
 
-  /** @returns whether it was there */
-  remove(place: Place): boolean {
-    const { before, behind } = place;
+  /** @returns whether it was in the list */
+  remove(node: ListNode): boolean {
+    const { previous: before, next: behind } = node;
     if (before === null || behind === null) return false;
-    before.behind = behind;
-    behind.before = before;
-    place.before = null;
-    place.behind = null;
+    before.next = behind;
+    behind.previous = before;
+    node.previous = null;
+    node.next = null;
     return true;
   }
 
   *[Symbol.iterator](): Generator<Deadline> {
-    for (let place = this.#end.behind as Place; place !== this.#end; place = place.behind as Place)
-      yield place as Deadline;
+    for (let node = this.#end.next as ListNode; node !== this.#end; node = node.next as ListNode)
+      yield node as Deadline;
   }
 }
 
-/** @param lateMs all that wait are looked through at most this often: it bounds the work, not only the error */
+/** @param lateMs all waits are scanned at most this often: it bounds the work, not only the delay */
 export function createDeadlines(clock: Clock, lateMs: number): Deadlines {
-  const waiting = new Line();
+  const waiting = new DeadlineList();
   let timer: Timer | null = null;
-  /** When it fires. */
+  /** When the timer fires. */
   let firesMs = Number.POSITIVE_INFINITY;
 
   function fireBy(dueMs: number): void {
@@ -93,7 +93,7 @@ export function createDeadlines(clock: Clock, lateMs: number): Deadlines {
   }
 
   function fire(): void {
-    // A timer may come a fraction of a millisecond early: it stands for the time that it was made for.
+    // A timer may fire a fraction of a millisecond early: use the time it was set for.
     const nowMs = Math.max(clock.monotonic(), firesMs);
     disarm();
     let nextMs = Number.POSITIVE_INFINITY;
@@ -102,8 +102,8 @@ export function createDeadlines(clock: Clock, lateMs: number): Deadlines {
       if (deadline.dueMs <= nowMs) due.push(deadline);
       else nextMs = Math.min(nextMs, deadline.dueMs);
     }
-    // None of them is cancelled by another's callback without that being heard.
-    for (const deadline of due) if (waiting.remove(deadline)) deadline.due();
+    // Re-check each: a callback may have cancelled another one.
+    for (const deadline of due) if (waiting.remove(deadline)) deadline.onDue();
     if (!waiting.isEmpty) fireBy(Math.max(nextMs, nowMs + lateMs));
   }
 
@@ -118,7 +118,7 @@ export function createDeadlines(clock: Clock, lateMs: number): Deadlines {
 
   return {
     at(dueMs, callback) {
-      const deadline = { dueMs, due: callback, before: null, behind: null };
+      const deadline = { dueMs, onDue: callback, previous: null, next: null };
       add(deadline);
       return { cancel: () => remove(deadline) };
     },

@@ -1,4 +1,4 @@
-/** What a team's webhooks may be told of. The names are public: `events` of `POST /v1/webhooks`. */
+/** The events of a team's webhooks. The names are public: `events` of `POST /v1/webhooks`. */
 export const EVENT_TYPES = [
   "bulk.completed",
   "bulk.failed",

@@ -5,24 +5,24 @@ import {
   PerformanceObserver,
 } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
-import type { Part } from "./lifecycle.ts";
+import type { LifecyclePart } from "./lifecycle.ts";
 
-/** What V8 calls it: it collects an old generation that has grown by so many per cent of what lived in it. 0: it decides. */
+/** V8's flag: it collects an old generation that has grown by this percentage of its live size. 0: V8 decides. */
 const GROWTH_FLAG = "--heap-growing-percent";
-/** A flag is only set anew for a difference that matters. */
+/** Set the flag only for a difference that matters. */
 const STEP_PERCENT = 10;
-/** However little lives in it. */
-const MOST_PERCENT = 200;
+/** However small the live size. */
+const MAX_PERCENT = 200;
 
 /**
- * @param liveBytes what lives in the heap
- * @returns per cent by which it may grow: by `roomBytes`, or by as much as lives in it where that is more; MOST_PERCENT at most
+ * @param liveBytes live size of the heap
+ * @returns percentage by which it may grow: by `roomBytes`, or by its live size where that is larger; at most MAX_PERCENT
  */
 export function growthPercent(liveBytes: number, roomBytes: number): number {
-  return Math.round(Math.min(MOST_PERCENT, 100 * Math.max(1, roomBytes / liveBytes)));
+  return Math.round(Math.min(MAX_PERCENT, 100 * Math.max(1, roomBytes / liveBytes)));
 }
 
-/** `detail` is not among the types of Node.js. */
+/** The types of Node.js lack `detail`. */
 type CollectionEntry = PerformanceEntry & { readonly detail: NodeGCPerformanceDetail };
 
 function isMajor({ detail }: CollectionEntry): boolean {
@@ -31,28 +31,29 @@ function isMajor({ detail }: CollectionEntry): boolean {
 
 export interface HeapRoomDeps {
   roomBytes: number;
-  /** What lives in the heap of this thread, and what was not collected yet, bytes. */
+  /** Live and not yet collected bytes in the heap of this thread. */
   heapBytes?: () => number;
   setPercent?: (percent: number) => void;
 }
 
 /**
- * Lets V8 wait until `roomBytes` have come together before it marks the heap of this thread, and until those of the others have grown by
- * the same share. It holds for the time behind the next collection: a heap that has grown meanwhile gets as much more once as its size before
- * would have had. Whatever else V8 would go by, as how near its bound a heap is, it does not ask then; the bound itself holds.
+ * Lets V8 wait until `roomBytes` have accumulated before it marks the heap of this thread, and until those of other threads
+ * have grown by the same share. It takes effect after the next collection: a heap that grew meanwhile is once given as much
+ * more as its size before would have allowed. V8 then ignores its other criteria, such as how near its bound a heap is; the
+ * bound itself holds.
  *
- * V8 sizes a heap by what lives in it, and has what lies outside, in buffers, count against that: of lists that are answered at hand it
- * marked heaps of 15 to 30 MB 30 times for each million rows, mostly by its four helper threads, and that was a sixth of all CPU: 7.5 us
- * a row, 6.5 with room (medians of fifteen, by turns), where it marks 8 times.
+ * V8 sizes a heap by its live objects, and counts external memory, in buffers, against that. For lists answered from memory
+ * it marked heaps of 15 to 30 MB 30 times for each million rows, mostly by its four helper threads, and that was a sixth of
+ * all CPU: 7.5 µs a row, 6.5 with room (medians of fifteen, in turn), where it marks 8 times.
  */
 export function createHeapRoom({
   roomBytes,
   heapBytes = () => getHeapStatistics().used_heap_size,
   setPercent = (percent) => setFlagsFromString(`${GROWTH_FLAG}=${percent}`),
-}: HeapRoomDeps): Part & { start(): void; stop(): void; collected(): void } {
+}: HeapRoomDeps): LifecyclePart & { start(): void; stop(): void; collected(): void } {
   let set = 0;
 
-  /** To be called when the heap has been collected: then it is nearly what lives in it. */
+  /** Call after a collection: the heap's size is then nearly its live size. */
   function collected(): void {
     const percent = growthPercent(heapBytes(), roomBytes);
     if (Math.abs(percent - set) < STEP_PERCENT) return;

@@ -1,8 +1,8 @@
 import type { EventLoopUtilization, performance } from "node:perf_hooks";
 
 /**
- * Of the time since it was asked last, the share in which the event loop of this thread waited for something to do: 0 to 1. A
- * process that is held back while it waits (a quota of CPU used up) counts as waiting, one that is while it works as working.
+ * The share of time since the last call in which the event loop of this thread waited for work: 0 to 1. A process that is
+ * throttled while it waits (its CPU quota used up) counts as waiting, one throttled while it works as working.
  */
 export function createIdleShare({ eventLoopUtilization }: Pick<typeof performance, "eventLoopUtilization">) {
   let seen: EventLoopUtilization = eventLoopUtilization();

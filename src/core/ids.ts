@@ -20,17 +20,17 @@ export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** A word is 40 bits: 8 characters of base 32. */
 const WORD = 2 ** 40;
-/** The largest step from one id to the next of a millisecond, a random one: nobody guesses his neighbour's. */
+/** Maximum step between two ids of a millisecond. The step is random, so that ids cannot be guessed from their neighbours. */
 const STEP_MAX = 2 ** 38;
 
-/** The random part of the id made last, and its millisecond. */
+/** The random part of the last id, and its millisecond. */
 const last = { epochMs: -1, high: 0, low: 0 };
 
-/** Draws anew in a new millisecond; within one it goes up, so that ids sort as they were made. */
+/** Draws anew in a new millisecond; within one the random part grows, so that ids sort in creation order. */
 function advance(epochMs: number): void {
   if (epochMs !== last.epochMs) {
     const random = randomBytes(10);
-    // Half of the range is left to go up in: more ids than a millisecond has room for.
+    // Half of the range is left to grow in: more ids than a millisecond has room for.
     Object.assign(last, {
       epochMs,
       high: random.readUIntBE(0, 5) % (WORD / 2),
@@ -56,9 +56,9 @@ function encode(value: number, count: number): string {
 }
 
 /**
- * A new id, `prefix_` and 26 characters of Crockford base 32: 48 bits of time in milliseconds, then 80 bits that are
- * random and grow within a millisecond, so that the ids of a process sort as they were made. The layout is that of a
- * monotonic ULID in lower case.
+ * A new id, `prefix_` and 26 characters of Crockford base 32: 48 bits of time in milliseconds, then 80 bits that are random
+ * and grow within a millisecond, so that the ids of a process sort in creation order. The layout is that of a monotonic
+ * ULID in lower case.
  */
 export function newId(prefix: IdPrefix, epochMs: number = Date.now()): string {
   advance(epochMs);
@@ -66,8 +66,8 @@ export function newId(prefix: IdPrefix, epochMs: number = Date.now()): string {
 }
 
 /**
- * True when `text` has the form of an id of the prefix. Anything else names nothing, and is not worth a question to the
- * database, which refuses some texts (NUL).
+ * True when `text` has the form of an id with the prefix. Other text names nothing and is not worth a query to the
+ * database, which rejects some texts (NUL).
  */
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && /^[0-9a-hjkmnp-tv-z]{26}$/.test(text.slice(prefix.length + 1));

@@ -1,4 +1,4 @@
-/** What `make` returns, made at the first call. */
+/** The result of `make`, created at the first call. */
 export function lazy<T extends object>(make: () => T): () => T {
   let made: T | null = null;
   return () => {

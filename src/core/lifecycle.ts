@@ -2,29 +2,29 @@ import type { Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 
 /** A part of the process with an ordered life. Each step is optional. */
-export interface Part {
+export interface LifecyclePart {
   name: string;
   start?(): Promise<void> | void;
-  /** Send those who come elsewhere, while everything is served as ever. Must not throw. */
+  /** Directs new clients elsewhere while everything is still served. Must not throw. */
   leave?(): void;
-  /** Refuse new work, finish or hand back what is in flight. */
+  /** Refuses new work, finishes or hands back work in progress. */
   drain?(): Promise<void> | void;
-  /** Let go of sockets, timers and threads. */
+  /** Releases sockets, timers and threads. */
   stop?(): Promise<void> | void;
 }
 
 export interface Lifecycle {
   /**
-   * Starts the parts in order; when one fails, those already started are stopped and the error is thrown. When stop()
-   * comes meanwhile no further part is started, and it resolves once all have stopped.
+   * Starts the parts in order; when one fails, those already started are stopped and the error is thrown. When stop() is
+   * called meanwhile, no further part starts, and it resolves once all have stopped.
    */
   start(): Promise<void>;
   /**
-   * Has all leave, and where they had all started, waits `leaveMs`: so long balancers have to see it. Then drains all in
-   * reverse order, then stops all in reverse order. Idempotent. Bounded by `graceMs` in all.
+   * Calls `leave` of all parts and, when all had started, waits `leaveMs`: the time that load balancers need to notice.
+   * Then drains all in reverse order, then stops all in reverse order. Idempotent. Bounded by `graceMs` in all.
    */
   stop(): Promise<void>;
-  /** Ends the wait of a `stop` under way. */
+  /** Ends the wait of a running `stop`. */
   hurry(): void;
   readonly state: LifecycleState;
 }
@@ -36,26 +36,29 @@ export interface LifecycleOptions {
   log: Logger;
   clock: Clock;
   graceMs: number;
-  /** Of `graceMs`. */
+  /** Part of `graceMs`. */
   leaveMs: number;
 }
 
-/** Of the time to go down, so much is for draining. */
-const DRAIN_PART = 0.8;
-/** Of what is left for draining one part may take so much: however long it hangs, those behind it can give back what they hold. */
-const DRAIN_SHARE = 0.85;
+/** Share of the shutdown time for draining. */
+const DRAIN_SHARE_OF_GRACE = 0.8;
+/**
+ * Maximum share of the remaining drain time for one part: however long it hangs, the parts after it can give back what they
+ * hold.
+ */
+const PART_SHARE_OF_DRAIN = 0.85;
 const STEP_MIN_MS = 100;
 
 class PartsLifecycle implements Lifecycle {
-  readonly #parts: Part[];
+  readonly #parts: LifecyclePart[];
   readonly #options: LifecycleOptions;
-  readonly #started: Part[] = [];
+  readonly #started: LifecyclePart[] = [];
   #state: LifecycleState = "new";
   #stopping: Promise<void> | undefined;
-  #hurried = false;
+  #isWaitSkipped = false;
   #endWait: () => void = () => undefined;
 
-  constructor(parts: Part[], options: LifecycleOptions) {
+  constructor(parts: LifecyclePart[], options: LifecycleOptions) {
     this.#parts = parts;
     this.#options = options;
   }
@@ -81,7 +84,7 @@ class PartsLifecycle implements Lifecycle {
   }
 
   hurry(): void {
-    this.#hurried = true;
+    this.#isWaitSkipped = true;
     this.#endWait();
   }
 
@@ -89,10 +92,10 @@ class PartsLifecycle implements Lifecycle {
     return this.#state;
   }
 
-  async #step(part: Part, verb: "drain" | "stop", deadline: number): Promise<void> {
+  async #step(part: LifecyclePart, verb: "drain" | "stop", deadline: number): Promise<void> {
     const action = part[verb];
     if (!action) return;
-    const share = verb === "drain" ? DRAIN_SHARE : 1;
+    const share = verb === "drain" ? PART_SHARE_OF_DRAIN : 1;
     const leftMs = Math.max(STEP_MIN_MS, (deadline - this.#options.clock.monotonic()) * share);
     let expire: { cancel(): void } | undefined;
     const expired = new Promise<"expired">((resolve) => {
@@ -101,9 +104,9 @@ class PartsLifecycle implements Lifecycle {
     try {
       const outcome = await Promise.race([Promise.resolve(action.call(part)), expired]);
       if (outcome === "expired")
-        this.#options.log.warn({ part: part.name, verb }, "a part did not finish within its grace");
+        this.#options.log.warn({ part: part.name, verb }, "a part did not stop within its grace period");
     } catch (error) {
-      this.#options.log.error({ err: error, part: part.name, verb }, "a part failed while going down");
+      this.#options.log.error({ err: error, part: part.name, verb }, "a part failed during shutdown");
     } finally {
       expire?.cancel();
     }
@@ -120,26 +123,26 @@ class PartsLifecycle implements Lifecycle {
   }
 
   async #leave(): Promise<void> {
-    // Who has not begun to serve is waited for by nobody.
+    // A process that has not served yet has no clients to wait for.
     const served = this.#state === "running";
     this.#state = "leaving";
     for (const part of [...this.#started].reverse()) part.leave?.();
-    if (served && this.#options.leaveMs > 0 && !this.#hurried) await this.#wait(this.#options.leaveMs);
+    if (served && this.#options.leaveMs > 0 && !this.#isWaitSkipped) await this.#wait(this.#options.leaveMs);
   }
 
   async #shutDown(): Promise<void> {
-    const begunMs = this.#options.clock.monotonic();
+    const startedMs = this.#options.clock.monotonic();
     await this.#leave();
     this.#state = "draining";
-    const leftMs = this.#options.graceMs - (this.#options.clock.monotonic() - begunMs);
-    const drainDeadline = this.#options.clock.monotonic() + leftMs * DRAIN_PART;
+    const leftMs = this.#options.graceMs - (this.#options.clock.monotonic() - startedMs);
+    const drainDeadline = this.#options.clock.monotonic() + leftMs * DRAIN_SHARE_OF_GRACE;
     for (const part of [...this.#started].reverse()) await this.#step(part, "drain", drainDeadline);
-    const stopDeadline = this.#options.clock.monotonic() + leftMs * (1 - DRAIN_PART);
+    const stopDeadline = this.#options.clock.monotonic() + leftMs * (1 - DRAIN_SHARE_OF_GRACE);
     for (const part of [...this.#started].reverse()) await this.#step(part, "stop", stopDeadline);
     this.#state = "stopped";
   }
 }
 
-export function createLifecycle(parts: Part[], options: LifecycleOptions): Lifecycle {
+export function createLifecycle(parts: LifecyclePart[], options: LifecycleOptions): Lifecycle {
   return new PartsLifecycle(parts, options);
 }

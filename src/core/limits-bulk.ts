@@ -7,137 +7,143 @@ const INLINE_ROW_BYTES = 1_024;
 /** Bounds of bulk jobs and of the workers that verify them. */
 export const BULK_LIMITS = {
   inlineRows: INLINE_ROWS,
-  /** A body of so many rows, and what else may be said of a job. */
+  /** A body with this many rows, plus the job's other fields. */
   bodyBytes: INLINE_ROWS * INLINE_ROW_BYTES + 65_536,
-  /** More values are refused while the body comes: `inlineRows`, and what else may be said of a job. */
+  /** More values are refused while the body arrives: `inlineRows`, plus the job's other fields. */
   bodyValues: INLINE_ROWS + 500,
   metadataPairs: 50,
   metadataKeyChars: 40,
   metadataValueChars: 500,
-  /** All of it, as JSON: it travels with every event. */
+  /** All metadata as JSON: it is sent with every event. */
   metadataBytes: 8_192,
-  /** Of an object in a bucket of the team's: S3's own bound. */
+  /** Of an object in a team's bucket: S3's own bound. */
   keyBytes: 1_024,
-  /** What buckets teams may read from is asked for anew after so long; of so many teams it is kept that long. */
+  /** A team's bucket grants are read again after this; for this many teams they are cached that long. */
   grantsFreshMs: 1_000,
   grantsKept: 1_000,
   /**
-   * For a job that goes on, it is read anew after so long whether teams say something else of domains; of so many jobs it is
-   * known when that was.
+   * For a running job, a team's domain lists are checked for changes after this; for this many jobs the time of the last
+   * check is remembered.
    */
   overlaysFreshMs: 1_000,
   overlaysKept: 16,
-  /** Jobs of a team that have not ended. */
+  /** Unfinished jobs of a team. */
   activeJobs: 100,
-  /** Rows that are read or written between two turns of the event loop. */
+  /** Rows read or written in one tick. */
   rowsPerTurn: 250,
-  /** A submission waits so long for idle units of quota to come back from processes before it is refused. */
+  /** A submission waits this long for idle quota units to come back from processes before it is refused. */
   quotaWaitMs: 3_000,
   quotaRetryMs: 250,
-  /** Longer than writing a source takes with all its attempts; then the submission is given up by the relay. */
+  /** Longer than writing a source takes with all its attempts; then the relay gives the submission up. */
   submissionMs: 180_000,
   /**
-   * Rows of a chunk: so many of the first `smallChunks` of a list, so that a short one is many workers' work; then more, since
-   * a chunk costs the same requests and transactions whatever is in it. A list of `smallChunks` large ones has no small ones.
+   * Rows of a chunk: this many in each of the first `smallChunks` of a list, so that many workers share a short one; then
+   * more, since a chunk costs the same requests and transactions whatever its size. A list that needs `smallChunks` large
+   * ones has no small ones.
    */
   rowsPerChunk: 1_000,
   smallChunks: 32,
   rowsPerLargeChunk: 4_000,
-  /** Further rows of a small one, where a domain ends with them. */
+  /** Further rows of a small chunk, where a domain ends with them. */
   chunkSlackRows: 250,
-  /** Of a chunk's part of its source, about: it ends with the record that gets there. */
+  /** Approximate size of a chunk's part of its source: it ends with the record that reaches it. */
   chunkBytes: 1_048_576,
   /** One record of a source, its end included; and its columns. */
   recordBytes: 1_048_576,
   columns: 2_000,
-  /** Of one cell, where each is verified (`split_cells`); a cell with more is malformed. */
+  /** Addresses of one cell, where each is verified (`split_cells`); a cell with more is malformed. */
   cellAddresses: 50,
-  /** The start of a source, by which its layout is known. */
+  /** The start of a source, which decides its layout. */
   sampleBytes: 262_144,
   sampleRows: 1_000,
   workbook: WORKBOOK_LIMITS,
-  /** Of a source that is read between two turns of the event loop. */
+  /** Bytes of a source read in one tick. */
   analysisTurnBytes: 65_536,
-  /** Of a job, whatever the team's quota is. */
+  /** Of a job, whatever the team's quota. */
   rows: 100_000_000,
   /**
-   * Tasks of a job that are emitted and not done: twice what the workers at hand take at once, within these bounds. A
-   * small job waits behind one window of a big one.
+   * Emitted, unfinished tasks of a job: twice what the present workers take at once, within these bounds. A small job waits
+   * behind one window of a big one.
    */
   windowMin: 16,
   windowMax: 512,
-  /** The same of all jobs of a team, in windows of a job: whoever comes next waits behind no more of each other team's. */
+  /** The same for all jobs of a team, in windows of a job: the next team waits behind no more of each other team. */
   teamWindows: 4,
-  /** Analyses and assemblies of a team that are emitted and not done: the next team's wait behind no more of them. */
+  /** Emitted, unfinished analyses and assemblies of a team: those of the next team wait behind no more of them. */
   teamWhole: 2,
   emitJobs: 100,
   emitEveryMs: 500,
-  /** Between two that a worker asks for: each is five round trips, and a window lasts longer even of the smallest chunks. */
+  /**
+   * Pause between two emissions that a worker requests: each is five round trips, and a window lasts longer even of the
+   * smallest chunks.
+   */
   emitRestMs: 50,
   /** Workers are counted again after this. */
   workersFreshMs: 1_000,
   /**
-   * Retries that are emitted and not done. Of one site as one egress sees it: enough to keep its connections busy, few
-   * enough that the next team's turn comes soon; a worker more than half of these counts two. Of rows at several sites; of
-   * all sites, in windows of what the workers take at once.
+   * Emitted, unfinished retries. For one site of one egress: enough to keep its connections busy, few enough that the next
+   * team follows soon; a worker with more than half of these counts as two. For rows at several sites; for all sites, in
+   * windows of what the workers take at once.
    */
   retryWindow: 4,
   mixedWindow: 16,
   retryWindows: 2,
-  /** Lines (of an egress, a site and a job) that one emission looks at; the next goes on behind them. */
+  /** Queues (of an egress, a site and a job) that one emission examines; the next goes on after them. */
   retryLines: 500,
-  /** Egresses that one emission looks at. */
+  /** Egresses that one emission examines. */
   egresses: 100,
-  /** What an egress that no worker has any more left behind is others' after this: a deploy must not take so long. */
+  /** After this, any egress may take the retries of one without workers: longer than a deploy takes. */
   egressGoneMs: 600_000,
   egressTasksPerRound: 1_000,
   /**
-   * Of one worker process: chunks; analyses and assemblies, which take long; retries, which wait for slow servers: about as many
-   * sites are kept busy at once, where each has rows to come.
+   * Of one worker process: chunks; analyses and assemblies, which take long; retries, which wait for slow servers: about
+   * this many sites are kept busy at once, where each has more rows.
    */
   tasksAtOnce: 8,
   wholeAtOnce: 2,
   retriesAtOnce: 64,
   /**
-   * Rows of chunks that are verified at once in a process; of retries, and of those that wait for one site: two of the
-   * largest, so that no check thread sits on idle connections while another has all that is left of one. Of a retry of
-   * one site so many count as keep that site busy (`roomOf`): the others of its rows come after them.
+   * Rows verified at once in a process: of chunks; of retries; and of those that wait for one site: two of the largest, so
+   * that no check thread holds idle connections while another has all remaining rows of one. Of a retry for one site as
+   * many rows count as keep that site busy (`queueCapacityOf`): its other rows follow them.
    */
   chunkRowsAtOnce: 2_048,
   retryRowsAtOnce: 4_096,
   siteRowsAtOnce: 2_048,
   /**
-   * Rows that were put off, kept by who did so until they come back, so long at most: some hundred thousand of usual length.
-   * Those that others came for are forgotten within twice the time.
+   * Deferred rows that the process which deferred them keeps until they come back, at most this long: some hundred thousand
+   * of usual length. Those taken by other processes are dropped within twice the time.
    */
   keptRowsBytes: 16_777_216,
   keptRowsMs: 3_600_000,
-  /** Chunks that were read for retries, for the others of theirs: some fifty of the largest of usual rows. */
+  /** Chunks read for retries, cached for further retries of the same chunk: some fifty of the largest with usual rows. */
   recentBytes: 8_388_608,
   recentMs: 60_000,
   /**
-   * Rows of a chunk that take their places together; and of one that has more than `chunkRowsAtOnce` of which nothing is known: each piece is a look into Redis, a
-   * message to a thread and a write, and half as many of a long list's took 1 to 2 us of 17 from the main thread for a row.
+   * Rows of a chunk that acquire slots together; and of one with more than `chunkRowsAtOnce` rows without known results:
+   * each piece is a look-up in Redis, a message to a thread and a write, and half as large pieces of a long list took 1 to
+   * 2 µs of 17 of the main thread for a row.
    */
   pieceRows: 250,
   largePieceRows: 500,
-  /** From its turn on a piece of a chunk has so long; what is not answered then waits as a retry. */
+  /** Time for a piece of a chunk from its start; unanswered rows then wait as a retry. */
   chunkBudgetMs: 10_000,
-  /** When only this share of a piece is left, the others need not wait longer than this for it. */
+  /** When only this share of a piece is left, the others wait for it at most this long. */
   restShare: 0.1,
   restMs: 2_000,
   /**
-   * Rows under way are looked at so often; those of a retry more seldom: it lasts for seconds, who waits for its places waits half
-   * a second more, and sixty of them were six hundred looks a second.
+   * Interval of checking rows in progress; longer for those of a retry: it lasts for seconds, waiting for its slots takes
+   * at most half a second more, and sixty retries meant six hundred checks a second.
    */
   watchEveryMs: { chunk: 100, retry: 500 },
-  /** Rows of a chunk that wait for one site are a retry of their own from so many on. */
+  /** From this many deferred rows of a chunk for one site, they are a retry of their own. */
   retryRowsPerSite: 20,
   /**
-   * Chunks of a process that stay for rows at busy sites, beside those of `tasksAtOnce`; of a job so many that two are left of its part of
-   * the job's window, so that others of it still come. Of a chunk so large a part of the rows, at so many sites; so long at most, below
-   * `early.patienceMs`, and so long where nothing is answered; and so many of the chunks for one site. Together they have so many rows,
-   * `staysAtOnce` small chunks with their further rows; and of the places of `retryRowsAtOnce` no more than leave half to retries.
+   * Parked chunks of a process: they stay in memory for rows at busy sites, beside those of `tasksAtOnce`. Per job, so that
+   * its window leaves two for further chunks. Per chunk: the maximum share of its rows, the number of their sites, the
+   * maximum time, below `early.patienceMs`, the time without an answer, and the chunks for one site. Together their rows
+   * are at most `staysAtOnce` small chunks with their further rows; and they leave half of the slots of `retryRowsAtOnce`
+   * to retries.
    */
   staysAtOnce: 28,
   staysPerJob: 14,
@@ -148,94 +154,100 @@ export const BULK_LIMITS = {
   stayMs: 20_000,
   stayQuietMs: 5_000,
   staysPerSite: 2,
-  /** What Redis has nothing of is not looked for again for so long: less than a row that was put off may stand in its site's line anyhow. */
+  /**
+   * Entries absent in Redis are not looked up again for this long: less than a deferred row waits in its site's queue
+   * anyhow.
+   */
   soughtMs: 5_000,
-  /** Rows of a domain that nothing is known of wait so long for a thread to say where they wait, then go without. */
+  /** Rows of a domain without a plan wait this long for a thread to report their site, then start without it. */
   meetMs: 1_000,
   /**
-   * Of rows that stand in line so many times those under way are looked up at once, the others after so long, or when these have their
-   * answers: before a line of a slow site comes to them.
+   * Of queued rows, this many times those in progress are looked up at once, the others after this time or when these are
+   * answered: before the queue of a slow site reaches them.
    */
   aheadFillings: 4,
   aheadMs: 3_000,
-  /** Rows of one task of the check pool, those of one domain together; where not all are asked at once `LIMITS.check.batchAddresses`. */
+  /**
+   * Rows of one task of the check pool, those of one domain together; where not all are checked at once
+   * LIMITS.check.batchAddresses.
+   */
   batchRows: 500,
   /**
-   * Results of rows that are kept as templates, 2.6 KB each, 10 KB where a domain has ten long host names: 8 000 of different
-   * MX sets were 21 MB and 81 MB. And of domains that are answered in several ways, the lists of theirs, 230 bytes each: lists
-   * have more domains than ways to be answered. Two generations, as of LIMITS.check.domainNames.
+   * Results of rows kept as templates, 2.6 KB each, 10 KB where a domain has ten long host names: 8 000 of different MX
+   * sets were 21 MB and 81 MB. And for domains with several kinds of answers, their lists, 230 bytes each: lists have more
+   * domains than kinds of answers. Two generations, like LIMITS.check.domainNames.
    */
   templates: { kept: 8_192, domains: 262_144, perDomain: 16 },
-  /** Probes of a site that a check thread admits: as many as its connections take at once, so often. */
+  /** Probes of a site that a check thread admits: this many times what its connections take at once. */
   lineFillings: 2,
-  /** Domains of which is known at which site their rows met too many others, some 200 bytes each. */
+  /** Domains whose rows met a full queue at a known site, some 200 bytes each. */
   fullDomains: 16_384,
-  /** How long that holds: by then a thread is asked again, which knows what has changed about the site, or that it is another one. */
+  /** How long that is valid: then a thread is asked again, which knows changes of the site. */
   fullDomainMs: 10_000,
-  /** Nobody waits for a row as for a request: the stranger behind an accepted one may take longer to ask. */
+  /** No request waits for a row: the catch-all probe behind an accepted one may take longer. */
   catchAllBudgetMs: 20_000,
-  /** Above what a probe may take with look-ups before it and a slot to be waited for: what ended it is then known. */
+  /** Above a probe's own maximum with its look-ups and wait for a slot: its end is then known. */
   rowDeadlineMs: 60_000,
-  /** After the check pool or a dependency turned work away; a task that fails by itself waits longer each time. */
+  /** After the check pool or a dependency refused work; a task that fails by itself waits longer each time. */
   retryMs: 1_000,
   retryMaxMs: 10_000,
   /**
-   * Rows that got a temporary reply without a time wait so long in all, where that is less than the setting: a trouble of the
-   * server is over by then or lasts for days, and a full mailbox, or a catch-all probe that is never let in, seldom changes.
+   * Rows with a temporary reply without a time wait this long in all, where the setting allows longer: a server's trouble
+   * is over by then or lasts for days, and a full mailbox, or a catch-all probe that is never accepted, seldom changes.
    */
   temporaryMs: 3_600_000,
   seldomMs: 900_000,
-  /** Rows that our own network let nobody ask wait so long, or as long as they have waited already, up to the longer one. */
+  /** Rows that our own network could not probe wait this long, or as long as they have waited already, up to the longer one. */
   networkRetryMs: 30_000,
-  /** Rows wait so long for a network by which nobody was ever reached: port 25 may be closed for good. */
+  /** Rows wait this long for a network that never reached any server: port 25 may be closed for good. */
   unreachedMs: 300_000,
   networkRetryMaxMs: 300_000,
   readBlockMs: 1_000,
-  /** A task that its worker gave no sign of life of for so long is another's. */
+  /** A task whose worker gave no sign of life for this long goes to another. */
   leaseMs: 10_000,
   renewEveryMs: 2_000,
   claimEveryMs: 1_000,
-  /** A task that was begun so often, and whose worker never lived to say why, is given up. */
+  /** A task started this often, whose workers all died without a reason, is given up. */
   deliveries: 15,
-  /** From this delivery on it is alone in its process, which then ends by nobody else's fault. */
+  /** From this delivery on it runs alone in its process, so that a crash has no other cause. */
   aloneFrom: 3,
-  /** An object that is missing so often is gone. */
+  /** An object missing this often is gone. */
   missingTries: 4,
   /**
-   * Somebody else's bucket that fails for so long, as one worker sees it, is waited for no longer; what it has not seen fail for so
-   * long has not failed all the while; objects of which a worker knows that they fail.
+   * A granted bucket that fails for this long, as one worker sees it, is given up; without a failure for this long it
+   * counts as recovered; objects that a worker knows to fail.
    */
   sourceAwayMs: 21_600_000,
   sourceForgottenMs: 3_600_000,
   sourcesWatched: 1_000,
-  /** A task that had to wait so often in a row is handed back; its worker takes over nothing for a while then. */
+  /** A task interrupted this often in a row is handed back; its worker claims nothing for a while then. */
   interruptions: 5,
   handBackRestMs: 3_000,
   reconcileEveryMs: 2_000,
   reconcilePage: 1_000,
-  /** Tasks and rows that wait are counted for the operator and the autoscaler. */
+  /** Waiting tasks and rows are counted for the operator and the autoscaler. */
   countEveryMs: 2_000,
   reconcilePages: 1_000,
-  /** Workers that have been gone for so long are forgotten. */
+  /** Workers gone for this long are forgotten. */
   idleConsumerMs: 600_000,
   forgetEveryMs: 60_000,
-  /** Jobs looked at, ended or removed in one round of a chore. */
+  /** Jobs examined, ended or removed in one round of a periodic task. */
   jobsPerRound: 100,
   removeEveryMs: 5_000,
   /**
-   * Between a job's end or removal and that of its objects: whoever still works on it has heard of it by then, and what
-   * he had begun to write is written (LIMITS.objects.operationMs).
+   * Between a job's end or removal and that of its objects: workers have heard of it by then, and their writes in progress
+   * have ended (LIMITS.objects.operationMs).
    */
   removalRestMs: 120_000,
   /**
-   * Between a job's end and the removal of what its results were made from, and of what others began of its results: who reads
-   * or writes them from before has so long.
+   * Between a job's end and the removal of its results' inputs, and of unfinished results: readers and writers from before
+   * have this long.
    */
   spentRestMs: 3_600_000,
   objectPages: 100,
-  /** Of a job that ends or is removed, tasks that go at once: a statement for all of them would run out of time. */
+  /** Tasks deleted at once when a job ends or is removed: one statement for all of them would time out. */
   tasksPerStatement: 5_000,
-  /** The promoted overrides are read again by workers. */
+  /** Workers read the promoted overrides again at this interval. */
   promotedEveryMs: 30_000,
   /** Finding the repeats of a job. Memory of one finder: at most twice `lists` blocks, and 40 bytes a key. */
   repeats: {
@@ -244,59 +256,68 @@ export const BULK_LIMITS = {
     blockBytes: 16_384,
     /** Written and read. */
     blocksAtOnce: 16,
-    /** Distinct keys that are compared in memory; and rows whose outcomes are put in order there. */
+    /** Distinct keys compared in memory; and rows whose outcomes are sorted there. */
     keysAtOnce: 131_072,
-    /** On disk, each with a block in memory: with more than so many times `keysAtOnce` keys some go round again. A power of two. */
+    /**
+     * On disk, each with a block in memory: with more than this many times `keysAtOnce` keys some take another pass. A
+     * power of two.
+     */
     lists: 512,
   },
-  /** Results that later rows repeat, on disk while results are put together. */
+  /** Results that later rows repeat, on disk while results are assembled. */
   copies: {
-    /** Of the scratch file: no job gets there, with half of its rows copied and the largest results. The disk is full before. */
+    /**
+     * Of the scratch file: no job reaches it, with half of its rows copied and the largest results. The disk is full
+     * before.
+     */
     fileBytes: 4_398_046_511_104,
     blockBytes: 32_768,
     /** In memory, of those read last. */
     blocksKept: 32,
   },
-  /** Results of long jobs that are put together while their chunks are under way. */
+  /** Results of long jobs that are joined while their chunks are in progress. */
   early: {
-    /** Of shorter jobs the assembly is a matter of a tenth of a second. */
+    /** The assembly of shorter jobs takes a tenth of a second. */
     rows: 20_000,
     /** Of a process: each has a join's memory, some 50 MB, for as long as its job's chunks take. */
     atOnce: 1,
     /**
-     * Chunks of which Postgres is asked at a time, and how often while the next is not final: or, where its rows wait for slow servers,
-     * after this share of how long it was waited for, pollMaxMs at most. What this process itself brings to its end is looked at
-     * when it does.
+     * Chunks read from Postgres at a time, and how often while the next is not final: or, where its rows wait for slow
+     * servers, after this share of the time waited so far, at most pollMaxMs. Chunks that this process finishes are checked
+     * at once.
      */
     page: 64,
     pollMs: 100,
     pollShare: 0.05,
     pollMaxMs: 500,
-    /** Shards and rows of chunks that were written here, for the join beside them: a second's, where it keeps up. */
+    /** Shards and rows of chunks written here, for the join in this process: a second's worth, where it keeps up. */
     freshBytes: 16_777_216,
-    /** From so many of those on the job's next chunks wait for the join, 80 000 short rows behind; each so long at most. */
+    /** From this much backlog on the job's next chunks wait for the join, 80 000 short rows behind; each at most this long. */
     behindBytes: 8_388_608,
     behindMs: 250,
-    /** A chunk that does not become final for so long has rows that wait for their servers: no chunk behind it is joined. */
+    /** A chunk that is not final for this long has rows that wait for their servers: no chunk behind it is joined. */
     patienceMs: 30_000,
-    /** Who has a job's results in hand says so; a process that was killed says it no longer after this. */
+    /** The claim on a job's results is renewed; that of a killed process ends after this. */
     claimMs: 10_000,
     renewMs: 3_000,
-    /** What one process gave up none begins again for so long. */
+    /** After one process gave up a join, none starts it again for this long. */
     givenUpMs: 3_600_000,
-    /** So many processes may begin a job's and go without a word: whoever killed two would kill the third. */
+    /** This many processes may start a job's join and vanish: a join that killed two would kill the third. */
     begins: 2,
     /**
-     * An assembly waits so long for who has its results under way, then does it all. For another process shorter: that one
-     * may be slow, and the assembly has a place of this one's `wholeAtOnce` meanwhile.
+     * An assembly waits this long for a join in progress, then does it all. For another process shorter: that one may be
+     * slow, and the assembly holds one of this one's `wholeAtOnce` meanwhile.
      */
     awaitMs: 120_000,
     awaitElsewhereMs: 30_000,
-    /** Jobs that were begun so here: never twice. */
+    /** Joins that were started here: never twice. */
     remembered: 1_000,
   },
-  /** A worker's heaps are let grow by so much before they are collected, by each isolate's share; bench/memory-bound.ts counts it. */
+  /**
+   * A worker's heaps may grow by this much before they are collected, by each isolate's share; bench/memory-bound.ts counts
+   * it.
+   */
   heapRoomBytes: 46_137_344,
-  /** Share of the grace that is left to tasks in hand before they are handed back. */
+  /** Share of the grace period for current tasks before they are handed back. */
   drainShare: 0.5,
 } as const;

@@ -1,62 +1,62 @@
 /** Leases of the daily quota. */
 export const QUOTA_LIMITS = {
-  /** A lease that its process has not renewed for this long, or up to renewEveryMs less, is settled by whoever finds it. */
+  /** Any process may settle a lease that its owner has not renewed for this long, or up to renewEveryMs less. */
   leaseTtlMs: 10_000,
-  /** A lease gives units out for this long, then the rest goes back: what is left is shared anew. */
+  /** A lease gives units out for this long, then the rest goes back to be shared anew. */
   leaseUseMs: 5_000,
-  /** A lease nobody took a unit of for this long goes back. */
+  /** A lease without use for this long goes back. */
   idleReturnMs: 1_500,
   flushEveryMs: 200,
   /** Flushed leases are renewed at least this often. */
   renewEveryMs: 2_000,
   leaseFirst: 4,
-  /** The next lease is twice as large when the last was gone sooner than this, half as large when it lasted longer. */
+  /** The next lease is twice as large when the last was used up sooner than this, half as large when it lasted longer. */
   leaseGoneMs: 500,
-  /** At most idleReturnMs: a lease that goes back idle has lasted, else those of a team that has calmed never shrink. */
+  /** At most idleReturnMs: a lease returned idle has lasted; otherwise leases of a team that became quiet never shrink. */
   leaseLastedMs: 1_500,
   leaseMax: 5_000,
   /**
-   * Leases of busy teams are asked for ahead of need at these moments, so many at a time, and so many of them in one statement,
-   * which locks their days: 64 teams at full speed asked 70 times a second, each a transaction.
+   * Leases of busy teams are requested ahead of need at this interval, this many at a time, and this many in one statement,
+   * which locks their days: 64 teams at full speed asked 70 times a second, each in a transaction.
    */
   aheadEveryMs: 100,
   aheadAtOnce: 500,
   aheadPerStatement: 100,
-  /** A team for which that failed, or which was passed over, asks by itself for so long. */
-  aloneMs: 5_000,
-  /** So many of them what is left has to last. */
-  steadyBeats: 4,
-  /** Spends that a lease may not yet have told the ledger of: what a killed process costs at most. */
+  /** A team whose lease failed, or was skipped, requests alone for this long. */
+  ledgerRetryMs: 5_000,
+  /** The rest of a lease must last for this many intervals. */
+  steadyIntervals: 4,
+  /** Spends that a lease may hold unreported: the maximum that a killed process costs. */
   trancheMax: 1_000,
-  /** A lease ahead of need is at most this share of what is left of the day, hence 1 near the limit. */
+  /** A lease ahead of need is at most this share of the rest of the day, hence 1 near the limit. */
   leaseShare: 64,
-  /** How long a refusal by the ledger is believed without asking again. */
+  /** How long a refusal by the ledger holds without asking again. */
   refusalMs: 500,
-  /** For so long after it no check is begun for the team before its unit is there. */
+  /** For this long after it, no check of the team starts before its unit is granted. */
   refusedLatelyMs: 60_000,
-  /** Below leaseUseMs, which runs from when a lease was asked for. A machine without a free core takes seconds to answer. */
+  /** Below leaseUseMs, which runs from a lease's request. A machine without a free core takes seconds to answer. */
   ledgerTimeoutMs: 4_000,
-  /** After the ledger failed a team, its requests are refused for this long without asking again. */
+  /** After the ledger failed for a team, its requests are refused for this long without asking again. */
   failureMs: 250,
   releasesAtOnce: 100,
   waitersPerTeam: 1_000,
-  /** A request that waits for a unit is turned away after this long: several rounds to the ledger, if it is slow. */
+  /** A request that waits for a unit is refused after this long: several rounds to the ledger, if it is slow. */
   waitMs: 6_000,
   teams: 20_000,
   leasesReapedPerRound: 500,
 } as const;
 
-/** Counts of what was answered. */
+/** Counts of answers. */
 export const USAGE_LIMITS = {
-  /** What a killed process loses of the reports (never of the quota) is at most this much of answers. */
+  /** A killed process loses at most this much of the reports (never of the quota). */
   flushEveryMs: 1_000,
   rowsPerFlush: 2_000,
   /** Teams, a day each, whose counts wait to be written: while Postgres is away, no more are counted. */
   teamDays: 40_000,
   readTimeoutMs: 3_000,
-  /** Who asks for figures waits so long for what this process has not written yet. */
+  /** A request for figures waits this long for counts that this process has not written yet. */
   flushWaitMs: 500,
-  /** Before it goes, a process tries so often to write its counts. */
+  /** Attempts to write the counts before a process ends. */
   drainAttempts: 5,
   drainPauseMs: 200,
   keptDays: 400,
@@ -68,62 +68,65 @@ export const USAGE_LIMITS = {
   historyDaysMax: 365,
   thresholdsEveryMs: 2_000,
   teamDaysPerLook: 1_000,
-  /** A change may be committed this long after its time was noted: several times what a statement may take. */
+  /** A change may be committed this long after its recorded time: several times what a statement may take. */
   changeLagMs: 30_000,
 } as const;
 
 /** Token buckets of teams. */
 export const RATE_LIMITS = {
   /**
-   * Questions about tokens that nobody waits for yet go to Redis together: those of this time, so many at most. Far less
-   * than half of a lease lasts, which is left when more is asked for.
+   * Token requests without a waiting caller go to Redis together: those of this time, at most this many. Far less than half
+   * of a lease lasts, the rest at which more is requested.
    */
   gatherMs: 8,
   bucketsPerCall: 200,
   /**
-   * Busy teams' tokens, of which what is left will last for so many of these beats, are asked for at beats: a call costs 100 us of
-   * this process, and with a lease of 250 ms 64 teams at full speed asked for a thousand buckets a second.
+   * Busy teams' tokens, of which the rest will last for this many intervals, are requested at this interval: a call costs
+   * 100 µs of this process, and with a lease of 250 ms 64 teams at full speed requested a thousand buckets a second.
    */
   aheadEveryMs: 50,
-  steadyBeats: 4,
+  steadyIntervals: 4,
   leaseMax: 500,
   leaseTtlMs: 1_000,
   /** A lease is at most what the sustained rate makes in this time. */
   leaseSpanMs: 100,
-  /** And at most this share of the burst, which it takes room of: eight processes hold half of it, all told. */
+  /** And at most this share of the burst, where it takes room: eight processes together hold half of it. */
   leaseShare: 16,
-  /** The next lease is twice as large when half of the last was gone sooner than this, half as large when that lasted longer. */
+  /**
+   * The next lease is twice as large when half of the last was used up sooner than this, half as large when that lasted
+   * longer.
+   */
   leaseGoneMs: 200,
   leaseLastedMs: 600,
-  /** What was heard of a bucket is taken for its present state so long, once nothing was left in it. */
+  /** The last known state of an empty bucket counts as current for this long. */
   newsMs: 250,
   refusalMaxMs: 1_000,
   waitersPerBucket: 1_000,
   /** Of 20,000 teams those of all three classes, half a kilobyte each. */
   buckets: 60_000,
-  /** After Redis failed, the process keeps the rate alone for this long before it asks again. */
-  aloneMs: 500,
-  /** A question that Redis has not answered by then is given up: above its command's timeout and the wait for a beat. */
+  /** After Redis failed, the process limits alone for this long before it asks again. */
+  storeRetryMs: 500,
+  /** A request that Redis has not answered by then is given up: above its command's timeout and the wait for an interval. */
   answerMs: 2_000,
-  /** A fault in asking is logged so often. */
+  /** A failure of requests is logged this often. */
   faultLogMs: 1_000,
 } as const;
 
-/** What a client may have refused: unknown and mistyped credentials, bodies that are not taken. Of a process. */
+/** What a client may have refused: unknown and mistyped credentials, rejected bodies. Per process. */
 export const CLIENT_LIMITS = {
-  /** Units that a client has at once, and gets back in a second. */
+  /** Burst of units, and units regained in a second. */
   burst: 100,
   unitsPerS: 10,
-  /** How far it can fall into debt by what was under way when its units were used up: it then waits for that as well. */
+  /** Maximum debt from requests in progress when its units ran out: it then waits for that as well. */
   debt: 100,
-  /** What a client may do, all clients of its IPv6 site (/48) together may do so many times. */
+  /** All clients of an IPv6 site (/48) together may do this many times what one client may. */
   clientsPerSite: 5,
   /** Clients and sites remembered: some 100 bytes each. Those charged longest ago are forgotten first. */
   remembered: 50_000,
 } as const;
 
 /**
- * Requests of a client, by its address, to what needs no credential: signing in, the description, its page. Health checks
+ * Requests of a client, by its address, to routes without credentials: signing in, the description, its page. Health checks
  * without a body are free.
  */
 export const PUBLIC_RATE_LIMITS = {

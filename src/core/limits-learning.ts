@@ -1,60 +1,66 @@
-/** Bounds of what is asked about again in the background, and of what is learnt of sites over time. */
+/** Bounds of background rechecks, and of learned behaviour of sites. */
 
 export const RECHECK_LIMITS = {
-  /** Addresses that wait to be asked about again, and the share of them that one team may have. */
+  /** Addresses waiting for a recheck, and the share of them that one team may have. */
   pending: 10_000,
   teamShare: 4,
-  /** Under way at a site: the others' servers need not wait for one that is slow. */
+  /** In progress at a site: other sites must not wait for a slow one. */
   perSite: 5,
-  /** Under way, and of the checks a process may have under way only while they are fewer than this share. */
+  /** In progress, and only while they are fewer than this share of the checks a process may run. */
   atOnce: 50,
   loadShare: 4,
-  /** Requests go first; those that are due look again after this. */
+  /** Requests go first; due rechecks try again after this. */
   busyMs: 1_000,
   attempts: 3,
   /** A server that names no delay is asked again after the usual one of greylisting. */
   usualS: 300,
   minS: 10,
   maxS: 3_600,
-  /** A server counts from when it answered, in seconds of its own. */
+  /** A server counts from its answer, in whole seconds of its own. */
   slackS: 1,
 } as const;
 
-/** Sites whose answers at RCPT tell nothing: learnt, shared and unlearnt. */
-export const BELIEF_LIMITS = {
-  /** A thread tells of refusals once so many came in a row at a site: elsewhere it costs no message. */
+/** Sites whose answers at RCPT prove nothing: learned, shared and unlearned. */
+export const LEARNED_BEHAVIOUR_LIMITS = {
+  /** A thread reports refusals after this many in a row at a site: elsewhere they cost no message. */
   quietRun: 10,
-  /** Refused as unknown in a row, within `runMs`: so many addresses of so many registrable domains make us doubt. */
+  /**
+   * Unknown-recipient refusals in a row, within `runMs`: this many addresses of this many registrable domains raise a
+   * doubt.
+   */
   addresses: 50,
   domains: 10,
   runMs: 3_600_000,
-  /** What is kept of a run: postmasters are asked at domains drawn from it. */
+  /** The part of a run that is kept: postmasters are asked at domains drawn from it. */
   addressesKept: 200,
   domainsKept: 200,
-  /** Postmasters that must be refused too, and how many are asked where some bring no answer. */
+  /** Postmasters that must be refused too, and how many are asked where some give no answer. */
   controls: 3,
   controlsTried: 6,
-  /** For each question to a postmaster, and for all of one doubt. */
+  /** For each question to a postmaster, and for one whole doubt. */
   controlBudgetMs: 10_000,
   controlsBudgetMs: 30_000,
-  /** No postmaster is asked, and no belief formed, so long after one was accepted or a belief fell; nor after silence. */
+  /**
+   * For this long after a postmaster was accepted or learned behaviour was dropped, no postmaster is asked and nothing is
+   * learned; nor after silence.
+   */
   controlEveryMs: 3_600_000,
   silenceRestMs: 300_000,
-  /** Strangers of so many registrable domains were asked at a site, and all were accepted. */
-  strangerDomains: 30,
-  strangersKept: 100,
-  strangerKeptMs: 172_800_000,
-  /** Of the checks at such a site, one in so many asks all the same; and the first of each of so many domains. */
+  /** Catch-all probes at this many registrable domains of a site, all accepted. */
+  catchAllProbeDomains: 30,
+  catchAllProbesKept: 100,
+  catchAllProbeKeptMs: 172_800_000,
+  /** One in this many checks at such a site probes all the same; and the first of each of this many domains. */
   exploreEvery: 20,
   exploreDomains: 100,
   heldMs: 43_200_000,
-  /** How long an answer is kept that rests on what was learnt. */
+  /** How long an answer based on learned behaviour is kept. */
   answerKeptS: 3_600,
-  /** Sites that are counted, those that were touched longest ago go first; and beliefs. */
+  /** Counted sites, those touched longest ago go first; and learned behaviours. */
   sites: 2_000,
-  beliefs: 1_000,
+  behaviours: 1_000,
   syncEveryMs: 10_000,
-  /** A thread tells that a site accepts, or refuses, no more often, unless somebody doubts it. */
+  /** Minimum interval at which a thread reports that a site accepts, or refuses, unless there is a doubt. */
   acceptedEveryMs: 1_000,
 } as const;
 
@@ -66,6 +72,6 @@ export const RECLASSIFY_LIMITS = {
   fieldChars: 4_096,
   examples: 10,
   examplesMax: 1_000,
-  /** Different transitions that are counted by themselves; the rest together. */
+  /** Distinct transitions counted separately; the rest together. */
   transitions: 500,
 } as const;

@@ -1,29 +1,29 @@
-/** How the schema is brought up to date beside processes that serve. */
+/** How the schema is migrated while processes serve. */
 export const MIGRATION_LIMITS = {
   /**
-   * So long a step waits for one lock. Whoever wants the table meanwhile stands in line behind it, so this is how long a
-   * lock that is not to be had can hold up a request: all attempts while a credential is looked up (`LIMITS.keys.lookupTimeoutMs`)
-   * take less than half of that time.
+   * Lock timeout of a step. Other requests for the table queue behind the step, so this is how long an unavailable lock can
+   * delay a request: all attempts during a credential look-up (`LIMITS.keys.lookupTimeoutMs`) take less than half of that
+   * time.
    */
   lockTimeoutMs: 300,
-  /** Before a step is tried again; others have their turn then. Between the two by chance. */
+  /** Pause before a step is retried; others get the table then. Random between the two. */
   pauseMinMs: 2_000,
   pauseMaxMs: 5_000,
   /** Of all steps together, from the first that finds a table in use. */
   patienceMs: 300_000,
   /**
-   * So long a process waits for another that migrates; with its own patience and its wait for a Postgres that is away
-   * (`LIMITS.postgres.startWaitMs`), less than the Job has in `k8s/`.
+   * How long a process waits for another that migrates; with its own patience and its wait for Postgres
+   * (`LIMITS.postgres.startWaitMs`), less than the timeout of the Job in `k8s/`.
    */
   turnWaitMs: 600_000,
-  /** How often it looks whether it is its turn. */
+  /** Interval at which it tries to get the lock. */
   turnPollMs: 500,
-  /** How often who migrates is heard on the connection that holds its turn. */
+  /** Interval of keep-alives on the connection that holds the migration lock. */
   turnBeatMs: 5_000,
-  /** The server gives the turn to others when it hears nothing for so long. */
+  /** The server releases the lock after this much silence. */
   turnSilenceMs: 60_000,
-  /** How often a process looks whether the schema it needs is there. */
+  /** Interval at which a process checks for the schema it needs. */
   waitPollMs: 500,
-  /** How often it says that it waits. */
+  /** Interval at which it logs that it waits. */
   waitLogMs: 30_000,
 } as const;

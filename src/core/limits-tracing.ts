@@ -1,20 +1,20 @@
 /** Bounds of traces. */
 export const TRACING_LIMITS = {
   /**
-   * Requests that a process records, in three shares that take nothing of each other: by chance, as their senders ask
-   * (`traceparent`), and of senders who are not known, of whom there may be any number.
+   * Requests recorded by a process, in three separate shares: by chance, as their senders ask (`traceparent`), and of
+   * unauthenticated senders, of whom there may be any number.
    */
-  requestsPerS: { byChance: 100, asked: 80, strangers: 20 },
-  /** Spans that have ended and wait to be sent, those that are being sent included: 1 to 2 kB each. What comes beyond is dropped and counted. */
+  requestsPerS: { byChance: 100, asked: 80, unauthenticated: 20 },
+  /** Ended spans waiting to be sent, those being sent included: 1 to 2 kB each. Further ones are dropped and counted. */
   spansQueued: 4_096,
   spansPerBatch: 512,
-  /** A batch that is not full is sent after so long. */
+  /** A batch that is not full is sent after this. */
   sendEveryMs: 2_000,
   /** One batch, its repetitions included. */
   sendTimeoutMs: 5_000,
-  /** At the end of the process, for what is left. */
+  /** At the end of the process, for the remaining spans. */
   flushMs: 3_000,
-  /** Between two lines in the log that say that nobody takes them. */
+  /** Minimum interval between two log lines about a failing collector. */
   failureQuietMs: 60_000,
   attributesPerSpan: 48,
   eventsPerSpan: 32,

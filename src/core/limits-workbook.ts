@@ -1,19 +1,19 @@
 const MIB = 1_048_576;
 
-/** Workbooks (.xlsx) that are read as lists. */
+/** Workbooks (.xlsx) read as lists. */
 export const WORKBOOK_LIMITS = {
   /** Of the archive. */
   entries: 20_000,
   /** Of the archive's directory, read at once. */
   windowBytes: 65_536,
   /**
-   * A part inflates to no more than `partBytes`, nor than `ratio` times what it has in the archive beyond the first
-   * `freeBytes`. Sheets inflate 5 to 30 times, deflate's most is 1 032.
+   * A part inflates to at most `partBytes`, and at most `ratio` times its compressed size beyond the first `freeBytes`.
+   * Sheets inflate 5 to 30 times, deflate's maximum is 1 032.
    */
   partBytes: 8_192 * MIB,
   freeBytes: 64 * MIB,
   ratio: 100,
-  /** Of parts that say what the sheets are, inflated. */
+  /** Of parts that describe the sheets, inflated. */
   smallPartBytes: 16 * MIB,
   sheets: 1_000,
   /** Spreadsheets allow 65 490. */
@@ -31,7 +31,7 @@ export const WORKBOOK_LIMITS = {
     blockChars: 4_096,
     /** Of blocks that stay in memory; the others go to scratch. */
     memoryBytes: 8 * MIB,
-    /** Of blocks that are held decoded. */
+    /** Of decoded blocks. */
     decodedChars: 2 * MIB,
   },
 } as const;

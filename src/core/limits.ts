@@ -11,18 +11,18 @@ import {
   BREAKER_LIMITS,
   CHECK_LIMITS,
   DNS_LIMITS,
-  LEARNT_LIMITS,
+  LEARNED_LIMITS,
   NETWORK_LIMITS,
   SHAPING_LIMITS,
   SLOTS_LIMITS,
   SMTP_LIMITS,
 } from "./limits-engine.ts";
-import { HOUSE_LIMITS } from "./limits-house.ts";
 import { KEY_LIMITS } from "./limits-keys.ts";
-import { BELIEF_LIMITS, RECHECK_LIMITS, RECLASSIFY_LIMITS } from "./limits-learning.ts";
+import { LEARNED_BEHAVIOUR_LIMITS, RECHECK_LIMITS, RECLASSIFY_LIMITS } from "./limits-learning.ts";
 import { OBJECT_LIMITS } from "./limits-objects.ts";
 import { MAIL_LIMITS, PORTAL_LIMITS } from "./limits-portal.ts";
 import { RESULT_LIMITS, STREAM_LIMITS } from "./limits-results.ts";
+import { SELF_CHECK_LIMITS } from "./limits-self-check.ts";
 import { TRACING_LIMITS } from "./limits-tracing.ts";
 import { INCOMING_LIMITS, UPLOAD_LIMITS } from "./limits-uploads.ts";
 import { WEBHOOK_LIMITS } from "./limits-webhooks.ts";
@@ -33,81 +33,89 @@ export const LIMITS = {
     emailBytes: 320,
     urlBytes: 8_192,
     headerBytes: 16_384,
-    /** Of a route that says no other. */
+    /** Default of a route. */
     bodyBytes: 16_384,
     bodies: BODY_LIMITS,
     queryParameters: 32,
     /**
-     * Queries of cached answers that are remembered as they were written, with the address in them: some 2 KB each, evidence
-     * included, hence 32 MB where all are in use. Longer ones are not remembered.
+     * Queries of cached answers, remembered as written, with the address in them: some 2 KB each, evidence included, hence
+     * 32 MB when full. Longer ones are not remembered.
      */
     readyQueries: 16_384,
     readyQueryChars: 512,
-    /** Of the bodies drawn for them, a power of two: 1 KB each, one for each scope that asks. The oldest are drawn anew. */
+    /**
+     * Of the bodies rendered for them, a power of two: 1 KB each, one for each scope that asks. The oldest are rendered
+     * anew.
+     */
     readyBodyBytes: 33_554_432,
-    /** Header fields of such answers that are kept as bytes, one for each policy of limits: half a kilobyte each. */
+    /** Header fields of such answers kept as bytes, one for each policy of limits: half a kilobyte each. */
     readyHeads: 1_000,
     validationIssues: 20,
     connections: 20_000,
     requestsInFlight: 10_000,
-    /** Of an answer, what a connection may keep in memory for a slow client. */
+    /** Of an answer, the maximum that a connection may buffer for a slow client. */
     bufferedBytes: 65_536,
     streams: STREAM_LIMITS,
     incoming: INCOMING_LIMITS,
-    /** Of the successes, and of the refusals, one in so many is logged; failures and slow requests always are. */
+    /** Of the successes, and of the refusals, one in this many is logged; failures and slow requests always are. */
     logSampleEvery: 100,
-    /** Of the successes, none is logged so soon after the last: a line takes 0.2 ms, of which 50 a second were 1 % of a busy core. */
+    /** No success is logged this soon after the last: a line takes 0.2 ms, of which 50 a second were 1 % of a busy core. */
     successQuietMs: 100,
     /** A refusal after none was logged for this long is logged too. */
     refusalQuietMs: 1_000,
     slowRequestMs: 1_000,
   },
   /**
-   * The thread of an API process for large bodies, large inline lists and previews: tasks that wait or are under way, in all
-   * and of a team, and of the first those kept for teams that have none; one that is not over after `taskMs` is given up, with its thread.
+   * The API's thread for large bodies, large inline lists and previews: waiting and running tasks, in all and of a team,
+   * and of the first those reserved for teams that have none; a task that runs longer than `taskMs` is given up, with its
+   * thread.
    */
   requestThread: { tasks: 32, tasksPerTeam: 8, tasksKept: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 256 },
   dns: DNS_LIMITS,
   smtp: SMTP_LIMITS,
   slots: SLOTS_LIMITS,
-  learnt: LEARNT_LIMITS,
+  learned: LEARNED_LIMITS,
   check: CHECK_LIMITS,
   testKeys: { slowMs: 3_000 },
   evidenceCache: {
     /** An entry in memory is looked up in Redis again after this: another process may have refreshed it. */
     memoryMs: 300_000,
     /**
-     * Who holds an entry asks for it again after this, so that it stays among the latest used, and follows a clock that was
-     * set. Of a thousand entries at full speed three in a hundred requests asked, at 500: 0.1 us of each.
+     * The holder of an entry requests it again after this, so that it stays among the latest used, and follows a clock
+     * change. Of a thousand entries at full speed three in a hundred requests did so, at 500: 0.1 µs of each.
      */
     holdMs: 2_000,
-    /** Entries are at most a few kilobytes: so many in one answer of Redis, and in one write. */
+    /** Entries are at most a few kilobytes: this many in one answer of Redis, and in one write. */
     keysPerCall: 1_000,
     entriesPerWrite: 500,
-    /** What entries in Redis have in common, known to a process: some 2 KB each, 5 at most. More than are looked for at once. */
+    /**
+     * Interned facts that entries in Redis share, known to a process: some 2 KB each, 5 at most. More than are looked up at
+     * once.
+     */
     shapes: 8_192,
-    /** It is sent again after this, should Redis have lost or dropped it; and lives that much longer than who needs it. */
+    /** It is sent again after this, in case Redis lost or dropped it; and lives that much longer than its entries. */
     shapeAgainS: 60,
     /**
-     * A process that reads by it says so to Redis after this, so that it stays among the latest used; and writes it back where it
-     * is gone, for so long.
+     * A process that reads by it refreshes it in Redis after this, so that it stays among the latest used; and writes a
+     * missing one back, for this long.
      */
     shapeToldMs: 30_000,
     shapeBackS: 86_400,
   },
   verify: {
     /**
-     * As LIMITS.bulk.templates, of single requests: 2.7 MB, 10 MB where every domain has ten long host names, and 3.8 MB of
-     * domains that are answered in several ways. Processes of the API are many, and what is asked about again is answered by the cache.
+     * Like LIMITS.bulk.templates, for single requests: 2.7 MB, 10 MB where every domain has ten long host names, and 3.8 MB
+     * of domains with several kinds of answers. The API has many processes, and repeated requests are answered by the
+     * cache.
      */
     templates: { kept: 1_024, domains: 16_384, perDomain: 16 },
   },
-  flights: {
-    /** Of all checks under way, one team may have this share. */
+  inFlightChecks: {
+    /** Maximum share of all checks in progress for one team. */
     teamShare: 4,
-    /** Who waits is answered `deadline` at most so late. */
+    /** A waiter gets its `deadline` answer at most this late. */
     deadlineLateMs: 50,
-    /** So long before a deadline what is known of the address besides is looked up, for the answer. */
+    /** This long before a deadline the other facts about the address are looked up, for the answer. */
     knownAheadMs: 200,
     /** By the wait for our own CPU: see services/verify/{admission,ceiling}.ts. */
     admission: {
@@ -132,11 +140,11 @@ export const LIMITS = {
     },
   },
   rechecks: RECHECK_LIMITS,
-  belief: BELIEF_LIMITS,
+  learnedBehaviour: LEARNED_BEHAVIOUR_LIMITS,
   reclassify: RECLASSIFY_LIMITS,
   readiness: { freshMs: 500, timeoutMs: 1_000 },
   network: NETWORK_LIMITS,
-  house: HOUSE_LIMITS,
+  selfCheck: SELF_CHECK_LIMITS,
   tracing: TRACING_LIMITS,
   breaker: BREAKER_LIMITS,
   shaping: SHAPING_LIMITS,
@@ -150,13 +158,13 @@ export const LIMITS = {
   overrides: {
     domainsPerRequest: 500,
     domainChars: 253,
-    /** Twice what so many of the longest domains take as A-labels. */
+    /** Twice the size of this many of the longest domains as A-labels. */
     bodyBytes: 262_144,
-    /** More values are refused while the body comes: `domainsPerRequest`, and what else may be wrong with it. */
+    /** More values are refused while the body arrives: `domainsPerRequest`, and some for its other errors. */
     bodyValues: 550,
     perTeam: 10_000,
     mergeEveryMs: 2_000,
-    /** Of one team in one transaction: one event tells of so many at most. */
+    /** Of one team in one transaction: one event reports at most this many. */
     mergeBatch: 1_000,
     mergeTeamsPerRound: 100,
     mergeRounds: 50,
@@ -164,68 +172,68 @@ export const LIMITS = {
     eventDomains: 20,
     /** Of the operator, over all teams. */
     promoted: 100_000,
-    /** After the promoted ones could not be read. */
+    /** Before promoted domains are read again after a failure. */
     rereadMs: 1_000,
     operatorArguments: 1_000,
     operatorLines: 1_000,
   },
   team: {
     nameChars: 200,
-    /** Of one team; invitations that are accepted count. */
+    /** Of one team; accepted invitations count. */
     members: 500,
-    /** Keys that are not revoked. */
+    /** Unrevoked keys. */
     keys: 500,
-    /** The latest revoked keys are kept, for questions about them. */
+    /** Latest revoked keys that are kept, for questions about them. */
     revokedKeysKept: 100,
     s3Grants: 100,
-    /** Deleting a team with all it has, below the silence after which a connection is given up. */
+    /** Deleting a team with all its data: below the silence after which a connection is given up. */
     deletionTimeoutMs: 10_000,
-    /** Rows of a table that go at once before that, and how often: the rest goes with the team. */
+    /** Rows of a table deleted at once before that, and how often: the rest goes with the team. */
     deletionBatch: 2_000,
     deletionBatches: 1_000,
-    /** Tries, when others who hold rows of the team and wait for more of them deadlock with its deletion. */
+    /** Attempts, when concurrent transactions with locks on the team's rows deadlock with its deletion. */
     deletionAttempts: 5,
   },
   /** Deleting the objects of deleted teams. */
   removals: {
     everyMs: 1_000,
     perRound: 10,
-    /** Longer than one sweep takes. A removal that a relay took and did not bring back is taken by another after this. */
+    /** Longer than one sweep takes. Another relay takes a removal that was not finished after this. */
     leaseMs: 300_000,
-    /** Pages of one team in one turn, so that the smaller ones need not wait for all of the largest. */
+    /** Pages of one team at a time, so that smaller teams need not wait for the whole of the largest. */
     pagesPerTurn: 10,
     retryFirstMs: 5_000,
     retryMaxMs: 3_600_000,
-    /** A second sweep, for what presigned uploads and processes that had not heard yet wrote after the first. */
+    /** A second sweep, for objects that presigned uploads and uninformed processes wrote after the first. */
     sweepAgainMs: 86_400_000,
   },
   billing: {
-    /** One attempt at one call of Stripe's API, and further attempts after a failure that may pass. */
+    /** One attempt at one call of Stripe's API, and further attempts after a temporary failure. */
     callTimeoutMs: 10_000,
     callRetries: 1,
-    /** Whoever subscribes is answered within this; no call is begun after it. */
+    /** A subscription request is answered within this; no call starts after it. */
     answerMs: 15_000,
-    /** Above `answerMs` and all attempts at the last call. */
+    /** Longer than `answerMs` and all attempts at the last call. */
     claimLeaseMs: 60_000,
     claimPollMs: 100,
-    /** Age, and lead, of a notification's timestamp. */
+    /** Maximum age, and lead, of a notification's timestamp. */
     signatureToleranceS: 300,
     signatures: 10,
-    /** Of a notification, which holds the object that it is about, e.g. an invoice with its lines. */
+    /** Of a notification, which holds its object, e.g. an invoice with its lines. */
     notificationBytes: 262_144,
     notificationMembers: 32_768,
     notificationValues: 65_536,
     /** Read at a time: of a customer at Stripe, of a team here. */
     subscriptions: 100,
     checkouts: 100,
-    /** How far our clock and Stripe's may be apart before late events are taken for new ones. */
+    /** Maximum difference of our clock and Stripe's: a larger one would take late events for new ones. */
     clockSkewMs: 300_000,
-    /** How far ahead of our clock Stripe's may be: an event that is dated later is not believed. */
+    /** Maximum lead of Stripe's clock: a later event is not accepted. */
     eventLeadS: 60,
-    /** Of an address of Stripe's pages. */
+    /** Of a URL of Stripe's pages. */
     pageUrlChars: 8_192,
     rereadEveryMs: 1_000,
-    /** Reads at once, and in turn until the next beat. */
+    /** Concurrent reads, and consecutive ones until the next interval. */
     rereadLanes: 4,
     rereadsPerLane: 25,
     rereadLeaseMs: 300_000,
@@ -245,12 +253,12 @@ export const LIMITS = {
     migrationTimeoutMs: 300_000,
     idleMs: 8_000,
     reconnectMaxMs: 500,
-    /** A process that starts while Postgres is away looks so often whether it is there again, and says so often that it waits. */
+    /** Interval at which a process that starts while Postgres is away tries again, and at which it logs that it waits. */
     startPollMs: 500,
     startLogMs: 30_000,
     /**
-     * So long it waits: longer than a fail-over takes. An orchestrator that starts again what ended (Kubernetes) waits as long
-     * itself by then, and brings secrets as they are now.
+     * How long it waits: longer than a fail-over takes. An orchestrator that restarts processes (Kubernetes) waits as long
+     * itself by then, and provides current secrets.
      */
     startWaitMs: 300_000,
   },
@@ -258,8 +266,8 @@ export const LIMITS = {
     connectTimeoutMs: 2_000,
     commandTimeoutMs: 500,
     /**
-     * What a command that blocks may take beyond its blocking. Nobody else waits for its connection, and what it brings too
-     * late is nobody's until the lease is over: so long that a busy process is not taken for a silent Redis.
+     * What a blocking command may take beyond its blocking time. Its connection has no other user, and entries that arrive
+     * too late are lost until their lease ends: long enough that a busy process does not take Redis for silent.
      */
     blockingGraceMs: 5_000,
     reconnectFirstMs: 50,
@@ -274,27 +282,27 @@ export const LIMITS = {
     quickFailures: 5,
     restartFirstMs: 200,
     restartMaxMs: 5_000,
-    /** Of the role that is never given up, once it has failed quickly more often than that. */
+    /** For the role that is never given up, once it has failed quickly more often than that. */
     restartSlowMs: 30_000,
-    /** Past the grace the roles give themselves. */
+    /** Past the grace period that the roles give themselves. */
     killAfterGraceMs: 3_000,
   },
   webhooks: WEBHOOK_LIMITS,
   idempotency: {
     keyChars: 255,
     keptMs: 86_400_000,
-    /** A claim of a process that died is free again after this: longer than any request works. */
+    /** A claim of a dead process is free again after this: longer than any request takes. */
     leaseMs: 120_000,
-    /** A team's latest that are remembered, in live and in test mode each. */
+    /** A team's latest keys that are remembered, in live and in test mode each. */
     perTeam: 10_000,
-    /** So many more are held before the oldest go, all at once. */
+    /** This many more are held before the oldest go, all at once. */
     spare: 500,
     claimTimeoutMs: 3_000,
-    /** How long an answer waits until it is kept; what could not be written is tried again behind it. */
+    /** How long an answer waits to be stored; a failed write is retried after it. */
     writeWaitMs: 1_000,
     writeBackoffMs: 250,
     writeBackoffMaxMs: 8_000,
-    /** Of a process, that wait for their next try. */
+    /** Of a process, waiting for their next attempt. */
     writesRepeated: 1_000,
     prunedPerRound: 5_000,
     pruneRounds: 20,
@@ -305,9 +313,9 @@ export const LIMITS = {
     everyMs: 1_000,
     reapRounds: 20,
     pruneEveryMs: 60_000,
-    /** Teams that fail in one round of a chore before it gives up: it is not they, then. */
+    /** Teams that fail in one round of a periodic task before it gives up: the teams are then not the cause. */
     teamFailures: 10,
-    /** Items of a chore that failed lately and wait behind the others, in a process. */
+    /** Recently failed items of a periodic task that wait behind the others, in a process. */
     failingKept: 1_000,
   },
 } as const;

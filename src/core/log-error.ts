@@ -8,7 +8,7 @@ export interface LoggedError {
   cause?: LoggedError;
 }
 
-/** Deeper causes are not followed: a chain may be a ring. */
+/** Deeper causes are not followed: a chain may be circular. */
 const CAUSES = 4;
 
 function loggedError(error: unknown, causesLeft: number): LoggedError {
@@ -26,8 +26,8 @@ function loggedError(error: unknown, causesLeft: number): LoggedError {
 }
 
 /**
- * What is logged of something thrown: named fields and nothing else. Libraries hang onto their errors what they were
- * doing: a Redis error carries the command, of AUTH with the password; a Postgres error the row, with its addresses.
+ * The loggable part of a thrown value: named fields and nothing else. Libraries attach their input to errors: a Redis error
+ * carries the command, for AUTH with the password; a Postgres error the row, with its addresses.
  */
 export function logError(error: unknown): LoggedError {
   return loggedError(error, CAUSES);

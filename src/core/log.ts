@@ -6,8 +6,8 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * One JSON line an event on standard output. No address and no secret is ever logged in clear: callers log ids,
- * sites and codes; the redaction below is the net under that rule, not the rule.
+ * One JSON line an event on standard output. No address and no secret is ever logged in clear: callers log ids, sites and
+ * codes. The redaction below is a safety net, not the rule.
  *
  * @param to where the lines go; standard output when absent
  */

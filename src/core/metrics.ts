@@ -7,12 +7,12 @@ import { serviceSeries } from "./metrics/service.ts";
 import { webhookSeries } from "./metrics/webhooks.ts";
 
 export { type EngineLoad, observeEngine } from "./metrics/engine.ts";
-export { type LaneLoad, observeLanes } from "./metrics/pipeline.ts";
+export { observeWorkQueues, type WorkQueueLoad } from "./metrics/pipeline.ts";
 export { describeBuild } from "./metrics/process.ts";
 
 /**
- * Every series of the process; docs/metrics.md lists them, a test holds the two to each other. Labels are closed sets: no
- * address, domain of a recipient or id is ever a label.
+ * Every metric of the process; docs/metrics.md lists them, and a test compares the two. Labels are closed sets: no address,
+ * recipient domain or id is ever a label.
  */
 export function createMetrics() {
   const registry = new Registry();

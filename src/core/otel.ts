@@ -25,14 +25,14 @@ import { type Clock, sleep } from "./clock.ts";
 import type { TracingConfig } from "./config.ts";
 import { LIMITS } from "./limits.ts";
 import type { Logger } from "./log.ts";
-import { isInRatio, jobPlace, parseTraceparent, type SpanPlace } from "./trace-context.ts";
+import { isInRatio, jobSpanRef, parseTraceparent, type SpanRef } from "./trace-context.ts";
 import type { SampledRequest, Span, SpanAttributes, SpanOptions, Tracer } from "./tracing.ts";
 import { VERSION } from "./version.ts";
 
-/** Traces by OpenTelemetry's packages. Loaded only where they are switched on: see compose/tracing.ts. */
+/** Traces by OpenTelemetry's packages. Loaded only where tracing is on: see compose/tracing.ts. */
 export interface Tracing {
   tracer: Tracer;
-  /** Sends what is left, for `LIMITS.tracing.flushMs` at most, and drops the rest. Never rejects. */
+  /** Sends the remaining spans, for at most LIMITS.tracing.flushMs, and drops the rest. Never rejects. */
   stop(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface TracingDeps {
   log: Logger;
   /** `rcpt.role` of all spans. */
   role: string;
-  /** So many spans were lost: more were waiting than may, or nobody took them. */
+  /** `spans` were lost: the queue was full, or no collector accepted them. */
   onDropped(spans: number): void;
   /** 0 up to 1. */
   random(): number;
@@ -54,15 +54,15 @@ const KINDS: Record<NonNullable<SpanOptions["kind"]>, SpanKind> = {
   consumer: SpanKind.CONSUMER,
 };
 
-/** As OpenTelemetry takes it in any case: a bare number it may read as one since the process began. */
+/** OpenTelemetry's unambiguous time format: it may read a bare number as time since the process started. */
 function hrTime(epochMs: number): [number, number] {
   const seconds = Math.floor(epochMs / 1_000);
   return [seconds, Math.min(999_999_999, Math.round((epochMs - seconds * 1_000) * 1e6))];
 }
 
-/** Random ids, but for the span that was asked for by name. */
-class Ids extends RandomIdGenerator implements IdGenerator {
-  next: SpanPlace | null = null;
+/** Random ids, except for a span that was requested by id. */
+class SpanIdGenerator extends RandomIdGenerator implements IdGenerator {
+  next: SpanRef | null = null;
 
   constructor() {
     super();
@@ -73,16 +73,16 @@ class Ids extends RandomIdGenerator implements IdGenerator {
   }
 }
 
-/** Counts what waits, since the SDK's own queue drops without a word; and what nobody took. */
+/** Counts waiting and lost spans, since the SDK's own queue drops silently. */
 class BoundedQueue implements SpanProcessor {
   readonly #deps: TracingDeps;
   readonly #exporter: SpanExporter;
   readonly #batches: BatchSpanProcessor;
   #waiting = 0;
   #closed = false;
-  /** What still waits is counted as lost. */
+  /** Spans still waiting count as lost. */
   #abandoned = false;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #loggedMs = Number.NEGATIVE_INFINITY;
 
   constructor(deps: TracingDeps, exporter: SpanExporter) {
     const { spansQueued, spansPerBatch, sendEveryMs, sendTimeoutMs } = LIMITS.tracing;
@@ -96,7 +96,7 @@ class BoundedQueue implements SpanProcessor {
       maxQueueSize: spansQueued,
       maxExportBatchSize: spansPerBatch,
       scheduledDelayMillis: sendEveryMs,
-      // The exporter's own comes first, and says why.
+      // The exporter's own timeout fires first and gives the reason.
       exportTimeoutMillis: 2 * sendTimeoutMs,
     });
   }
@@ -119,21 +119,21 @@ class BoundedQueue implements SpanProcessor {
   #send(spans: ReadableSpan[], done: Parameters<SpanExporter["export"]>[1]): void {
     this.#exporter.export(spans, (result) => {
       this.#waiting -= spans.length;
-      // What failed is told here; the SDK would tell its own log.
+      // Failures are logged here; the SDK would use its own log.
       done({ code: 0 });
       if (result.code === 0 || this.#abandoned) return;
       this.#deps.onDropped(spans.length);
-      this.#tell(result.error);
+      this.#logFailure(result.error);
     });
   }
 
-  /** Once a minute at most, and nothing that the other side wrote. */
-  #tell(error: Error | undefined): void {
+  /** Once a minute at most, and without text from the collector. */
+  #logFailure(error: Error | undefined): void {
     const nowMs = this.#deps.clock.monotonic();
-    if (nowMs - this.#toldMs < LIMITS.tracing.failureQuietMs) return;
-    this.#toldMs = nowMs;
+    if (nowMs - this.#loggedMs < LIMITS.tracing.failureQuietMs) return;
+    this.#loggedMs = nowMs;
     const code = error !== undefined && "code" in error ? error.code : undefined;
-    this.#deps.log.warn({ code: code ?? error?.name }, "traces could not be sent");
+    this.#deps.log.warn({ code: code ?? error?.name }, "cannot send traces");
   }
 
   async shutdown(): Promise<void> {
@@ -146,7 +146,7 @@ class BoundedQueue implements SpanProcessor {
     if (await Promise.race([sent, late])) return;
     this.#abandoned = true;
     this.#deps.onDropped(this.#waiting);
-    this.#deps.log.warn({ spans: this.#waiting }, "traces were left when the process ended");
+    this.#deps.log.warn({ spans: this.#waiting }, "traces were not sent before the process ended");
   }
 }
 
@@ -155,7 +155,7 @@ function exporterOf(config: TracingConfig): OTLPTraceExporter {
     url: `${config.endpoint.replace(/\/+$/, "")}/v1/traces`,
     headers: Object.fromEntries(config.headers),
     timeoutMillis: LIMITS.tracing.sendTimeoutMs,
-    // One after another: what comes meanwhile waits in the one queue.
+    // One batch at a time: later spans wait in the one queue.
     concurrencyLimit: Math.ceil(LIMITS.tracing.spansQueued / LIMITS.tracing.spansPerBatch) + 1,
   });
 }
@@ -163,7 +163,7 @@ function exporterOf(config: TracingConfig): OTLPTraceExporter {
 type SdkTracer = ReturnType<BasicTracerProvider["getTracer"]>;
 type SdkSpan = ReturnType<SdkTracer["startSpan"]>;
 
-/** @param baseMs from `Clock.monotonic` to wall time, fixed for a trace: a clock that is set must not tear it apart */
+/** @param baseMs from `Clock.monotonic` to wall time, fixed for a trace: a clock change must not tear it apart */
 class RecordedSpan implements Span {
   readonly #root: { tracer: SdkTracer; clock: Clock; baseMs: number };
   readonly #span: SdkSpan;
@@ -201,7 +201,7 @@ class RecordedSpan implements Span {
     this.#span.addEvent(name, { ...attributes }, hrTime(this.#root.baseMs + atMs));
   }
 
-  link(place: SpanPlace): void {
+  link(place: SpanRef): void {
     this.#span.addLink({ context: remote(place) });
   }
 
@@ -216,12 +216,12 @@ class RecordedSpan implements Span {
   }
 }
 
-function remote({ traceId, spanId }: SpanPlace): SpanContext {
+function remote({ traceId, spanId }: SpanRef): SpanContext {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
 }
 
-/** Requests of one kind that may still be recorded in the present second. */
-class Allowance {
+/** Requests of one kind that may still be recorded in the current second. */
+class PerSecondBudget {
   readonly #clock: Clock;
   readonly #perS: number;
   #left = 0;
@@ -250,16 +250,21 @@ class Allowance {
 
 const BY_CHANCE: SampledRequest = { parent: null };
 
-function createTracer(sdk: SdkTracer, ids: Ids, ratio: number, { clock, random }: TracingDeps): Tracer {
-  const { byChance, asked, strangers } = LIMITS.tracing.requestsPerS;
-  const left = {
-    byChance: new Allowance(clock, byChance),
-    asked: new Allowance(clock, asked),
-    strangers: new Allowance(clock, strangers),
+function createTracer(
+  sdk: SdkTracer,
+  ids: SpanIdGenerator,
+  ratio: number,
+  { clock, random }: TracingDeps,
+): Tracer {
+  const { byChance, asked, unauthenticated: strangers } = LIMITS.tracing.requestsPerS;
+  const budgets = {
+    byChance: new PerSecondBudget(clock, byChance),
+    asked: new PerSecondBudget(clock, asked),
+    strangers: new PerSecondBudget(clock, strangers),
   };
   const root = () => ({ tracer: sdk, clock, baseMs: clock.now() - clock.monotonic() });
 
-  function begin(name: string, kind: SpanKind, startMs: number, parent: SpanPlace | null): Span {
+  function startSpan(name: string, kind: SpanKind, startMs: number, parent: SpanRef | null): Span {
     const base = root();
     const startTime = hrTime(base.baseMs + startMs);
     const context = parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote(parent));
@@ -269,25 +274,25 @@ function createTracer(sdk: SdkTracer, ids: Ids, ratio: number, { clock, random }
   return {
     sample(traceparent) {
       const parent = traceparent === "" ? null : parseTraceparent(traceparent);
-      if (parent === null) return random() < ratio && left.byChance.isLeft ? BY_CHANCE : null;
-      return parent.sampled && left.asked.isLeft ? { parent } : null;
+      if (parent === null) return random() < ratio && budgets.byChance.isLeft ? BY_CHANCE : null;
+      return parent.sampled && budgets.asked.isLeft ? { parent } : null;
     },
-    request(name, { parent }, startMs) {
-      const share = parent === null ? left.byChance : left.asked;
-      return share.take() ? begin(name, SpanKind.SERVER, startMs, parent) : null;
+    startRequest(name, { parent }, startMs) {
+      const share = parent === null ? budgets.byChance : budgets.asked;
+      return share.take() ? startSpan(name, SpanKind.SERVER, startMs, parent) : null;
     },
-    stranger(name, { parent }, startMs) {
+    startUnauthenticatedRequest(name, { parent }, startMs) {
       if (parent !== null && random() >= ratio) return null;
-      if (!left.strangers.take()) return null;
-      const span = begin(name, SpanKind.SERVER, startMs, null);
+      if (!budgets.strangers.take()) return null;
+      const span = startSpan(name, SpanKind.SERVER, startMs, null);
       if (parent !== null) span.link(parent);
       return span;
     },
     jobTrace(jobId) {
-      const place = jobPlace(jobId);
+      const place = jobSpanRef(jobId);
       return isInRatio(place.traceId, ratio) ? place : null;
     },
-    task: (job, name, startMs) => begin(name, SpanKind.CONSUMER, startMs, job),
+    startTask: (job, name, startMs) => startSpan(name, SpanKind.CONSUMER, startMs, job),
     job(job, fromMs, toMs, attributes) {
       ids.next = job;
       const options = { startTime: hrTime(fromMs), attributes: { ...attributes } };
@@ -298,18 +303,18 @@ function createTracer(sdk: SdkTracer, ids: Ids, ratio: number, { clock, random }
   };
 }
 
-/** @param config where traces go; a collector that is away is nobody's failure */
+/** @param config where traces go; an unreachable collector fails nothing */
 export function startTracing(config: TracingConfig, deps: TracingDeps): Tracing {
   const { attributesPerSpan, eventsPerSpan, linksPerSpan, attributeChars } = LIMITS.tracing;
-  const ids = new Ids();
+  const ids = new SpanIdGenerator();
   const queue = new BoundedQueue(deps, exporterOf(config));
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({
       ...{ "service.name": config.serviceName, "service.version": VERSION },
-      // As OpenTelemetry would have it; the host's name is the pod's.
+      // As OpenTelemetry recommends; the host name is the pod's.
       ...{ "service.instance.id": randomUUID(), "host.name": hostname(), "rcpt.role": deps.role },
     }),
-    // What comes here is to be recorded: see `Tracer.sample` and `jobTrace`.
+    // Every span here is to be recorded: see `Tracer.sample` and `jobTrace`.
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     idGenerator: ids,
     spanProcessors: [queue],

@@ -1,11 +1,11 @@
 /**
- * A map of what comes and goes all the time. V8 copies a Map that is added to and deleted from again and again, and each copy
- * refers to the next: once one has grown old, it and all that stood in any later one, whole requests, live until the heap is
- * marked. What is kept so here is keys and numbers.
+ * A map for short-lived entries. V8 copies a Map after many additions and deletions, and each copy refers to the next: once
+ * one is in the old generation, it and everything in later ones, whole requests, live until the heap is marked. This map's
+ * inner Map holds only keys and numbers.
  */
 export class PassingMap<K, V> {
   readonly #places = new Map<K, number>();
-  /** By place; null: it is free. */
+  /** By slot; null: free. */
   readonly #values: (V | null)[] = [];
   readonly #free: number[] = [];
 

@@ -1,12 +1,12 @@
-/** Who can be in a `PassingSet`, one at a time. */
+/** A member of a `PassingSet`, one set at a time. */
 export interface Passing {
-  /** The set's own: where in it he is. */
+  /** Owned by the set: its index there. */
   seat: number;
 }
 
 /**
- * A set of what comes and goes all the time, and is walked over: an array in which the last one takes the seat of who leaves.
- * Why no Set: see `PassingMap`; what stood in one for a moment would live until the heap is marked. In no order.
+ * A set of short-lived members to iterate over: an array in which the last member takes the slot of a removed one. Not a
+ * Set, see `PassingMap`: a brief member would live until the heap is marked. Unordered.
  */
 export class PassingSet<T extends Passing> {
   readonly #seated: T[] = [];
@@ -20,7 +20,7 @@ export class PassingSet<T extends Passing> {
     item.seat = this.#seated.push(item) - 1;
   }
 
-  /** @returns false when it was not there */
+  /** @returns false when it was not in the set */
   delete(item: T): boolean {
     const { seat } = item;
     if (this.#seated[seat] !== item) return false;
@@ -31,7 +31,7 @@ export class PassingSet<T extends Passing> {
     return true;
   }
 
-  /** The array itself: who walks over it and lets some go needs a copy. */
+  /** The array itself: copy it to remove members while iterating. */
   get items(): readonly T[] {
     return this.#seated;
   }

@@ -1,6 +1,6 @@
 /**
- * A bounded map that forgets what nobody asked for lately: two generations, of which the older one goes when the younger
- * is full. A look-up costs no more than a Map's, where an LRU list has to be mended at each.
+ * A bounded map that forgets entries that were not requested lately: two generations, of which the older is dropped when
+ * the younger is full. A look-up costs no more than a Map's, where an LRU list must be updated each time.
  */
 export class RecentMap<K, V> {
   readonly #half: number;
@@ -18,7 +18,7 @@ export class RecentMap<K, V> {
 
   get(key: K): V | undefined {
     const found = this.#young.get(key);
-    // To hash a text takes longer than to see that there is none.
+    // Hashing a text costs more than checking for an empty map.
     if (found !== undefined || this.#old.size === 0) return found;
     const older = this.#old.get(key);
     if (older === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** An answer that was put together as JSON, and need not be walked to be written. All its text is ASCII. */
+/** An answer already rendered as JSON, which needs no serialisation. All its text is ASCII. */
 export class RenderedJson {
   readonly text: string;
 

@@ -4,13 +4,13 @@ import { AppError, type AppErrorOptions, type ErrorCode } from "./errors.ts";
 import { LIMITS } from "./limits.ts";
 import type { Logger } from "./log.ts";
 
-/** How a task ended that did not fail: an AppError would lose its class from thread to thread. */
+/** The outcome of a task that did not crash: an AppError would lose its class between threads. */
 export type TaskOutcome<T> = { value: T } | { refusal: PackedRefusal };
 
 type PackedRefusal = { code: ErrorCode; detail: string } & Omit<AppErrorOptions, "cause">;
 
-/** The thread's side: what `work` returns or refuses, as plain data. */
-export async function outcomeOf<T>(work: () => T | Promise<T>): Promise<TaskOutcome<T>> {
+/** The thread's side: the result or refusal of `work`, as plain data. */
+export async function captureOutcome<T>(work: () => T | Promise<T>): Promise<TaskOutcome<T>> {
   try {
     return { value: await work() };
   } catch (error) {
@@ -29,27 +29,27 @@ export async function outcomeOf<T>(work: () => T | Promise<T>): Promise<TaskOutc
   }
 }
 
-/** What the thread's function is called with. */
+/** The argument of the thread's function. */
 export interface ThreadTask {
   task: string;
   input: unknown;
 }
 
-/** Who a task is for. */
+/** The owner of a task. */
 export interface TaskOwner {
   teamId: string;
-  /** The client has gone: a task whose turn has not come is not done any more. */
+  /** The client has gone: a task that has not started is skipped. */
   isCancelled(): boolean;
 }
 
 /**
- * The thread of the API for what would hold up the event loop: one task at a time, in the order they came. It begins with the
- * first task, ends when none came for LIMITS.requestThread.idleMs, and is begun anew after it died.
+ * The API's thread for work that would block the event loop: one task at a time, in order of arrival. It starts with the
+ * first task, ends after LIMITS.requestThread.idleMs without one, and is restarted after it died.
  */
 export interface RequestThread {
   /**
    * @param task one of workers/request.ts
-   * @param transfer what of `input` is given away
+   * @param transfer parts of `input` whose ownership is transferred
    * @throws AppError `overloaded` when too many tasks wait, in all or of the team; what the task throws; Error when the
    *   thread died of it, or did not end it in time
    */
@@ -69,14 +69,14 @@ export interface RequestThreadDeps {
 export interface RequestThreadLimits {
   tasks: number;
   tasksPerTeam: number;
-  /** Of `tasks`, for teams that have none. */
+  /** The part of `tasks` reserved for teams that have none. */
   tasksKept: number;
   taskMs: number;
   idleMs: number;
   heapMb: number;
 }
 
-function beginPool(filename: string, { idleMs, heapMb }: RequestThreadLimits): Piscina {
+function createPool(filename: string, { idleMs, heapMb }: RequestThreadLimits): Piscina {
   return new Piscina({
     filename,
     minThreads: 0,
@@ -88,15 +88,15 @@ function beginPool(filename: string, { idleMs, heapMb }: RequestThreadLimits): P
   });
 }
 
-/** Counts the tasks that wait or are under way. */
-function createPlaces({ tasks, tasksPerTeam, tasksKept }: RequestThreadLimits) {
+/** Counts waiting and running tasks. */
+function createTaskSlots({ tasks, tasksPerTeam, tasksKept }: RequestThreadLimits) {
   const byTeam = new Map<string, number>();
   let all = 0;
   return {
     /** @throws AppError `overloaded` */
     take(teamId: string): void {
       const own = byTeam.get(teamId) ?? 0;
-      // Few teams that send all they may do not keep the others out.
+      // Few teams at their maximum must not keep the others out.
       if (all >= (own === 0 ? tasks : tasks - tasksKept) || own >= tasksPerTeam)
         throw new AppError("overloaded", "Too many large requests are in progress. Retry after 1 s.", {
           retryAfterS: 1,
@@ -115,26 +115,26 @@ function createPlaces({ tasks, tasksPerTeam, tasksKept }: RequestThreadLimits) {
 
 export function createRequestThread(deps: RequestThreadDeps): RequestThread {
   const { clock, log, file, limits = LIMITS.requestThread } = deps;
-  const places = createPlaces(limits);
+  const slots = createTaskSlots(limits);
   let pool: Piscina | null = null;
   let closed = false;
-  /** Ends with the last task that came. */
+  /** Resolves with the last task added. */
   let last: Promise<unknown> = Promise.resolve();
 
-  /** The next task begins another. */
+  /** The next task starts another thread. */
   function drop(failed: Piscina): void {
     if (pool === failed) pool = null;
     failed.destroy().catch(() => undefined);
   }
 
-  function begin(): Piscina {
-    const begun = beginPool(file, limits);
-    // A thread that fails while it loads: Piscina begins no other then, and its task would wait for ever.
-    begun.on("error", (error) => {
+  function startPool(): Piscina {
+    const started = createPool(file, limits);
+    // A thread that fails while it loads: Piscina starts no other then, and its task would wait for ever.
+    started.on("error", (error) => {
       log.error({ err: error }, "the request thread failed");
-      drop(begun);
+      drop(started);
     });
-    return begun;
+    return started;
   }
 
   function inTime<T>(work: Promise<T>): Promise<T> {
@@ -146,7 +146,7 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
 
   async function runNow(task: string, input: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown> {
     if (closed) throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
-    pool ??= begin();
+    pool ??= startPool();
     const running = pool;
     let outcome: TaskOutcome<unknown>;
     try {
@@ -164,7 +164,7 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
 
   return {
     async run<T>(task: string, input: unknown, owner: TaskOwner, transfer: readonly ArrayBuffer[] = []) {
-      places.take(owner.teamId);
+      slots.take(owner.teamId);
       const work = last.then(() => {
         if (owner.isCancelled()) throw new AppError("bad_request", "The client has gone.");
         return runNow(task, input, transfer);
@@ -173,7 +173,7 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
       try {
         return (await work) as T;
       } finally {
-        places.giveBack(owner.teamId);
+        slots.giveBack(owner.teamId);
       }
     },
     async close() {

@@ -4,26 +4,26 @@ import type { PreflightSchema, SettingsSchema } from "./settings.ts";
 export type Settings = v.InferOutput<typeof SettingsSchema>;
 export type PreflightSettings = v.InferOutput<typeof PreflightSchema>;
 
-/** Settings that are right by themselves and wrong together. */
+/** Settings that are valid alone and wrong together. */
 export interface SettingConflict {
   /** The variable to change. */
   setting: string;
   message: string;
-  /** Without these the rest is right. */
+  /** Without these the rest is valid. */
   without: readonly string[];
 }
 
-export function probingConflicts(s: PreflightSettings): SettingConflict[] {
+export function findProbingConflicts(s: PreflightSettings): SettingConflict[] {
   if (s.SMTP_PORT === 25 || s.PROBE_PRIVATE_ADDRESSES) return [];
   const message =
     "mail exchangers answer on port 25; another one needs PROBE_PRIVATE_ADDRESSES=true (tests, demo)";
   return [{ setting: "SMTP_PORT", message, without: ["SMTP_PORT"] }];
 }
 
-/** All of them, in the order in which they are told. */
-export function conflictsOf(s: Settings): SettingConflict[] {
+/** All conflicts, in the order in which they are reported. */
+export function findConflicts(s: Settings): SettingConflict[] {
   return [
-    ...probingConflicts(s),
+    ...findProbingConflicts(s),
     ...halfPair(s, "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"),
     ...objectConflicts(s),
     ...servingConflicts(s),

@@ -1,12 +1,12 @@
 import { isIP } from "node:net";
 import * as v from "valibot";
+import { areDistinct, parseProxy, parseSourceAddress } from "./egress-settings.ts";
 import { LOG_LEVELS } from "./log.ts";
-import { differ, parseProxy, parseSourceAddress } from "./ways.ts";
 
-/** The settings, by name, as the environment writes them: every one with its form, its bounds and its default. */
+/** The settings, by name, as the environment writes them: each with its form, bounds and default. */
 
-export const ROLES = ["api", "bulk", "relay", "all"] as const;
-export type Role = (typeof ROLES)[number];
+export const PROCESS_ROLES = ["api", "bulk", "relay", "all"] as const;
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 export const REGISTRATIONS = ["open", "invite", "closed"] as const;
 
@@ -55,7 +55,7 @@ function isServerAddress(text: string): boolean {
   return isIP(match[1] ?? match[2] ?? "") !== 0 && port > 0 && port < 65_536;
 }
 
-/** `name=value, ...`, values as %XX where need be (the form that OpenTelemetry gives it). */
+/** `name=value, ...`, values as %XX where needed (OpenTelemetry's form). */
 const otlpHeaders = v.pipe(
   v.string(),
   v.transform((s) => s.split(",").map((part) => part.trim())),
@@ -88,7 +88,7 @@ const ratio = v.pipe(
   v.transform(Number),
 );
 
-/** What is asked of the DNS about a domain beside its exchangers. */
+/** DNS queries for a domain besides its exchangers. */
 const domainSignals = v.pipe(
   v.string(),
   v.transform((s) => s.split(",").map((part) => part.trim())),
@@ -120,7 +120,7 @@ const sourceAddresses = v.pipe(
     "must be a comma list of IP addresses of this host, each alone or as address=helo-name",
   ),
   v.transform((items) => items.flatMap((item) => parseSourceAddress(item) ?? [])),
-  v.check((items) => differ(items.map(({ address }) => address)), "names an address twice"),
+  v.check((items) => areDistinct(items.map(({ address }) => address)), "names an address twice"),
 );
 
 const proxies = v.pipe(
@@ -129,10 +129,10 @@ const proxies = v.pipe(
     "must be a comma list of socks5://[user:password@]host:port[#helo=name], special characters as %XX",
   ),
   v.transform((items) => items.flatMap((item) => parseProxy(item) ?? [])),
-  v.check((items) => differ(items.map(({ host, port }) => `${host} ${port}`)), "names a proxy twice"),
+  v.check((items) => areDistinct(items.map(({ host, port }) => `${host} ${port}`)), "names a proxy twice"),
 );
 
-/** An ASCII dot-atom at a host name: what may stand in MAIL FROM of any server. */
+/** An ASCII dot-atom at a host name: acceptable in MAIL FROM to any server. */
 const mailFrom = v.pipe(
   v.string(),
   v.maxLength(254, "must have at most 254 characters"),
@@ -167,7 +167,7 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
 }
 
-/** Stripe's client takes scheme, host and port only: a base with more would be called without it. */
+/** Stripe's client takes scheme, host and port only: it would ignore the rest of a longer base. */
 const apiBase = v.pipe(
   v.string(),
   v.check((s) => {
@@ -191,7 +191,7 @@ const lifetimes = v.pipe(
   ),
 );
 
-/** Lists of addresses whose terms let a few look-ups an hour be made without asking. */
+/** DNS blocklists whose terms allow a few look-ups an hour without registration. */
 const DNSBL_DEFAULT = "zen.spamhaus.org,bl.spamcop.net,psbl.surriel.com,bl.mailspike.net";
 
 const dnsblZones = v.pipe(
@@ -211,10 +211,10 @@ const listenAddress = v.pipe(
 );
 
 export const SettingsSchema = v.object({
-  ROLE: v.optional(v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`), "all"),
+  ROLE: v.optional(v.picklist(PROCESS_ROLES, `must be one of ${PROCESS_ROLES.join(", ")}`), "all"),
   HOST: v.optional(listenAddress, "0.0.0.0"),
   PORT: v.optional(integer(0, 65_535), "8080"),
-  // Whoever reaches that port reads source addresses and traffic: open it where a network of your own scrapes it.
+  // A client of that port reads source addresses and traffic: open it only to a network of your own that scrapes it.
   METRICS_HOST: v.optional(listenAddress, "127.0.0.1"),
   METRICS_PORT: v.optional(integer(0, 65_535), "9090"),
   PUBLIC_URL: v.optional(url("http:", "https:")),
@@ -296,7 +296,7 @@ export const SettingsSchema = v.object({
   OTEL_TRACES_SAMPLER_ARG: v.optional(ratio, "0.01"),
 });
 
-/** What preflight needs: it runs also where there is nothing else yet. */
+/** The settings that preflight needs: it also runs before anything else is set up. */
 export const PreflightSchema = v.pick(SettingsSchema, [
   "LOG_LEVEL",
   "DNS_SERVERS",

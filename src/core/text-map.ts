@@ -1,117 +1,117 @@
 import { codeAt } from "./code-at.ts";
 
 /**
- * So many have room from the start, of a map that may have as many; for more it doubles. To copy all and place them anew held the
- * event loop for 13 ms at 65,536 and up to 150 at 524,288, where room that nobody has written to takes no memory.
+ * Initial room of a map that may hold as many; beyond it the room doubles. Copying and rehashing all blocked the event loop
+ * for 13 ms at 65,536 and up to 150 at 524,288, while room that was never written takes no memory.
  */
-const SEATS_AT_ONCE = 1_048_576;
-/** Secret factors, one for each character; of a text that is longer they come again. A power of two. */
+const INITIAL_SLOTS = 1_048_576;
+/** Secret factors, one for each character; a longer text repeats them. A power of two. */
 const FACTORS = 512;
 
 /**
- * Each character times a secret factor (Carter and Wegman's multilinear family), so that nobody can make texts that collide;
- * then MurmurHash3's last step, so that texts which are numbered do not stand in rows.
+ * Each character times a secret factor (Carter and Wegman's multilinear family), so that colliding texts cannot be
+ * constructed; then MurmurHash3's finalizer, so that numbered texts do not cluster.
  */
 function hashOf(text: string, factors: Int32Array): number {
   let sum = 0;
-  // Once: texts are of so many kinds to V8 that it looks up how long they are.
+  // Read once: texts have so many types for V8 that it looks up their length each time.
   const { length } = text;
   for (let i = 0; i < length; i++)
     sum = (sum + Math.imul(codeAt(text, i) + 1, factors[i & (FACTORS - 1)] as number)) | 0;
-  return mixed(sum);
+  return mixBits(sum);
 }
 
-/** The same of a text that is `lead` and bytes, a character each. */
-function hashOfBytes(lead: string, { bytes, from, to }: TextPlace, factors: Int32Array): number {
+/** The same for a text that is `lead` plus bytes, one a character. */
+function hashOfBytes(lead: string, { bytes, from, to }: TextSpan, factors: Int32Array): number {
   let sum = 0;
   for (let i = 0; i < lead.length; i++)
     sum = (sum + Math.imul(lead.charCodeAt(i) + 1, factors[i & (FACTORS - 1)] as number)) | 0;
   const shift = lead.length - from;
   for (let i = from; i < to; i++)
     sum = (sum + Math.imul((bytes[i] as number) + 1, factors[(i + shift) & (FACTORS - 1)] as number)) | 0;
-  return mixed(sum);
+  return mixBits(sum);
 }
 
-function mixed(sum: number): number {
+function mixBits(sum: number): number {
   let hash = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-function isText(text: string, lead: string, { bytes, from, to }: TextPlace): boolean {
+function isText(text: string, lead: string, { bytes, from, to }: TextSpan): boolean {
   const shift = lead.length - from;
   if (text.length !== to + shift || !text.startsWith(lead)) return false;
   for (let i = from; i < to; i++) if (codeAt(text, i + shift) !== bytes[i]) return false;
   return true;
 }
 
-/** A text, a byte each character. */
-export interface TextPlace {
+/** A text with one byte a character. */
+export interface TextSpan {
   readonly bytes: Uint8Array;
   readonly from: number;
-  /** Behind its last byte. */
+  /** The index after its last byte. */
   readonly to: number;
 }
 
-/** No seat. */
-export const NOWHERE = -1;
+/** No slot. */
+export const NO_SLOT = -1;
 
-/** Of a seat: its key's length, and the key. */
-const SEAT_BYTES = 40;
-const KEY_MAX = SEAT_BYTES - 1;
-/** In place of a length: the key is a longer one, or no byte each character. */
-const ELSEWHERE = 0xff;
+/** Bytes of a slot: its key's length, and the key. */
+const SLOT_BYTES = 40;
+const KEY_MAX = SLOT_BYTES - 1;
+/** In place of a length: the key is longer, or has characters beyond one byte. */
+const STORED_ASIDE = 0xff;
 
-/** At least half of the places are free, so that one finds his after one or two. */
-function placeBits(seats: number): number {
+/** At least half of the table is free, so that a look-up takes one or two steps. */
+function tableBits(seats: number): number {
   return Math.ceil(Math.log2(2 * seats));
 }
 
-/** How often a key was asked for. */
-const NOT_ASKED = 0;
-const ONCE = 1;
-const AGAIN = 2;
+/** How often a key was requested. */
+const NOT_ACCESSED = 0;
+const ACCESSED_ONCE = 1;
+const ACCESSED_AGAIN = 2;
 
 /**
- * A bounded map of very many texts, far larger than what the core has at hand: what counts is how often it has to wait for
- * memory. A text has a seat, a number by which its owner keeps what is no object. Where V8's Map and a list of the latest used touch a dozen places of it at each look, here a text that is not
- * there costs one, since its hash stands in the table, and one that is four. Nothing is copied when it is full: a Map that
- * is added to and deleted from is, as a whole, again and again.
+ * A bounded map of very many texts, far larger than the processor's caches: its cost is the number of cache misses. A text
+ * has a slot, a number under which its owner keeps plain values. V8's Map with an LRU list touches a dozen memory locations
+ * at each look-up. Here an absent text costs one, since its hash stands in the table, and a present one four. Nothing is
+ * copied when it is full, while a Map with additions and deletions is copied again and again.
  *
- * Who is to go is found by going round: whoever was asked for since the last time stays for another.
+ * Eviction is by the clock algorithm: an entry requested since the hand's last visit stays for another round.
  */
 export class TextMap<V> {
   readonly #max: number;
   #room: number;
   readonly #factors = crypto.getRandomValues(new Int32Array(FACTORS));
   readonly #values: (V | undefined)[] = [];
-  /** By seat, and what has no room there. A text each was 40 bytes, one more place to wait for, and a million of them to mark. */
+  /** By slot; longer keys are aside. A string each was 40 bytes, one more cache miss, and a million of them to mark. */
   #keys: Uint8Array;
-  readonly #others = new Map<number, string>();
+  readonly #longKeys = new Map<number, string>();
   readonly #free: number[] = [];
-  /** By seat: the key's hash, and how often it was asked for since the round came by. */
+  /** By slot: the key's hash, and how often it was requested since the hand's last visit. */
   #hashes: Uint32Array;
-  #asked: Uint8Array;
-  /** By place, two numbers: a hash, and the seat that has it, counted from 1; 0: nobody stands there. */
+  #accesses: Uint8Array;
+  /** By table index, two numbers: a hash, and the slot that has it, counted from 1; 0: empty. */
   #table: Uint32Array;
-  /** The highest bits of a hash say where it would stand, if nobody stood there before; else it is behind. */
+  /** The highest bits of a hash give its table index if that is free; else it stands further on. */
   #shift: number;
   #size = 0;
-  /** The seat that the round comes to next. */
+  /** The slot that the clock hand visits next. */
   #hand = 0;
 
   /**
    * @param max entries, at least 1
-   * @param seatsAtOnce room in the beginning, at most
+   * @param initialSlots maximum initial room
    */
-  constructor(max: number, seatsAtOnce = SEATS_AT_ONCE) {
+  constructor(max: number, initialSlots = INITIAL_SLOTS) {
     this.#max = Math.max(1, max);
-    const room = Math.min(this.#max, seatsAtOnce);
+    const room = Math.min(this.#max, initialSlots);
     this.#room = room;
-    this.#keys = new Uint8Array(SEAT_BYTES * room);
+    this.#keys = new Uint8Array(SLOT_BYTES * room);
     this.#hashes = new Uint32Array(room);
-    this.#asked = new Uint8Array(room);
-    const bits = placeBits(room);
+    this.#accesses = new Uint8Array(room);
+    const bits = tableBits(room);
     this.#table = new Uint32Array(2 * 2 ** bits);
     this.#shift = 32 - bits;
   }
@@ -120,45 +120,45 @@ export class TextMap<V> {
     return this.#size;
   }
 
-  /** Seats that there is room for: more are made when it is full, and `max` lets more in. */
+  /** Slots allocated: more are added when it is full, up to `max`. */
   get room(): number {
     return this.#room;
   }
 
-  /** The seat of the key, its own until it goes; NOWHERE: it is not there. Seats are numbered from 0, without gaps. */
+  /** The slot of the key, which it keeps until it is evicted; NO_SLOT: absent. Slots are numbered from 0, without gaps. */
   find(key: string): number {
-    return this.#ask(this.#find(key, hashOf(key, this.#factors)));
+    return this.#recordAccess(this.#find(key, hashOf(key, this.#factors)));
   }
 
-  /** The same of the key that is `lead` and bytes: to make a text of each was 0.15 us, and as much to look into it. */
-  findBytes(lead: string, place: TextPlace): number {
-    return this.#ask(this.#findBytes(lead, place, hashOfBytes(lead, place, this.#factors)));
+  /** The same for the key that is `prefix` plus bytes: creating a string of each was 0.15 µs, and as much to read it. */
+  findBytes(prefix: string, span: TextSpan): number {
+    return this.#recordAccess(this.#findBytes(prefix, span, hashOfBytes(prefix, span, this.#factors)));
   }
 
-  /** Whether the key there was asked for more than once since it came, or since the round came by. */
-  isAskedAgain(seat: number): boolean {
-    return this.#asked[seat] === AGAIN;
+  /** Whether the key was requested more than once since it was added, or since the hand's last visit. */
+  isAccessedAgain(slot: number): boolean {
+    return this.#accesses[slot] === ACCESSED_AGAIN;
   }
 
-  at(seat: number): V | undefined {
-    return this.#values[seat];
+  at(slot: number): V | undefined {
+    return this.#values[slot];
   }
 
-  put(seat: number, value: V): void {
-    this.#values[seat] = value;
+  put(slot: number, value: V): void {
+    this.#values[slot] = value;
   }
 
   /**
-   * The key's seat, which it gets where it has none: then `at` says who has to go for it, until the key has a value of its own;
-   * undefined: nobody.
+   * The key's slot, allocated where it has none: until the key has a value of its own, the slot's value is that of the
+   * evicted key; undefined: none was evicted.
    */
-  seatOf(key: string): number {
+  slotFor(key: string): number {
     const hash = hashOf(key, this.#factors);
     const at = this.#find(key, hash);
     return at < 0 ? this.#insert(key, hash) : (this.#table[at + 1] as number) - 1;
   }
 
-  /** @returns what was there */
+  /** @returns the deleted value */
   delete(key: string): V | undefined {
     const at = this.#find(key, hashOf(key, this.#factors));
     if (at < 0) return undefined;
@@ -172,15 +172,15 @@ export class TextMap<V> {
     return gone;
   }
 
-  /** @param at in the table */
-  #ask(at: number): number {
-    if (at < 0) return NOWHERE;
+  /** @param at index into the table */
+  #recordAccess(at: number): number {
+    if (at < 0) return NO_SLOT;
     const seat = (this.#table[at + 1] as number) - 1;
-    this.#asked[seat] = this.#asked[seat] === NOT_ASKED ? ONCE : AGAIN;
+    this.#accesses[seat] = this.#accesses[seat] === NOT_ACCESSED ? ACCESSED_ONCE : ACCESSED_AGAIN;
     return seat;
   }
 
-  /** Where in the table; -1: it is not there. */
+  /** Index into the table; -1: absent. */
   #find(key: string, hash: number): number {
     const table = this.#table;
     const last = table.length - 1;
@@ -191,7 +191,7 @@ export class TextMap<V> {
     }
   }
 
-  #findBytes(lead: string, place: TextPlace, hash: number): number {
+  #findBytes(lead: string, place: TextSpan, hash: number): number {
     const table = this.#table;
     const last = table.length - 1;
     for (let at = (hash >>> this.#shift) << 1; ; at = (at + 2) & last) {
@@ -201,21 +201,21 @@ export class TextMap<V> {
     }
   }
 
-  #isKey(seat: number, key: string): boolean {
+  #isKey(slot: number, key: string): boolean {
     const keys = this.#keys;
-    let at = seat * SEAT_BYTES;
+    let at = slot * SLOT_BYTES;
     const length = keys[at] as number;
-    if (length === ELSEWHERE) return this.#others.get(seat) === key;
+    if (length === STORED_ASIDE) return this.#longKeys.get(slot) === key;
     if (length !== key.length) return false;
     for (let i = 0; i < length; i++) if (keys[++at] !== codeAt(key, i)) return false;
     return true;
   }
 
-  #isKeyOfBytes(seat: number, lead: string, place: TextPlace): boolean {
+  #isKeyOfBytes(slot: number, lead: string, place: TextSpan): boolean {
     const keys = this.#keys;
-    let at = seat * SEAT_BYTES;
+    let at = slot * SLOT_BYTES;
     const length = keys[at] as number;
-    if (length === ELSEWHERE) return isText(this.#others.get(seat) as string, lead, place);
+    if (length === STORED_ASIDE) return isText(this.#longKeys.get(slot) as string, lead, place);
     const { bytes, from, to } = place;
     if (length !== lead.length + to - from) return false;
     for (let i = 0; i < lead.length; i++) if (keys[++at] !== lead.charCodeAt(i)) return false;
@@ -223,71 +223,71 @@ export class TextMap<V> {
     return true;
   }
 
-  #writeKey(seat: number, key: string): void {
+  #writeKey(slot: number, key: string): void {
     const { length } = key;
     const keys = this.#keys;
-    const start = seat * SEAT_BYTES;
-    let all = length > KEY_MAX ? ELSEWHERE + 1 : 0;
-    for (let i = 0; i < length && all <= ELSEWHERE; i++) {
+    const start = slot * SLOT_BYTES;
+    let all = length > KEY_MAX ? STORED_ASIDE + 1 : 0;
+    for (let i = 0; i < length && all <= STORED_ASIDE; i++) {
       const code = codeAt(key, i);
       all |= code;
       keys[start + 1 + i] = code;
     }
-    keys[start] = all > ELSEWHERE ? ELSEWHERE : length;
-    if (all > ELSEWHERE) this.#others.set(seat, key);
+    keys[start] = all > STORED_ASIDE ? STORED_ASIDE : length;
+    if (all > STORED_ASIDE) this.#longKeys.set(slot, key);
   }
 
-  #forgetKey(seat: number): void {
-    if (this.#keys[seat * SEAT_BYTES] === ELSEWHERE) this.#others.delete(seat);
+  #forgetKey(slot: number): void {
+    if (this.#keys[slot * SLOT_BYTES] === STORED_ASIDE) this.#longKeys.delete(slot);
   }
 
   #insert(key: string, hash: number): number {
     const isFull = this.#size >= this.#max;
-    const seat = isFull ? this.#nextToGo() : (this.#free.pop() ?? this.#values.length);
+    const seat = isFull ? this.#nextVictim() : (this.#free.pop() ?? this.#values.length);
     if (isFull) {
-      this.#unlink(this.#placeOf(seat));
+      this.#unlink(this.#tableIndexOf(seat));
       this.#forgetKey(seat);
     } else {
       if (seat >= this.#room) this.#grow();
-      // An array with holes is a slower one.
+      // An array with holes is slower.
       if (seat === this.#values.length) this.#values.push(undefined);
     }
     this.#writeKey(seat, key);
     this.#hashes[seat] = hash;
-    this.#asked[seat] = NOT_ASKED;
-    this.#place(hash, seat);
+    this.#accesses[seat] = NOT_ACCESSED;
+    this.#insertIntoTable(hash, seat);
     if (!isFull) this.#size++;
     return seat;
   }
 
-  #nextToGo(): number {
+  #nextVictim(): number {
     const seats = this.#values.length;
     for (;;) {
       const seat = this.#hand;
       this.#hand = seat + 1 === seats ? 0 : seat + 1;
-      if (this.#asked[seat] === NOT_ASKED) return seat;
-      this.#asked[seat] = NOT_ASKED;
+      if (this.#accesses[seat] === NOT_ACCESSED) return seat;
+      this.#accesses[seat] = NOT_ACCESSED;
     }
   }
 
-  #place(hash: number, seat: number): void {
+  #insertIntoTable(hash: number, slot: number): void {
     const table = this.#table;
     const last = table.length - 1;
     let at = (hash >>> this.#shift) << 1;
     while (table[at + 1] !== 0) at = (at + 2) & last;
     table[at] = hash;
-    table[at + 1] = seat + 1;
+    table[at + 1] = slot + 1;
   }
 
-  #placeOf(seat: number): number {
+  #tableIndexOf(slot: number): number {
     const table = this.#table;
     const last = table.length - 1;
-    let at = ((this.#hashes[seat] as number) >>> this.#shift) << 1;
-    while (table[at + 1] !== seat + 1) at = (at + 2) & last;
+    let at = ((this.#hashes[slot] as number) >>> this.#shift) << 1;
+    while (table[at + 1] !== slot + 1) at = (at + 2) & last;
     return at;
   }
 
-  /** Those behind move up, unless they would come to stand before where they belong: then a gap would hide nobody. */
+  /** Later entries move up, unless that would put them before their own index: then the gap would hide no entry. */
   #unlink(at: number): void {
     const table = this.#table;
     const last = table.length - 1;
@@ -307,20 +307,20 @@ export class TextMap<V> {
     const room = 2 * this.#room;
     const hashes = new Uint32Array(room);
     const asked = new Uint8Array(room);
-    const keys = new Uint8Array(SEAT_BYTES * room);
+    const keys = new Uint8Array(SLOT_BYTES * room);
     const table = new Uint32Array(2 * old.length);
     hashes.set(this.#hashes);
-    asked.set(this.#asked);
+    asked.set(this.#accesses);
     keys.set(this.#keys);
     this.#room = room;
     this.#hashes = hashes;
-    this.#asked = asked;
+    this.#accesses = asked;
     this.#keys = keys;
     this.#table = table;
     this.#shift--;
     for (let at = 0; at < old.length; at += 2) {
       const seat = old[at + 1] as number;
-      if (seat !== 0) this.#place(old[at] as number, seat - 1);
+      if (seat !== 0) this.#insertIntoTable(old[at] as number, seat - 1);
     }
   }
 }

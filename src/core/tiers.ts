@@ -1,4 +1,4 @@
-/** The tier table of the product: the one place that says what a tier may do and how much. */
+/** The tier table of the product: the only place that defines the rights and limits of a tier. */
 export const TIERS = ["free", "starter", "pro", "pro_plus", "enterprise"] as const;
 export type Tier = (typeof TIERS)[number];
 
@@ -7,22 +7,22 @@ export interface TierLimits {
   dailyQuota: number;
   /** Single verifications a second, sustained. */
   ratePerS: number;
-  /** Single verifications at once. */
+  /** Burst of single verifications. */
   rateBurst: number;
-  /** Requests that only read, a second, sustained; and at once. */
+  /** Read requests a second, sustained; and their burst. */
   readsPerS: number;
   readsBurst: number;
-  /** Requests that change something, the same. */
+  /** Write requests, likewise. */
   writesPerS: number;
   writesBurst: number;
-  /** Largest bulk source in bytes; 0: no bulk at all. */
+  /** Maximum bytes of a bulk source; 0: no bulk. */
   bulkBytes: number;
   historyDays: number;
-  /** May ask for a fresh check with `refresh=true`. */
+  /** Allows a fresh check with `refresh=true`. */
   refresh: boolean;
-  /** May register outbound webhooks. */
+  /** Allows outbound webhooks. */
   webhooks: boolean;
-  /** Mailboxes are probed by SMTP: hence the verdict `valid`. */
+  /** Mailboxes are probed by SMTP: required for the verdict `valid`. */
   probing: boolean;
 }
 

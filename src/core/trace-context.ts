@@ -1,27 +1,27 @@
 import { createHash } from "node:crypto";
 
-/** Where a span stands, as W3C Trace Context names it: lower-case hex, 32 and 16 digits, neither all zero. */
-export interface SpanPlace {
+/** The identity of a span in W3C Trace Context: lower-case hex, 32 and 16 digits, neither all zero. */
+export interface SpanRef {
   traceId: string;
   spanId: string;
 }
 
-/** What a `traceparent` says: whose part the request is, and whether its sender records it. */
-export interface RemoteParent extends SpanPlace {
+/** The content of a `traceparent`: the parent of the request, and whether its sender records it. */
+export interface RemoteParent extends SpanRef {
   sampled: boolean;
 }
 
 /**
- * Of any version but ff (W3C Trace Context §3.2): what later versions put behind the flags comes after a dash. As long as
- * the first 55 characters of what a stranger sends, whatever that is.
+ * Any version but ff (W3C Trace Context §3.2): later versions append more after a dash. Reads only the first 55 characters
+ * of whatever the client sends.
  */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s;
 const TRACEPARENT_CHARS = 55;
-/** Later versions may be longer; nobody sends so much. */
+/** Later versions may be longer; no real one is. */
 const TRACEPARENT_CHARS_MAX = 256;
 const ZEROS = /^0+$/;
 
-/** @returns null for what is not one: the request then begins a trace of its own, as if nothing had been sent */
+/** @returns null for an invalid header: the request then starts a trace of its own */
 export function parseTraceparent(header: string): RemoteParent | null {
   if (header.length < TRACEPARENT_CHARS || header.length > TRACEPARENT_CHARS_MAX) return null;
   const parts = TRACEPARENT.exec(header);
@@ -33,10 +33,10 @@ export function parseTraceparent(header: string): RemoteParent | null {
 }
 
 /**
- * The trace of a job, and the span in it that stands for the whole of it. Every process that works on a job has to name
- * the same, and whether it is recorded: both follow from its id, so that nothing need be stored or sent along.
+ * The trace of a job, and the span for the whole job. Every process that works on the job must use the same ids, and the
+ * same decision whether to record it: both follow from the job's id, so that nothing is stored or sent along.
  */
-export function jobPlace(jobId: string): SpanPlace {
+export function jobSpanRef(jobId: string): SpanRef {
   const digest = createHash("sha256").update(`rcpt job ${jobId}`).digest("hex");
   return { traceId: notZero(digest.slice(0, 32)), spanId: notZero(digest.slice(32, 48)) };
 }
@@ -46,8 +46,8 @@ function notZero(hex: string): string {
 }
 
 /**
- * Whether a trace is among the recorded `ratio` of all, told by its id alone: as OpenTelemetry's TraceIdRatioBased does, so
- * that all who see the id agree.
+ * Whether a trace is among the recorded `ratio` of all, by its id alone: the same rule as OpenTelemetry's
+ * TraceIdRatioBased, so that all services agree.
  */
 export function isInRatio(traceId: string, ratio: number): boolean {
   let folded = 0;

@@ -1,4 +1,4 @@
 import packageFile from "../../package.json" with { type: "json" };
 
-/** Of this project, as its package has it. */
+/** The version of the package. */
 export const VERSION: string = packageFile.version;

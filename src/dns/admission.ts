@@ -1,20 +1,20 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 
-/** The right of one look-up to be under way, until `leave`. */
-export interface Place {
-  /** Before it asks again after silence: it goes over to the slow. @returns false when there is no room: it must end. */
+/** Permission of one look-up to be in progress, until `release`. */
+export interface LookUpPermit {
+  /** Called before it asks again after silence: it becomes slow. @returns false when there is no room: it must end. */
   retry(): boolean;
-  /** Once. */
-  leave(): void;
+  /** Called once. */
+  release(): void;
 }
 
 interface Waiter {
   untilMs: number;
-  resolve(place: Place | null): void;
+  resolve(permit: LookUpPermit | null): void;
 }
 
-const FRESH_MAX = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
+const MAX_FRESH = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
 
 function oldest<T>(ages: Iterable<T>): T | undefined {
   for (const first of ages) return first;
@@ -22,31 +22,31 @@ function oldest<T>(ages: Iterable<T>): T | undefined {
 }
 
 /**
- * Who may ask aside. Nobody waits and nobody asks again: a look-up has a place at once or never, and keeps it until it
- * is answered or its time is over.
+ * Admission of best-effort look-ups. They neither wait nor ask again: a look-up gets a slot at once or never, and keeps it
+ * until it is answered or its time is over.
  */
-export class AsideAdmission {
+export class BestEffortAdmission {
   #busy = 0;
 
-  /** @returns null when there is no place. */
-  enter(): Place | null {
-    if (this.#busy >= LIMITS.dns.aside) return null;
+  /** @returns null when no slot is free. */
+  acquire(): LookUpPermit | null {
+    if (this.#busy >= LIMITS.dns.bestEffortInFlight) return null;
     this.#busy++;
-    return { retry: () => false, leave: () => void this.#busy-- };
+    return { retry: () => false, release: () => void this.#busy-- };
   }
 }
 
 /**
- * Who may ask now. A look-up starts among the *fresh*, which are few: their answers are still to come, and too many at
- * once overrun the sockets. What is silent for `LIMITS.dns.freshMs` while others wait, and what asks again, is among
- * the *slow*, which are many: silence costs a timer, no more. So a thousand dead names hold up nobody for longer than
- * it takes to ask them once. Whoever got no place for `waitMs` is turned away.
+ * Admission of look-ups. A look-up starts among the *fresh*, which are few: their answers are still to come, and too many
+ * at once overrun the sockets. A look-up that is silent for `LIMITS.dns.freshMs` while others wait, or asks again, is among
+ * the *slow*, which are many: silence costs only a timer. So a thousand dead names delay others no longer than it takes to
+ * ask them once. A look-up without a slot after `waitMs` is refused.
  */
-export class Admission {
+export class DnsAdmission {
   readonly #clock: Clock;
   /** Oldest first, each with the time of its admission. */
-  readonly #fresh = new Map<Place, number>();
-  readonly #slow = new Set<Place>();
+  readonly #fresh = new Map<LookUpPermit, number>();
+  readonly #slow = new Set<LookUpPermit>();
   /** Oldest first. */
   readonly #waiting = new Set<Waiter>();
   #alarm: { dueMs: number; timer: Timer } | null = null;
@@ -55,10 +55,10 @@ export class Admission {
     this.#clock = clock;
   }
 
-  /** @returns null, soon or after `LIMITS.dns.waitMs`, when there is no place. */
-  enter(): Promise<Place | null> {
+  /** @returns null, soon or after `LIMITS.dns.waitMs`, when no slot is free. */
+  acquire(): Promise<LookUpPermit | null> {
     const nowMs = this.#clock.monotonic();
-    if (this.#fresh.size < FRESH_MAX) return Promise.resolve(this.#admit(nowMs));
+    if (this.#fresh.size < MAX_FRESH) return Promise.resolve(this.#grant(nowMs));
     if (this.#waiting.size >= LIMITS.dns.waiting) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#waiting.add({ untilMs: nowMs + LIMITS.dns.waitMs, resolve });
@@ -66,41 +66,41 @@ export class Admission {
     });
   }
 
-  /** Turns away all who wait. */
+  /** Refuses all waiters. */
   close(): void {
     for (const { resolve } of this.#waiting) resolve(null);
     this.#waiting.clear();
     this.#alarm?.timer.cancel();
   }
 
-  #admit(nowMs: number): Place {
-    const place: Place = {
-      retry: () => this.#slow.has(place) || this.#slowDown(place),
-      leave: () => {
-        if (!this.#fresh.delete(place)) this.#slow.delete(place);
+  #grant(nowMs: number): LookUpPermit {
+    const permit: LookUpPermit = {
+      retry: () => this.#slow.has(permit) || this.#slowDown(permit),
+      release: () => {
+        if (!this.#fresh.delete(permit)) this.#slow.delete(permit);
         this.#advance();
       },
     };
-    this.#fresh.set(place, nowMs);
-    return place;
+    this.#fresh.set(permit, nowMs);
+    return permit;
   }
 
-  #slowDown(place: Place): boolean {
+  #slowDown(permit: LookUpPermit): boolean {
     if (this.#slow.size >= LIMITS.dns.slow) return false;
-    this.#fresh.delete(place);
-    this.#slow.add(place);
+    this.#fresh.delete(permit);
+    this.#slow.add(permit);
     this.#advance();
     return true;
   }
 
-  /** Gives places to those who wait, as far as there are any, and turns away those who waited too long. */
+  /** Gives free slots to waiters, and refuses those that waited too long. */
   #advance(): void {
     if (this.#waiting.size === 0) return;
     const nowMs = this.#clock.monotonic();
     for (const waiter of this.#waiting) {
       if (!this.#hasRoom(nowMs)) break;
       this.#waiting.delete(waiter);
-      waiter.resolve(this.#admit(nowMs));
+      waiter.resolve(this.#grant(nowMs));
     }
     for (const waiter of this.#waiting) {
       if (waiter.untilMs > nowMs) break;
@@ -110,9 +110,9 @@ export class Admission {
     this.#setAlarm(nowMs);
   }
 
-  /** Whether one more may be fresh; the oldest gives way when it was silent for long enough. */
+  /** Whether one more look-up may be fresh; the oldest becomes slow when it was silent for long enough. */
   #hasRoom(nowMs: number): boolean {
-    if (this.#fresh.size < FRESH_MAX) return true;
+    if (this.#fresh.size < MAX_FRESH) return true;
     const first = oldest(this.#fresh);
     if (!first || nowMs < first[1] + LIMITS.dns.freshMs || this.#slow.size >= LIMITS.dns.slow) return false;
     this.#fresh.delete(first[0]);
@@ -120,7 +120,7 @@ export class Admission {
     return true;
   }
 
-  /** For the next moment at which `#advance` can do something that no look-up's end tells it of. */
+  /** Sets the timer for the next time `#advance` can act without a look-up's end. */
   #setAlarm(nowMs: number): void {
     const waiter = oldest(this.#waiting);
     const first = oldest(this.#fresh);
@@ -133,10 +133,10 @@ export class Admission {
     const dueMs = Math.min(waiter.untilMs, givesWayMs);
     if (this.#alarm && this.#alarm.dueMs <= dueMs) return;
     this.#alarm?.timer.cancel();
-    const ring = () => {
+    const onAlarm = () => {
       this.#alarm = null;
       this.#advance();
     };
-    this.#alarm = { dueMs, timer: this.#clock.after(dueMs - nowMs, ring) };
+    this.#alarm = { dueMs, timer: this.#clock.after(dueMs - nowMs, onAlarm) };
   }
 }

@@ -1,22 +1,22 @@
 import type { Answer, DecodedPacket } from "dns-packet";
 import { LIMITS } from "../core/limits.ts";
-import type { QueryType, Question } from "./message.ts";
+import type { DnsQuestion, QueryType } from "./message.ts";
 import { normalizeName } from "./name.ts";
 
-/** What one response says. TTLs are seconds, the least over the chain of CNAMEs. */
-export type Reading =
+/** The content of one response. TTLs are seconds, the minimum over the chain of CNAMEs. */
+export type DnsReading =
   | { kind: "records"; records: Answer[]; ttlS: number }
-  /** `proven`: the zone that holds the name says so itself, by its SOA. */
+  /** `proven`: the SOA of the zone that holds the name is included. */
   | { kind: "no_data"; ttlS: number; proven: boolean }
   | { kind: "nxdomain"; ttlS: number; proven: boolean }
-  /** The answer ends at a CNAME whose target is to be asked for. */
+  /** The answer ends at a CNAME whose target must be queried. */
   | { kind: "follow"; target: string; ttlS: number }
   | { kind: "failure"; code: string };
 
 const RCODES = ["NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED"] as const;
 
 interface Chain {
-  /** The last name of the chain; null when it leads to no name that can be asked for: `isCircle` tells why. */
+  /** The last name of the chain; null when it leads to no name that can be queried: `isCircle` tells why. */
   end: string | null;
   isCircle: boolean;
   hops: number;
@@ -27,14 +27,14 @@ const ttlOf = (answer: Answer) => ("ttl" in answer && answer.ttl ? answer.ttl : 
 const ownerOf = (answer: Answer) => answer.name.toLowerCase();
 const isInternet = (answer: Answer) => !("class" in answer) || answer.class === "IN";
 
-/** Where a CNAME leads. Of addresses' names (RFC 2317) also to names like `64/26.2.0.192.in-addr.arpa`. */
+/** The target of a CNAME. For addresses (RFC 2317) also names like `64/26.2.0.192.in-addr.arpa`. */
 function targetOf(data: string, type: QueryType): string | null {
   if (type === "PTR" && data.includes("/")) return data.length <= 253 ? data.toLowerCase() : null;
   return normalizeName(data);
 }
 
 /** Follows the CNAMEs inside the answer section. */
-function chainFrom({ name, type }: Question, answers: readonly Answer[]): Chain {
+function followCnames({ name, type }: DnsQuestion, answers: readonly Answer[]): Chain {
   const aliases = new Map<string, { target: string | null; ttlS: number }>();
   for (const answer of answers) {
     if (answer.type === "CNAME" && !aliases.has(ownerOf(answer)))
@@ -46,7 +46,7 @@ function chainFrom({ name, type }: Question, answers: readonly Answer[]): Chain 
     if (!alias) break;
     chain.ttlS = Math.min(chain.ttlS, alias.ttlS);
     chain.hops++;
-    // A chain longer than it has aliases closes on itself.
+    // A chain longer than its aliases is circular.
     chain.isCircle = chain.hops > aliases.size;
     chain.end = chain.isCircle ? null : alias.target || null;
   }
@@ -64,9 +64,9 @@ function isWithin(name: string, zone: string): boolean {
 }
 
 /**
- * What the authority section says of the absence of `name`. Only the SOA of a zone that holds the name proves it: a
- * filter on the way adds one too, but of its own zone (`rpz.filter.local`).
- * The TTL is the lesser of that SOA's own and its minimum field (RFC 2308 §5).
+ * How the authority section confirms the absence of `name`. Only the SOA of a zone that holds the name proves it: a filter
+ * on the way adds one too, but of its own zone (`rpz.filter.local`). The TTL is the lesser of that SOA's own and its
+ * minimum field (RFC 2308 §5).
  */
 function absenceOf(name: string, authorities: readonly Answer[]): Absence {
   for (const record of authorities) {
@@ -77,12 +77,12 @@ function absenceOf(name: string, authorities: readonly Answer[]): Absence {
   return { ttlS: LIMITS.dns.negativeTtlDefaultS, proven: false };
 }
 
-/** Reads a response that belongs to `question` and is not truncated. */
-export function readAnswer(packet: DecodedPacket, question: Question): Reading {
+/** Reads a response to `question` that is not truncated. */
+export function readAnswer(packet: DecodedPacket, question: DnsQuestion): DnsReading {
   const rcode = RCODES[(packet.flags ?? 0) & 0xf] ?? `RCODE${(packet.flags ?? 0) & 0xf}`;
   if (rcode !== "NOERROR" && rcode !== "NXDOMAIN") return { kind: "failure", code: rcode };
   const answers = (packet.answers ?? []).filter(isInternet);
-  const { end, isCircle, hops, ttlS } = chainFrom(question, answers);
+  const { end, isCircle, hops, ttlS } = followCnames(question, answers);
   if (end === null) return { kind: "failure", code: isCircle ? "CNAME_LOOP" : "CNAME_TARGET" };
   const records = answers.filter((answer) => answer.type === question.type && ownerOf(answer) === end);
   const authorities = packet.authorities ?? [];
@@ -94,7 +94,7 @@ export function readAnswer(packet: DecodedPacket, question: Question): Reading {
   }
   if (records.length > 0) return { kind: "records", records, ttlS: Math.min(ttlS, ...records.map(ttlOf)) };
   if (hops > 0 && !absence.proven) return { kind: "follow", target: end, ttlS };
-  // Who only points to other servers does not recurse, and said nothing of the name.
+  // A server that only refers to other servers does not recurse, and said nothing about the name.
   if (!absence.proven && authorities.some(({ type }) => type === "NS"))
     return { kind: "failure", code: "REFERRAL" };
   return { kind: "no_data", ...negative };

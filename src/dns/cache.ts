@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Aside, DnsOutcome, TextResolver } from "./resolver.ts";
+import type { BestEffortLookUp, DnsOutcome, TextResolver } from "./resolver.ts";
 
-/** What became of a look-up. `hit`: nobody was asked for its sake; `absent`: the name, or such a record, is not there. */
+/** The result of a look-up. `hit`: no query was needed; `absent`: the name, or such a record, does not exist. */
 export type LookUpResult = "hit" | "answered" | "absent" | "failed";
 
 interface Entry {
@@ -19,8 +19,8 @@ function lifetimeMs(outcome: DnsOutcome<unknown>): number {
   return Math.max(LIMITS.dns.ttlMinS, outcome.ttlS) * 1_000;
 }
 
-/** The outcome as it is after `ageMs`: what is left of its TTL. */
-function aged<T>(outcome: DnsOutcome<T>, ageMs: number): DnsOutcome<T> {
+/** The outcome after `ageMs`: with its remaining TTL. */
+function withRemainingTtl<T>(outcome: DnsOutcome<T>, ageMs: number): DnsOutcome<T> {
   if (!("ttlS" in outcome) || ageMs < 1_000) return outcome;
   return { ...outcome, ttlS: Math.max(0, outcome.ttlS - Math.floor(ageMs / 1_000)) };
 }
@@ -30,8 +30,8 @@ function resultOf({ status }: DnsOutcome<unknown>): LookUpResult {
   return status === "no_data" || status === "nxdomain" ? "absent" : "failed";
 }
 
-/** Characters of texts that count as a record: strangers' texts may be long. */
-const CHARS_A_RECORD = 100;
+/** Characters of text that count as one record: untrusted texts may be long. */
+const CHARS_PER_RECORD = 100;
 
 function sizeOf({ outcome }: Entry): number {
   if (outcome.status !== "ok") return 1;
@@ -39,14 +39,14 @@ function sizeOf({ outcome }: Entry): number {
     (sum, record) => sum + (typeof record === "string" ? record.length : 0),
     0,
   );
-  return 1 + outcome.records.length + Math.floor(chars / CHARS_A_RECORD);
+  return 1 + outcome.records.length + Math.floor(chars / CHARS_PER_RECORD);
 }
 
 /**
- * A cache before `inner`, negative answers included: an answer lives for its TTL, at least `LIMITS.dns.ttlMinS`, a
- * failure for `failureTtlMs`. Concurrent questions for one name and type share one query. `ttlS` counts down.
- * Closing it closes `inner`.
- * @param onLookUp told of every look-up, of one that is asked for once it is answered
+ * A cache in front of `inner`, negative answers included: an answer lives for its TTL, at least `LIMITS.dns.ttlMinS`, a
+ * failure for `failureTtlMs`. Concurrent look-ups of one name and type share one query. `ttlS` counts down. Closing it
+ * closes `inner`.
+ * @param onLookUp called for every look-up, for a queried one once it is answered
  */
 export function createCachingResolver(
   inner: TextResolver,
@@ -58,7 +58,7 @@ export function createCachingResolver(
     maxSize: LIMITS.dns.cacheRecords,
     sizeCalculation: sizeOf,
   });
-  const flights = new Map<string, Promise<DnsOutcome<unknown>>>();
+  const inFlight = new Map<string, Promise<DnsOutcome<unknown>>>();
 
   function store(key: string, outcome: DnsOutcome<unknown>): void {
     const lifetime = lifetimeMs(outcome);
@@ -66,44 +66,47 @@ export function createCachingResolver(
     if (lifetime > 0) entries.set(key, { outcome, storedAt, expiresAt: storedAt + lifetime });
   }
 
-  async function fly<T>(key: string, ask: () => Promise<DnsOutcome<T>>): Promise<DnsOutcome<T>> {
+  async function askAndStore<T>(key: string, ask: () => Promise<DnsOutcome<T>>): Promise<DnsOutcome<T>> {
     try {
       const outcome = await ask();
       store(key, outcome);
       onLookUp(resultOf(outcome));
       return outcome;
     } finally {
-      flights.delete(key);
+      inFlight.delete(key);
     }
   }
 
-  /** `type` belongs to the key, so that an entry under it has the records of `T`. */
+  /** `type` is part of the key, so that an entry has records of `T`. */
   function lookUp<T>(type: string, name: string, ask: () => Promise<DnsOutcome<T>>): Promise<DnsOutcome<T>> {
     const key = `${type} ${name}`;
     const entry = entries.get(key);
     const now = clock.monotonic();
     if (entry && entry.expiresAt > now) {
       onLookUp("hit");
-      return Promise.resolve(aged(entry.outcome as DnsOutcome<T>, now - entry.storedAt));
+      return Promise.resolve(withRemainingTtl(entry.outcome as DnsOutcome<T>, now - entry.storedAt));
     }
-    const flight = flights.get(key) as Promise<DnsOutcome<T>> | undefined;
-    if (flight !== undefined) {
+    const pending = inFlight.get(key) as Promise<DnsOutcome<T>> | undefined;
+    if (pending !== undefined) {
       onLookUp("hit");
-      return flight;
+      return pending;
     }
-    const begun = fly(key, ask);
-    flights.set(key, begun);
-    return begun;
+    const started = askAndStore(key, ask);
+    inFlight.set(key, started);
+    return started;
   }
 
-  /** What was asked aside was asked less hard: its failures say nothing to who asks in earnest. */
-  const keyed = (type: string, aside: Aside | undefined) => (aside === undefined ? type : `aside ${type}`);
+  /** A best-effort query tries less: its failures must not answer normal look-ups. */
+  const keyTypeOf = (type: string, bestEffort: BestEffortLookUp | undefined) =>
+    bestEffort === undefined ? type : `aside ${type}`;
 
   return {
     mx: (domain) => lookUp("mx", domain.toLowerCase(), () => inner.mx(domain)),
-    a: (name, aside) => lookUp(keyed("a", aside), name.toLowerCase(), () => inner.a(name, aside)),
+    a: (name, bestEffort) =>
+      lookUp(keyTypeOf("a", bestEffort), name.toLowerCase(), () => inner.a(name, bestEffort)),
     aaaa: (name) => lookUp("aaaa", name.toLowerCase(), () => inner.aaaa(name)),
-    txt: (name, aside) => lookUp(keyed("txt", aside), name.toLowerCase(), () => inner.txt(name, aside)),
+    txt: (name, bestEffort) =>
+      lookUp(keyTypeOf("txt", bestEffort), name.toLowerCase(), () => inner.txt(name, bestEffort)),
     close: () => inner.close(),
   };
 }

@@ -1,11 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { Admission, AsideAdmission, type Place } from "./admission.ts";
-import { type Reading, readAnswer } from "./answer.ts";
-import type { QueryType, Question } from "./message.ts";
+import { BestEffortAdmission, DnsAdmission, type LookUpPermit } from "./admission.ts";
+import { type DnsReading, readAnswer } from "./answer.ts";
+import type { DnsQuestion, QueryType } from "./message.ts";
 import { normalizeName } from "./name.ts";
 import { addressRecords, mxRecords, pointerRecords, textRecords } from "./records.ts";
-import type { Aside, DnsOutcome, FullResolver } from "./resolver.ts";
+import type { BestEffortLookUp, DnsOutcome, FullResolver } from "./resolver.ts";
 import { DnsServer } from "./server.ts";
 import { parseServerAddress } from "./server-address.ts";
 
@@ -16,14 +16,14 @@ export interface ResolverDeps {
 }
 
 type Failure = Extract<DnsOutcome<never>, { status: "server_failure" | "no_answer" }>;
-/** What a look-up may: it has a place, and ends when its time is over. */
-interface Right {
-  place: Place;
+/** A look-up's permit and its deadline. */
+interface LookUpBudget {
+  permit: LookUpPermit;
   attempts: number;
   untilMs: number;
 }
-type Reader<T> = (records: Extract<Reading, { kind: "records" }>["records"]) => T[];
-type Conclusive = Exclude<Reading, { kind: "failure" }>;
+type Reader<T> = (records: Extract<DnsReading, { kind: "records" }>["records"]) => T[];
+type Conclusive = Exclude<DnsReading, { kind: "failure" }>;
 
 const OVERLOADED: Failure = { status: "no_answer", code: "overloaded" };
 const UNREACHABLE: Failure = { status: "no_answer", code: "unreachable" };
@@ -31,8 +31,8 @@ const UNREACHABLE: Failure = { status: "no_answer", code: "unreachable" };
 class StubResolver implements FullResolver {
   readonly #servers: readonly DnsServer[];
   readonly #clock: Clock;
-  readonly #admission: Admission;
-  readonly #aside = new AsideAdmission();
+  readonly #admission: DnsAdmission;
+  readonly #bestEffort = new BestEffortAdmission();
   /** Index of the server that answered last when the one before it did not. */
   #preferred = 0;
   #closed = false;
@@ -40,7 +40,7 @@ class StubResolver implements FullResolver {
   constructor({ servers, clock }: ResolverDeps) {
     if (servers.length === 0) throw new Error("no DNS server is configured");
     this.#clock = clock;
-    this.#admission = new Admission(clock);
+    this.#admission = new DnsAdmission(clock);
     this.#servers = servers.map((server) => new DnsServer(parseServerAddress(server), clock));
   }
 
@@ -48,16 +48,16 @@ class StubResolver implements FullResolver {
     return this.#lookUp(domain, "MX", mxRecords);
   }
 
-  a(name: string, aside?: Aside) {
-    return this.#lookUp(name, "A", addressRecords, aside);
+  a(name: string, bestEffort?: BestEffortLookUp) {
+    return this.#lookUp(name, "A", addressRecords, bestEffort);
   }
 
   aaaa(name: string) {
     return this.#lookUp(name, "AAAA", addressRecords);
   }
 
-  txt(name: string, aside?: Aside) {
-    return this.#lookUp(name, "TXT", textRecords, aside);
+  txt(name: string, bestEffort?: BestEffortLookUp) {
+    return this.#lookUp(name, "TXT", textRecords, bestEffort);
   }
 
   ptr(name: string) {
@@ -70,38 +70,43 @@ class StubResolver implements FullResolver {
     this.#admission.close();
   }
 
-  async #lookUp<T>(text: string, type: QueryType, read: Reader<T>, aside?: Aside): Promise<DnsOutcome<T>> {
+  async #lookUp<T>(
+    text: string,
+    type: QueryType,
+    read: Reader<T>,
+    bestEffort?: BestEffortLookUp,
+  ): Promise<DnsOutcome<T>> {
     const name = normalizeName(text);
     if (!name) return { status: "server_failure", code: "BAD_NAME" };
     if (this.#closed) return UNREACHABLE;
-    const right = aside === undefined ? await this.#enter() : this.#enterAside(aside);
-    if (!right) return this.#closed ? UNREACHABLE : OVERLOADED;
+    const budget = bestEffort === undefined ? await this.#acquire() : this.#acquireBestEffort(bestEffort);
+    if (!budget) return this.#closed ? UNREACHABLE : OVERLOADED;
     try {
-      return await this.#chase({ name, type }, right, read);
+      return await this.#followCnames({ name, type }, budget, read);
     } finally {
-      right.place.leave();
+      budget.permit.release();
     }
   }
 
-  async #enter(): Promise<Right | null> {
-    const place = await this.#admission.enter();
-    return place && { place, attempts: LIMITS.dns.attempts, untilMs: Number.POSITIVE_INFINITY };
+  async #acquire(): Promise<LookUpBudget | null> {
+    const permit = await this.#admission.acquire();
+    return permit && { permit, attempts: LIMITS.dns.attempts, untilMs: Number.POSITIVE_INFINITY };
   }
 
-  #enterAside({ untilMs }: Aside): Right | null {
+  #acquireBestEffort({ untilMs }: BestEffortLookUp): LookUpBudget | null {
     if (untilMs <= this.#clock.monotonic()) return null;
-    const place = this.#aside.enter();
-    return place && { place, attempts: 1, untilMs };
+    const permit = this.#bestEffort.acquire();
+    return permit && { permit, attempts: 1, untilMs };
   }
 
-  /** Asks, and asks again for the target of a CNAME that the answer left open. */
-  async #chase<T>(first: Question, right: Right, read: Reader<T>): Promise<DnsOutcome<T>> {
+  /** Queries, and queries again for the target of a CNAME that the answer left open. */
+  async #followCnames<T>(first: DnsQuestion, budget: LookUpBudget, read: Reader<T>): Promise<DnsOutcome<T>> {
     const seen = new Set<string>();
     let ttlS: number = LIMITS.dns.ttlMaxS;
     let { name } = first;
     while (seen.size < LIMITS.dns.cnameHops && !seen.has(name)) {
       seen.add(name);
-      const reading = await this.#ask({ name, type: first.type }, right);
+      const reading = await this.#askServers({ name, type: first.type }, budget);
       if ("status" in reading) return reading;
       ttlS = Math.min(ttlS, reading.ttlS);
       if (reading.kind === "follow") {
@@ -117,8 +122,11 @@ class StubResolver implements FullResolver {
     return { status: "server_failure", code: seen.has(name) ? "CNAME_LOOP" : "CNAME_CHAIN" };
   }
 
-  /** One question, over the servers: a failing one is not asked again, a silent one may be. */
-  async #ask(question: Question, { place, attempts, untilMs }: Right): Promise<Conclusive | Failure> {
+  /** One question, over the servers: a failing server is not asked again, a silent one may be. */
+  async #askServers(
+    question: DnsQuestion,
+    { permit: place, attempts, untilMs }: LookUpBudget,
+  ): Promise<Conclusive | Failure> {
     const failed = new Set<DnsServer>();
     let failure: Failure = UNREACHABLE;
     const first = this.#preferred;
@@ -143,10 +151,10 @@ class StubResolver implements FullResolver {
 }
 
 /**
- * A stub resolver over UDP and TCP: it asks recursive servers and believes only answers to its own questions.
- * Bounds and timeouts are `LIMITS.dns`; what is over them, or got no place to ask for `waitMs`, answers
- * `no_answer`/`overloaded`. TTLs are the true ones, capped at `ttlMaxS` and `negativeTtlMaxS`. No caching: that is `createCachingResolver`.
- * @throws when a server address is malformed.
+ * A stub resolver over UDP and TCP: it asks recursive servers and accepts only answers to its own questions. Bounds and
+ * timeouts are `LIMITS.dns`; a look-up beyond them, or without a permit after `waitMs`, ends as `no_answer`/`overloaded`.
+ * TTLs are the true ones, capped at `ttlMaxS` and `negativeTtlMaxS`. No caching: see `createCachingResolver`.
+ * @throws when a server address is malformed
  */
 export function createResolver(deps: ResolverDeps): FullResolver {
   return new StubResolver(deps);

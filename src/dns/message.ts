@@ -3,7 +3,7 @@ import { LIMITS } from "../core/limits.ts";
 
 export type QueryType = "MX" | "A" | "AAAA" | "TXT" | "PTR";
 
-export interface Question {
+export interface DnsQuestion {
   /** Normalised by `normalizeName`. */
   name: string;
   type: QueryType;
@@ -13,7 +13,7 @@ const HEADER_BYTES = 12;
 const QR_BIT = 0x80;
 const OPCODE_BITS = 0x78;
 
-/** A query with recursion desired and EDNS0 (RFC 6891), for `name` in the very case given. */
+/** A query with recursion desired and EDNS0 (RFC 6891), for `name` in exactly the given case. */
 export function encodeQuery(id: number, name: string, type: QueryType): Buffer {
   return encode({
     type: "query",
@@ -35,7 +35,7 @@ export function encodeQuery(id: number, name: string, type: QueryType): Buffer {
   });
 }
 
-/** The id of a message, or -1 for what is no response to a query. Cheap: reads four bytes. */
+/** The id of a message, or -1 when it is no response. Cheap: reads four bytes. */
 export function responseId(bytes: Buffer): number {
   if (bytes.length < HEADER_BYTES) return -1;
   const flags = bytes.readUInt8(2);
@@ -46,7 +46,7 @@ export function responseId(bytes: Buffer): number {
  * Reads a response to `question`. Names are compared without regard to case.
  * @returns null for anything else: broken, another question, none or several. Never throws.
  */
-export function decodeResponse(bytes: Buffer, question: Question): DecodedPacket | null {
+export function decodeResponse(bytes: Buffer, question: DnsQuestion): DecodedPacket | null {
   try {
     const packet = decode(bytes);
     const [asked, ...others] = packet.questions ?? [];
@@ -61,7 +61,7 @@ export function decodeResponse(bytes: Buffer, question: Question): DecodedPacket
   }
 }
 
-/** Whether a response has the name of its question in the very case of `name`. */
-export function echoes(packet: DecodedPacket, name: string): boolean {
+/** Whether a response repeats the name of its question in exactly the case of `name`. */
+export function echoesCase(packet: DecodedPacket, name: string): boolean {
   return packet.questions?.[0]?.name === name;
 }

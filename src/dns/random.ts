@@ -12,7 +12,7 @@ function randomWord(): number {
   return words[next++] ?? 0;
 }
 
-/** An unpredictable message id that `isTaken` does not refuse. */
+/** An unpredictable message id that `isTaken` accepts. */
 export function randomId(isTaken: (id: number) => boolean): number {
   for (;;) {
     const id = randomWord();
@@ -21,8 +21,8 @@ export function randomId(isTaken: (id: number) => boolean): number {
 }
 
 /**
- * `name` (lower case) with each letter in upper or lower case by chance. A server that echoes it hands back one secret
- * bit a letter: what an attacker off the path must guess beside the id and the port ("0x20").
+ * `name` (lower case) with each letter randomly in upper or lower case. A server that echoes it returns one secret bit a
+ * letter, which an off-path attacker must guess besides the id and the port ("0x20").
  */
 export function randomCase(name: string): string {
   const upper = name.toUpperCase();

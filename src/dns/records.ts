@@ -4,7 +4,7 @@ import { LIMITS } from "../core/limits.ts";
 import { normalizeName } from "./name.ts";
 import type { MxRecord } from "./resolver.ts";
 
-/** At most `LIMITS.dns.answerRecords`, those of best preference; a record that names no host is left out. */
+/** At most `LIMITS.dns.answerRecords`, the most preferred; records that name no host are left out. */
 export function mxRecords(answers: readonly Answer[]): MxRecord[] {
   const records: MxRecord[] = [];
   for (const answer of answers) {
@@ -16,7 +16,7 @@ export function mxRecords(answers: readonly Answer[]): MxRecord[] {
   return records.slice(0, LIMITS.dns.answerRecords);
 }
 
-/** An IPv6 address that stands where a host name should; no host name holds a colon. */
+/** An IPv6 address in place of a host name; no host name contains a colon. */
 function ipv6Text(text: string): string | null {
   const address = text.endsWith(".") ? text.slice(0, -1) : text;
   return isIP(address) === 6 ? address.toLowerCase() : null;
@@ -32,7 +32,7 @@ export function addressRecords(answers: readonly Answer[]): string[] {
   return addresses.slice(0, LIMITS.dns.answerRecords);
 }
 
-/** Host names that PTR records point to, at most `LIMITS.dns.answerRecords`; what is no host name is left out. */
+/** Host names that PTR records point to, at most `LIMITS.dns.answerRecords`; other values are left out. */
 export function pointerRecords(answers: readonly Answer[]): string[] {
   const names: string[] = [];
   for (const answer of answers) {
@@ -42,7 +42,7 @@ export function pointerRecords(answers: readonly Answer[]): string[] {
   return names.slice(0, LIMITS.dns.answerRecords);
 }
 
-/** Texts, at most `LIMITS.dns.answerRecords` of them: the strings of a record joined, each byte a character. */
+/** Texts, at most `LIMITS.dns.answerRecords`: the strings of a record joined, one character a byte. */
 export function textRecords(answers: readonly Answer[]): string[] {
   const texts: string[] = [];
   for (const answer of answers) {

@@ -1,14 +1,14 @@
 import { connect } from "node:net";
 import type { Clock } from "../core/clock.ts";
-import { attemptMs, type Exchange } from "./exchange.ts";
-import { decodeResponse, encodeQuery, type Question, responseId } from "./message.ts";
+import { type DnsExchange, remainingAttemptMs } from "./exchange.ts";
+import { type DnsQuestion, decodeResponse, encodeQuery, responseId } from "./message.ts";
 import { randomId } from "./random.ts";
 import type { ServerAddress } from "./server-address.ts";
 
 const LENGTH_BYTES = 2;
 
 export interface TcpQuery {
-  result: Promise<Exchange>;
+  result: Promise<DnsExchange>;
   abort(): void;
 }
 
@@ -25,7 +25,7 @@ function framed(message: Buffer): Buffer {
  */
 export function askOverTcp(
   server: ServerAddress,
-  question: Question,
+  question: DnsQuestion,
   clock: Clock,
   untilMs: number,
 ): TcpQuery {
@@ -35,13 +35,13 @@ export function askOverTcp(
   let received = 0;
   let abort = () => {};
 
-  const result = new Promise<Exchange>((resolve) => {
-    const finish = (exchange: Exchange) => {
+  const result = new Promise<DnsExchange>((resolve) => {
+    const finish = (exchange: DnsExchange) => {
       timer.cancel();
       socket.destroy();
       resolve(exchange);
     };
-    const timer = clock.after(attemptMs(clock, untilMs), () => finish({ kind: "timeout" }));
+    const timer = clock.after(remainingAttemptMs(clock, untilMs), () => finish({ kind: "timeout" }));
     abort = () => finish({ kind: "unreachable" });
     socket.on("connect", () => socket.write(framed(encodeQuery(id, question.name, question.type))));
     socket.on("error", abort);

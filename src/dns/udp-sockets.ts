@@ -4,9 +4,9 @@ import type { ServerAddress } from "./server-address.ts";
 import { UdpSocket } from "./udp.ts";
 
 /**
- * The UDP sockets to one server, opened as they are needed. The kernel gives each a random port, which an attacker off
- * the path must guess, so none is kept: after `LIMITS.dns.socketQueries` or `socketAgeMs` it gets no further question,
- * and closes with its last answer.
+ * The UDP sockets to one server, opened as needed. The kernel gives each a random port, which an off-path attacker must
+ * guess, so none is kept: after `LIMITS.dns.socketQueries` or `socketAgeMs` it gets no further question, and closes with
+ * its last answer.
  */
 export class UdpSockets {
   readonly #address: ServerAddress;
@@ -19,7 +19,7 @@ export class UdpSockets {
     this.#clock = clock;
   }
 
-  /** The least busy socket for one question; a further one is opened while all have work and the bound allows. */
+  /** The least busy socket for one question; opens another while all are busy and the bound allows. */
   take(): UdpSocket {
     this.#active = this.#active.filter((socket) => this.#isFit(socket));
     let best: UdpSocket | undefined;
@@ -34,10 +34,13 @@ export class UdpSockets {
     for (const socket of [...this.#active, ...this.#draining]) socket.close();
   }
 
-  /** Whether it may take a question. A spent one goes, unless so many drain already: then it serves a little longer. */
+  /**
+   * Whether it may take a question. An expired one is drained, unless too many drain already: then it serves a little
+   * longer.
+   */
   #isFit(socket: UdpSocket): boolean {
     if (socket.closed) return false;
-    if (!socket.spent) return true;
+    if (!socket.isExpired) return true;
     if (socket.inFlight > 0) {
       this.#draining = this.#draining.filter(({ closed }) => !closed);
       if (this.#draining.length >= LIMITS.dns.socketsDraining) return true;

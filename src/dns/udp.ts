@@ -1,13 +1,13 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { attemptMs, type UdpExchange } from "./exchange.ts";
-import { decodeResponse, echoes, encodeQuery, type Question, responseId } from "./message.ts";
+import { remainingAttemptMs, type UdpExchange } from "./exchange.ts";
+import { type DnsQuestion, decodeResponse, echoesCase, encodeQuery, responseId } from "./message.ts";
 import { randomId } from "./random.ts";
 import type { ServerAddress } from "./server-address.ts";
 
 interface Pending {
-  question: Question;
+  question: DnsQuestion;
   mixedName: string | null;
   timer: Timer;
   settle(exchange: UdpExchange): void;
@@ -17,8 +17,8 @@ interface Pending {
 const RECEIVE_BUFFER_BYTES = 1_048_576;
 
 /**
- * One UDP socket, connected: the kernel drops what comes from any other address, and tells when nobody listens.
- * A datagram that is no answer to a pending question is ignored, as if a stranger had sent it.
+ * One connected UDP socket: the kernel drops datagrams from other addresses, and reports a closed port. A datagram that
+ * answers no pending question is ignored, as if anyone had sent it.
  */
 export class UdpSocket {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class UdpSocket {
   #connected = false;
   #unsent: (() => void)[] = [];
   readonly #openedAtMs: number;
-  #asked = 0;
+  #queriesSent = 0;
   #isSuspect = false;
   #isDraining = false;
   closed = false;
@@ -47,17 +47,17 @@ export class UdpSocket {
     return this.#pending.size;
   }
 
-  /** Whether its port was in use for long enough, or may have been found out. */
-  get spent(): boolean {
-    if (this.#isSuspect || this.#asked >= LIMITS.dns.socketQueries) return true;
+  /** Whether its port was in use for long enough, or may have been guessed. */
+  get isExpired(): boolean {
+    if (this.#isSuspect || this.#queriesSent >= LIMITS.dns.socketQueries) return true;
     return this.#clock.monotonic() - this.#openedAtMs >= LIMITS.dns.socketAgeMs;
   }
 
   /**
    * Sends one query and waits up to `LIMITS.dns.attemptTimeoutMs`, and not after `untilMs`. Never rejects.
-   * @param mixedName the name in the case in which it is sent and must come back; null: in lower case, back in any.
+   * @param mixedName the name in the case in which it is sent and must come back; null: sent in lower case, accepted in any
    */
-  ask(question: Question, mixedName: string | null, untilMs: number): Promise<UdpExchange> {
+  ask(question: DnsQuestion, mixedName: string | null, untilMs: number): Promise<UdpExchange> {
     return new Promise((resolve) => {
       if (this.closed) return resolve({ kind: "unreachable" });
       const id = randomId((taken) => this.#pending.has(taken));
@@ -69,9 +69,11 @@ export class UdpSocket {
         resolve(exchange);
         if (this.#isDraining && this.#pending.size === 0) this.close();
       };
-      const timer = this.#clock.after(attemptMs(this.#clock, untilMs), () => settle({ kind: "timeout" }));
+      const timer = this.#clock.after(remainingAttemptMs(this.#clock, untilMs), () =>
+        settle({ kind: "timeout" }),
+      );
       this.#pending.set(id, { question, mixedName, timer, settle });
-      this.#asked++;
+      this.#queriesSent++;
       const send = () =>
         this.#socket.send(encodeQuery(id, mixedName ?? question.name, question.type), (error) => {
           if (error) settle({ kind: "unreachable" });
@@ -81,7 +83,7 @@ export class UdpSocket {
     });
   }
 
-  /** Closes when the last question is answered; to be asked no more. */
+  /** Closes when the last question is answered; takes no further one. */
   drain(): void {
     this.#isDraining = true;
     if (this.#pending.size === 0) this.close();
@@ -105,7 +107,7 @@ export class UdpSocket {
     if (!pending) return;
     const packet = decodeResponse(bytes, pending.question);
     if (!packet) return;
-    if (pending.mixedName !== null && !echoes(packet, pending.mixedName)) {
+    if (pending.mixedName !== null && !echoesCase(packet, pending.mixedName)) {
       this.#isSuspect = true;
       pending.settle({ kind: "case_changed" });
     } else pending.settle(packet.flag_tc ? { kind: "truncated" } : { kind: "answer", packet });

@@ -8,7 +8,7 @@ export interface PaceLimits {
 
 /** How fast one body comes. */
 export interface PacedBody {
-  came(bytes: number): void;
+  received(bytes: number): void;
   /** The connection is not read, by our own doing: this time does not count. */
   paused(): void;
   resumed(): void;
@@ -42,7 +42,7 @@ export function createBodyPace(clock: Clock, limits: PaceLimits): BodyPace {
       this.tooSlow = tooSlow;
     }
 
-    came(bytes: number): void {
+    received(bytes: number): void {
       this.#bytes += bytes;
     }
 

@@ -1,7 +1,7 @@
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { BodyAccount } from "./body-budget.ts";
-import { type IncomingBody, overBudget } from "./incoming-body.ts";
+import { bodyBudgetExceeded, type IncomingBody } from "./incoming-body.ts";
 
 export interface RequestBody {
   /**
@@ -64,7 +64,7 @@ export function createGrowingBuffer(limitBytes: number, account: BodyAccount) {
   };
 }
 
-export function tooLarge(limitBytes: number): AppError {
+export function bodyTooLarge(limitBytes: number): AppError {
   return new AppError("body_too_large", `The request body is over the limit of ${limitBytes} bytes.`);
 }
 
@@ -81,12 +81,12 @@ export function collectBody(
     const buffer = createGrowingBuffer(limitBytes, account());
     free = () => buffer.free();
     try {
-      const pieces = incoming.read(limitBytes, () => tooLarge(limitBytes));
-      if (!buffer.begin()) throw overBudget();
+      const pieces = incoming.read(limitBytes, () => bodyTooLarge(limitBytes));
+      if (!buffer.begin()) throw bodyBudgetExceeded();
       for await (const piece of pieces) {
         if (abandoned) throw new AppError("bad_request", "The request ended before its body.");
         inspect?.(piece);
-        if (!buffer.append(piece)) throw overBudget();
+        if (!buffer.append(piece)) throw bodyBudgetExceeded();
       }
       return buffer.content();
     } catch (error) {
@@ -111,8 +111,8 @@ export function collectBody(
  * Reads what comes with a request whose route takes no body, and keeps nothing: so the answer comes after it, see linger.ts.
  * @throws AppError those of `IncomingBody.read`, `body_too_large`
  */
-export async function dropBody(incoming: IncomingBody): Promise<void> {
+export async function discardBody(incoming: IncomingBody): Promise<void> {
   const { droppedBytes } = LIMITS.http.bodies;
-  const pieces = incoming.read(droppedBytes, () => tooLarge(droppedBytes));
+  const pieces = incoming.read(droppedBytes, () => bodyTooLarge(droppedBytes));
   for await (const _ of pieces);
 }

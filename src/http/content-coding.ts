@@ -1,8 +1,14 @@
 import { pipeline, Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { AppError } from "../core/errors.ts";
-import { type CollectOptions, collectBody, createGrowingBuffer, type RequestBody, tooLarge } from "./body.ts";
-import { type IncomingBody, overBudget } from "./incoming-body.ts";
+import {
+  bodyTooLarge,
+  type CollectOptions,
+  collectBody,
+  createGrowingBuffer,
+  type RequestBody,
+} from "./body.ts";
+import { bodyBudgetExceeded, type IncomingBody } from "./incoming-body.ts";
 
 const GZIP = /^[ \t]*(?:x-)?gzip[ \t]*$/i;
 const IDENTITY = /^[ \t]*(?:identity[ \t]*)?$/i;
@@ -47,9 +53,9 @@ export function decodedBody(
     freeDecoded = () => buffer.free();
     for await (const piece of inflated(await body.bytes)) {
       checkWanted();
-      if (buffer.length + piece.length > limitBytes) throw tooLarge(limitBytes);
+      if (buffer.length + piece.length > limitBytes) throw bodyTooLarge(limitBytes);
       inspect?.(piece);
-      if (!buffer.append(piece)) throw overBudget();
+      if (!buffer.append(piece)) throw bodyBudgetExceeded();
     }
     checkWanted();
     body.abandon();

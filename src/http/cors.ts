@@ -1,4 +1,4 @@
-import type { Reply } from "./reply.ts";
+import type { HttpReply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 
 export type OriginFields = (origin: string) => string;
@@ -6,9 +6,9 @@ export type OriginFields = (origin: string) => string;
 /** What pages of other origins may do: see `CORS_ORIGINS`. Never with credentials that a browser adds by itself. */
 export interface Cors {
   /** The same for any reply but those to OPTIONS, by the request's `Origin`, "" where there is none: one text for each origin. */
-  fieldsFor: OriginFields;
+  fieldsForOrigin: OriginFields;
   /** Header fields for the reply, each with CR LF before it: "" where there is nothing to say. */
-  fieldsOf(request: HttpRequest, reply: Reply): string;
+  fieldsForReply(request: HttpRequest, reply: HttpReply): string;
 }
 
 const ALLOWED_HEADERS =
@@ -31,8 +31,8 @@ export function createCors(origins: readonly string[]): Cors {
   );
   const fieldsFor = (origin: string) => allowed.get(origin) ?? vary;
   return {
-    fieldsFor,
-    fieldsOf({ origin, method }, reply) {
+    fieldsForOrigin: fieldsFor,
+    fieldsForReply({ origin, method }, reply) {
       const methods = method === "OPTIONS" ? reply.headers.Allow : undefined;
       if (methods === undefined || !allowed.has(origin)) return fieldsFor(origin);
       return (

@@ -1,11 +1,11 @@
-import type { Desk } from "../services/verify/ready-answers.ts";
-import type { LimitNumbers } from "./answer-head.ts";
+import type { CredentialHandle } from "../services/verify/ready-answers.ts";
+import type { RateLimitNumbers } from "./head-template.ts";
 
 /** What is left at a credential's places, for `RateLimit`. */
 export function readNumbers(
-  { rate, quota }: Pick<Desk, "rate" | "quota">,
+  { rate, quota }: Pick<CredentialHandle, "rate" | "quota">,
   nowMs: number,
-  into: LimitNumbers,
+  into: RateLimitNumbers,
 ): void {
   into.rate = rate.remaining(nowMs);
   into.rateResetS = rate.resetS(nowMs, into.rate);

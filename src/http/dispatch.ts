@@ -1,21 +1,21 @@
 import { AppError } from "../core/errors.ts";
-import { traced } from "../core/tracing.ts";
-import { type Actor, reaches } from "../services/actor.ts";
+import { traceCall } from "../core/tracing.ts";
+import { type Actor, hasAtLeastRole } from "../services/actor.ts";
 import type { Caller } from "../services/authenticate/client-charges.ts";
 import type { Idempotency } from "../services/idempotency.ts";
 import type { RateClass } from "../services/rate-limit/classes.ts";
 import { insufficientRole, liveCredentialNeeded } from "../services/teams/acting-member.ts";
 import { requireFeature } from "../services/tier-features.ts";
-import { dropBody } from "./body.ts";
+import { discardBody } from "./body.ts";
 import { invokeOnce } from "./idempotency.ts";
-import { type MaybePromise, then } from "./maybe-promise.ts";
-import type { Reply } from "./reply.ts";
+import { andThen, type MaybePromise } from "./maybe-promise.ts";
+import type { HttpReply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { beginRequestSpan } from "./request-span.ts";
 import type { RateLimitFields } from "./respond.ts";
-import { type PublicRoute, type Route, type TeamRoute, takesBody } from "./route.ts";
+import { acceptsBody, type PublicRoute, type Route, type TeamRoute } from "./route.ts";
 
-export interface Gate {
+export interface RequestGate {
   /**
    * Whose credential this is.
    * @param authorization the header as sent, "" when absent
@@ -40,26 +40,26 @@ export interface Gate {
  * Waits for a body that the route does not take, once nothing refuses the request: announcing one and sending nothing must
  * not keep a stranger's request among those in flight.
  */
-function leaveOutBody(route: Route, { incoming }: HttpRequest): MaybePromise<void> {
-  return incoming === null || takesBody(route) ? undefined : dropBody(incoming);
+function awaitUnwantedBody(route: Route, { incoming }: HttpRequest): MaybePromise<void> {
+  return incoming === null || acceptsBody(route) ? undefined : discardBody(incoming);
 }
 
-function invokePublic(gate: Gate, route: PublicRoute, request: HttpRequest): MaybePromise<Reply> {
+function invokePublic(gate: RequestGate, route: PublicRoute, request: HttpRequest): MaybePromise<HttpReply> {
   // Health checks and preflights have no rate, except where they bring a body, which is waited for.
-  const isCharged = route.rate === "client" || (request.incoming !== null && !takesBody(route));
+  const isCharged = route.rate === "client" || (request.incoming !== null && !acceptsBody(route));
   if (isCharged) gate.publicRate.take(request.clientAddress, request.startedMs);
   const { authorization } = request.headers;
-  const invoke = () => then(leaveOutBody(route, request), () => route.invoke(request));
+  const invoke = () => andThen(awaitUnwantedBody(route, request), () => route.invoke(request));
   if (route.mayAuthenticate !== true || authorization === undefined) return invoke();
   const authenticated = gate.authenticate(authorization, request);
-  return then(authenticated, (actor) => {
-    identify(request, actor, authenticated instanceof Promise);
+  return andThen(authenticated, (actor) => {
+    attachActor(request, actor, authenticated instanceof Promise);
     return invoke();
   });
 }
 
 /** @param hasWaited somebody else had to be asked who he is */
-function identify(request: HttpRequest, actor: Actor, hasWaited: boolean): void {
+function attachActor(request: HttpRequest, actor: Actor, hasWaited: boolean): void {
   request.actor = actor;
   beginRequestSpan(request, hasWaited);
 }
@@ -73,26 +73,36 @@ function requireUser(route: TeamRoute, actor: Actor): void {
 }
 
 /** What may be said of the credential alone, in the order of the statuses: 403, then 402. */
-function requireRights(route: TeamRoute, actor: Actor): void {
+function requirePermissions(route: TeamRoute, actor: Actor): void {
   const { role } = route.access;
-  if (!reaches(actor.role, role)) throw insufficientRole(role, actor.role);
+  if (!hasAtLeastRole(actor.role, role)) throw insufficientRole(role, actor.role);
   if (route.liveOnly === true && !actor.livemode) throw liveCredentialNeeded();
   if (route.feature !== undefined) requireFeature(actor, route.feature);
 }
 
-function invoke(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor): MaybePromise<Reply> {
+function invoke(
+  gate: RequestGate,
+  route: TeamRoute,
+  request: HttpRequest,
+  actor: Actor,
+): MaybePromise<HttpReply> {
   const key = route.idempotent === true ? request.headers["idempotency-key"] : undefined;
   if (key === undefined) return route.invoke(request, actor);
   return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
 }
 
 /** A request that gets no token, or whose body does not come to its end, leaves the place that it was let in to. */
-function takeToken(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Actor): MaybePromise<void> {
-  const { place } = request;
-  const take = () => then(gate.rateLimit.take(actor, route.rate), () => leaveOutBody(route, request));
+function takeToken(
+  gate: RequestGate,
+  route: TeamRoute,
+  request: HttpRequest,
+  actor: Actor,
+): MaybePromise<void> {
+  const { slot: place } = request;
+  const take = () => andThen(gate.rateLimit.take(actor, route.rate), () => awaitUnwantedBody(route, request));
   if (place === null) return take();
   const leave = (error: unknown): never => {
-    place.leave();
+    place.release();
     throw error;
   };
   try {
@@ -110,15 +120,15 @@ function takeToken(gate: Gate, route: TeamRoute, request: HttpRequest, actor: Ac
  * before its token is asked for (`early`), since that may have to wait, its input is read there; what is wrong with it is still
  * said in its turn. Synchronous when every step is.
  */
-export function dispatch(gate: Gate, route: Route, request: HttpRequest): MaybePromise<Reply> {
+export function dispatch(gate: RequestGate, route: Route, request: HttpRequest): MaybePromise<HttpReply> {
   if (route.access === "public") return invokePublic(gate, route, request);
   const authenticated = gate.authenticate(request.headers.authorization ?? "", request);
-  return then(authenticated, (actor) => {
-    identify(request, actor, authenticated instanceof Promise);
+  return andThen(authenticated, (actor) => {
+    attachActor(request, actor, authenticated instanceof Promise);
     requireUser(route, actor);
-    requireRights(route, actor);
+    requirePermissions(route, actor);
     route.early?.(request, actor);
-    return then(traced(request.span, "rate limit", takeToken(gate, route, request, actor)), () =>
+    return andThen(traceCall(request.span, "rate limit", takeToken(gate, route, request, actor)), () =>
       invoke(gate, route, request, actor),
     );
   });

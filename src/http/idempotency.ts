@@ -1,8 +1,8 @@
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import type { Actor } from "../services/actor.ts";
-import type { Attempt, Idempotency, Replay } from "../services/idempotency.ts";
+import type { Idempotency, KeyedAttempt, Replay } from "../services/idempotency.ts";
 import { problemReply } from "./problem.ts";
-import { type Body, type ContentType, isStream, Reply } from "./reply.ts";
+import { type ContentType, HttpReply, isStream, type ReplyBody } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import type { TeamRoute } from "./route.ts";
 
@@ -16,12 +16,12 @@ const FINAL_REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
   "account_exists",
 ]);
 
-function isFinal({ status, code }: Reply): boolean {
+function isFinal({ status, code }: HttpReply): boolean {
   return code === null ? status < 300 : FINAL_REFUSALS.has(code);
 }
 
 /** The body as text; null: none. Of routes that honour the key no body is streamed. */
-function textOf(body: Body): string | null {
+function textOf(body: ReplyBody): string | null {
   if (body === null || typeof body === "string") return body;
   if (isStream(body)) throw new Error("a streamed body cannot be kept");
   return Buffer.from(body).toString("utf8");
@@ -46,19 +46,19 @@ function instantOf(body: string, field: string): Date | null {
   return Number.isNaN(instant.getTime()) ? null : instant;
 }
 
-async function settle(attempt: Attempt, reply: Reply, route: TeamRoute): Promise<void> {
+async function settleAttempt(attempt: KeyedAttempt, reply: HttpReply, route: TeamRoute): Promise<void> {
   if (!isFinal(reply)) return attempt.release();
   const { status, contentType, headers } = reply;
   const text = textOf(reply.body);
   const kept = text === null ? null : withoutSecret(text, route.secretField);
-  const { holdsUntilField } = route;
+  const { validUntilField: holdsUntilField } = route;
   const holdsUntil = text === null || holdsUntilField === undefined ? null : instantOf(text, holdsUntilField);
   const answer = { status, contentType, headers: { ...headers }, body: kept };
   await attempt.settle(holdsUntil === null ? answer : { ...answer, holdsUntil });
 }
 
-function replayed({ replay }: Replay): Reply {
-  return new Reply(replay.status, replay.body, {
+function replayReply({ replay }: Replay): HttpReply {
+  return new HttpReply(replay.status, replay.body, {
     // What a reply said of itself, come back from where it was kept.
     contentType: replay.contentType as ContentType,
     headers: { ...replay.headers, "Idempotent-Replayed": "true" },
@@ -66,7 +66,7 @@ function replayed({ replay }: Replay): Reply {
 }
 
 /** The reply of the work; what it throws for its caller's sake is a reply too. @throws what is our own fault */
-async function replyOf(work: () => Reply | Promise<Reply>, requestId: string): Promise<Reply> {
+async function replyOf(work: () => HttpReply | Promise<HttpReply>, requestId: string): Promise<HttpReply> {
   try {
     return await work();
   } catch (error) {
@@ -82,8 +82,8 @@ async function replyOf(work: () => Reply | Promise<Reply>, requestId: string): P
 export async function invokeOnce(
   idempotency: Idempotency,
   exchange: { route: TeamRoute; request: HttpRequest; actor: Actor; key: string },
-  work: () => Reply | Promise<Reply>,
-): Promise<Reply> {
+  work: () => HttpReply | Promise<HttpReply>,
+): Promise<HttpReply> {
   const { route, request, actor, key } = exchange;
   const body = (await request.body?.bytes) ?? new Uint8Array();
   const begun = await idempotency.begin({
@@ -94,10 +94,10 @@ export async function invokeOnce(
     target: `${request.path}?${request.rawQuery}`,
     body,
   });
-  if ("replay" in begun) return replayed(begun);
+  if ("replay" in begun) return replayReply(begun);
   try {
     const reply = await replyOf(work, request.id);
-    await settle(begun, reply, route);
+    await settleAttempt(begun, reply, route);
     return reply;
   } catch (error) {
     await begun.release();

@@ -5,7 +5,7 @@ import type { BodyPace, PacedBody } from "./body-pace.ts";
 import type { DropPace } from "./drop-pace.ts";
 
 /** uWebSockets.js' response, by what reading a body as it comes needs of it. */
-export interface PausingSource {
+export interface PausableSource {
   onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
   pause(): unknown;
   resume(): unknown;
@@ -23,9 +23,9 @@ export interface IncomingBody {
    */
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
   /** Whether bytes of it may still come. */
-  readonly isComing: boolean;
+  readonly mayBringMore: boolean;
   /** What still comes is read, at the rate of `DropPace` unless it is short, and dropped; `ended` is called once when nothing does, unless it was abandoned. */
-  drop(ended: () => void): void;
+  discard(ended: () => void): void;
   /** The exchange is over: its response must not be touched any more. The iteration ends with an error. Idempotent. */
   abandon(): void;
 }
@@ -33,7 +33,7 @@ export interface IncomingBody {
 const { heldBytes } = LIMITS.http.incoming;
 const { droppedBytes } = LIMITS.http.bodies;
 
-export function overBudget(): AppError {
+export function bodyBudgetExceeded(): AppError {
   return new AppError("overloaded", "Too many request bodies at once.", { retryAfterS: 1 });
 }
 
@@ -56,7 +56,7 @@ interface BodyRules {
 
 class ReceivedBody implements IncomingBody {
   readonly declaredBytes: number | null;
-  readonly #source: PausingSource;
+  readonly #source: PausableSource;
   /** Charged for what is queued before anybody reads. */
   readonly #unread: BodyAccount;
   readonly #paced: PacedBody | null = null;
@@ -74,7 +74,7 @@ class ReceivedBody implements IncomingBody {
   #failure: AppError | null = null;
   #wake: () => void = () => {};
 
-  constructor(source: PausingSource, declaredBytes: number | null, by: BodyRules) {
+  constructor(source: PausableSource, declaredBytes: number | null, by: BodyRules) {
     this.declaredBytes = declaredBytes;
     this.#source = source;
     this.#unread = by.unread;
@@ -88,7 +88,7 @@ class ReceivedBody implements IncomingBody {
     return this.declaredBytes !== null && this.declaredBytes <= droppedBytes;
   }
 
-  get isComing(): boolean {
+  get mayBringMore(): boolean {
     return this.#isComing;
   }
 
@@ -100,7 +100,7 @@ class ReceivedBody implements IncomingBody {
     return this.#pieces(limitBytes, tooLong);
   }
 
-  drop(ended: () => void): void {
+  discard(ended: () => void): void {
     this.#dropping = ended;
     this.#paced?.ended();
     this.#clear();
@@ -130,9 +130,9 @@ class ReceivedBody implements IncomingBody {
 
   #keep(chunk: ArrayBuffer): void {
     if (chunk.byteLength === 0 || this.#failure !== null) return;
-    this.#paced?.came(chunk.byteLength);
+    this.#paced?.received(chunk.byteLength);
     if (!this.#isReading && !this.#unread.take(chunk.byteLength)) {
-      this.#fail(overBudget());
+      this.#fail(bodyBudgetExceeded());
       return;
     }
     // Copied: its memory is the server's.
@@ -201,7 +201,7 @@ class ReceivedBody implements IncomingBody {
  * @param declaredBytes 0: there is none
  */
 export function receiveBody(
-  source: PausingSource,
+  source: PausableSource,
   declaredBytes: number | null,
   rules: BodyRules,
 ): IncomingBody {

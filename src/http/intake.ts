@@ -9,12 +9,12 @@ import { createClientAddresses } from "./client-address.ts";
 import { decodedBody } from "./content-coding.ts";
 import { createDropPace, type DropLimits } from "./drop-pace.ts";
 import { declaredBytes, type FieldSource } from "./framing.ts";
-import { type IncomingBody, type PausingSource, receiveBody } from "./incoming-body.ts";
+import { type IncomingBody, type PausableSource, receiveBody } from "./incoming-body.ts";
 import { isJson } from "./json-body.ts";
 import { createJsonScan } from "./json-scan.ts";
-import { HttpRequest, KEPT_HEADERS, type KeptHeader } from "./request.ts";
+import { HttpRequest, RETAINED_HEADERS, type RetainedHeader } from "./request.ts";
 import { createRequestIds, saneRequestId } from "./request-id.ts";
-import { jsonBounds, type Route, takesBody } from "./route.ts";
+import { acceptsBody, jsonBounds, type Route } from "./route.ts";
 import { createRouter, type Match } from "./router.ts";
 
 /** uWebSockets.js' request, by what is read of it. Dies when the handler returns. */
@@ -25,7 +25,7 @@ export interface RequestSource extends FieldSource {
   getHeader(name: string): string;
 }
 
-export interface ConnectionSource extends PausingSource {
+export interface ConnectionSource extends PausableSource {
   getRemoteAddress(): ArrayBuffer;
 }
 
@@ -41,7 +41,7 @@ export interface IntakeLimits {
 
 export interface Intake {
   /** Whether it is to be traced, as its sender or chance has it; null: it is not. */
-  sample(source: RequestSource): SampledRequest | null;
+  sampleTrace(source: RequestSource): SampledRequest | null;
   /** Copies the request's line, its id, and its origin where that matters. Never throws. */
   begin(source: RequestSource, sampled: SampledRequest | null): HttpRequest;
   /**
@@ -55,8 +55,8 @@ export interface Intake {
   read(request: HttpRequest, match: Match, source: RequestSource, connection: ConnectionSource): void;
 }
 
-const KEPT: ReadonlySet<string> = new Set(KEPT_HEADERS);
-const isKept = (name: string): name is KeptHeader => KEPT.has(name);
+const KEPT: ReadonlySet<string> = new Set(RETAINED_HEADERS);
+const isKept = (name: string): name is RetainedHeader => KEPT.has(name);
 
 /** Copies the kept headers, first value of each. */
 function readHeaders(request: HttpRequest, source: RequestSource): void {
@@ -65,7 +65,7 @@ function readHeaders(request: HttpRequest, source: RequestSource): void {
   });
 }
 
-function inspection(route: Route) {
+function bodyInspector(route: Route) {
   const scan = createJsonScan(jsonBounds(route));
   return { inspect: (piece: Uint8Array) => scan.add(piece) };
 }
@@ -119,7 +119,7 @@ export function createIntake(deps: {
   }
 
   return {
-    sample: (source) => (tracer === null ? null : tracer.sample(source.getHeader("traceparent"))),
+    sampleTrace: (source) => (tracer === null ? null : tracer.sample(source.getHeader("traceparent"))),
     begin(source, sampled) {
       const request = new HttpRequest({
         id: saneRequestId(source.getHeader("x-request-id")) ?? ids.next(),
@@ -147,7 +147,7 @@ export function createIntake(deps: {
     },
     read(request, { route }, source, connection) {
       if (route.readsClientAddress === true || route.rate === "client") void request.clientAddress;
-      if (!takesBody(route)) {
+      if (!acceptsBody(route)) {
         // The one header that these routes need, without a call into JavaScript for each of the others.
         const authorization = source.getHeader("authorization");
         if (authorization !== "") request.headers.authorization = authorization;
@@ -161,7 +161,7 @@ export function createIntake(deps: {
         limitBytes: route.bodyBytes ?? limits.bodyBytes,
         account: () => accountOf(request, route),
         // What is no JSON is refused as such. A signed body is counted when its sender is known.
-        ...(route.body !== undefined && isJson(request.headers["content-type"]) ? inspection(route) : {}),
+        ...(route.body !== undefined && isJson(request.headers["content-type"]) ? bodyInspector(route) : {}),
       };
       // A signature is over the bytes as they came.
       const coding = route.signedBody === undefined ? request.headers["content-encoding"] : undefined;

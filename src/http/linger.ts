@@ -1,9 +1,9 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { IncomingBody } from "./incoming-body.ts";
-import type { Reply } from "./reply.ts";
+import type { HttpReply } from "./reply.ts";
 import { type HeadWriter, type WriteOptions, writeHead } from "./respond.ts";
-import { wireText } from "./wire-text.ts";
+import { toWireText } from "./wire-text.ts";
 
 /** uWebSockets.js' response, by what a lingering answer needs of it. */
 export interface LingeringWriter extends HeadWriter {
@@ -27,7 +27,7 @@ export interface LingeringWriter extends HeadWriter {
  */
 export function answerEarly(
   response: LingeringWriter,
-  reply: Reply & { body: string | Uint8Array },
+  reply: HttpReply & { body: string | Uint8Array },
   options: WriteOptions,
   { body, clock, done }: { body: IncomingBody; clock: Clock; done: () => void },
 ): () => void {
@@ -35,18 +35,18 @@ export function answerEarly(
   const isShort = body.declaredBytes !== null && body.declaredBytes <= LIMITS.http.bodies.droppedBytes;
   // Told, not done: `end` with its argument would write the field into the body.
   if (options.close || options.mustClose || !isShort) response.writeHeader("Connection", "close");
-  response.write(wireText(reply.body));
+  response.write(toWireText(reply.body));
   let over = false;
   const end = () => {
     if (over) return;
     over = true;
     late.cancel();
-    if (body.isComing) response.pause();
+    if (body.mayBringMore) response.pause();
     response.cork(() => response.end());
     done();
   };
   const late = clock.after(LIMITS.http.incoming.lingerMs, end);
-  body.drop(end);
+  body.discard(end);
   return () => {
     if (over) return;
     over = true;

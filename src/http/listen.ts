@@ -23,16 +23,16 @@ export function listenExclusively<Socket>(
 }
 
 /** uWebSockets.js' app, by what tells of its connections. */
-interface ConnectionSource {
+interface ConnectionEvents {
   filter(handler: (response: { close(): unknown }, change: unknown) => void): unknown;
 }
 
 /** Closes connections beyond the limit as they come. `closed` is called for each that was closed. */
-export function limitConnections(app: ConnectionSource, limit: number, closed: () => void): void {
+export function limitConnections(app: ConnectionEvents, limit: number, onClosed: () => void): void {
   let connections = 0;
   const count = (response: { close(): unknown }, change: number) => {
     connections += change;
-    if (change === -1) closed();
+    if (change === -1) onClosed();
     else if (connections > limit) response.close();
   };
   app.filter((response, change) => count(response, Number(change)));

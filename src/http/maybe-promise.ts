@@ -5,6 +5,6 @@
 export type MaybePromise<T> = T | Promise<T>;
 
 /** Goes on with a value at once when it is there, else when it arrives. What `next` throws or rejects passes through. */
-export function then<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -9,7 +9,7 @@ export interface MetricsServer {
   close(): Promise<void>;
 }
 
-const JSON_NOT_KEPT = { "Content-Type": "application/json", "Cache-Control": "no-store" };
+const UNCACHED_JSON_HEADERS = { "Content-Type": "application/json", "Cache-Control": "no-store" };
 
 /** What a process says of itself: whether it has begun to do its work and goes on with it. */
 export type ProcessState = "starting" | "ready" | "draining";
@@ -33,7 +33,7 @@ export function createMetricsServer(deps: {
 
   function sendReadiness(response: ServerResponse): void {
     const status = deps.state();
-    response.writeHead(status === "ready" ? 200 : 503, JSON_NOT_KEPT).end(JSON.stringify({ status }));
+    response.writeHead(status === "ready" ? 200 : 503, UNCACHED_JSON_HEADERS).end(JSON.stringify({ status }));
   }
 
   async function sendMetrics(response: ServerResponse): Promise<void> {
@@ -55,7 +55,7 @@ export function createMetricsServer(deps: {
       response.writeHead(200, { "Content-Type": "application/json" }).end('{"status":"ok"}');
     } else if (path === "/readyz") sendReadiness(response);
     else if (path === "/preflight" && preflight !== null) {
-      response.writeHead(200, JSON_NOT_KEPT).end(JSON.stringify(preflight()));
+      response.writeHead(200, UNCACHED_JSON_HEADERS).end(JSON.stringify(preflight()));
     } else response.writeHead(404).end();
   }
 

@@ -1,14 +1,14 @@
 import type { Clock } from "../core/clock.ts";
+import type { CountCell } from "../core/custom-metrics.ts";
 import type { DurationSeries } from "../core/durations.ts";
 import type { AppError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
-import type { Tally } from "../core/tally.ts";
 import type { Actor } from "../services/actor.ts";
 import type { ReadyAnswer } from "../services/verify/ready-answers.ts";
-import { answerFields, hundredths } from "./answer-fields.ts";
+import { answerLogFields, roundToHundredths } from "./answer-log-fields.ts";
 import type { HttpRequest } from "./request.ts";
-import { endRequestSpan, spanAtEnd } from "./request-span.ts";
+import { endRequestSpan, spanOfEnded } from "./request-span.ts";
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set([
   "GET",
@@ -23,7 +23,7 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set([
 /** The status that logs and metrics show for a request whose client went away before the answer. */
 export const CLIENT_CLOSED = 499;
 
-export interface Outcome {
+export interface RequestOutcome {
   status: number;
   /** Body bytes. */
   bytes: number;
@@ -34,19 +34,21 @@ export interface Outcome {
 }
 
 /** A request as far as its line in the log names it. */
-export type Observed = Pick<HttpRequest, "id" | "method" | "startedMs" | "actor"> &
+export type ObservedRequest = Pick<HttpRequest, "id" | "method" | "startedMs" | "actor"> &
   Partial<Pick<HttpRequest, "note" | "sampled" | "span">>;
 
 /** What was answered on the short way. */
-export type ObservedReady = Pick<ReadyAnswer, "body" | "kind">;
+export type ObservedReadyAnswer = Pick<ReadyAnswer, "body" | "kind">;
 
 export interface RequestObserver {
   /** Counts a request that has ended and, if it is worth a line, logs it. `route` is its pattern. */
-  finished(request: Observed, route: string, outcome: Outcome): void;
+  recordFinished(request: ObservedRequest, route: string, outcome: RequestOutcome): void;
   /** The same of a GET of `route` that was answered 200 within the call that brought it: looked up once, counted often. */
-  gets(route: string): (id: () => string, startedMs: number, actor: Actor, answer: ObservedReady) => void;
+  getRecorder(
+    route: string,
+  ): (id: () => string, startedMs: number, actor: Actor, answer: ObservedReadyAnswer) => void;
   /** The same of one that was refused within the call, with so many bytes. */
-  refusedGets(
+  refusedGetRecorder(
     route: string,
   ): (id: () => string, startedMs: number, actor: Actor, error: AppError, bytes: number) => void;
 }
@@ -58,7 +60,7 @@ export interface ObserverLimits {
   slowRequestMs: number;
 }
 
-interface Line {
+interface LogLine {
   id: string;
   method: string;
   route: string;
@@ -75,7 +77,7 @@ function actorFields({ teamId, keyId, isSession, tier, livemode }: Actor): Recor
 interface RouteSeries {
   seconds: DurationSeries;
   /** By method, then status. */
-  requests: Map<string, Map<number, Tally>>;
+  requests: Map<string, Map<number, CountCell>>;
 }
 
 /**
@@ -100,13 +102,13 @@ export function createRequestObserver(deps: {
   function seriesOf(route: string): RouteSeries {
     let series = routes.get(route);
     if (series === undefined) {
-      series = { seconds: metrics.httpSeconds.of(route), requests: new Map() };
+      series = { seconds: metrics.httpSeconds.seriesOf(route), requests: new Map() };
       routes.set(route, series);
     }
     return series;
   }
 
-  function requestsOf({ requests }: RouteSeries, route: string, method: string, status: number): Tally {
+  function requestsOf({ requests }: RouteSeries, route: string, method: string, status: number): CountCell {
     let byStatus = requests.get(method);
     if (byStatus === undefined) {
       byStatus = new Map();
@@ -120,7 +122,7 @@ export function createRequestObserver(deps: {
     return counter;
   }
 
-  function isWorthALine(status: number, code: string | null, ms: number, nowMs: number): boolean {
+  function isLogged(status: number, code: string | null, ms: number, nowMs: number): boolean {
     // Of too much work there are refusals by the thousand, and a line for each would be more of it.
     if ((status >= 500 && code !== "overloaded") || ms >= limits.slowRequestMs) return true;
     if (status < 400) {
@@ -136,15 +138,19 @@ export function createRequestObserver(deps: {
   }
 
   /** @param about what the request was about; method one of the closed set: a label */
-  function write(about: Line, { status, bytes, code, headMs }: Outcome, more: Record<string, unknown>): void {
+  function write(
+    about: LogLine,
+    { status, bytes, code, headMs }: RequestOutcome,
+    more: Record<string, unknown>,
+  ): void {
     const { id, method, route, ms, actor } = about;
     const event = {
       request_id: id,
       method,
       route,
       status,
-      ms: hundredths(ms),
-      ...(headMs === null ? {} : { head_ms: hundredths(headMs) }),
+      ms: roundToHundredths(ms),
+      ...(headMs === null ? {} : { head_ms: roundToHundredths(headMs) }),
       bytes,
       ...(code === null ? {} : { code }),
       ...(actor === null ? {} : actorFields(actor)),
@@ -157,7 +163,7 @@ export function createRequestObserver(deps: {
   }
 
   return {
-    finished(request, route, outcome) {
+    recordFinished(request, route, outcome) {
       const { status, headMs } = outcome;
       const nowMs = clock.monotonic();
       const ms = nowMs - request.startedMs;
@@ -167,15 +173,15 @@ export function createRequestObserver(deps: {
       requestsOf(series, route, method, status).count += 1;
       series.seconds.observe((headMs ?? ms) / 1000);
       const { id, actor, note = null } = request;
-      const span = spanAtEnd(request);
-      if (isWorthALine(status, outcome.code, headMs ?? ms, nowMs))
+      const span = spanOfEnded(request);
+      if (isLogged(status, outcome.code, headMs ?? ms, nowMs))
         write({ id, method, route, ms, actor }, outcome, {
-          ...(note === null ? {} : answerFields(note)),
+          ...(note === null ? {} : answerLogFields(note)),
           ...(span === null ? {} : { trace_id: span.traceId }),
         });
       if (span !== null) endRequestSpan({ id, actor, note, span }, method, route, outcome);
     },
-    gets(route) {
+    getRecorder(route) {
       const series = seriesOf(route);
       const requests = requestsOf(series, route, "GET", 200);
       return (id, startedMs, actor, { body, kind }) => {
@@ -183,7 +189,7 @@ export function createRequestObserver(deps: {
         const ms = nowMs - startedMs;
         requests.count += 1;
         series.seconds.observe(ms / 1000);
-        if (!isWorthALine(200, null, ms, nowMs)) return;
+        if (!isLogged(200, null, ms, nowMs)) return;
         const outcome = { status: 200, bytes: body.length, code: null, headMs: null };
         write({ id: id(), method: "GET", route, ms, actor }, outcome, {
           verdict: kind.verdict,
@@ -192,14 +198,14 @@ export function createRequestObserver(deps: {
         });
       };
     },
-    refusedGets(route) {
+    refusedGetRecorder(route) {
       const series = seriesOf(route);
       return (id, startedMs, actor, { status, code }, bytes) => {
         const nowMs = clock.monotonic();
         const ms = nowMs - startedMs;
         requestsOf(series, route, "GET", status).count += 1;
         series.seconds.observe(ms / 1000);
-        if (!isWorthALine(status, code, ms, nowMs)) return;
+        if (!isLogged(status, code, ms, nowMs)) return;
         write({ id: id(), method: "GET", route, ms, actor }, { status, bytes, code, headMs: null }, {});
       };
     },

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { type PageAsk, readCursor } from "../services/page.ts";
+import { type PageRequest, readCursor } from "../services/page.ts";
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100;
@@ -23,7 +23,7 @@ export const PageQueryEntries = {
 export const PageQuerySchema = v.strictObject(PageQueryEntries);
 
 /** @throws AppError `validation_failed` for a cursor that no list gave */
-export function pageAsk(query: { limit: number; cursor?: string | undefined }): PageAsk {
+export function readPageRequest(query: { limit: number; cursor?: string | undefined }): PageRequest {
   return { limit: query.limit, after: query.cursor === undefined ? null : readCursor(query.cursor) };
 }
 

@@ -8,7 +8,7 @@ export interface PortalPage {
   contentSecurityPolicy: string;
 }
 
-interface Words {
+interface PageTexts {
   title: string;
   /** What the password is for. */
   hint: string;
@@ -72,7 +72,7 @@ const CONTENT_SECURITY_POLICY = [
 ].join("; ");
 
 /** The words are ours: nothing in them needs escaping. */
-function page(words: Words): PortalPage {
+function page(words: PageTexts): PortalPage {
   const charsMax = 2 * LIMITS.portal.passwordCharsMax;
   const kind = words.field === "password" ? "current-password" : "new-password";
   const html = `<!doctype html>

@@ -1,5 +1,5 @@
 import { AppError, ERRORS, type ErrorCandidate, type ErrorCode, type ErrorIssue } from "../core/errors.ts";
-import { Reply } from "./reply.ts";
+import { HttpReply } from "./reply.ts";
 
 /** The body of every error, `application/problem+json` (RFC 9457). */
 export interface Problem {
@@ -33,16 +33,16 @@ function problemHeaders(error: AppError): Record<string, string> {
 }
 
 /** A problem as it is sent, but for the id of the request, which stands in quotes between the two. */
-export interface ProblemForm {
+export interface ProblemTemplate {
   start: string;
   end: string;
   headers: Record<string, string>;
 }
 
 /** By what is thrown: in an overload one error refuses thousands of requests. */
-const forms = new WeakMap<AppError, ProblemForm>();
+const forms = new WeakMap<AppError, ProblemTemplate>();
 
-export function formOf(error: AppError): ProblemForm {
+export function problemTemplateOf(error: AppError): ProblemTemplate {
   const known = forms.get(error);
   if (known !== undefined) return known;
   const { code, message: detail, errors, candidates } = error;
@@ -68,13 +68,13 @@ export function formOf(error: AppError): ProblemForm {
  * The reply to anything thrown. What is not an `AppError` is our fault and becomes a bare `internal_error`: its
  * message may hold an address, a query or a secret, so it goes to the log and never to the caller.
  */
-export function problemReply(error: unknown, requestId: string): Reply {
+export function problemReply(error: unknown, requestId: string): HttpReply {
   const known =
     error instanceof AppError
       ? error
       : new AppError("internal_error", "Something went wrong here. The request id finds it in our logs.");
-  const { start, end, headers } = formOf(known);
-  return new Reply(known.status, start + JSON.stringify(requestId) + end, {
+  const { start, end, headers } = problemTemplateOf(known);
+  return new HttpReply(known.status, start + JSON.stringify(requestId) + end, {
     contentType: "application/problem+json",
     headers,
     code: known.code,

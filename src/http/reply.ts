@@ -15,17 +15,17 @@ export interface BodyStream {
   open(gone: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-export type Body = string | Uint8Array | BodyStream | null;
+export type ReplyBody = string | Uint8Array | BodyStream | null;
 
-export function isStream(body: Body): body is BodyStream {
+export function isStream(body: ReplyBody): body is BodyStream {
   return typeof body === "object" && body !== null && !(body instanceof Uint8Array);
 }
 
 /** What is sent back: how it reaches the socket is the server's business. */
-export class Reply {
+export class HttpReply {
   readonly status: number;
   /** null: no body (204). */
-  readonly body: Body;
+  readonly body: ReplyBody;
   readonly contentType: ContentType;
   /** Beyond those that every response has. Names in their usual case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export class Reply {
 
   constructor(
     status: number,
-    body: Body,
+    body: ReplyBody,
     options: {
       contentType?: ContentType;
       headers?: Readonly<Record<string, string>>;
@@ -90,8 +90,8 @@ export function statusLine(status: number): string {
 const rendered = new WeakMap<object, string>();
 
 /** JSON of a value; `lasting` values are rendered once per object. */
-export function renderJson(value: unknown, lasting: boolean): string {
-  if (!lasting || typeof value !== "object" || value === null) return JSON.stringify(value);
+export function renderJson(value: unknown, isReusable: boolean): string {
+  if (!isReusable || typeof value !== "object" || value === null) return JSON.stringify(value);
   let text = rendered.get(value);
   if (text === undefined) {
     text = JSON.stringify(value);
@@ -101,13 +101,14 @@ export function renderJson(value: unknown, lasting: boolean): string {
 }
 
 /** A body that is sent as the client takes it; null: another, and what others answer fits the buffers of any connection. */
-export function largeBody({ body }: Reply): Uint8Array | null {
+export function largeBodyOf({ body }: HttpReply): Uint8Array | null {
   if (typeof body === "string") return body.length > LIMITS.http.bufferedBytes ? Buffer.from(body) : null;
   return body instanceof Uint8Array && body.length > LIMITS.http.bufferedBytes ? body : null;
 }
 
-export function isWhole(reply: Reply): reply is Reply & { body: string | Uint8Array } {
+export function hasWholeBody(reply: HttpReply): reply is HttpReply & { body: string | Uint8Array } {
   return typeof reply.body === "string" || reply.body instanceof Uint8Array;
 }
 
-export const hasStream = (reply: Reply): reply is Reply & { body: BodyStream } => isStream(reply.body);
+export const hasStream = (reply: HttpReply): reply is HttpReply & { body: BodyStream } =>
+  isStream(reply.body);

@@ -1,36 +1,38 @@
 import type { Span } from "../core/tracing.ts";
-import type { Reply } from "./reply.ts";
+import type { HttpReply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 
-type Begun = Pick<HttpRequest, "method" | "startedMs" | "sampled" | "span">;
-type Ended = Pick<HttpRequest, "id" | "actor" | "note"> & { span: Span };
+type StartedRequest = Pick<HttpRequest, "method" | "startedMs" | "sampled" | "span">;
+type EndedRequest = Pick<HttpRequest, "id" | "actor" | "note"> & { span: Span };
 
 /**
  * It is known who sends it, so that he may have it recorded: a span for whoever asks would let strangers use up what may be
  * recorded. @param hasWaited to know it took time
  */
-export function beginRequestSpan(request: Begun, hasWaited: boolean): void {
+export function beginRequestSpan(request: StartedRequest, hasWaited: boolean): void {
   const { sampled, method, startedMs } = request;
   if (sampled === null) return;
   request.sampled = null;
-  request.span = sampled.by.request(method, sampled.as, startedMs);
+  request.span = sampled.by.startRequest(method, sampled.as, startedMs);
   if (hasWaited) request.span?.child("authenticate", { kind: "client", startMs: startedMs }).end();
 }
 
 /** The span of a request that has ended; null: it is not recorded. Who sent it was not to be known, if nobody has said so by now. */
-export function spanAtEnd(request: Pick<Begun, "method" | "startedMs"> & Partial<Begun>): Span | null {
+export function spanOfEnded(
+  request: Pick<StartedRequest, "method" | "startedMs"> & Partial<StartedRequest>,
+): Span | null {
   const { sampled = null, span = null, method, startedMs } = request;
   if (sampled === null) return span;
   request.sampled = null;
-  return sampled.by.stranger(method, sampled.as, startedMs);
+  return sampled.by.startUnauthenticatedRequest(method, sampled.as, startedMs);
 }
 
 /** The request is over: its span says what its line in the log says, by OpenTelemetry's names where it has some. */
 export function endRequestSpan(
-  request: Ended,
+  request: EndedRequest,
   method: string,
   route: string,
-  outcome: Pick<Reply, "status" | "code"> & { bytes: number },
+  outcome: Pick<HttpReply, "status" | "code"> & { bytes: number },
 ): void {
   const { span, actor, note, id } = request;
   const { status, code, bytes } = outcome;

@@ -1,8 +1,8 @@
 import type { SampledRequest, Span, Tracer } from "../core/tracing.ts";
 import type { Actor } from "../services/actor.ts";
-import type { Place } from "../services/verify/admission.ts";
+import type { AddressQuestion } from "../services/verify/address-question.ts";
+import type { AdmissionSlot } from "../services/verify/admission.ts";
 import type { AnswerNote } from "../services/verify/answer-note.ts";
-import type { Question } from "../services/verify/question.ts";
 import type { RequestBody } from "./body.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { parseQuery } from "./query.ts";
@@ -11,7 +11,7 @@ import { parseQuery } from "./query.ts";
  * Headers that are kept of a request, lower case: uWebSockets.js' own request dies when its handler returns. Of a request
  * to a route without a body only `authorization` is read, and what the route names (`readsHeaders`).
  */
-export const KEPT_HEADERS = [
+export const RETAINED_HEADERS = [
   "authorization",
   "content-digest",
   "content-encoding",
@@ -25,7 +25,7 @@ export const KEPT_HEADERS = [
   "repr-digest",
   "stripe-signature",
 ] as const;
-export type KeptHeader = (typeof KEPT_HEADERS)[number];
+export type RetainedHeader = (typeof RETAINED_HEADERS)[number];
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
@@ -55,7 +55,7 @@ export class HttpRequest implements Cancellation {
   readonly rawQuery: string;
   readonly startedMs: number;
   /** Kept headers that the request has; one given several times shows its first value. */
-  readonly headers: Partial<Record<KeptHeader, string>> = {};
+  readonly headers: Partial<Record<RetainedHeader, string>> = {};
   /** Decoded path parameters by name. */
   params: Readonly<Record<string, string>> = NO_PARAMS;
   /** The page that a browser sends this for; "" when there is none or where no other origins are allowed. */
@@ -75,9 +75,9 @@ export class HttpRequest implements Cancellation {
   /** Of a verification, once it is answered: for the line in the log. */
   note: AnswerNote | null = null;
   /** Of a verification that is not known here: whether a check may be begun for it. */
-  place: Place | null = null;
+  slot: AdmissionSlot | null = null;
   /** Of the same: as it was understood before its token was asked for. */
-  question: Question | null = null;
+  addressQuestion: AddressQuestion | null = null;
   /** What the route read of it before its token was asked for; null: nothing. */
   input: unknown = null;
   /** Text: it was read; null: the call that could read it is over. */
@@ -99,7 +99,7 @@ export class HttpRequest implements Cancellation {
   }
 
   /** The call that brought the request is over: what was not read of the server's own request is gone. */
-  endOfCall(): void {
+  endCall(): void {
     if (typeof this.#clientAddress === "function") this.#clientAddress = null;
   }
 

@@ -1,7 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
 import { RecentMap } from "../core/recent-map.ts";
-import { type BodyStream, isStream, NO_HEADERS, type Reply, statusLine } from "./reply.ts";
-import { wireText } from "./wire-text.ts";
+import { type BodyStream, type HttpReply, isStream, NO_HEADERS, statusLine } from "./reply.ts";
+import { toWireText } from "./wire-text.ts";
 
 /** uWebSockets.js' response, by what the head of a reply needs of it. */
 export interface HeadWriter {
@@ -69,7 +69,7 @@ function jsonFieldsOf(policy: string): string {
  * is written as it is. Every part is a constant, a sane id or has passed `fieldValue`.
  */
 export function fieldsAfterRequestId(
-  reply: Reply,
+  reply: HttpReply,
   { rate, cors }: Pick<WriteOptions, "rate" | "cors">,
 ): string {
   // The limit is numbers, written by ourselves.
@@ -89,14 +89,14 @@ export function fieldsAfterRequestId(
 }
 
 /** Bytes of a reply's body; null: not known. */
-function bodyBytesOf({ body, isAscii }: Reply): number | null {
+function bodyBytesOf({ body, isAscii }: HttpReply): number | null {
   if (body === null) return 0;
   if (isAscii && typeof body === "string") return body.length;
   return isStream(body) ? body.bytes : Buffer.byteLength(body);
 }
 
 /** Bytes of a body that is sent whole. */
-export function bodyBytes(reply: Reply): number {
+export function bodyBytes(reply: HttpReply): number {
   return bodyBytesOf(reply) ?? 0;
 }
 
@@ -105,7 +105,7 @@ export function bodyBytes(reply: Reply): number {
  * Node 20 writes a wrong length or takes the exchange for unfinished. So the fields are written here, and it is the
  * client who closes; `close()` does it for one who does not.
  */
-function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): void {
+function endBodyless(response: ResponseWriter, reply: HttpReply, close: boolean): void {
   const bytes = reply.body === null ? null : bodyBytesOf(reply);
   if (bytes !== null) response.writeHeader("Content-Length", String(bytes));
   if (close) response.writeHeader("Connection", "close");
@@ -115,14 +115,14 @@ function endBodyless(response: ResponseWriter, reply: Reply, close: boolean): vo
 /**
  * Writes a whole reply; the caller corks and knows that the client is still there.
  */
-export function writeReply(response: ResponseWriter, reply: Reply, options: WriteOptions): void {
+export function writeReply(response: ResponseWriter, reply: HttpReply, options: WriteOptions): void {
   writeHead(response, reply, options);
   const { body } = reply;
   const { mustClose } = options;
   const close = options.close || mustClose;
   if (options.headOnly && mustClose) response.end("", true);
   else if (body === null || options.headOnly || isStream(body)) endBodyless(response, reply, close);
-  else response.end(reply.isAscii ? body : wireText(body), close);
+  else response.end(reply.isAscii ? body : toWireText(body), close);
 }
 
 /**
@@ -131,7 +131,7 @@ export function writeReply(response: ResponseWriter, reply: Reply, options: Writ
  */
 export function writeStreamHead(
   response: ResponseWriter,
-  reply: Reply & { body: BodyStream },
+  reply: HttpReply & { body: BodyStream },
   options: WriteOptions,
 ): void {
   writeHead(response, reply, options);
@@ -144,9 +144,9 @@ export function writeStreamHead(
  * client is asked to, as in `endBodyless`.
  * @param done called when all was sent; never when the client goes before
  */
-export function writeAsTaken(
+export function writeWithBackPressure(
   response: LargeResponseWriter,
-  reply: Reply,
+  reply: HttpReply,
   body: Uint8Array,
   options: WriteOptions,
   done: () => void,
@@ -163,7 +163,7 @@ export function writeAsTaken(
 }
 
 /** Status and fields, those of `reply.headers` included; not whether the connection is to be closed. */
-export function writeHead(response: HeadWriter, reply: Reply, options: WriteOptions): void {
+export function writeHead(response: HeadWriter, reply: HttpReply, options: WriteOptions): void {
   // uWebSockets.js writes "200 OK" by itself.
   if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
   response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options));

@@ -2,15 +2,15 @@ import * as v from "valibot";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import { RenderedJson } from "../core/rendered-json.ts";
-import type { Actor, Role } from "../services/actor.ts";
+import type { Actor, MemberRole } from "../services/actor.ts";
 import type { RateClass } from "../services/rate-limit/classes.ts";
 import type { TierFeature } from "../services/tier-features.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { type ParseLarge, readBody, readSignedJson } from "./json-body.ts";
 import type { JsonBounds } from "./json-scan.ts";
-import { type MaybePromise, then } from "./maybe-promise.ts";
-import { type ContentType, Reply, renderJson } from "./reply.ts";
-import type { Cancellation, HttpRequest, KeptHeader } from "./request.ts";
+import { andThen, type MaybePromise } from "./maybe-promise.ts";
+import { type ContentType, HttpReply, renderJson } from "./reply.ts";
+import type { Cancellation, HttpRequest, RetainedHeader } from "./request.ts";
 import { validate } from "./validate.ts";
 
 /** Of a route that needs no credential: "client" is the rate of the client's address. */
@@ -33,7 +33,7 @@ export interface RouteInfo {
   /** Part of a page of ours, and not described: nobody programs against it. */
   internal?: boolean;
   /** Served also when the server sheds load: health checks. */
-  essential?: boolean;
+  isEssential?: boolean;
   /** A key whose user has left is refused with 401 `key_without_user`, before its role is looked at. */
   needsUser?: boolean;
   /** A test key is refused with 403 `live_credential_needed`, once its role reaches. */
@@ -43,7 +43,7 @@ export interface RouteInfo {
   /** The member of the answer that is shown once: never kept for a replay, which says null there. */
   secretField?: string;
   /** Member of the answer that says until when it holds: it is kept for its idempotency key no longer than that. */
-  holdsUntilField?: string;
+  validUntilField?: string;
   /** The team's tier must have it: else 402 `unavailable_in_tier`, before the body is read. */
   feature?: TierFeature;
   /** Largest body in bytes, decoded, where it is not LIMITS.http.bodyBytes. */
@@ -55,7 +55,7 @@ export interface RouteInfo {
   /** The handler needs the client's address (sign-in limits): it is read before anything waits. */
   readsClientAddress?: boolean;
   /** Of a route without a body: headers that the handler looks at, "" where they are absent. */
-  readsHeaders?: readonly KeptHeader[];
+  readsHeaders?: readonly RetainedHeader[];
   /** Of a public route: a credential may come along. One that is wrong is refused; the handler sees whose it is. */
   mayAuthenticate?: boolean;
   /** Errors beyond those that follow from the other fields (401, 400, 413, 415, 500, 503…). */
@@ -92,15 +92,15 @@ export interface Success {
 export type PublicRoute = RouteInfo & {
   access: "public";
   rate: PublicRate;
-  invoke(request: HttpRequest): MaybePromise<Reply>;
+  invoke(request: HttpRequest): MaybePromise<HttpReply>;
 };
 export type TeamRoute = RouteInfo & {
   /** The least role that may call it. */
-  access: { role: Role };
+  access: { role: MemberRole };
   rate: RateClass;
   /** Before the token is asked for: what refuses it already, and whatever else is settled then. Says nothing of the input. */
   early?(request: HttpRequest, actor: Actor): void;
-  invoke(request: HttpRequest, actor: Actor): MaybePromise<Reply>;
+  invoke(request: HttpRequest, actor: Actor): MaybePromise<HttpReply>;
 };
 export type Route = PublicRoute | TeamRoute;
 
@@ -108,7 +108,7 @@ export function jsonBounds({ bodyBounds }: Pick<RouteInfo, "bodyBounds">): JsonB
   return { ...LIMITS.http.bodies.json, ...bodyBounds };
 }
 
-export function takesBody({ body, signedBody, incoming }: RouteInfo): boolean {
+export function acceptsBody({ body, signedBody, incoming }: RouteInfo): boolean {
   return body !== undefined || signedBody !== undefined || incoming === true;
 }
 
@@ -123,22 +123,26 @@ export type Context = Cancellation &
   Pick<HttpRequest, "id" | "actor" | "clientAddress" | "headers" | "startedMs" | "span" | "note">;
 
 /** A value is rendered as JSON with the route's success status, unless it is already; a `Reply` is sent as it is. */
-type Answer<T> = MaybePromise<T | RenderedJson | Reply>;
+type Answer<T> = MaybePromise<T | RenderedJson | HttpReply>;
 
-interface Spec<P, Q, B, T> extends Omit<RouteInfo, "params" | "query" | "body" | "parseLarge" | "success"> {
+interface RouteSpec<P, Q, B, T>
+  extends Omit<RouteInfo, "params" | "query" | "body" | "parseLarge" | "success"> {
   params?: Schema<P>;
   query?: Schema<Q> | "ignored";
   body?: Schema<B>;
   parseLarge?: ParseLarge<B>;
   success: Omit<Success, "schema"> & { schema: Schema<T> | null };
   /** The same object may be answered many times and is never changed: its JSON is kept with it. */
-  lasting?(value: T): boolean;
+  isReusable?(value: T): boolean;
 }
 
 const NO_PARAMETERS = v.strictObject({});
 
 /** Validates what the schemas of the route ask for; a promise only where there is a body. */
-function readInput<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): MaybePromise<Input<P, Q, B>> {
+function readInput<P, Q, B, T>(
+  spec: RouteSpec<P, Q, B, T>,
+  request: HttpRequest,
+): MaybePromise<Input<P, Q, B>> {
   // Where the route has no schema, its type parameter is `undefined`.
   const params = spec.params ? validate(spec.params, request.params, "path") : (undefined as P);
   let query = undefined as Q;
@@ -150,7 +154,7 @@ function readInput<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): Ma
 }
 
 /** null: it is not valid, which is said when its turn has come. */
-function readEarly<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): Input<P, Q, B> | null {
+function readEarly<P, Q, B, T>(spec: RouteSpec<P, Q, B, T>, request: HttpRequest): Input<P, Q, B> | null {
   try {
     const input = readInput(spec, request);
     return input instanceof Promise ? null : input;
@@ -162,28 +166,34 @@ function readEarly<P, Q, B, T>(spec: Spec<P, Q, B, T>, request: HttpRequest): In
 
 const ASCII = { isAscii: true };
 
-function toReply<P, Q, B, T>(spec: Spec<P, Q, B, T>, answer: T | RenderedJson | Reply): Reply {
-  if (answer instanceof Reply) return answer;
+function toReply<P, Q, B, T>(spec: RouteSpec<P, Q, B, T>, answer: T | RenderedJson | HttpReply): HttpReply {
+  if (answer instanceof HttpReply) return answer;
   const { status, schema } = spec.success;
-  if (answer instanceof RenderedJson) return new Reply(status, answer.text, ASCII);
-  if (schema === null) return new Reply(status, null);
-  return new Reply(status, renderJson(answer, spec.lasting?.(answer) ?? false));
+  if (answer instanceof RenderedJson) return new HttpReply(status, answer.text, ASCII);
+  if (schema === null) return new HttpReply(status, null);
+  return new HttpReply(status, renderJson(answer, spec.isReusable?.(answer) ?? false));
 }
 
 /** A route that anybody may call. */
 export function publicRoute<T, P = undefined, Q = undefined, B = undefined>(
-  spec: Spec<P, Q, B, T> & { rate: PublicRate; handler(input: Input<P, Q, B>, context: Context): Answer<T> },
+  spec: RouteSpec<P, Q, B, T> & {
+    rate: PublicRate;
+    handler(input: Input<P, Q, B>, context: Context): Answer<T>;
+  },
 ): PublicRoute {
   const invoke = (request: HttpRequest) =>
-    then(readInput(spec, request), (input) =>
-      then(spec.handler(input, request), (answer) => toReply(spec, answer)),
+    andThen(readInput(spec, request), (input) =>
+      andThen(spec.handler(input, request), (answer) => toReply(spec, answer)),
     );
   return { ...spec, access: "public", invoke };
 }
 
 /** A route that others' servers call, known by a signature over the bytes of the body. */
 export function signedRoute<T, B>(
-  spec: Omit<Spec<undefined, undefined, undefined, T>, "params" | "body" | "parseLarge" | "idempotent"> & {
+  spec: Omit<
+    RouteSpec<undefined, undefined, undefined, T>,
+    "params" | "body" | "parseLarge" | "idempotent"
+  > & {
     rate: "none";
     query: "ignored";
     signedBody: Schema<B>;
@@ -194,15 +204,15 @@ export function signedRoute<T, B>(
 ): PublicRoute {
   const invoke = (request: HttpRequest) =>
     readSignedJson(request, (bytes) => spec.verify(bytes, request.headers), jsonBounds(spec)).then((json) =>
-      then(spec.handler(validate(spec.signedBody, json, "body")), (answer) => toReply(spec, answer)),
+      andThen(spec.handler(validate(spec.signedBody, json, "body")), (answer) => toReply(spec, answer)),
     );
   return { ...spec, access: "public", invoke };
 }
 
 /** A route that takes the bearer credential of a team, with at least `role`. */
 export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
-  spec: Spec<P, Q, B, T> & {
-    role: Role;
+  spec: RouteSpec<P, Q, B, T> & {
+    role: MemberRole;
     rate: RateClass;
     /** Of a route without a body, see `TeamRoute.early`: not called with input that is not valid. */
     early?(input: Input<P, Q, B>, actor: Actor, context: Context): void;
@@ -211,8 +221,8 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
 ): TeamRoute {
   const { early, ...route } = spec;
   const invoke = (request: HttpRequest, actor: Actor) =>
-    then((request.input as Input<P, Q, B> | null) ?? readInput(spec, request), (input) =>
-      then(spec.handler(input, actor, request), (answer) => toReply(spec, answer)),
+    andThen((request.input as Input<P, Q, B> | null) ?? readInput(spec, request), (input) =>
+      andThen(spec.handler(input, actor, request), (answer) => toReply(spec, answer)),
     );
   const settle = (request: HttpRequest, actor: Actor) => {
     const input = readEarly(spec, request);
@@ -225,17 +235,17 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
 
 /** The same whose handler takes the body of the request as it comes. */
 export function incomingRoute<T, P = undefined, Q = undefined>(
-  spec: Omit<Spec<P, Q, undefined, T>, "body" | "parseLarge" | "idempotent" | "incoming"> & {
-    role: Role;
+  spec: Omit<RouteSpec<P, Q, undefined, T>, "body" | "parseLarge" | "idempotent" | "incoming"> & {
+    role: MemberRole;
     rate: RateClass;
     handler(input: Input<P, Q, IncomingBody>, actor: Actor, context: Context): Answer<T>;
   },
 ): TeamRoute {
   const invoke = (request: HttpRequest, actor: Actor) =>
-    then(readInput<P, Q, undefined, T>(spec, request), ({ params, query }) => {
+    andThen(readInput<P, Q, undefined, T>(spec, request), ({ params, query }) => {
       if (request.incoming === null) throw new Error("the body was not taken in");
       const input = { params, query, body: request.incoming };
-      return then(spec.handler(input, actor, request), (answer) => toReply(spec, answer));
+      return andThen(spec.handler(input, actor, request), (answer) => toReply(spec, answer));
     });
   return { ...spec, incoming: true, access: { role: spec.role }, invoke };
 }

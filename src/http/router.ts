@@ -1,5 +1,5 @@
 import { AppError } from "../core/errors.ts";
-import { Reply } from "./reply.ts";
+import { HttpReply } from "./reply.ts";
 import type { PublicRoute, Route } from "./route.ts";
 
 export interface Match {
@@ -25,7 +25,7 @@ interface Resource {
 }
 
 function optionsRoute(path: string, allow: string): PublicRoute {
-  const reply = new Reply(204, null, { headers: { Allow: allow } });
+  const reply = new HttpReply(204, null, { headers: { Allow: allow } });
   return {
     method: "GET",
     path,

@@ -13,7 +13,7 @@ import type { Members } from "../services/teams/members.ts";
 import type { Team } from "../services/teams/team.ts";
 import type { Uploads } from "../services/uploads/uploads.ts";
 import type { Usage } from "../services/usage/usage.ts";
-import type { Entrance } from "../services/verify/entrance.ts";
+import type { EarlyAdmission } from "../services/verify/early-admission.ts";
 import type { VerifyAddress } from "../services/verify/verify-address.ts";
 import type { WebhookDeliveries } from "../services/webhooks/deliveries.ts";
 import type { Webhooks } from "../services/webhooks/webhooks.ts";
@@ -43,7 +43,7 @@ import type { Readiness } from "./schemas.ts";
 
 export interface RouteDeps {
   verify: VerifyAddress;
-  enter: Entrance["enter"];
+  enter: EarlyAdmission["enter"];
   bulk: BulkJobs;
   uploads: Uploads;
   usage: Usage;

@@ -28,31 +28,31 @@ import type { SampledRequest, Tracer } from "../core/tracing.ts";
 import type { ClientLimiter } from "../services/rate-limit/clients.ts";
 import { behindLastAnswer, createLastAnswers, refuseAlone, workAlone } from "./alone.ts";
 import { createCors } from "./cors.ts";
-import { dispatch, type Gate } from "./dispatch.ts";
-import { beginExchange, type Exchange as OpenExchange, routeOf } from "./exchange.ts";
-import { createFailures } from "./failures.ts";
+import { dispatch, type RequestGate } from "./dispatch.ts";
+import { createFailureReplies } from "./failure-replies.ts";
+import { beginExchange, type HttpExchange as OpenExchange, routePatternOf } from "./http-exchange.ts";
+import { createInFlightRequests } from "./in-flight-requests.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { createIntake, type IntakeLimits } from "./intake.ts";
 import { answerEarly } from "./linger.ts";
 import { limitConnections, listenExclusively } from "./listen.ts";
-import { createLongTurns } from "./long-turns.ts";
+import { createLongTicks } from "./long-ticks.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
 import { chargeRefusedBody } from "./refused-bodies.ts";
-import { type BodyStream, hasStream, isWhole, largeBody, type Reply } from "./reply.ts";
+import { type BodyStream, type HttpReply, hasStream, hasWholeBody, largeBodyOf } from "./reply.ts";
 import {
   bodyBytes,
   type RateLimitFields,
   type WriteOptions,
-  writeAsTaken,
   writeReply,
   writeStreamHead,
+  writeWithBackPressure,
 } from "./respond.ts";
 import type { Route } from "./route.ts";
 import { SHORT_PATH } from "./short-way.ts";
 import { createShortWays, type ShortWays, type ShortWaysDeps } from "./short-ways.ts";
 import { createStreams } from "./streams.ts";
-import { createUnderWay } from "./under-way.ts";
 
 export interface HttpServer {
   /** Listens, alone on its port. @throws Error when it cannot */
@@ -61,8 +61,8 @@ export interface HttpServer {
    * From now on every answer closes its connection, so that who keeps one open comes back over another, by way of a
    * balancer to another process. All is served as ever.
    */
-  leave(): void;
-  isLeaving(): boolean;
+  startDraining(): void;
+  isDraining(): boolean;
   /**
    * Leaves, stops listening and resolves when no request is in flight, and clients have taken their bodies or have gone. What
    * still comes over open connections after that is refused with 503.
@@ -82,7 +82,7 @@ export interface HttpLimits extends IntakeLimits, ObserverLimits {
 
 export interface HttpServerDeps {
   routes: readonly Route[];
-  gate: Gate;
+  gate: RequestGate;
   /** Charged for refused bodies, and asked before a stranger's body is read. */
   clients: ClientLimiter;
   log: Logger;
@@ -107,19 +107,19 @@ export interface HttpServerDeps {
 type Exchange = OpenExchange<HttpResponse>;
 
 /** Of the event loop, whoever serves on it. */
-const longTurns = createLongTurns();
+const longTurns = createLongTicks();
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { gate, log, metrics, limits } = deps;
   const intake = createIntake(deps);
   const observer = createRequestObserver(deps);
-  const failures = createFailures(deps);
+  const failures = createFailureReplies(deps);
   const counted = (streams: number) => metrics.httpStreams.set(streams);
   const authenticate = (authorization: string) => gate.authenticate(authorization);
-  const streams = createStreams({ authenticate, clock: deps.clock, counted });
+  const streams = createStreams({ authenticate, clock: deps.clock, onCount: counted });
   const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
-  const underWay = createUnderWay();
-  metrics.httpInFlight.askOf(() => underWay.requests());
+  const underWay = createInFlightRequests();
+  metrics.httpInFlight.readFrom(() => underWay.count());
   const lastAnswers = createLastAnswers();
   /** Every answer closes its connection. */
   let leaving = false;
@@ -127,23 +127,28 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   let listening: us_listen_socket | null = null;
   let stopListening = (_socket: us_listen_socket) => {};
 
-  const ofRequest = (exchange: Exchange) => ({ id: exchange.request.id, route: routeOf(exchange) });
+  const ofRequest = (exchange: Exchange) => ({ id: exchange.request.id, route: routePatternOf(exchange) });
 
-  function problem(error: unknown, exchange: Exchange): Reply {
+  function problem(error: unknown, exchange: Exchange): HttpReply {
     return failures.replyTo(error, ofRequest(exchange));
   }
 
   function finish(exchange: Exchange, status: number, bytes: number, code: string | null): void {
-    exchange.over = true;
+    exchange.isOver = true;
     exchange.released?.();
     exchange.released = null;
     exchange.request.body?.abandon();
     exchange.request.incoming?.abandon();
-    observer.finished(exchange.request, routeOf(exchange), { status, bytes, code, headMs: exchange.headMs });
-    if (exchange.isTaken) underWay.bodyEnded();
+    observer.recordFinished(exchange.request, routePatternOf(exchange), {
+      status,
+      bytes,
+      code,
+      headMs: exchange.headMs,
+    });
+    if (exchange.isSendingLargeBody) underWay.bodyEnded();
   }
 
-  function finishWith(exchange: Exchange, reply: Reply): void {
+  function finishWith(exchange: Exchange, reply: HttpReply): void {
     finish(exchange, reply.status, bodyBytes(reply), reply.code);
   }
 
@@ -159,20 +164,20 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /** The body goes on after this; it counts, and its outcome is told, when it ends. */
-  function stream(exchange: Exchange, reply: Reply & { body: BodyStream }, options: WriteOptions): void {
+  function stream(exchange: Exchange, reply: HttpReply & { body: BodyStream }, options: WriteOptions): void {
     const { request, response } = exchange;
     let bytes = 0;
     response.onAborted(() => abort(exchange));
     writeStreamHead(response, reply, options);
     exchange.headMs = deps.clock.monotonic() - request.startedMs;
-    exchange.cut = streams.start({
+    exchange.abortStream = streams.start({
       response,
       body: reply.body,
       authorization: request.actor === null ? null : (request.headers.authorization ?? ""),
-      sent: (more) => {
+      onSent: (more) => {
         bytes += more;
       },
-      ended: (error) => {
+      onEnded: (error) => {
         if (error !== null)
           log.error(
             { err: error, request_id: request.id, route: exchange.match?.route.path },
@@ -180,29 +185,29 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
           );
         finish(exchange, reply.status, bytes, error === null ? reply.code : "broken_off");
       },
-      released: () => reply.released?.(),
+      onReleased: () => reply.released?.(),
     });
   }
 
-  function answerBeforeTheBody(
+  function answerBeforeBody(
     exchange: Exchange,
-    reply: Reply & { body: string | Uint8Array },
+    reply: HttpReply & { body: string | Uint8Array },
     options: WriteOptions,
     body: IncomingBody,
   ): void {
     const { response } = exchange;
     response.onAborted(() => abort(exchange));
     const done = () => finishWith(exchange, reply);
-    exchange.cut = answerEarly(response, reply, options, { body, clock: deps.clock, done });
+    exchange.abortStream = answerEarly(response, reply, options, { body, clock: deps.clock, done });
   }
 
-  function send(exchange: Exchange, reply: Reply): void {
+  function send(exchange: Exchange, reply: HttpReply): void {
     const { request, response } = exchange;
     chargeRefusedBody(deps.clients, request, reply.code, deps.clock);
     const options = {
       requestId: request.id,
       rate: rateFields(exchange),
-      cors: cors === null ? "" : cors.fieldsOf(request, reply),
+      cors: cors === null ? "" : cors.fieldsForReply(request, reply),
       headOnly: request.method === "HEAD",
       close: leaving,
       mustClose: reply.headers.Connection === "close",
@@ -212,19 +217,19 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       return;
     }
     exchange.released = reply.released;
-    if (request.incoming?.isComing === true && isWhole(reply)) {
+    if (request.incoming?.mayBringMore === true && hasWholeBody(reply)) {
       if (!options.headOnly) {
-        answerBeforeTheBody(exchange, reply, options, request.incoming);
+        answerBeforeBody(exchange, reply, options, request.incoming);
         return;
       }
       options.mustClose = true;
     }
-    const large = options.headOnly ? null : largeBody(reply);
+    const large = options.headOnly ? null : largeBodyOf(reply);
     if (large !== null) {
-      exchange.isTaken = true;
-      underWay.bodyBegun();
+      exchange.isSendingLargeBody = true;
+      underWay.bodyStarted();
       response.onAborted(() => abort(exchange));
-      writeAsTaken(response, reply, large, options, () => finishWith(exchange, reply));
+      writeWithBackPressure(response, reply, large, options, () => finishWith(exchange, reply));
       return;
     }
     writeReply(response, reply, options);
@@ -232,9 +237,9 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /** While leaving. The answer to GET has a body, and uWebSockets.js itself closes the connection behind it. */
-  const mayBeAtOnce = ({ request }: Exchange) => request.method === "GET" || lastAnswers.isGiven();
+  const mayAnswerAtOnce = ({ request }: Exchange) => request.method === "GET" || lastAnswers.isGiven();
 
-  function start(exchange: Exchange, native: NativeRequest): MaybePromise<Reply> {
+  function start(exchange: Exchange, native: NativeRequest): MaybePromise<HttpReply> {
     if (lastAnswers.isGiven()) throw behindLastAnswer();
     try {
       intake.frame(exchange.request, native, exchange.response);
@@ -243,23 +248,23 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
     }
     const match = intake.match(exchange.request);
     exchange.match = match;
-    if (underWay.isDrained() && match.route.essential !== true)
+    if (underWay.isDrained() && match.route.isEssential !== true)
       throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
-    if (underWay.requests() >= limits.requestsInFlight && match.route.essential !== true)
+    if (underWay.count() >= limits.requestsInFlight && match.route.isEssential !== true)
       throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
     intake.read(exchange.request, match, native, exchange.response);
     const work = () => dispatch(gate, match.route, exchange.request);
-    if (!leaving || mayBeAtOnce(exchange)) return work();
+    if (!leaving || mayAnswerAtOnce(exchange)) return work();
     // Whoever is asked for it is asked after this call.
     void exchange.request.clientAddress;
-    return workAlone(work, () => exchange.over);
+    return workAlone(work, () => exchange.isOver);
   }
 
   function abort(exchange: Exchange): void {
-    if (exchange.over) return;
-    exchange.cut?.();
+    if (exchange.isOver) return;
+    exchange.abortStream?.();
     // It may have been answered before its body had come.
-    if (!exchange.over) finish(exchange, CLIENT_CLOSED, 0, null);
+    if (!exchange.isOver) finish(exchange, CLIENT_CLOSED, 0, null);
     try {
       exchange.request.cancel();
     } catch (error) {
@@ -268,17 +273,17 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /** A request counts until its work has ended, also when its client has gone: work is what is bounded. */
-  function sendLater(exchange: Exchange, pending: Promise<Reply>): void {
+  function sendLater(exchange: Exchange, pending: Promise<HttpReply>): void {
     exchange.response.onAborted(() => abort(exchange));
-    underWay.begun();
+    underWay.started();
     void pending.then(
       (reply) => {
-        if (exchange.over) reply.released?.();
+        if (exchange.isOver) reply.released?.();
         else exchange.response.cork(() => send(exchange, reply));
         underWay.ended();
       },
       (error: unknown) => {
-        if (exchange.over) failures.afterClient(error, ofRequest(exchange));
+        if (exchange.isOver) failures.logAfterDisconnect(error, ofRequest(exchange));
         else exchange.response.cork(() => send(exchange, problem(error, exchange)));
         underWay.ended();
       },
@@ -291,16 +296,17 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
    */
   function serve(response: HttpResponse, native: NativeRequest, sampled: SampledRequest | null) {
     const exchange = beginExchange(intake.begin(native, sampled), response);
-    let answer: MaybePromise<Reply>;
+    let answer: MaybePromise<HttpReply>;
     try {
       answer = start(exchange, native);
     } catch (error) {
-      answer = leaving && !mayBeAtOnce(exchange) ? refuseAlone(error) : problem(error, exchange);
+      answer = leaving && !mayAnswerAtOnce(exchange) ? refuseAlone(error) : problem(error, exchange);
     }
-    exchange.request.endOfCall();
+    exchange.request.endCall();
     if (!(answer instanceof Promise)) {
       send(exchange, answer);
-      if (leaving && exchange.over && isWhole(answer) && largeBody(answer) === null) lastAnswers.given();
+      if (leaving && exchange.isOver && hasWholeBody(answer) && largeBodyOf(answer) === null)
+        lastAnswers.given();
       return answer.status === 200 ? exchange.request.actor : null;
     }
     sendLater(exchange, answer);
@@ -312,26 +318,26 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
    * more to tell and answers the same.
    */
   function serveShort(shortWays: ShortWays, response: HttpResponse, native: NativeRequest): void {
-    longTurns.read();
-    const sampled = intake.sample(native);
+    longTurns.onRequestRead();
+    const sampled = intake.sampleTrace(native);
     if (
       sampled === null &&
       !leaving &&
-      underWay.requests() < limits.requestsInFlight &&
+      underWay.count() < limits.requestsInFlight &&
       shortWays.answer(response, native)
     )
       return;
     shortWays.learn(native.getQuery() ?? "", serve(response, native, sampled));
   }
 
-  function serveOn(native: TemplatedApp): void {
+  function registerHandlers(native: TemplatedApp): void {
     if (deps.ready !== undefined) {
       const shortWays = createShortWays({ ...deps, ready: deps.ready, observer, cors });
       native.get(SHORT_PATH, (response, request) => serveShort(shortWays, response, request));
     }
     native.any("/*", (response, request) => {
-      longTurns.read();
-      void serve(response, request, intake.sample(request));
+      longTurns.onRequestRead();
+      void serve(response, request, intake.sampleTrace(request));
     });
   }
 
@@ -343,16 +349,16 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
       stopListening = uWS.us_listen_socket_close;
       const native = uWS.App();
       limitConnections(native, limits.connections, lastAnswers.closed);
-      serveOn(native);
+      registerHandlers(native);
       listening = await listenExclusively<us_listen_socket>(native, host, port);
       app = native;
       // The type says "socket"; the function wants the listening one.
       return { port: uWS.us_socket_local_port(listening) };
     },
-    leave() {
+    startDraining() {
       leaving = true;
     },
-    isLeaving: () => leaving,
+    isDraining: () => leaving,
     async drain() {
       leaving = true;
       if (listening !== null) stopListening(listening);

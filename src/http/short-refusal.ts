@@ -4,30 +4,30 @@ import type { Logger } from "../core/log.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { Actor } from "../services/actor.ts";
 import type { CachedCredential } from "../services/authenticate/cache.ts";
-import type { Entrance } from "../services/verify/entrance.ts";
-import type { Desk, ReadyAnswers } from "../services/verify/ready-answers.ts";
+import type { EarlyAdmission } from "../services/verify/early-admission.ts";
+import type { CredentialHandle, ReadyAnswers } from "../services/verify/ready-answers.ts";
 import type { VerifyInput } from "../services/verify/verify-input.ts";
-import type { LimitNumbers } from "./answer-head.ts";
 import type { OriginFields } from "./cors.ts";
 import { readNumbers } from "./desk-numbers.ts";
 import type { FieldSource } from "./framing.ts";
+import type { RateLimitNumbers } from "./head-template.ts";
 import type { RequestObserver } from "./observe.ts";
-import { createPlainFields } from "./plain-fields.ts";
 import { parseQuery } from "./query.ts";
 import { createRefusalForm, type RefusalForm } from "./refusal-form.ts";
 import { type RequestIds, saneRequestId } from "./request-id.ts";
-import { inputOf } from "./routes/verify.ts";
+import { verifyInputOf } from "./routes/verify.ts";
 import { VerifyQuerySchema } from "./schemas.ts";
 import { SHORT_PATH } from "./short-way.ts";
+import { createSimpleRequestFields } from "./simple-request-fields.ts";
 import { validate } from "./validate.ts";
 
 export interface ShortRefusalDeps {
-  entrance: Pick<Entrance, "mayRefuse" | "refusal">;
+  entrance: Pick<EarlyAdmission, "mayRefuse" | "refusal">;
   credentials: {
-    known(authorization: string, nowMs: number): CachedCredential | null;
-    use(credential: CachedCredential, nowMs: number): void;
+    findCached(authorization: string, nowMs: number): CachedCredential | null;
+    noteUse(credential: CachedCredential, nowMs: number): void;
   };
-  answers: Pick<ReadyAnswers, "deskOf">;
+  answers: Pick<ReadyAnswers, "handleOf">;
   log: Logger;
   observer: RequestObserver;
   ids: RequestIds;
@@ -57,7 +57,7 @@ export interface ShortRefusal {
 /** null: the general way says what is wrong with it. */
 function readInput(rawQuery: string): VerifyInput | null {
   try {
-    return inputOf(validate(VerifyQuerySchema, parseQuery(rawQuery), "query"));
+    return verifyInputOf(validate(VerifyQuerySchema, parseQuery(rawQuery), "query"));
   } catch (error) {
     if (error instanceof AppError) return null;
     throw error;
@@ -66,30 +66,30 @@ function readInput(rawQuery: string): VerifyInput | null {
 
 export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
   const { entrance, credentials, answers, ids, originFields } = deps;
-  const fields = createPlainFields(originFields !== null);
-  const finished = deps.observer.refusedGets(SHORT_PATH);
+  const fields = createSimpleRequestFields(originFields !== null);
+  const finished = deps.observer.refusedGetRecorder(SHORT_PATH);
   /** By what is thrown, which refuses thousands, then by policy and origin. */
   const forms = new WeakMap<AppError, RecentMap<string, RefusalForm>>();
-  const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
+  const numbers: RateLimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
   /** Of the request in hand: who is refused, and what was said of its id. One call judges and answers. */
   let refused: CachedCredential | null = null;
-  let desk: Desk | null = null;
+  let desk: CredentialHandle | null = null;
   let requestId: string | null = null;
 
   /** What it is refused with; takes nothing. Test keys have no quota to tell of, and are left to the general way. */
   function judge(source: Source, nowMs: number): AppError | null {
     const rawQuery = source.getQuery() ?? "";
     if (rawQuery.length > LIMITS.http.readyQueryChars) return null;
-    refused = fields.read(source) ? credentials.known(fields.authorization, nowMs) : null;
+    refused = fields.read(source) ? credentials.findCached(fields.authorization, nowMs) : null;
     fields.forget();
     if (refused === null || !refused.actor.livemode) return null;
     requestId = saneRequestId(fields.requestId);
     const error = entrance.refusal(refused.actor, nowMs, () => readInput(rawQuery));
-    if (error !== null) desk = answers.deskOf(refused);
+    if (error !== null) desk = answers.handleOf(refused);
     return error;
   }
 
-  function formFor(error: AppError, { policy }: Desk): RefusalForm {
+  function formFor(error: AppError, { policy }: CredentialHandle): RefusalForm {
     let ofError = forms.get(error);
     if (ofError === undefined) {
       ofError = new RecentMap(LIMITS.http.readyHeads);
@@ -105,8 +105,14 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
     return form;
   }
 
-  /** Two calls into uWebSockets.js and no string: see answer-head.ts. */
-  function answer(response: Writer, actor: Actor, at: Desk, error: AppError, startedMs: number): void {
+  /** Two calls into uWebSockets.js and no string: see head-template.ts. */
+  function answer(
+    response: Writer,
+    actor: Actor,
+    at: CredentialHandle,
+    error: AppError,
+    startedMs: number,
+  ): void {
     const form = formFor(error, at);
     const theirs = requestId;
     readNumbers(at, startedMs, numbers);
@@ -129,7 +135,7 @@ export function createShortRefusal(deps: ShortRefusalDeps): ShortRefusal {
         return false;
       }
       if (error === null || refused === null || desk === null) return false;
-      credentials.use(refused, nowMs);
+      credentials.noteUse(refused, nowMs);
       answer(response, refused.actor, desk, error, nowMs);
       refused = null;
       desk = null;

@@ -5,16 +5,21 @@ import { RecentMap } from "../core/recent-map.ts";
 import type { Actor } from "../services/actor.ts";
 import type { CachedCredential } from "../services/authenticate/cache.ts";
 import { limitText } from "../services/limits-view.ts";
-import type { Desk, ReadyAddress, ReadyAnswer, ReadyAnswers } from "../services/verify/ready-answers.ts";
-import { type AnswerHead, createAnswerHead, type LimitNumbers } from "./answer-head.ts";
+import type {
+  CredentialHandle,
+  ReadyAddress,
+  ReadyAnswer,
+  ReadyAnswers,
+} from "../services/verify/ready-answers.ts";
 import type { OriginFields } from "./cors.ts";
 import { readNumbers } from "./desk-numbers.ts";
 import type { FieldSource } from "./framing.ts";
+import { createHeadTemplate, type HeadTemplate, type RateLimitNumbers } from "./head-template.ts";
 import type { RequestObserver } from "./observe.ts";
-import { createPlainFields } from "./plain-fields.ts";
 import { parseQuery } from "./query.ts";
 import { type RequestIds, saneRequestId } from "./request-id.ts";
 import { VerifyQuerySchema } from "./schemas.ts";
+import { createSimpleRequestFields } from "./simple-request-fields.ts";
 import { validate } from "./validate.ts";
 
 export const SHORT_PATH = "/v1/verify";
@@ -22,8 +27,8 @@ export const SHORT_PATH = "/v1/verify";
 export interface ShortWayDeps {
   answers: ReadyAnswers;
   credentials: {
-    known(authorization: string, nowMs: number): CachedCredential | null;
-    use(credential: CachedCredential, nowMs: number): void;
+    findCached(authorization: string, nowMs: number): CachedCredential | null;
+    noteUse(credential: CachedCredential, nowMs: number): void;
   };
   log: Logger;
   observer: RequestObserver;
@@ -59,10 +64,10 @@ export interface ShortWay {
 interface Ready {
   credential: CachedCredential;
   answer: ReadyAnswer;
-  desk: Desk;
+  desk: CredentialHandle;
 }
 
-/** What stands before the id: all fields are written with the status, see answer-head.ts. */
+/** What stands before the id: all fields are written with the status, see head-template.ts. */
 const STATUS_AND_ID = "200 OK\r\nX-Request-Id: ";
 /** As respond.ts writes them. */
 const fieldsBefore = (policy: string) =>
@@ -72,23 +77,23 @@ const fieldsBefore = (policy: string) =>
 export function createShortWay(deps: ShortWayDeps): ShortWay {
   const { answers, credentials, ids, originFields } = deps;
   const queries = new RecentMap<string, ReadyAddress>(LIMITS.http.readyQueries);
-  const heads = new RecentMap<string, AnswerHead>(LIMITS.http.readyHeads);
-  const finished = deps.observer.gets(SHORT_PATH);
-  const fields = createPlainFields(originFields !== null);
-  const numbers: LimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
+  const heads = new RecentMap<string, HeadTemplate>(LIMITS.http.readyHeads);
+  const finished = deps.observer.getRecorder(SHORT_PATH);
+  const fields = createSimpleRequestFields(originFields !== null);
+  const numbers: RateLimitNumbers = { rate: 0, rateResetS: 0, quota: 0, quotaResetS: 0 };
 
   /** Most who ask one after the other have the limits of their tier, and are of one origin or none. */
   let lastPolicy = "";
   let lastEnd = "";
-  let lastHead = createAnswerHead(STATUS_AND_ID, fieldsBefore(lastPolicy), ids, lastEnd);
+  let lastHead = createHeadTemplate(STATUS_AND_ID, fieldsBefore(lastPolicy), ids, lastEnd);
 
   /** @param end the fields of the request's origin */
-  function headOf(policy: string, end: string): AnswerHead {
+  function headOf(policy: string, end: string): HeadTemplate {
     if (policy === lastPolicy && end === lastEnd) return lastHead;
     const key = policy + end;
     let head = heads.get(key);
     if (head === undefined) {
-      head = createAnswerHead(STATUS_AND_ID, fieldsBefore(policy), ids, end);
+      head = createHeadTemplate(STATUS_AND_ID, fieldsBefore(policy), ids, end);
       heads.set(key, head);
     }
     lastPolicy = policy;
@@ -97,7 +102,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
     return head;
   }
 
-  function send(response: Writer, desk: Desk, answer: ReadyAnswer, nowMs: number): () => string {
+  function send(response: Writer, desk: CredentialHandle, answer: ReadyAnswer, nowMs: number): () => string {
     readNumbers(desk, nowMs, numbers);
     const theirs = saneRequestId(fields.requestId);
     const end = originFields === null ? "" : originFields(fields.origin);
@@ -117,10 +122,10 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
     if (address === undefined) return null;
     answers.expect(address);
     if (!fields.read(source)) return null;
-    const credential = credentials.known(fields.authorization, nowMs);
+    const credential = credentials.findCached(fields.authorization, nowMs);
     if (credential === null) return null;
     const answer = answers.find(address, credential.actor, nowMs);
-    return answer === null ? null : { credential, answer, desk: answers.deskOf(credential) };
+    return answer === null ? null : { credential, answer, desk: answers.handleOf(credential) };
   }
 
   return {
@@ -137,7 +142,7 @@ export function createShortWay(deps: ShortWayDeps): ShortWay {
       }
       if (ready === null || !answers.charge(ready.answer, ready.desk, nowMs)) return false;
       const { credential, answer, desk } = ready;
-      credentials.use(credential, nowMs);
+      credentials.noteUse(credential, nowMs);
       const id = send(response, desk, answer, nowMs);
       finished(id, nowMs, credential.actor, answer);
       return true;

@@ -26,7 +26,7 @@ export interface ShortWaysDeps {
 
 export function createShortWays({ ready, cors, ...deps }: ShortWaysDeps): ShortWays {
   const { clock } = deps;
-  const originFields = cors === null ? null : cors.fieldsFor;
+  const originFields = cors === null ? null : cors.fieldsForOrigin;
   const made = { ...deps, ...ready, ids: createRequestIds(), originFields };
   const shortWay = createShortWay(made);
   const shortRefusal = createShortRefusal(made);

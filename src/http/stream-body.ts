@@ -14,22 +14,22 @@ export interface StreamWriter {
 }
 
 /** The stream gave another number of bytes than it had said. */
-export class WrongLength extends Error {
-  override name = "WrongLength";
+export class WrongStreamLength extends Error {
+  override name = "WrongStreamLength";
 }
 
 const { pieceBytes, corkBytes, keptBytes, quietMs, turnBytes } = LIMITS.http.streams;
 
-export interface Sending {
+export interface StreamSendOptions {
   /** Aborted when nobody wants more: the response must not be touched from then on. */
-  gone: AbortSignal;
+  clientGone: AbortSignal;
   clock: Clock;
   /** Told of bytes that went out. */
-  sent(bytes: number): void;
+  onSent(bytes: number): void;
 }
 
 /** Whoever waits for the connection to take more. */
-function createGate({ gone, clock }: Sending) {
+function createDrainWait({ clientGone: gone, clock }: StreamSendOptions) {
   let pass: ((isQuiet: boolean) => void) | null = null;
   return {
     open: () => pass?.(false),
@@ -51,10 +51,13 @@ function createGate({ gone, clock }: Sending) {
   };
 }
 
-type Wait = ReturnType<typeof createGate>["wait"];
+type Wait = ReturnType<typeof createDrainWait>["wait"];
 
 /** The pieces while somebody wants them; others have their turn of the event loop however fast all goes. */
-async function* wanted(pieces: AsyncIterable<Uint8Array>, gone: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* whileClientPresent(
+  pieces: AsyncIterable<Uint8Array>,
+  gone: AbortSignal,
+): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const piece of pieces) {
     gone.throwIfAborted();
@@ -83,15 +86,16 @@ async function* inLargePieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator
 }
 
 /** Of a known length: `tryEnd` takes what the connection takes, and keeps nothing. */
-async function sendKnown(
+async function sendWithLength(
   response: StreamWriter,
   pieces: AsyncIterable<Uint8Array>,
   totalBytes: number,
-  { wait, sent }: { wait: Wait; sent: Sending["sent"] },
+  { wait, sent }: { wait: Wait; sent: StreamSendOptions["onSent"] },
 ): Promise<void> {
   let offset = 0;
   for await (const piece of pieces) {
-    if (offset + piece.length > totalBytes) throw new WrongLength(`a body of ${totalBytes} bytes goes on`);
+    if (offset + piece.length > totalBytes)
+      throw new WrongStreamLength(`a body of ${totalBytes} bytes goes on`);
     for (let rest = piece; rest.length > 0; ) {
       const slice = rest.subarray(0, pieceBytes);
       let isComplete = false;
@@ -107,12 +111,12 @@ async function sendKnown(
       if (taken < slice.length) await wait();
     }
   }
-  if (totalBytes > 0) throw new WrongLength(`a body of ${totalBytes} bytes ended after ${offset}`);
+  if (totalBytes > 0) throw new WrongStreamLength(`a body of ${totalBytes} bytes ended after ${offset}`);
   response.cork(() => response.end());
 }
 
 /** Bytes that the connection may keep, as far as is known. */
-function createKept(clock: Clock) {
+function createBufferEstimate(clock: Clock) {
   let older = 0;
   let recent = 0;
   let sinceMs = clock.monotonic();
@@ -150,9 +154,14 @@ function createKept(clock: Clock) {
 async function sendChunks(
   response: StreamWriter,
   pieces: AsyncIterable<Uint8Array>,
-  { wait, sent, clock, drains }: Pick<Sending, "sent" | "clock"> & { wait: Wait; drains: () => number },
+  {
+    wait,
+    onSent: sent,
+    clock,
+    drains,
+  }: Pick<StreamSendOptions, "onSent" | "clock"> & { wait: Wait; drains: () => number },
 ): Promise<void> {
-  const kept = createKept(clock);
+  const kept = createBufferEstimate(clock);
   let isBehind = false;
   for await (const piece of pieces)
     for (let rest = piece; rest.length > 0; ) {
@@ -178,10 +187,14 @@ async function sendChunks(
  * about 10 s is cut off by uWebSockets.js.
  * @throws the reason of `gone`; WrongLength; what the stream throws. The connection is to be closed then, if it is there.
  */
-export async function sendStream(response: StreamWriter, body: BodyStream, sending: Sending): Promise<void> {
-  const { gone, sent, clock } = sending;
+export async function sendStream(
+  response: StreamWriter,
+  body: BodyStream,
+  sending: StreamSendOptions,
+): Promise<void> {
+  const { clientGone: gone, onSent: sent, clock } = sending;
   let drained = 0;
-  const { open, wait } = createGate(sending);
+  const { open, wait } = createDrainWait(sending);
   response.onWritable(() => {
     drained++;
     // Sends on what is kept, which uWebSockets.js leaves to whoever listens here.
@@ -189,13 +202,13 @@ export async function sendStream(response: StreamWriter, body: BodyStream, sendi
     open();
     return true;
   });
-  const pieces = wanted(body.open(gone), gone);
-  if (body.bytes !== null) await sendKnown(response, pieces, body.bytes, { wait, sent });
+  const pieces = whileClientPresent(body.open(gone), gone);
+  if (body.bytes !== null) await sendWithLength(response, pieces, body.bytes, { wait, sent });
   // What has no end of its own is waited for piece by piece.
   else
     await sendChunks(response, body.endless === true ? pieces : inLargePieces(pieces), {
       wait,
-      sent,
+      onSent: sent,
       clock,
       drains: () => drained,
     });

@@ -7,30 +7,30 @@ import type { BodyStream } from "./reply.ts";
 import { type StreamWriter, sendStream } from "./stream-body.ts";
 
 /** Why a body ended that had not come to its end. */
-class Cut extends Error {
+class StreamCutOff extends Error {
   override name = "Cut";
 }
 
 /** A streamed body on its way. */
-export interface Streaming {
+export interface ActiveStream {
   response: StreamWriter & { close(): unknown };
   body: BodyStream;
   /** As it was sent; null: nobody's credential is looked at. */
   authorization: string | null;
   /** Told of bytes that went out. */
-  sent(bytes: number): void;
+  onSent(bytes: number): void;
   /**
    * The client has all, or is not to get more. Called once, and not when the client left; the response is dead then.
    * @param error what the stream threw; null: it came to an end
    */
-  ended(error: unknown): void;
+  onEnded(error: unknown): void;
   /** Nobody works for it any more. Called once, at last. */
-  released(): void;
+  onReleased(): void;
 }
 
 export interface Streams {
   /** Sends a body whose head was written. Returns what is to be called when the client has gone. */
-  start(streaming: Streaming): () => void;
+  start(streaming: ActiveStream): () => void;
   /** Ends those without an end of their own; resolves when all have ended. */
   drain(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface StreamsDeps {
   authenticate(authorization: string): MaybePromise<Actor>;
   clock: Clock;
   /** How many there are, whenever that changes. */
-  counted(streams: number): void;
+  onCount(streams: number): void;
 }
 
 /**
@@ -47,7 +47,7 @@ export interface StreamsDeps {
  * should have gone on ends with its connection, so that no client takes a part for the whole; one without an end of its own
  * ends as if that were its end.
  */
-export function createStreams({ authenticate, clock, counted }: StreamsDeps): Streams {
+export function createStreams({ authenticate, clock, onCount: counted }: StreamsDeps): Streams {
   const running = new Map<AbortController, boolean>();
   let draining = false;
   const waiting: (() => void)[] = [];
@@ -66,7 +66,7 @@ export function createStreams({ authenticate, clock, counted }: StreamsDeps): St
     let timer: Timer;
     const look = () => {
       timer = clock.after(LIMITS.http.streams.credentialEveryMs, async () => {
-        if (await isRevoked(authorization)) control.abort(new Cut("the credential was revoked"));
+        if (await isRevoked(authorization)) control.abort(new StreamCutOff("the credential was revoked"));
         else if (!control.signal.aborted) look();
       });
     };
@@ -74,27 +74,31 @@ export function createStreams({ authenticate, clock, counted }: StreamsDeps): St
     return () => timer.cancel();
   }
 
-  function end({ response, body, ended }: Streaming, error: unknown): void {
-    const isOver = error instanceof Cut && body.endless === true;
+  function end({ response, body, onEnded: ended }: ActiveStream, error: unknown): void {
+    const isOver = error instanceof StreamCutOff && body.endless === true;
     if (isOver) response.cork(() => response.end());
     ended(isOver ? null : error);
     if (!isOver && error !== null) response.close();
   }
 
-  async function run(streaming: Streaming, control: AbortController, hasGone: () => boolean): Promise<void> {
-    const { response, body, authorization, sent } = streaming;
+  async function run(
+    streaming: ActiveStream,
+    control: AbortController,
+    hasGone: () => boolean,
+  ): Promise<void> {
+    const { response, body, authorization, onSent: sent } = streaming;
     const unwatch = authorization === null ? null : watch(authorization, control);
     let failure: unknown = null;
     try {
-      await sendStream(response, body, { gone: control.signal, clock, sent });
+      await sendStream(response, body, { clientGone: control.signal, clock, onSent: sent });
     } catch (error) {
       failure = error;
     }
     unwatch?.();
     // Who still reads for it hears of its end.
-    control.abort(new Cut("the body has ended"));
+    control.abort(new StreamCutOff("the body has ended"));
     if (!hasGone()) end(streaming, failure);
-    streaming.released();
+    streaming.onReleased();
     running.delete(control);
     counted(running.size);
     if (running.size > 0) return;
@@ -109,16 +113,16 @@ export function createStreams({ authenticate, clock, counted }: StreamsDeps): St
       running.set(control, isEndless);
       counted(running.size);
       void run(streaming, control, () => gone);
-      if (draining && isEndless) control.abort(new Cut("the process shuts down"));
+      if (draining && isEndless) control.abort(new StreamCutOff("the process shuts down"));
       return () => {
         gone = true;
-        control.abort(new Cut("the client has gone"));
+        control.abort(new StreamCutOff("the client has gone"));
       };
     },
     drain() {
       draining = true;
       for (const [control, isEndless] of running)
-        if (isEndless) control.abort(new Cut("the process shuts down"));
+        if (isEndless) control.abort(new StreamCutOff("the process shuts down"));
       if (running.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         waiting.push(resolve);

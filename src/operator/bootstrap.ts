@@ -6,7 +6,7 @@ import { parseCommandLine, parseTier, runCommand, type Terminal, UsageError } fr
 
 const BOOTSTRAP_USAGE =
   "usage: npm run bootstrap -- --email ADDRESS --team NAME --tier TIER [--existing-user] [--json]; " +
-  "with --existing-user the account that the address has already, verified by nobody, becomes the owner";
+  "with --existing-user an existing, unverified account of the address becomes the owner";
 
 interface BootstrapArgs extends BootstrapInput {
   json: boolean;
@@ -26,14 +26,14 @@ function required(name: string, value: string | undefined): string {
   return text;
 }
 
-/** The same names as the API takes: they are shown to people in mails and on the operator's terminal. */
+/** The same names as the API accepts: they are shown in mails and on the operator's terminal. */
 function teamNameOf(text: string): string {
   const read = v.safeParse(labelSchema("The team's name."), text);
   if (read.success) return read.output;
   throw new UsageError(`--team ${read.issues[0].message}`);
 }
 
-/** @throws UsageError one line that names what is wrong. */
+/** @throws UsageError one line that names the error. */
 function parseBootstrapArgs(argv: string[]): BootstrapArgs {
   const { values } = parseCommandLine({ args: argv, options: OPTIONS }, BOOTSTRAP_USAGE);
   const email = readEmail(required("email", values.email));
@@ -47,7 +47,7 @@ function parseBootstrapArgs(argv: string[]): BootstrapArgs {
   };
 }
 
-/** What goes to standard output: with `json` one object on one line, else lines for people. */
+/** The text for standard output: with `json` one object on one line, else lines for people. */
 function formatBootstrapped(made: Bootstrapped, json: boolean): string {
   if (json)
     return `${JSON.stringify({
@@ -70,11 +70,11 @@ function formatBootstrapped(made: Bootstrapped, json: boolean): string {
 
 export interface BootstrapCommand extends Terminal {
   argv: string[];
-  /** Opens the database only when the arguments are right. */
+  /** Opens the database only when the arguments are valid. */
   run(input: BootstrapInput): Promise<Bootstrapped>;
 }
 
-/** The command `bootstrap`; the exit code: 0 done, 2 wrong arguments. Other failures are the caller's to report. */
+/** The command `bootstrap`; the exit code: 0 done, 2 wrong arguments. The caller reports other failures. */
 export function runBootstrap(command: BootstrapCommand): Promise<number> {
   return runCommand("bootstrap", command, async () => {
     const args = parseBootstrapArgs(command.argv);

@@ -1,12 +1,12 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { TIERS, type Tier } from "../core/tiers.ts";
 
-/** What was typed cannot be used. `message` is one line. */
+/** Invalid command line. `message` is one line. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
 
-/** Where a command writes. */
+/** The output streams of a command. */
 export interface Terminal {
   stdout(text: string): void;
   stderr(text: string): void;
@@ -29,9 +29,8 @@ export function parseTier(name: string, text: string): Tier {
 }
 
 /**
- * Runs a command and prints what it resolves to.
- * @returns the exit code: 0 done, 2 wrong arguments, of which one line on standard error tells. Other failures are the
- *   caller's to report.
+ * Runs a command and prints its result.
+ * @returns the exit code: 0 done, 2 wrong arguments, with one line on standard error. The caller reports other failures.
  */
 export async function runCommand(
   name: string,

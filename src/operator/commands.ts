@@ -1,7 +1,7 @@
 import type { SelfIdentity } from "../check/classify/classify.ts";
 import type { Evidence } from "../check/evidence.ts";
-import { createIdentities } from "../check/identity.ts";
 import { loadLists, openLists } from "../check/lists/lists.ts";
+import { createSelfIdentities } from "../check/self-identities.ts";
 import { loadShaping } from "../check/shaping.ts";
 import { readLifetimes } from "../compose/lifetimes.ts";
 import { composePreflight } from "../compose/preflight.ts";
@@ -13,8 +13,8 @@ import { createMakeResetLink } from "../services/accounts/reset-link.ts";
 import { createPromotion } from "../services/overrides/promotion.ts";
 import { bootstrap } from "../services/teams/bootstrap.ts";
 import { createTeamOperations } from "../services/teams/operations.ts";
-import { createKeeping } from "../services/verify/keeping.ts";
-import { createPaths } from "../smtp/path.ts";
+import { createRetention } from "../services/verify/retention.ts";
+import { createEgressRoutes } from "../smtp/egress-routes.ts";
 import { replaceEvidence, scanEvidence } from "../store/evidence-scan.ts";
 import { runBootstrap } from "./bootstrap.ts";
 import type { Terminal } from "./command.ts";
@@ -22,11 +22,11 @@ import { withDatabase, withPublisher, withRedis } from "./connections.ts";
 import { runDoctor } from "./doctor.ts";
 import { runOverrides } from "./overrides.ts";
 import { runPreflight } from "./preflight.ts";
-import { SOMEBODY } from "./reclassification.ts";
+import { PLACEHOLDER_ADDRESS } from "./reclassification.ts";
 import { runReclassify } from "./reclassify.ts";
 import { runTeam } from "./team.ts";
 
-/** What a command is run with. */
+/** The context of a command. */
 interface Operation extends Terminal {
   argv: string[];
   config: Config;
@@ -35,43 +35,43 @@ interface Operation extends Terminal {
 /** The exit code: 0 done, 2 wrong arguments. Other failures reject. */
 type OperatorCommand = (operation: Operation) => Promise<number>;
 
-/** Runs also where there is no deployment yet: it needs neither a database nor anything else. */
+/** Also runs without a deployment: it needs no database or other service. */
 export async function preflightCommand({
   config,
   ...command
 }: Terminal & { argv: string[]; config: PreflightConfig }): Promise<number> {
   const preflight = composePreflight(config, ownShaping(config), systemClock);
   try {
-    return await runPreflight({ ...command, ways: preflight.ways, begin: () => preflight.begin() });
+    return await runPreflight({ ...command, routes: preflight.routes, startRun: () => preflight.startRun() });
   } finally {
     await preflight.close();
   }
 }
 
-/** Runs also where settings are wrong, or nothing answers: that is what it tells. */
+/** Also runs with wrong settings, or unreachable services: it reports them. */
 export function doctorCommand(
   command: Terminal & { argv: string[]; env?: NodeJS.ProcessEnv },
 ): Promise<number> {
   return runDoctor({ ...command, clock: systemClock, diagnose: () => diagnoseConfig(command.env) });
 }
 
-/** What servers may call us by, by the ways that are configured now; of a way that is none of them, all names. */
+/** The names that servers may use for us, by configured egress route; for an unknown route all names. */
 function ownNames(config: Config): (path: string) => SelfIdentity {
-  const paths = createPaths(config.smtp, loadShaping(ownShaping(config)).ways);
-  const identities = createIdentities(config.smtp, paths, () => null);
+  const paths = createEgressRoutes(config.smtp, loadShaping(ownShaping(config)).routes);
+  const identities = createSelfIdentities(config.smtp, paths, () => null);
   const known = new Set(paths.all.map(({ name }) => name));
   const addresses = paths.all.flatMap(({ name }) => identities.at(name).addresses);
   const any = { heloName: config.smtp.heloName, addresses: [...new Set(addresses)] };
   return (path) => (known.has(path) ? identities.at(path) : any);
 }
 
-/** How long this deployment keeps what probes find. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
-function ownKeeping(config: Config) {
-  const keep = createKeeping(readLifetimes(config.verify.lifetimesS));
-  return (evidence: Evidence) => keep("probed", SOMEBODY, evidence);
+/** How long this deployment keeps probe results. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
+function ownRetention(config: Config) {
+  const keep = createRetention(readLifetimes(config.verify.lifetimesS));
+  return (evidence: Evidence) => keep("probed", PLACEHOLDER_ADDRESS, evidence);
 }
 
-/** What `main` runs on a deployment besides serving, by verb: commands for whoever operates it. */
+/** The commands of `main` for operators, by verb. */
 export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<string, OperatorCommand>([
   [
     "bootstrap",
@@ -93,8 +93,8 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<s
       runReclassify({
         ...command,
         selfAt: ownNames(config),
-        keep: ownKeeping(config),
-        withShelf: (work) =>
+        keep: ownRetention(config),
+        withEvidenceStore: (work) =>
           withRedis(config, (redis) =>
             work({
               scan: () => scanEvidence(redis),
@@ -108,7 +108,7 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<s
     ({ config, ...command }) =>
       runTeam({
         ...command,
-        withOperations: (work) =>
+        withTeamOperations: (work) =>
           withPublisher(config, (sql, publisher) =>
             work({
               ...createTeamOperations({ sql, publisher, ownBucket: config.objects?.bucket ?? null }),

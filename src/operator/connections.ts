@@ -6,7 +6,7 @@ import { createAuthBus } from "../store/auth-bus.ts";
 import { createPostgres, type Database } from "../store/postgres.ts";
 import { createRedis, type RedisClient } from "../store/redis.ts";
 
-/** Runs `work` on a database of its own, with the patience of a command that nobody's request waits for. */
+/** Runs `work` on a database of its own, with longer timeouts: no request waits for a command. */
 export async function withDatabase<T>(config: Config, work: (sql: Database) => Promise<T>): Promise<T> {
   const sql = createPostgres({
     url: config.database.url,
@@ -21,7 +21,7 @@ export async function withDatabase<T>(config: Config, work: (sql: Database) => P
   }
 }
 
-/** Runs `work` on a connection of its own to Redis. Rejects at once while Redis is away. */
+/** Runs `work` on a Redis connection of its own. Rejects at once while Redis is away. */
 export async function withRedis<T>(config: Config, work: (redis: RedisClient) => Promise<T>): Promise<T> {
   const log = createLog(config.logLevel, { role: "operator" }, process.stderr);
   const redis = createRedis({ url: config.redis.url, name: "rcpt-operator", log });
@@ -37,8 +37,8 @@ export async function withRedis<T>(config: Config, work: (redis: RedisClient) =>
 }
 
 /**
- * A database, with a publisher that announces changes to the running processes. Without Redis they read them from the
- * feed, within LIMITS.keys.confirmMs all the same.
+ * A database, with a publisher that announces changes to the running processes. Without Redis they read them from the feed,
+ * within LIMITS.keys.confirmMs all the same.
  */
 export function withPublisher<T>(
   config: Config,
@@ -51,7 +51,7 @@ export function withPublisher<T>(
     try {
       await redis.start();
       const bus = createAuthBus(redis, log);
-      // No credential is cached in a command.
+      // A command caches no credential.
       return await work(sql, createChangePublisher({ sql, bus, log, invalidate: () => undefined }));
     } finally {
       redis.stop();

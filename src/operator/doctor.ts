@@ -6,7 +6,14 @@ import { COLLECTORS_GROUP } from "./doctor/collectors.ts";
 import { CONFIGURATION_GROUP } from "./doctor/configuration.ts";
 import { DEPLOYMENT_GROUP } from "./doctor/deployment.ts";
 import { DNS_GROUP } from "./doctor/dns.ts";
-import { type Finding, fail, type Group, reasonOf, type State, type Subject } from "./doctor/finding.ts";
+import {
+  type DoctorFinding,
+  type DoctorGroup,
+  type DoctorSubject,
+  errorLine,
+  type FindingState,
+  fail,
+} from "./doctor/finding.ts";
 import { HOST_GROUP } from "./doctor/host.ts";
 import { HTTP_GROUP } from "./doctor/http.ts";
 import { MAIL_GROUP } from "./doctor/mail.ts";
@@ -17,8 +24,8 @@ import { REDIS_GROUP } from "./doctor/redis.ts";
 import { SECRETS_GROUP } from "./doctor/secrets.ts";
 import { SMTP_GROUP } from "./doctor/smtp.ts";
 
-/** In the order in which they are told. */
-const GROUPS: readonly Group[] = [
+/** In the order in which they are reported. */
+const GROUPS: readonly DoctorGroup[] = [
   CONFIGURATION_GROUP,
   HOST_GROUP,
   HTTP_GROUP,
@@ -45,28 +52,28 @@ const OPTIONS = {
 } as const;
 const TIMEOUT_MOST_S = 600;
 
-const MARKS: Record<State, string> = { ok: "ok", warn: "warn", fail: "FAIL", skipped: "-" };
+const MARKS: Record<FindingState, string> = { ok: "ok", warn: "warn", fail: "FAIL", skipped: "-" };
 const MARK_CHARS = 5;
 const CHECK_CHARS_MOST = 28;
 
-/** What one group found, as it is printed with `--json`. */
+/** The findings of one group, as printed with `--json`. */
 export interface GroupReport {
   name: string;
   title: string;
-  findings: Finding[];
+  findings: DoctorFinding[];
 }
 
 export interface DoctorCommand extends Terminal {
   argv: string[];
   clock: Clock;
-  /** What the environment says; read only when the arguments are right. */
+  /** Reads the environment, only when the arguments are valid. */
   diagnose(): ConfigDiagnosis;
 }
 
 /**
- * The command `doctor`; the exit code: 0 nothing fails (warnings may be there), 1 something does, 2 wrong arguments.
- * All groups are examined at once, each within the time that was given, whatever becomes of the others. Nothing is changed
- * but probes of its own, which it removes.
+ * The command `doctor`; the exit code: 0 nothing fails (there may be warnings), 1 something fails, 2 wrong arguments.
+ * Examines all groups at once, each within the given time, independent of the others. Changes nothing except for its own
+ * test objects, which it removes.
  */
 export async function runDoctor(command: DoctorCommand): Promise<number> {
   let failing = false;
@@ -101,12 +108,12 @@ function parseArguments(argv: string[]) {
   return { groups, timeoutMs: seconds * 1_000, online: values.online, json: values.json };
 }
 
-/** Never rejects. What was noted until the group failed, or its time was over, is told with that. */
-async function examine(group: Group, subject: Subject, timeoutMs: number): Promise<GroupReport> {
-  const findings: Finding[] = [];
+/** Never rejects. Reports the findings up to a group's failure or timeout, and that. */
+async function examine(group: DoctorGroup, subject: DoctorSubject, timeoutMs: number): Promise<GroupReport> {
+  const findings: DoctorFinding[] = [];
   const closings: (() => unknown)[] = [];
   let over = false;
-  const note = (...some: Finding[]) => {
+  const note = (...some: DoctorFinding[]) => {
     if (!over) findings.push(...some);
   };
   const atEnd = (close: () => unknown) => {
@@ -123,7 +130,7 @@ async function examine(group: Group, subject: Subject, timeoutMs: number): Promi
   });
   const work = group.examine(subject, { note, atEnd }).catch((error: unknown) => {
     note(
-      fail("examination", `It broke off (${reasonOf(error)}).`, "If nothing above explains it, report it."),
+      fail("examination", `It broke off (${errorLine(error)}).`, "If nothing above explains it, report it."),
     );
   });
   await Promise.race([work, tooLate]);
@@ -134,7 +141,7 @@ async function examine(group: Group, subject: Subject, timeoutMs: number): Promi
   return { name: group.name, title: group.title, findings };
 }
 
-const maskedBy = (redact: (text: string) => string) => (finding: Finding) => ({
+const maskedBy = (redact: (text: string) => string) => (finding: DoctorFinding) => ({
   ...finding,
   check: redact(finding.check),
   seen: redact(finding.seen),
@@ -153,7 +160,7 @@ function describe({ title, findings }: GroupReport): string {
 
 function conclusion(reports: readonly GroupReport[]): string {
   const states = reports.flatMap(({ findings }) => findings.map(({ state }) => state));
-  const count = (state: State) => states.filter((one) => one === state).length;
+  const count = (state: FindingState) => states.filter((one) => one === state).length;
   const sum = `${count("ok")} in order, ${count("warn")} to look at, ${count("fail")} failing, ${count("skipped")} skipped`;
   return count("fail") === 0 ? `Nothing fails: ${sum}.\n` : `NOT IN ORDER: ${sum}.\n`;
 }

@@ -1,5 +1,5 @@
 import { LIMITS } from "../core/limits.ts";
-import type { Candidate, Promotion, PromotionOutcome } from "../services/overrides/promotion.ts";
+import type { PromotableDomain, Promotion, PromotionOutcome } from "../services/overrides/promotion.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 
 export const OVERRIDES_USAGE =
@@ -31,7 +31,7 @@ function parseOverridesArgs(argv: string[]): OverridesArgs {
 
 const lines = (texts: string[]) => texts.map((text) => `${text}\n`).join("");
 
-function describeCandidate({ domain, teams, refusal }: Candidate): string {
+function describeCandidate({ domain, teams, refusal }: PromotableDomain): string {
   const submitted = `${domain}\t${teams} ${teams === 1 ? "team" : "teams"}`;
   return refusal === null ? submitted : `${submitted}\twould be refused: ${refusal}`;
 }

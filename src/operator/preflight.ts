@@ -1,13 +1,13 @@
 import type { PreflightRun } from "../check/house/preflight.ts";
-import type { Finding, WayReport } from "../check/house/report.ts";
-import type { Path } from "../smtp/path.ts";
+import type { RouteReport, SelfCheckFinding } from "../check/house/report.ts";
+import type { EgressRoute } from "../smtp/egress-routes.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 
 export const PREFLIGHT_USAGE = "usage: npm run preflight [-- --json]";
 
 const OPTIONS = { json: { type: "boolean", default: false } } as const;
 
-const TITLES: Record<Finding["check"], string> = {
+const TITLES: Record<SelfCheckFinding["check"], string> = {
   source_address: "source address",
   proxy: "proxy",
   port_25: "port 25",
@@ -24,9 +24,9 @@ const MARK_CHARS = 8;
 
 export interface PreflightCommand extends Terminal {
   argv: string[];
-  ways: readonly Path[];
+  routes: readonly EgressRoute[];
   /** Asked only when the arguments are right. */
-  begin(): Promise<PreflightRun>;
+  startRun(): Promise<PreflightRun>;
 }
 
 /** The command `preflight`; the exit code: 0 every way is in order, 1 one is not, 2 wrong arguments. */
@@ -38,17 +38,17 @@ export async function runPreflight(command: PreflightCommand): Promise<number> {
       PREFLIGHT_USAGE,
     );
     if (positionals.length > 0) throw new UsageError(PREFLIGHT_USAGE);
-    const run = await command.begin();
-    const ways: WayReport[] = [];
-    for (const path of command.ways) ways.push(await run.look(path));
+    const run = await command.startRun();
+    const ways: RouteReport[] = [];
+    for (const path of command.routes) ways.push(await run.checkRoute(path));
     failing = ways.some(({ state }) => state === "failing");
     if (values.json) return `${JSON.stringify({ ways }, null, 2)}\n`;
-    return `${ways.map(describeWay).join("\n")}\n${conclusion(ways)}`;
+    return `${ways.map(describeRoute).join("\n")}\n${conclusion(ways)}`;
   });
   return code === 0 && failing ? 1 : code;
 }
 
-function describeWay(report: WayReport): string {
+function describeRoute(report: RouteReport): string {
   const { way, address, findings } = report;
   const seen = address === null ? "" : `, seen as ${address}`;
   const rows = findings.map((finding) => {
@@ -60,20 +60,20 @@ function describeWay(report: WayReport): string {
 }
 
 /** Where nobody could be asked nothing is known to be in order. */
-function stateOf({ state, findings }: WayReport): string {
+function stateOf({ state, findings }: RouteReport): string {
   if (state === "failing") return "NOT IN ORDER";
-  return isTold(findings) ? "in order" : "cannot be told";
+  return isReported(findings) ? "in order" : "cannot be told";
 }
 
-const isTold = (findings: readonly Finding[]) =>
+const isReported = (findings: readonly SelfCheckFinding[]) =>
   findings.some(({ check, result }) => check === "port_25" && result === "pass");
 
-function markOf({ result, weight }: Finding): string {
+function markOf({ result, weight }: SelfCheckFinding): string {
   if (result === "fail") return weight === "advice" ? "advice" : "FAIL";
   return { pass: "ok", unknown: "?", skipped: "-" }[result];
 }
 
-function conclusion(ways: readonly WayReport[]): string {
+function conclusion(ways: readonly RouteReport[]): string {
   const untrusted = ways.filter(({ trusted }) => !trusted).map(({ way }) => way);
   const closed = ways.filter(({ state, trusted }) => state === "failing" && trusted).map(({ way }) => way);
   const lines: string[] = [];
@@ -82,7 +82,7 @@ function conclusion(ways: readonly WayReport[]): string {
       `While this lasts, no refusal by ${untrusted.join(", ")} makes an address invalid (sender_blocked).`,
     );
   if (closed.length > 0) lines.push(`Nothing can be probed by ${closed.join(", ")} (our_network).`);
-  if (ways.some(({ findings, state }) => state === "ok" && !isTold(findings)))
+  if (ways.some(({ findings, state }) => state === "ok" && !isReported(findings)))
     lines.push("Whether mail servers can be reached could not be told.");
   if (lines.length === 0) lines.push("Nothing was found that would keep answers from being believed.");
   return `${lines.join("\n")}\n`;

@@ -3,18 +3,18 @@ import type { ParsedAddress } from "../check/address.ts";
 import type { Classification, SelfIdentity } from "../check/classify/classify.ts";
 import type { Evidence } from "../check/evidence.ts";
 import { type Judgeable, rejudge, type Unjudged } from "../check/rejudge.ts";
-import { askedProvider } from "../check/site.ts";
+import { probedProviderOf } from "../check/site.ts";
 import { decide } from "../check/verdict/verdict.ts";
 import { LIMITS } from "../core/limits.ts";
 
 /** Evidence that is to be judged again. */
-export interface Stored {
+export interface StoredEvidence {
   evidence: Evidence;
   /** null: not known, as the cache holds no address; it weighs in the reputation only. */
   address: ParsedAddress | null;
 }
 
-export interface Example {
+export interface ReclassifiedExample {
   from: string;
   to: string;
   rule: string;
@@ -31,11 +31,11 @@ export interface Reclassification {
   classes: Map<string, number>;
   verdicts: Map<string, number>;
   rules: Map<string, number>;
-  examples: Example[];
+  examples: ReclassifiedExample[];
 }
 
 /** Somebody: where the address is not known, its reputation is an ordinary one's. */
-export const SOMEBODY: ParsedAddress = {
+export const PLACEHOLDER_ADDRESS: ParsedAddress = {
   local: "jane.doe",
   domain: "example.com",
   name: new DomainName("example.com"),
@@ -68,7 +68,7 @@ export class Reclassifier {
   }
 
   /** @returns the evidence as today's rules have it where that is different; else null */
-  judge({ evidence, address }: Stored): Evidence | null {
+  judge({ evidence, address }: StoredEvidence): Evidence | null {
     const { smtp } = evidence;
     if (smtp === null) {
       this.skip("not_probed");
@@ -76,7 +76,7 @@ export class Reclassifier {
     }
     const { report } = this;
     report.read += 1;
-    const found = rejudge(smtp, askedProvider(evidence), this.#selfAt(smtp.path));
+    const found = rejudge(smtp, probedProviderOf(evidence), this.#selfAt(smtp.path));
     if (found.kind === "unjudged") {
       report.unjudged[found.why] += 1;
       return null;
@@ -107,7 +107,13 @@ function count(counts: Map<string, number>, name: string): void {
 }
 
 function verdictOf(evidence: Evidence, address: ParsedAddress | null): string {
-  const known = { address: address ?? SOMEBODY, evidence, failure: null, probing: true, blocked: false };
+  const known = {
+    address: address ?? PLACEHOLDER_ADDRESS,
+    evidence,
+    failure: null,
+    probing: true,
+    blocked: false,
+  };
   const { verdict, reason } = decide(known);
   return `${verdict}/${reason}`;
 }

@@ -6,7 +6,7 @@ import type { VerdictFault } from "../check/verdict/table.ts";
 import { LIMITS } from "../core/limits.ts";
 import { SMTP_STATUSES, type VerificationResult } from "../services/verify/verification-result.ts";
 import { UsageError } from "./command.ts";
-import type { Stored } from "./reclassification.ts";
+import type { StoredEvidence } from "./reclassification.ts";
 
 /** A line of a job's results, as far as it is read. */
 type Line = Pick<VerificationResult, "email" | "checks" | "evidence">;
@@ -63,7 +63,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
  * @returns `not_probed` for a line whose mailbox was not asked about
  * @throws UsageError for a line that is no result with evidence, by its number
  */
-export async function* storedResults(path: string): AsyncGenerator<Stored | "not_probed"> {
+export async function* storedResults(path: string): AsyncGenerator<StoredEvidence | "not_probed"> {
   let number = 0;
   for await (const text of linesOf(path)) {
     number += 1;

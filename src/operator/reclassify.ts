@@ -25,7 +25,7 @@ interface Args {
 }
 
 /** The evidence cache, as this command needs it. */
-export interface EvidenceShelf {
+export interface EvidenceStore {
   scan(): AsyncGenerator<StoredEntry[]>;
   /** @returns false: something else is there meanwhile, which is left alone */
   replace(known: StoredText, text: string, mostS: number): Promise<boolean>;
@@ -38,7 +38,7 @@ export interface ReclassifyCommand extends Terminal {
   /** How long evidence of a probe is kept, and whether other processes may believe it. */
   keep(evidence: Evidence): { ttlS: number; shared: boolean };
   /** Opens the cache, only when the arguments are right and ask for it. */
-  withShelf<T>(work: (shelf: EvidenceShelf) => Promise<T>): Promise<T>;
+  withEvidenceStore<T>(work: (shelf: EvidenceStore) => Promise<T>): Promise<T>;
 }
 
 /** @throws UsageError one line that says what is wrong */
@@ -64,7 +64,7 @@ export function runReclassify(command: ReclassifyCommand): Promise<number> {
     const judge = new Reclassifier((path) => command.selfAt(path), args.examples);
     let written = 0;
     if (args.file !== null) await readFile(judge, args.file);
-    else written = await command.withShelf((shelf) => readShelf(judge, shelf, args, command));
+    else written = await command.withEvidenceStore((shelf) => readStore(judge, shelf, args, command));
     return args.json
       ? `${JSON.stringify(asJson(judge.report, args.apply ? written : null))}\n`
       : format(judge.report, args.apply ? written : null);
@@ -84,9 +84,9 @@ async function readFile(judge: Reclassifier, path: string): Promise<void> {
 }
 
 /** @returns how many entries were written */
-async function readShelf(
+async function readStore(
   judge: Reclassifier,
-  shelf: EvidenceShelf,
+  shelf: EvidenceStore,
   { apply }: Args,
   { stderr, keep }: Pick<ReclassifyCommand, "stderr" | "keep">,
 ): Promise<number> {
@@ -103,7 +103,7 @@ async function readShelf(
       else {
         const evidence = judge.judge({ evidence: entry.evidence, address: null });
         if (!apply || evidence === null) continue;
-        const today = rekept(entry, evidence, keep(evidence));
+        const today = updatedEntry(entry, evidence, keep(evidence));
         // What is over stays as long as it would have: processes that remember it as it was hear of it.
         const mostS = today.ttlS > 0 ? today.ttlS : entry.ttlS;
         if (await shelf.replace(known, JSON.stringify(today), mostS)) written += 1;
@@ -113,7 +113,7 @@ async function readShelf(
 }
 
 /** An entry as today's evidence has it: of what is no other process's business nothing but that the old one is over. */
-function rekept(
+function updatedEntry(
   entry: CacheEntry,
   evidence: Evidence,
   { ttlS, shared }: ReturnType<ReclassifyCommand["keep"]>,

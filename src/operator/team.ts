@@ -14,7 +14,7 @@ export interface TeamCommandOperations extends TeamOperations {
 export interface TeamCommandLine extends Terminal {
   argv: string[];
   /** Opens the database, once the arguments are right, for as long as `work` lasts. */
-  withOperations(work: (operations: TeamCommandOperations) => Promise<string>): Promise<string>;
+  withTeamOperations(work: (operations: TeamCommandOperations) => Promise<string>): Promise<string>;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface TeamCommandLine extends Terminal {
 export function runTeam(line: TeamCommandLine): Promise<number> {
   return runCommand("team", line, () => {
     const { command, json } = parseTeamArgs(line.argv);
-    return line.withOperations(async (operations) => {
+    return line.withTeamOperations(async (operations) => {
       if (command.verb === "list") return list(operations, line, json);
       if (command.verb === "reset-link")
         return formatResetLink(await operations.resetLink(command.email), json);

@@ -1,16 +1,16 @@
 import { LIMITS } from "../core/limits.ts";
 import type { BillingRereads } from "../services/billing/reread.ts";
-import type { Chore } from "./relay.ts";
+import type { PeriodicTask } from "./relay.ts";
 
-export interface BillingChoreDeps {
-  /** null: no billing is configured; what is due waits. */
+export interface BillingPeriodicTaskDeps {
+  /** null: billing is not configured; due reads wait. */
   rereads: BillingRereads | null;
   events: { prune(): Promise<number> };
 }
 
-/** What billing leaves to be done when nobody waits for it. */
-export function billingChores({ rereads, events }: BillingChoreDeps): Chore[] {
-  const prune: Chore = {
+/** Billing's periodic tasks. */
+export function billingPeriodicTasks({ rereads, events }: BillingPeriodicTaskDeps): PeriodicTask[] {
+  const prune: PeriodicTask = {
     name: "prune stripe events",
     everyMs: LIMITS.billing.pruneEveryMs,
     async run(isStopping) {
@@ -24,7 +24,7 @@ export function billingChores({ rereads, events }: BillingChoreDeps): Chore[] {
     {
       name: "read subscriptions",
       everyMs: LIMITS.billing.rereadEveryMs,
-      run: (isStopping) => rereads.workOff(isStopping),
+      run: (isStopping) => rereads.processDue(isStopping),
     },
     prune,
   ];

@@ -1,23 +1,23 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Emitter } from "../services/bulk/emit.ts";
 import type { BulkRemoval } from "../services/bulk/removal.ts";
-import type { Chore } from "./relay.ts";
+import type { PeriodicTask } from "./relay.ts";
 
-/** Streams whose consumers are to be forgotten when they are gone. */
+/** Streams whose idle consumers are removed. */
 export interface BulkStreams {
   tasks: { removeIdleConsumers(idleMs: number): Promise<void> };
   whole: { removeIdleConsumers(idleMs: number): Promise<void> };
   retries(egress: string): { removeIdleConsumers(idleMs: number): Promise<void> };
 }
 
-export interface BulkChoresDeps {
+export interface BulkPeriodicTaskDeps {
   emitter: Emitter;
   removal: BulkRemoval;
   streams: BulkStreams;
 }
 
-/** What bulk jobs need of somebody who is always there: their tasks emitted, what was lost found, what is over removed. */
-export function bulkChores({ emitter, removal, streams }: BulkChoresDeps): Chore[] {
+/** Periodic tasks of bulk jobs: emit tasks, find lost ones, remove old jobs. */
+export function bulkPeriodicTasks({ emitter, removal, streams }: BulkPeriodicTaskDeps): PeriodicTask[] {
   const { emitEveryMs, reconcileEveryMs, removeEveryMs, idleConsumerMs, forgetEveryMs } = LIMITS.bulk;
   return [
     { name: "emit bulk tasks", everyMs: emitEveryMs, run: () => emitter.emitTasks() },

@@ -3,19 +3,22 @@ import { LIMITS } from "../core/limits.ts";
 import { isLoopbackHost } from "../core/local-url.ts";
 import type { MailOutcome, SendMail } from "../services/mail/deliver.ts";
 
-/** What the mail client hangs onto an error. Its message is not used: it quotes the server, who quotes the address. */
+/**
+ * The fields that the mail client adds to an error. Its message is not used: it quotes the server's text, which quotes the
+ * address.
+ */
 interface TransportError {
   /** Of the client, e.g. `ECONNECTION`, `EENVELOPE`. */
   code?: unknown;
-  /** The SMTP command that was under way, e.g. `RCPT TO`. */
+  /** The current SMTP command, e.g. `RCPT TO`. */
   command?: unknown;
   /** Of the server's reply. */
   responseCode?: unknown;
 }
 
 /**
- * Permanent is what the server says of this recipient or message (5yz to RCPT or DATA, RFC 5321 §4.2.1), and an address
- * that this server cannot be given. Whatever it says before RCPT is about us or our settings, which may be mended.
+ * Permanent: the server rejects this recipient or message (5yz to RCPT or DATA, RFC 5321 §4.2.1), or the address cannot be
+ * passed to this server. Replies before RCPT are about us or our settings, which can be corrected.
  */
 function failure(error: TransportError): MailOutcome {
   const { code, command, responseCode } = error;
@@ -29,7 +32,7 @@ function failure(error: TransportError): MailOutcome {
 function transportTo(url: string, attemptMs: number) {
   return createTransport({
     url,
-    // What the URL says goes before.
+    // Options in the URL override this.
     requireTLS: !isLoopbackHost(new URL(url).hostname),
     connectionTimeout: attemptMs,
     greetingTimeout: attemptMs,
@@ -41,8 +44,8 @@ function transportTo(url: string, attemptMs: number) {
 }
 
 /**
- * Connects, speaks TLS and signs in as a mail would, and sends none.
- * @throws Error what the server or the network said
+ * Connects, starts TLS and signs in as for a mail, but sends none.
+ * @throws Error of the server or the network
  */
 export async function tryMailServer(url: string, attemptMs: number): Promise<void> {
   const transport = transportTo(url, attemptMs);
@@ -54,14 +57,14 @@ export async function tryMailServer(url: string, attemptMs: number): Promise<voi
 }
 
 /**
- * Sends by SMTP, each mail over a connection of its own. The recipient is given as it is, not as text to be parsed, and
- * header values are encoded, so that nothing in them ends a header or adds a recipient. The id names the message: who
- * gets it twice, because we died between sending and noting it, can tell.
+ * Sends by SMTP, each mail over a connection of its own. The recipient is passed as it is, not as text to be parsed, and
+ * header values are encoded, so that nothing in them ends a header or adds a recipient. The id names the message: a
+ * recipient that gets it twice, because we died between sending and recording it, can tell.
  *
- * Mails hold tokens, and the URL a password: neither leaves the machine in clear because somebody on the way has taken
- * STARTTLS out of the server's answer. `?requireTLS=false` in the URL says that there is nobody.
- * @param url `smtp://` or `smtps://`, with credentials where there are some, and options of nodemailer as its query
- * @param attemptMs what one attempt may take in all
+ * Mails contain tokens, and the URL a password: neither leaves the machine in clear, even when an attacker on the way
+ * removes STARTTLS from the server's answer. `?requireTLS=false` in the URL permits it.
+ * @param url `smtp://` or `smtps://`, with credentials if any, and options of nodemailer as its query
+ * @param attemptMs time limit of one whole attempt
  */
 export function createMailTransport(
   { url, from }: { url: string; from: string },
@@ -78,9 +81,9 @@ export function createMailTransport(
         subject: mail.subject,
         text: mail.text,
         messageId: `<${id}@${domain}>`,
-        // RFC 3834: no vacation notices in reply, please.
+        // RFC 3834: asks for no vacation notices in reply.
         headers: { "Auto-Submitted": "auto-generated" },
-        // The timeouts above are of silence; this one ends a server that drips.
+        // The timeouts above limit silence; this one ends a server that sends very slowly.
         signal: AbortSignal.timeout(attemptMs),
       });
       return { sent: true };

@@ -1,25 +1,25 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Chore } from "./relay.ts";
+import type { PeriodicTask } from "./relay.ts";
 
-/** Something of the pipeline that is counted for the operator and the autoscaler. */
+/** A count of the pipeline for the operator and the autoscaler. */
 export interface PipelineCount {
   name: string;
-  /** Rejects when it cannot be counted now. */
+  /** Rejects when the count fails. */
   count(): Promise<void>;
-  /** It could not be counted: what was known of it is known no longer. */
+  /** The count failed: the last value is no longer valid. */
   forget(): void;
 }
 
 /**
- * Each count on a beat of its own: of very many tasks some take long, and none waits for them.
- * @param onAll told, with the oldest count's moment in epoch milliseconds, whenever all have been counted
+ * Each count runs at its own interval: with very many tasks some take long, and none waits for them.
+ * @param onAllCounted called, with the oldest count's time in epoch milliseconds, whenever all have been counted
  */
-export function countingChores(
+export function pipelineCountTasks(
   counts: readonly PipelineCount[],
   clock: Clock,
-  onAll: (sinceMs: number) => void,
-): Chore[] {
+  onAllCounted: (sinceMs: number) => void,
+): PeriodicTask[] {
   const countedMs = new Map<PipelineCount, number>();
   return counts.map((count) => ({
     name: `count ${count.name}`,
@@ -33,7 +33,7 @@ export function countingChores(
         throw error;
       }
       countedMs.set(count, nowMs);
-      if (countedMs.size === counts.length) onAll(Math.min(...countedMs.values()));
+      if (countedMs.size === counts.length) onAllCounted(Math.min(...countedMs.values()));
     },
   }));
 }

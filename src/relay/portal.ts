@@ -1,7 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
-import type { Chore } from "./relay.ts";
+import type { PeriodicTask } from "./relay.ts";
 
-export interface MailChoreDeps {
+export interface MailPeriodicTaskDeps {
   /** See `SendResets`. */
   sendResets(isStopping: () => boolean): Promise<void>;
   /** See `SendConfirmations`. */
@@ -9,8 +9,8 @@ export interface MailChoreDeps {
   deliverMail(isStopping: () => boolean): Promise<void>;
 }
 
-/** What of accounts is left behind: sessions, invitations, links and mails that have expired. A step deletes a bounded number. */
-export function portalChores(prune: readonly (() => Promise<void>)[]): Chore[] {
+/** Deletes expired sessions, invitations, links and mails. A step deletes a bounded number. */
+export function accountPruningTasks(prune: readonly (() => Promise<void>)[]): PeriodicTask[] {
   async function run(isStopping: () => boolean): Promise<void> {
     for (const step of prune) if (!isStopping()) await step();
   }
@@ -18,7 +18,11 @@ export function portalChores(prune: readonly (() => Promise<void>)[]): Chore[] {
 }
 
 /** Outgoing mail, where it is configured. */
-export function mailChores({ sendResets, sendConfirmations, deliverMail }: MailChoreDeps): Chore[] {
+export function mailPeriodicTasks({
+  sendResets,
+  sendConfirmations,
+  deliverMail,
+}: MailPeriodicTaskDeps): PeriodicTask[] {
   return [
     { name: "answer requests for a new password", everyMs: LIMITS.portal.resetsEveryMs, run: sendResets },
     { name: "mail registrations", everyMs: LIMITS.portal.resetsEveryMs, run: sendConfirmations },

@@ -1,53 +1,53 @@
 import type { Clock, Timer } from "../core/clock.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import type { Logger } from "../core/log.ts";
 
-/** One of the relay's chores. Idempotent: any number of relays may do it at once. */
-export interface Chore {
+/** A periodic task of the relay. Idempotent: any number of relays may run it at once. */
+export interface PeriodicTask {
   name: string;
   /** From the end of one run to the start of the next. */
   everyMs: number;
   /**
-   * Rejects when it could not be done; it is tried again when it is next due. A chore of many rounds ends early, and
-   * without loss, once `isStopping` says so.
+   * Rejects on failure; it runs again when next due. A task of many rounds ends early, and without loss, once `isStopping`
+   * returns true.
    */
   run(isStopping: () => boolean): Promise<unknown>;
 }
 
 export interface RelayDeps {
-  chores: readonly Chore[];
+  chores: readonly PeriodicTask[];
   clock: Clock;
   log: Logger;
 }
 
 /**
- * The role `relay`: what has to be done now and then by somebody, for all. Each chore runs on its own beat, never twice
- * at once in a process; a chore that fails is logged and does not hold up the others. No leader: chores settle what is
- * due under the database's locks, so two relays at once do each thing once.
+ * The role `relay`: runs the deployment's periodic tasks. Each task has its own interval and never runs twice at once in a
+ * process; a task that fails is logged and does not delay the others. No leader: tasks take due work under the database's
+ * locks, so two relays at once do each thing once.
  */
-export function createRelay(deps: RelayDeps): Part {
+export function createRelay(deps: RelayDeps): LifecyclePart {
   const { chores, clock, log } = deps;
   const timers = new Map<string, Timer>();
   const running = new Set<Promise<void>>();
   let stopping = false;
 
-  async function perform(chore: Chore): Promise<void> {
+  async function perform(task: PeriodicTask): Promise<void> {
     try {
-      await chore.run(() => stopping);
+      await task.run(() => stopping);
     } catch (error) {
-      log.warn({ err: error, chore: chore.name }, "a chore of the relay failed");
+      log.warn({ err: error, chore: task.name }, "a periodic task of the relay failed");
     }
   }
 
-  function schedule(chore: Chore): void {
-    const timer = clock.after(chore.everyMs, () => {
-      const work = perform(chore).finally(() => {
+  function schedule(task: PeriodicTask): void {
+    const timer = clock.after(task.everyMs, () => {
+      const work = perform(task).finally(() => {
         running.delete(work);
-        if (!stopping) schedule(chore);
+        if (!stopping) schedule(task);
       });
       running.add(work);
     });
-    timers.set(chore.name, timer);
+    timers.set(task.name, timer);
   }
 
   return {

@@ -1,9 +1,9 @@
 import { LIMITS } from "../core/limits.ts";
 import type { UploadRemoval } from "../services/uploads/removal.ts";
-import type { Chore } from "./relay.ts";
+import type { PeriodicTask } from "./relay.ts";
 
-/** Uploads that nobody finished, wants or may keep any more are removed. */
-export function uploadChores(removal: UploadRemoval): Chore[] {
+/** Removes unfinished, deleted and expired uploads. */
+export function uploadPeriodicTasks(removal: UploadRemoval): PeriodicTask[] {
   return [
     {
       name: "remove uploads",

@@ -3,19 +3,23 @@ import { request as httpsRequest, type RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Attempt, AttemptError } from "../services/webhooks/outcome.ts";
+import type { AttemptError, DeliveryAttempt } from "../services/webhooks/outcome.ts";
 import { readWebhookUrl } from "../services/webhooks/url.ts";
-import { openConnection, type Phase } from "./webhook-connection.ts";
-import { type HostLookup, resolveTarget, type Target } from "./webhook-target.ts";
+import { type ConnectionPhase, openConnection } from "./webhook-connection.ts";
+import { type HostLookup, resolveTarget, type WebhookTarget } from "./webhook-target.ts";
 
 /**
- * Sends one message to a URL that a stranger chose. Whatever the receiver does, an attempt ends within
- * LIMITS.webhooks.attemptMs and `responseBodyMs`, and reads no more than `responseBytes`: it connects to the addresses
- * that were checked and to no others, anew each time, follows nothing, and trusts no proxy of the environment.
+ * Sends one message to an untrusted URL. Whatever the receiver does, an attempt ends within LIMITS.webhooks.attemptMs and
+ * `responseBodyMs`, and reads at most `responseBytes`. It connects only to the checked addresses, anew each time, follows
+ * no redirect, and uses no proxy of the environment.
  */
 export interface WebhookClient {
-  /** Never rejects: every failure of the receiver's, or of the way there, is a value. */
-  post(message: { url: string; headers: Readonly<Record<string, string>>; body: string }): Promise<Attempt>;
+  /** Never rejects: every failure of the receiver, or of the network, is a value. */
+  post(message: {
+    url: string;
+    headers: Readonly<Record<string, string>>;
+    body: string;
+  }): Promise<DeliveryAttempt>;
 }
 
 interface WebhookClientDeps {
@@ -25,8 +29,8 @@ interface WebhookClientDeps {
   privateAddresses: boolean;
 }
 
-type Ending = { status: number; retryAfter: string | null } | { error: AttemptError };
-type Reachable = Extract<Target, { ok: true }>;
+type ExchangeOutcome = { status: number; retryAfter: string | null } | { error: AttemptError };
+type Reachable = Extract<WebhookTarget, { ok: true }>;
 type Message = Parameters<WebhookClient["post"]>[0];
 
 function optionsOf(url: URL, target: Reachable, message: Message): RequestOptions {
@@ -45,7 +49,7 @@ function optionsOf(url: URL, target: Reachable, message: Message): RequestOption
   };
 }
 
-function errorOf(error: NodeJS.ErrnoException, phase: Phase): AttemptError {
+function errorOf(error: NodeJS.ErrnoException, phase: ConnectionPhase): AttemptError {
   const { code = "" } = error;
   if (code === "ECONNREFUSED") return "connection_refused";
   if (phase === "connecting") return code === "ETIMEDOUT" ? "connect_timeout" : "connection_failed";
@@ -53,8 +57,8 @@ function errorOf(error: NodeJS.ErrnoException, phase: Phase): AttemptError {
   return code.startsWith("HPE_") ? "invalid_response" : "connection_closed";
 }
 
-/** Says when an answer has become too long. */
-function boundBytes(socket: Socket, tooMuch: () => void): void {
+/** Calls back when an answer is too long. */
+function limitResponseBytes(socket: Socket, tooMuch: () => void): void {
   let bytes = 0;
   socket.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
@@ -63,40 +67,40 @@ function boundBytes(socket: Socket, tooMuch: () => void): void {
 }
 
 /**
- * One request and its answer's header, within `leftMs`. What follows the header is read, out of politeness, until it
- * ends, is too long or takes too long, and changes nothing. Resolves when the connection is let go.
+ * One request and its answer's header, within `leftMs`. The body is read until it ends, is too long or takes too long, and
+ * changes nothing. Resolves when the connection is closed.
  */
 function exchange(
   url: URL,
   target: Reachable,
   message: Message,
   { clock, leftMs, onAnswer }: { clock: Clock; leftMs: number; onAnswer: () => void },
-): Promise<Ending> {
+): Promise<ExchangeOutcome> {
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve) => {
-    let phase: Phase = "connecting";
-    let answer: Ending | null = null;
+    let phase: ConnectionPhase = "connecting";
+    let answer: ExchangeOutcome | null = null;
     const outOfTime = () => end({ error: phase === "connecting" ? "connect_timeout" : "timeout" });
     let timer = clock.after(leftMs, outOfTime);
     let handshake: Timer | null = null;
 
     const connection = openConnection(url, target, {
-      phase(reached) {
+      onPhase(reached) {
         phase = reached;
         handshake?.cancel();
         if (phase === "securing") handshake = clock.after(LIMITS.webhooks.handshakeMs, outOfTime);
       },
-      error: (error) => end({ error: errorOf(error, phase) }),
-      tooMuch,
+      onError: (error) => end({ error: errorOf(error, phase) }),
+      onTooMuchData: tooMuch,
     });
-    // No agent: no connection is shared or kept, and nothing of the environment's is used.
+    // No agent: connections are neither shared nor kept, and the environment's settings are not used.
     const createConnection = () => connection.stream;
     const request = send({ ...optionsOf(url, target, message), createConnection });
 
     function tooMuch(): void {
       end({ error: phase === "securing" ? "tls_failure" : "invalid_response" });
     }
-    function end(ending: Ending): void {
+    function end(ending: ExchangeOutcome): void {
       timer.cancel();
       handshake?.cancel();
       request.destroy();
@@ -106,7 +110,7 @@ function exchange(
     function read(response: IncomingMessage): void {
       const { statusCode: status = 0 } = response;
       response.on("error", () => undefined);
-      // RFC 9110 §15: there are no others, though the parser passes them.
+      // RFC 9110 §15: other statuses do not exist, though the parser accepts them.
       if (status < 100 || status > 599) {
         end({ error: "invalid_response" });
         return;
@@ -119,10 +123,10 @@ function exchange(
       response.once("close", () => end(ending));
       response.resume();
     }
-    // Now, not before: what comes at once with the end of a header is heard by the parser first.
-    request.once("socket", (socket) => boundBytes(socket, tooMuch));
+    // Now, not before: the parser must get data that arrives with the end of a header first.
+    request.once("socket", (socket) => limitResponseBytes(socket, tooMuch));
     request.once("response", read);
-    // 101: nobody asked for another protocol.
+    // 101: no other protocol was requested.
     request.once("upgrade", (_response, socket) => {
       socket.on("error", () => undefined);
       socket.destroy();
@@ -134,7 +138,7 @@ function exchange(
   });
 }
 
-/** What `work` comes to, or null after `ms`. */
+/** The result of `work`, or null after `ms`. */
 function within<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T | null> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => resolve(null));
@@ -143,7 +147,11 @@ function within<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T | null
 }
 
 export function createWebhookClient({ lookup, clock, privateAddresses }: WebhookClientDeps): WebhookClient {
-  async function attempt(message: Message, startedMs: number, onAnswer: () => void): Promise<Ending> {
+  async function attempt(
+    message: Message,
+    startedMs: number,
+    onAnswer: () => void,
+  ): Promise<ExchangeOutcome> {
     const { attemptMs } = LIMITS.webhooks;
     const read = readWebhookUrl(message.url, privateAddresses);
     if ("problem" in read) return { error: "invalid_url" };

@@ -2,29 +2,29 @@ import { isIP, type LookupFunction, connect as openTcp, type Socket } from "node
 import { Duplex } from "node:stream";
 import { connect as startTls } from "node:tls";
 import { LIMITS } from "../core/limits.ts";
-import type { Target } from "./webhook-target.ts";
+import type { WebhookTarget } from "./webhook-target.ts";
 
-type Reachable = Extract<Target, { ok: true }>;
+type Reachable = Extract<WebhookTarget, { ok: true }>;
 
-/** How far an attempt has come: what an error means depends on it. */
-export type Phase = "connecting" | "securing" | "asking";
+/** The phase of an attempt: the meaning of an error depends on it. */
+export type ConnectionPhase = "connecting" | "securing" | "asking";
 
 interface ConnectionEvents {
-  phase(phase: Phase): void;
+  onPhase(phase: ConnectionPhase): void;
   /** Of the TCP connection, or of TLS on it. */
-  error(error: NodeJS.ErrnoException): void;
-  /** More has come over TLS than anybody needs to send. */
-  tooMuch(): void;
+  onError(error: NodeJS.ErrnoException): void;
+  /** The receiver sent too much data over TLS. */
+  onTooMuchData(): void;
 }
 
 interface Connection {
-  /** What a request is written to and its answer read from: the TCP connection, or TLS on it. */
+  /** The request's stream: the TCP connection, or TLS on it. */
   stream: Socket;
   close(): void;
 }
 
-/** Answers every question with the addresses that were checked. */
-function pinned(addresses: Reachable["addresses"]): LookupFunction {
+/** Resolves every name to the checked addresses. */
+function lookupPinned(addresses: Reachable["addresses"]): LookupFunction {
   return (_host, options, callback) => {
     const [first] = addresses;
     if (options.all === true) callback(null, addresses);
@@ -32,8 +32,8 @@ function pinned(addresses: Reachable["addresses"]): LookupFunction {
   };
 }
 
-/** Hands on what arrives and counts it first: TLS says nothing of the bytes that it drops, however many they are. */
-function metered(tcp: Socket, limitBytes: number, tooMuch: () => void): Duplex {
+/** Counts what arrives before passing it on: TLS does not report the bytes that it drops, however many. */
+function limitTlsBytes(tcp: Socket, limitBytes: number, tooMuch: () => void): Duplex {
   let bytes = 0;
   const stream = new Duplex({
     read: () => void tcp.resume(),
@@ -50,16 +50,16 @@ function metered(tcp: Socket, limitBytes: number, tooMuch: () => void): Duplex {
     else if (!stream.push(chunk)) tcp.pause();
   });
   tcp.once("end", () => stream.push(null));
-  // After an end, what has come is still to be read.
+  // After an end, received data must still be read.
   tcp.once("close", () => tcp.readableEnded || stream.destroy());
-  // Both ends of it tell of the same error themselves.
+  // Both of its ends report the same error themselves.
   stream.on("error", () => undefined);
   return stream;
 }
 
 /**
- * Connects to the addresses of a target and to no others, and speaks TLS there if the URL says https: with the URL's
- * host, by a certificate that the system trusts. Bounded in what TLS reads from the wire; not in time.
+ * Connects only to the addresses of a target, and starts TLS there if the URL says https: for the URL's host, with a
+ * certificate that the system trusts. Bounds what TLS reads from the wire, but not the time.
  */
 export function openConnection(url: URL, target: Reachable, events: ConnectionEvents): Connection {
   const { connectMs, tlsBytes } = LIMITS.webhooks;
@@ -67,25 +67,25 @@ export function openConnection(url: URL, target: Reachable, events: ConnectionEv
   const tcp = openTcp({
     host: target.host,
     port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
-    lookup: pinned(target.addresses),
+    lookup: lookupPinned(target.addresses),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: connectMs,
   });
-  tcp.on("error", events.error);
-  tcp.once("connect", () => events.phase(secure ? "securing" : "asking"));
+  tcp.on("error", events.onError);
+  tcp.once("connect", () => events.onPhase(secure ? "securing" : "asking"));
 
   const stream = secure
     ? startTls({
-        socket: metered(tcp, tlsBytes, events.tooMuch),
+        socket: limitTlsBytes(tcp, tlsBytes, events.onTooMuchData),
         host: target.host,
-        // RFC 6066 §3: no address in the server name.
+        // RFC 6066 §3: the server name must not be an address.
         servername: isIP(target.host) === 0 ? target.host : "",
         ALPNProtocols: ["http/1.1"],
         rejectUnauthorized: true,
       })
     : tcp;
-  if (secure) stream.on("error", events.error);
-  stream.once("secureConnect", () => events.phase("asking"));
+  if (secure) stream.on("error", events.onError);
+  stream.once("secureConnect", () => events.onPhase("asking"));
   return {
     stream,
     close() {

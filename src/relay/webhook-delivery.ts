@@ -6,7 +6,7 @@ import { limitsOf } from "../services/authenticate/lookup.ts";
 import type { SecretBox } from "../services/secret-box.ts";
 import {
   ATTEMPTS_MAX,
-  type Attempt,
+  type DeliveryAttempt,
   type DeliveryError,
   judgeAttempt,
 } from "../services/webhooks/outcome.ts";
@@ -15,11 +15,11 @@ import { messageBody, signatureHeaders } from "../services/webhooks/signature.ts
 import type { Database } from "../store/postgres.ts";
 import { stopDeliveries } from "../store/webhook-deliveries.ts";
 import {
-  disableGone,
-  disableIfFailing,
+  type AttemptedWebhook,
+  disableFailingWebhook,
+  disableGoneWebhook,
   noteFailure,
   noteSuccess,
-  type Tried,
 } from "../store/webhook-health.ts";
 import { type ClaimedDelivery, recordAttempt } from "../store/webhook-queue.ts";
 import type { WebhookClient } from "./webhook-client.ts";
@@ -36,22 +36,22 @@ export interface DeliveryDeps {
 }
 
 /**
- * Makes one attempt of a claimed delivery and writes down what came of it. Rejects when that could not be written: then
- * the claim ends by itself, and there is another attempt.
+ * Makes one attempt of a claimed delivery and records its outcome. Rejects when recording fails: then the claim ends by
+ * itself, and another attempt follows.
  */
 export type Deliver = (claimed: ClaimedDelivery) => Promise<void>;
 
 const DISABLED: DeliveryError = "webhook_disabled";
 const DOWNGRADED: DeliveryError = "unavailable_in_tier";
 
-/** Nothing reached the receiver, and that was not its doing: its webhook is not disabled for it. */
-const OURS: ReadonlySet<DeliveryError | null> = new Set<DeliveryError>([
+/** Nothing reached the receiver, through no fault of its own: its webhook is not disabled for it. */
+const OUR_FAULT: ReadonlySet<DeliveryError | null> = new Set<DeliveryError>([
   "secret_unreadable",
   "internal_error",
 ]);
 
-/** What a network or a resolver of ours that is down looks like, too. */
-const PERHAPS_OURS: ReadonlySet<DeliveryError | null> = new Set<DeliveryError>([
+/** An outage of our own network or resolver looks the same. */
+const MAYBE_OUR_FAULT: ReadonlySet<DeliveryError | null> = new Set<DeliveryError>([
   "dns_failure",
   "connect_timeout",
   "connection_failed",
@@ -59,19 +59,16 @@ const PERHAPS_OURS: ReadonlySet<DeliveryError | null> = new Set<DeliveryError>([
 
 const isPoison = ({ claims }: ClaimedDelivery) => claims > LIMITS.webhooks.claimsMax;
 
-/** Each statement stands by itself and locks one table's rows: a crash between two loses nothing but a date. */
+/** Each statement stands alone and locks one table's rows: a crash between two loses only a date. */
 export function createDeliver(deps: DeliveryDeps): Deliver {
   const { sql, box, client, clock, log, metrics } = deps;
 
-  async function attempt(claimed: ClaimedDelivery, url: string): Promise<Attempt> {
+  async function attempt(claimed: ClaimedDelivery, url: string): Promise<DeliveryAttempt> {
     let secrets: string[];
     try {
       secrets = openSecrets(box, claimed);
     } catch (error) {
-      log.error(
-        { err: error, delivery: claimed.id },
-        "a delivery cannot be signed: has SECRETS_KEY changed?",
-      );
+      log.error({ err: error, delivery: claimed.id }, "cannot sign a delivery: has SECRETS_KEY changed?");
       return { answered: false, error: "secret_unreadable", durationMs: 0 };
     }
     const body = messageBody(claimed);
@@ -84,27 +81,27 @@ export function createDeliver(deps: DeliveryDeps): Deliver {
     return client.post({ url, headers, body });
   }
 
-  /** A delivery that we fail at ends like any other: it must not come back for ever. */
-  async function attemptSafely(claimed: ClaimedDelivery, url: string): Promise<Attempt> {
+  /** A delivery that fails by our fault ends like any other: it must not come back for ever. */
+  async function attemptSafely(claimed: ClaimedDelivery, url: string): Promise<DeliveryAttempt> {
     const startedMs = clock.monotonic();
     try {
-      // Who claimed it was killed each time, perhaps by it.
-      if (isPoison(claimed)) throw new Error("claimed again and again, and nobody said what came of it");
+      // Every relay that claimed it was killed, perhaps by it.
+      if (isPoison(claimed)) throw new Error("claimed repeatedly without a recorded outcome");
       return await attempt(claimed, url);
     } catch (error) {
-      log.error({ err: error, delivery: claimed.id }, "an attempt to deliver failed in ourselves");
+      log.error({ err: error, delivery: claimed.id }, "a delivery attempt failed by our fault");
       return { answered: false, error: "internal_error", durationMs: clock.monotonic() - startedMs };
     }
   }
 
-  async function disable(tried: Tried, error: DeliveryError | null): Promise<boolean> {
-    if (error === "gone") return disableGone(sql, tried);
-    const perhapsOurs = PERHAPS_OURS.has(error);
-    return disableIfFailing(sql, tried, { failingMs: LIMITS.webhooks.failingMs, perhapsOurs });
+  async function disable(tried: AttemptedWebhook, error: DeliveryError | null): Promise<boolean> {
+    if (error === "gone") return disableGoneWebhook(sql, tried);
+    const perhapsOurs = MAYBE_OUR_FAULT.has(error);
+    return disableFailingWebhook(sql, tried, { failingMs: LIMITS.webhooks.failingMs, perhapsOurs });
   }
 
-  async function noteAtWebhook(tried: Tried, { status, error }: ReturnType<typeof judgeAttempt>) {
-    if (OURS.has(error)) return;
+  async function noteAtWebhook(tried: AttemptedWebhook, { status, error }: ReturnType<typeof judgeAttempt>) {
+    if (OUR_FAULT.has(error)) return;
     if (status === "succeeded") return noteSuccess(sql, tried);
     await noteFailure(sql, tried);
     const { webhook_id: webhook } = tried;

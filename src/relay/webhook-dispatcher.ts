@@ -1,13 +1,18 @@
 import type { Clock, Timer } from "../core/clock.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { shareOut } from "../services/webhooks/lanes.ts";
+import { createAttemptCounts } from "../services/webhooks/attempt-counts.ts";
+import { shareSlots } from "../services/webhooks/fair-share.ts";
 import type { DeliveryError } from "../services/webhooks/outcome.ts";
-import { createTurns } from "../services/webhooks/turns.ts";
 import type { Database } from "../store/postgres.ts";
 import { stopDeliveries } from "../store/webhook-deliveries.ts";
-import { type ClaimedDelivery, claimDeliveries, type Lane, nextLanes } from "../store/webhook-queue.ts";
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type DeliveryQueue,
+  listDeliveryQueues,
+} from "../store/webhook-queue.ts";
 import type { Deliver } from "./webhook-delivery.ts";
 
 export interface DispatcherDeps {
@@ -22,16 +27,16 @@ const DISABLED: DeliveryError = "webhook_disabled";
 const { dispatchEveryMs, dispatchAgainMs, lanesPerRound, inFlight } = LIMITS.webhooks;
 
 /**
- * Attempts the deliveries that are due. A round asks which webhooks have any, a page of them in turn, shares its free
- * places out among those, and claims that many of each; attempts go on while the next rounds are made. Any number of
- * relays may dispatch: a claim is one's own until its lease ends, and what a killed one had claimed is then due again,
- * so a receiver may be told twice and knows by `webhook-id`.
+ * Attempts due deliveries. A round asks which webhooks have any, a page of them in turn, distributes its free slots among
+ * those, and claims that many of each; attempts continue during the next rounds. Any number of relays may dispatch: a claim
+ * is exclusive until its lease ends. Claims of a killed relay then become due again, so a receiver may get an event twice
+ * and recognises it by `webhook-id`.
  */
-class WebhookDispatcher implements Part {
+class WebhookDispatcher implements LifecyclePart {
   readonly name = "webhook deliveries";
   readonly #deps: DispatcherDeps;
-  readonly #lanes = createTurns();
-  readonly #teams = createTurns();
+  readonly #lanes = createAttemptCounts();
+  readonly #teams = createAttemptCounts();
   readonly #underWay = new Set<Promise<void>>();
   #failing = 0;
   #after = "";
@@ -64,7 +69,7 @@ class WebhookDispatcher implements Part {
     const work = this.#deps
       .deliver(claimed)
       .catch((error) =>
-        this.#deps.log.warn({ err: error, delivery: claimed.id }, "a delivery could not be written down"),
+        this.#deps.log.warn({ err: error, delivery: claimed.id }, "cannot record a delivery's outcome"),
       )
       .finally(() => {
         this.#lanes.end(lane);
@@ -76,17 +81,17 @@ class WebhookDispatcher implements Part {
     this.#underWay.add(work);
   }
 
-  async #stopDisabled(found: readonly Lane[]): Promise<void> {
+  async #stopDisabled(found: readonly DeliveryQueue[]): Promise<void> {
     for (const { lane, disabled } of found)
       if (disabled) await stopDeliveries(this.#deps.sql, lane, DISABLED);
   }
 
   async #dispatch(): Promise<void> {
     if (this.#underWay.size >= inFlight) return;
-    const found = await nextLanes(this.#deps.sql, this.#after, lanesPerRound);
+    const found = await listDeliveryQueues(this.#deps.sql, this.#after, lanesPerRound);
     this.#after = found.length < lanesPerRound ? "" : (found.at(-1)?.lane ?? "");
     await this.#stopDisabled(found);
-    const shares = shareOut(found, {
+    const shares = shareSlots(found, {
       lanes: this.#lanes,
       teams: this.#teams,
       total: this.#underWay.size,
@@ -103,7 +108,7 @@ class WebhookDispatcher implements Part {
     try {
       await this.#dispatch();
     } catch (error) {
-      this.#deps.log.warn({ err: error }, "due webhook deliveries could not be claimed");
+      this.#deps.log.warn({ err: error }, "cannot claim due webhook deliveries");
       pauseMs = LIMITS.relay.everyMs;
     }
     this.#round = null;
@@ -123,6 +128,6 @@ class WebhookDispatcher implements Part {
   }
 }
 
-export function createWebhookDispatcher(deps: DispatcherDeps): Part {
+export function createWebhookDispatcher(deps: DispatcherDeps): LifecyclePart {
   return new WebhookDispatcher(deps);
 }

@@ -4,14 +4,14 @@ import { mayDial } from "../core/public-address.ts";
 import type { AttemptError } from "../services/webhooks/outcome.ts";
 import { hostOf, isLocalhost } from "../services/webhooks/url.ts";
 
-/** What the DNS says of a host. */
+/** Looks up a host in the DNS. */
 export type HostLookup = (host: string) => Promise<HostAddresses>;
 export type HostAddresses =
   | { found: true; addresses: string[] }
   | { found: false; error: Extract<AttemptError, "host_not_found" | "dns_failure"> };
 
-/** Where an attempt may connect to: these addresses and no others. */
-export type Target =
+/** The only addresses that an attempt may connect to. */
+export type WebhookTarget =
   | { ok: true; host: string; addresses: { address: string; family: 4 | 6 }[] }
   | { ok: false; error: AttemptError };
 
@@ -22,17 +22,17 @@ function addressesOf(host: string, lookup: HostLookup): Promise<HostAddresses> |
 }
 
 /**
- * Looks the host of a URL up, once: what is checked here is what is connected to, so that a name which answers
- * differently the next time (DNS rebinding) gains nothing. One private address among public ones refuses the host:
- * whoever mixes them means mischief, or has a mistake in their zone that should show.
+ * Looks up the host of a URL, once: the checked addresses are the ones connected to, so that a name which answers
+ * differently the next time (DNS rebinding) gains nothing. One private address among public ones refuses the host: it is an
+ * attack, or a mistake in the zone that should show.
  *
- * @param url one that `readWebhookUrl` has passed
+ * @param url one that `readWebhookUrl` accepted
  */
 export async function resolveTarget(
   url: URL,
   lookup: HostLookup,
   privateAddresses: boolean,
-): Promise<Target> {
+): Promise<WebhookTarget> {
   const host = hostOf(url);
   const known = await addressesOf(host, lookup);
   if (!known.found) return { ok: false, error: known.error };

@@ -1,17 +1,21 @@
 import { LIMITS } from "../core/limits.ts";
-import type { Chore } from "./relay.ts";
+import type { PeriodicTask } from "./relay.ts";
 
-export interface WebhookChoreDeps {
-  /** How many events it turned into deliveries, see `FanOut`. */
+export interface WebhookPeriodicTaskDeps {
+  /** Returns how many events it turned into deliveries, see `FanOut`. */
   fanOut(): Promise<number>;
-  /** How many old events it deleted, at most LIMITS.webhooks.prunedPerRound. */
+  /** Returns how many old events it deleted, at most LIMITS.webhooks.prunedPerRound. */
   prune(): Promise<number>;
-  /** Counts the deliveries that wait, for the metrics. */
+  /** Counts pending deliveries, for the metrics. */
   countBacklog(): Promise<void>;
 }
 
-/** What webhooks need besides the dispatcher. */
-export function webhookChores({ fanOut, prune, countBacklog }: WebhookChoreDeps): Chore[] {
+/** The periodic tasks of webhooks besides the dispatcher. */
+export function webhookPeriodicTasks({
+  fanOut,
+  prune,
+  countBacklog,
+}: WebhookPeriodicTaskDeps): PeriodicTask[] {
   const { fanOutEveryMs, eventsPerFanOut, prunedPerRound, backlogEveryMs } = LIMITS.webhooks;
   const untilFew = (step: () => Promise<number>, many: number) => async (isStopping: () => boolean) => {
     for (let round = 0; round < LIMITS.relay.reapRounds && !isStopping(); round++)

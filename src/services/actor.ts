@@ -1,20 +1,20 @@
 import type { Tier, TierLimits } from "../core/tiers.ts";
 
-export const ROLES = ["member", "admin", "owner"] as const;
-export type Role = (typeof ROLES)[number];
+export const MEMBER_ROLES = ["member", "admin", "owner"] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
 
 /** True when `role` may do what needs at least `least`. */
-export function reaches(role: Role, least: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(least);
+export function hasAtLeastRole(role: MemberRole, least: MemberRole): boolean {
+  return MEMBER_ROLES.indexOf(role) >= MEMBER_ROLES.indexOf(least);
 }
 
-export function lowerRole(one: Role, other: Role): Role {
-  return reaches(one, other) ? other : one;
+export function lowerRole(one: MemberRole, other: MemberRole): MemberRole {
+  return hasAtLeastRole(one, other) ? other : one;
 }
 
 /** The role of a name as stored; where there is none, or none that is known, the lowest. */
-export function asRole(name: string | null): Role {
-  return ROLES.find((role) => role === name) ?? "member";
+export function parseMemberRole(name: string | null): MemberRole {
+  return MEMBER_ROLES.find((role) => role === name) ?? "member";
 }
 
 /** Who is asking, as far as a request needs to know. Shared by all requests of one credential: never mutated. */
@@ -26,7 +26,7 @@ export interface Actor {
   keyId: string;
   /** A portal session; else an API key. */
   isSession: boolean;
-  role: Role;
+  role: MemberRole;
   /** Test keys never touch the network, the cache or the quota. */
   livemode: boolean;
   tier: Tier;
@@ -40,7 +40,7 @@ export interface Actor {
  * Whether the caller may see and change something of its team that was made in `livemode`, or in test mode: a test key knows
  * of nothing live, a live key or session of both.
  */
-export function mayReach({ livemode }: Pick<Actor, "livemode">, made: { livemode: boolean }): boolean {
+export function canAccessMode({ livemode }: Pick<Actor, "livemode">, made: { livemode: boolean }): boolean {
   return livemode || !made.livemode;
 }
 

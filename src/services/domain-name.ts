@@ -4,7 +4,7 @@ import { parseDomain } from "../check/address/domain.ts";
 const ROOT_DOT = /[.\u3002\uff0e\uff61]$/;
 
 /** What is said of a text that `readDomainName` takes for none, after the name of its field. */
-export const NO_DOMAIN = "must be a domain such as example.com: no top-level domain, no IP address";
+export const NOT_A_DOMAIN_DETAIL = "must be a domain such as example.com: no top-level domain, no IP address";
 
 /**
  * The domain that somebody means who writes it by hand: spaces around it and its trailing dot are dropped, then it is

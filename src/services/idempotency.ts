@@ -4,16 +4,16 @@ import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { afterTurns } from "../core/stalls.ts";
+import { startStallTolerantTimer } from "../core/stall-tolerant-timer.ts";
 import {
-  claimKey,
-  evictKeys,
-  type KeptAnswer,
-  type KeyClaim,
-  type KeyState,
-  readKey,
-  releaseKey,
-  settleKey,
+  claimIdempotencyKey,
+  completeIdempotencyKey,
+  evictIdempotencyKeys,
+  type IdempotencyClaim,
+  type IdempotencyKeyState,
+  readIdempotencyKey,
+  releaseIdempotencyKey,
+  type StoredResponse,
 } from "../store/idempotency.ts";
 import type { Database } from "../store/postgres.ts";
 import { createIdempotencyWrites } from "./idempotency-writes.ts";
@@ -32,7 +32,7 @@ export interface Idempotency {
    * @throws AppError `bad_request` for a key that is none; `idempotency_mismatch`, `idempotency_in_flight`; `overloaded`
    *   when more of the team's keys are being worked on than are remembered; `unavailable` without Postgres: nothing has been done then.
    */
-  begin(request: KeyedRequest): Promise<Attempt | Replay>;
+  begin(request: KeyedRequest): Promise<KeyedAttempt | Replay>;
   /** Tries once more to write what could not be written. */
   drain(): Promise<void>;
 }
@@ -49,15 +49,15 @@ export interface KeyedRequest {
 }
 
 /** The first: do it, then call one of these. Neither rejects, nor waits for a Postgres that is away. */
-export interface Attempt {
+export interface KeyedAttempt {
   /** The answer is final. */
-  settle(answer: KeptAnswer): Promise<void>;
+  settle(answer: StoredResponse): Promise<void>;
   /** Nothing was done, or it is not known: another try may do it. */
   release(): Promise<void>;
 }
 
 export interface Replay {
-  replay: KeptAnswer;
+  replay: StoredResponse;
 }
 
 const KEY = new RegExp(`^[\\x20-\\x7e]{1,${LIMITS.idempotency.keyChars}}$`);
@@ -79,7 +79,7 @@ async function fingerprintOf({ method, target, body }: KeyedRequest): Promise<Bu
   return hash.digest();
 }
 
-async function claimOf(request: KeyedRequest): Promise<KeyClaim> {
+async function claimOf(request: KeyedRequest): Promise<IdempotencyClaim> {
   return {
     teamId: request.teamId,
     livemode: request.livemode,
@@ -89,7 +89,7 @@ async function claimOf(request: KeyedRequest): Promise<KeyClaim> {
   };
 }
 
-function refusal(state: Exclude<KeyState["state"], "kept">): AppError {
+function refusal(state: Exclude<IdempotencyKeyState["state"], "kept">): AppError {
   if (state === "other")
     return new AppError(
       "idempotency_mismatch",
@@ -108,24 +108,24 @@ export function createIdempotency(deps: { sql: Database; clock: Clock; log: Logg
   const { sql, clock } = deps;
   const writes = createIdempotencyWrites(deps);
 
-  async function claim(key: KeyClaim): Promise<KeyState | null> {
-    if (await claimKey(sql, key)) return null;
-    const found = await readKey(sql, key);
-    if (found.state === "full") await evictKeys(sql, key);
+  async function claim(key: IdempotencyClaim): Promise<IdempotencyKeyState | null> {
+    if (await claimIdempotencyKey(sql, key)) return null;
+    const found = await readIdempotencyKey(sql, key);
+    if (found.state === "full") await evictIdempotencyKeys(sql, key);
     // Free: others have made room meanwhile, or it was released.
     else if (found.state !== "free") return found;
-    return (await claimKey(sql, key)) ? null : readKey(sql, key);
+    return (await claimIdempotencyKey(sql, key)) ? null : readIdempotencyKey(sql, key);
   }
 
   /** `claim`, or 503 when it fails or takes too long; one that succeeds too late is undone. */
-  function claimInTime(key: KeyClaim): Promise<KeyState | null> {
+  function claimInTime(key: IdempotencyClaim): Promise<IdempotencyKeyState | null> {
     return new Promise((resolve, reject) => {
       let late = false;
       const fail = (cause: unknown) =>
         reject(
           new AppError("unavailable", "Idempotency-Keys cannot be checked now.", { retryAfterS: 1, cause }),
         );
-      const timer = afterTurns(clock, LIMITS.idempotency.claimTimeoutMs, () => {
+      const timer = startStallTolerantTimer(clock, LIMITS.idempotency.claimTimeoutMs, () => {
         late = true;
         fail(new Error("the claim of an idempotency key timed out"));
       });
@@ -135,14 +135,18 @@ export function createIdempotency(deps: { sql: Database; clock: Clock; log: Logg
     });
   }
 
-  function attempt(key: KeyClaim): Attempt {
+  function attempt(key: IdempotencyClaim): KeyedAttempt {
     const leaseEndMs = clock.monotonic() + LIMITS.idempotency.leaseMs;
     const write = (perform: () => Promise<void>, otherwise: string) =>
       writes.run({ teamId: key.teamId, perform, otherwise }, leaseEndMs);
     return {
       settle: (answer) =>
-        write(() => settleKey(sql, key, answer), "an answer could not be kept for its idempotency key"),
-      release: () => write(() => releaseKey(sql, key), "an idempotency key is locked until its lease ends"),
+        write(
+          () => completeIdempotencyKey(sql, key, answer),
+          "an answer could not be kept for its idempotency key",
+        ),
+      release: () =>
+        write(() => releaseIdempotencyKey(sql, key), "an idempotency key is locked until its lease ends"),
     };
   }
 

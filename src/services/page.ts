@@ -8,7 +8,7 @@ export interface Page<T> {
 }
 
 /** What a list endpoint is asked for. */
-export interface PageAsk {
+export interface PageRequest {
   /** Rows of the page, 1 to 100. */
   limit: number;
   /** Sort key of the last row of the page before; null for the first page. */
@@ -36,7 +36,7 @@ function writeCursor(key: string): string {
  */
 export function pageOf<R, T>(
   rows: readonly R[],
-  ask: PageAsk,
+  ask: PageRequest,
   keyOf: (row: R) => string,
   render: (row: R) => T,
 ): Page<T> {

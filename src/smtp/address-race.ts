@@ -10,58 +10,62 @@ import {
 
 export interface AddressRaceOptions<T extends ConnectionTarget> {
   first: T;
-  /** The addresses to try after the first, best first; called at most once, only when the first is slow or fails. null: there are none. */
+  /** The addresses to try after the first, best first. Called at most once, when the first is slow or fails. null: none. */
   others: (() => Promise<readonly T[]>) | null;
   clock: Clock;
   dial?: typeof createConnection;
 }
 
 export interface AddressRaceHandler<T> extends Pick<ConnectionHandler, "onData" | "onSecure"> {
-  /** Another address is being dialled. */
+  /** Another address is dialled. */
   onAttempt(): void;
   /** `target` has connected; all other attempts are closed. */
   onConnect(target: T): void;
-  /** Once: the connection has ended, or no address could be connected to; then `closure` is the first address's. Not called after `destroy`. */
+  /**
+   * Called once: the connection ended, or no address connected; then `closure` is the first address's. Not called after
+   * `destroy`.
+   */
   onClose(closure: Closure): void;
 }
 
 /** One dialled address. */
-export interface Attempt<T> {
+export interface DialAttempt<T> {
   target: T;
   connection: Connection;
-  /** null: it waits for an answer, or is connected. */
+  /** null: still connecting, or connected. */
   closure: Closure | null;
 }
 
 /**
- * One connection to whichever address of a host connects first (RFC 8305 §5). The next address is dialled when the latest has
- * not connected after `LIMITS.smtp.nextAddressMs`, or at once when one fails; at most `LIMITS.smtp.addressesAtOnce` in all.
- * Only TCP connects race: nothing is sent before one has won. A race has no deadline of its own.
+ * One connection to whichever address of a host connects first (RFC 8305 §5). The race dials the next address when the
+ * latest has not connected after `LIMITS.smtp.nextAddressMs`, or at once when one fails; at most
+ * `LIMITS.smtp.addressesAtOnce` in all. Only TCP connects race: nothing is sent before one has won. The race has no
+ * deadline of its own.
  */
 export class AddressRace<T extends ConnectionTarget> implements Connection {
   readonly #handler: AddressRaceHandler<T>;
   readonly #options: AddressRaceOptions<T>;
-  readonly #attempts: Attempt<T>[] = [];
-  /** Not yet dialled; null: not looked up yet. */
-  #waiting: T[] | null = null;
+  readonly #attempts: DialAttempt<T>[] = [];
+  /** Addresses not dialled yet; null: not looked up yet. */
+  #undialled: T[] | null = null;
   #lookingUp = false;
-  #winner: Attempt<T> | null = null;
+  #winner: DialAttempt<T> | null = null;
   #timer: Timer | null = null;
   #over = false;
 
   constructor(options: AddressRaceOptions<T>, handler: AddressRaceHandler<T>) {
     this.#options = options;
     this.#handler = handler;
-    if (options.others === null) this.#waiting = [];
-    this.#start(options.first);
+    if (options.others === null) this.#undialled = [];
+    this.#dial(options.first);
   }
 
-  get atProxy(): boolean {
-    return this.#winner === null && this.#attempts[0]?.connection.atProxy === true;
+  get isAwaitingProxy(): boolean {
+    return this.#winner === null && this.#attempts[0]?.connection.isAwaitingProxy === true;
   }
 
-  /** The addresses dialled beside the first. */
-  get others(): readonly Attempt<T>[] {
+  /** The addresses dialled after the first. */
+  get others(): readonly DialAttempt<T>[] {
     return this.#attempts.slice(1);
   }
 
@@ -83,26 +87,26 @@ export class AddressRace<T extends ConnectionTarget> implements Connection {
     for (const { connection } of this.#attempts) connection.destroy();
   }
 
-  #start(target: T): void {
+  #dial(target: T): void {
     const { clock, dial = createConnection } = this.#options;
-    const attempt: Attempt<T> = {
+    const attempt: DialAttempt<T> = {
       target,
       closure: null,
       connection: dial(target, {
-        onConnect: () => this.#won(attempt),
+        onConnect: () => this.#onConnected(attempt),
         onData: this.#handler.onData,
         onSecure: this.#handler.onSecure,
-        onClose: (closure) => this.#closed(attempt, closure),
+        onClose: (closure) => this.#onAttemptClosed(attempt, closure),
       }),
     };
     this.#attempts.push(attempt);
-    if (this.#waiting?.length === 0) return;
-    // Timers run before sockets: after a stall of this thread, an address that has connected in time must not count as slow.
-    const next = () => setImmediate(() => attempt === this.#attempts.at(-1) && this.#next());
+    if (this.#undialled?.length === 0) return;
+    // Timers run before sockets: after a stall of this thread, an address that connected in time must not count as slow.
+    const next = () => setImmediate(() => attempt === this.#attempts.at(-1) && this.#dialNext());
     this.#timer = clock.after(LIMITS.smtp.nextAddressMs, next);
   }
 
-  #won(attempt: Attempt<T>): void {
+  #onConnected(attempt: DialAttempt<T>): void {
     if (this.#over || this.#winner !== null) return;
     this.#winner = attempt;
     this.#timer?.cancel();
@@ -110,24 +114,23 @@ export class AddressRace<T extends ConnectionTarget> implements Connection {
     this.#handler.onConnect(attempt.target);
   }
 
-  #closed(attempt: Attempt<T>, closure: Closure): void {
+  #onAttemptClosed(attempt: DialAttempt<T>, closure: Closure): void {
     if (this.#over) return;
     attempt.closure = closure;
     if (attempt === this.#winner) this.#finish(closure);
-    else this.#next();
+    else this.#dialNext();
   }
 
-  /** Dials the next address, if there is one. */
-  #next(): void {
+  #dialNext(): void {
     if (this.#over || this.#winner !== null) return;
     this.#timer?.cancel();
-    if (this.#waiting === null) {
+    if (this.#undialled === null) {
       this.#lookUp();
       return;
     }
-    const target = this.#waiting.shift();
+    const target = this.#undialled.shift();
     if (target !== undefined) {
-      this.#start(target);
+      this.#dial(target);
       this.#handler.onAttempt();
       return;
     }
@@ -140,8 +143,8 @@ export class AddressRace<T extends ConnectionTarget> implements Connection {
     if (this.#lookingUp) return;
     this.#lookingUp = true;
     const found = (others: readonly T[]) => {
-      this.#waiting = others.slice(0, LIMITS.smtp.addressesAtOnce - 1);
-      this.#next();
+      this.#undialled = others.slice(0, LIMITS.smtp.addressesAtOnce - 1);
+      this.#dialNext();
     };
     const { others } = this.#options;
     if (others === null) found([]);

@@ -1,29 +1,32 @@
 import { LIMITS } from "../core/limits.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { failed, type Job } from "./job.ts";
 import type { FailureCause, Stage } from "./outcome.ts";
+import { type RcptJob, sessionFailure } from "./rcpt-job.ts";
 
-/** Jobs in order of arrival; taking from the front is cheap also in a long queue. */
-class JobQueue {
-  /** From `#head` on; before it nothing: who was taken out would be kept here, row and all, until a thousand more were. */
-  #jobs: (Job | undefined)[] = [];
+/** Jobs in order of arrival. Taking from the front is cheap in a long queue too. */
+class RcptJobQueue {
+  /**
+   * Jobs from `#head` on. Slots before it are cleared: a taken job would otherwise stay in memory until a thousand more are
+   * taken.
+   */
+  #jobs: (RcptJob | undefined)[] = [];
   #head = 0;
 
   get length(): number {
     return this.#jobs.length - this.#head;
   }
 
-  push(job: Job): void {
+  push(job: RcptJob): void {
     this.#jobs.push(job);
   }
 
-  /** Puts `jobs` before all others, keeping their order. */
-  putBack(jobs: readonly Job[]): void {
+  /** Puts `jobs` before all others and keeps their order. */
+  putBack(jobs: readonly RcptJob[]): void {
     this.#jobs = [...jobs, ...this.#jobs.slice(this.#head)];
     this.#head = 0;
   }
 
-  shift(): Job | undefined {
+  shift(): RcptJob | undefined {
     const job = this.#jobs[this.#head];
     if (job === undefined) return undefined;
     this.#jobs[this.#head] = undefined;
@@ -38,12 +41,12 @@ class JobQueue {
     return job;
   }
 
-  /** Takes out all for which `isOver` is true. Copies nothing where it is so of none: it is asked many times a second. */
-  prune(isOver: (job: Job) => boolean): void {
+  /** Removes all jobs for which `isOver` is true. Copies nothing when there are none: it runs many times a second. */
+  prune(isOver: (job: RcptJob) => boolean): void {
     const jobs = this.#jobs;
     let kept = this.#head;
     for (let i = this.#head; i < jobs.length; i++) {
-      const job = jobs[i] as Job;
+      const job = jobs[i] as RcptJob;
       if (isOver(job)) continue;
       if (kept !== i) jobs[kept] = job;
       kept++;
@@ -54,128 +57,129 @@ class JobQueue {
 
 /** The jobs of one MX host that wait for a session. */
 export class Backlog {
-  readonly #queue = new JobQueue();
-  /** Jobs whose session turned out stale: only a new session may take them, one before all others. */
-  readonly #fresh = new JobQueue();
+  readonly #queue = new RcptJobQueue();
+  /** Jobs whose session was stale. Only a new session may take them, as its first transaction. */
+  readonly #forNewSession = new RcptJobQueue();
 
-  /** Jobs to be asked by themselves, in lock step; some of them by a new session. */
-  readonly #careful = new JobQueue();
-  readonly #carefulFresh = new JobQueue();
-  /** Somebody may be among them who has a deadline. */
-  #hurried = false;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Jobs to ask alone, in lock step; some of them need a new session. */
+  readonly #lockStep = new RcptJobQueue();
+  readonly #lockStepForNewSession = new RcptJobQueue();
+  /** Some job may have a deadline. */
+  #hasDeadlines = false;
+  #expiredAt = Number.NEGATIVE_INFINITY;
 
   get length(): number {
-    return this.forAny + this.forFresh;
+    return this.readyForAnySession + this.waitingForNewSession;
   }
 
-  /** Some are to be asked by themselves, or first on a new session. */
+  /** Some jobs must be asked alone, or first on a new session. */
   get hasSpecial(): boolean {
-    return this.#careful.length > 0 || this.forFresh > 0;
+    return this.#lockStep.length > 0 || this.waitingForNewSession > 0;
   }
 
-  /** Jobs that a session which has served before may take. */
-  get forAny(): number {
-    return this.#queue.length + this.#careful.length;
+  /** Jobs that a used session may take. */
+  get readyForAnySession(): number {
+    return this.#queue.length + this.#lockStep.length;
   }
 
-  get forFresh(): number {
-    return this.#fresh.length + this.#carefulFresh.length;
+  get waitingForNewSession(): number {
+    return this.#forNewSession.length + this.#lockStepForNewSession.length;
   }
 
-  add(job: Job): void {
-    this.#note(job);
+  add(job: RcptJob): void {
+    this.#noteDeadline(job);
     this.#queue.push(job);
   }
 
-  addFresh(job: Job): void {
-    this.#note(job);
-    (job.careful ? this.#carefulFresh : this.#fresh).push(job);
+  addForNewSession(job: RcptJob): void {
+    this.#noteDeadline(job);
+    (job.isLockStep ? this.#lockStepForNewSession : this.#forNewSession).push(job);
   }
 
-  addCareful(job: Job): void {
-    this.#note(job);
-    this.#careful.push(job);
+  addForLockStep(job: RcptJob): void {
+    this.#noteDeadline(job);
+    this.#lockStep.push(job);
   }
 
-  /** Once more, by any session. */
-  retry(job: Job): void {
-    this.#note(job);
-    if (job.careful) this.#careful.push(job);
+  /** Queues the job again, for any session. */
+  retry(job: RcptJob): void {
+    this.#noteDeadline(job);
+    if (job.isLockStep) this.#lockStep.push(job);
     else this.#queue.putBack([job]);
   }
 
-  /** One that is to be asked by itself, in lock step. */
-  takeCareful(freshToo: boolean): Job | undefined {
-    return (freshToo ? this.#carefulFresh.shift() : undefined) ?? this.#careful.shift();
+  /** A job to ask alone, in lock step. */
+  takeForLockStep(onNewSession: boolean): RcptJob | undefined {
+    return (onNewSession ? this.#lockStepForNewSession.shift() : undefined) ?? this.#lockStep.shift();
   }
 
-  /** One whose session turned out stale: it comes first on its new one, since there its end is the true one. */
-  takeFresh(): Job | undefined {
-    return this.#fresh.shift();
+  /** A job whose session was stale. It goes first on the new session, because there its end is conclusive. */
+  takeForNewSession(): RcptJob | undefined {
+    return this.#forNewSession.shift();
   }
 
-  /** Jobs whose turn had not come when their session broke: before all others. */
-  putBack(jobs: readonly Job[]): void {
-    for (const job of jobs) this.#note(job);
+  /** Puts back jobs that their broken session had not reached, before all others. */
+  putBack(jobs: readonly RcptJob[]): void {
+    for (const job of jobs) this.#noteDeadline(job);
     if (jobs.length > 0) this.#queue.putBack(jobs);
   }
 
-  take(): Job | undefined {
+  take(): RcptJob | undefined {
     return this.#queue.shift();
   }
 
   /**
-   * Ends those whose time is up, for `cause`, and those nobody waits for. Where none has a deadline, hence nobody waits as for a
-   * request, only once in LIMITS.smtp.patientLookMs: to look at a thousand rows of jobs ten times a second was a tenth of what a
-   * thread did for rows that wait for slow servers.
-   * @param everybody also where none has a deadline
+   * Ends jobs past their deadline, for `cause`, and cancelled jobs. Where no job has a deadline (bulk rows), it runs once
+   * in `LIMITS.smtp.patientSweepMs`: sweeping a thousand bulk rows ten times a second took a tenth of the thread's time.
+   * @param includePatient sweep now even when no job has a deadline
    */
-  expire(now: number, stage: Stage, cause: FailureCause, everybody: boolean): void {
-    if (!everybody && !this.#hurried && now - this.#lookedAt < LIMITS.smtp.patientLookMs) return;
-    this.#lookedAt = now;
-    this.#hurried = false;
+  expire(now: number, stage: Stage, cause: FailureCause, includePatient: boolean): void {
+    if (!includePatient && !this.#hasDeadlines && now - this.#expiredAt < LIMITS.smtp.patientSweepMs) return;
+    this.#expiredAt = now;
+    this.#hasDeadlines = false;
     this.#prune((job) => {
-      if (job.cancelled()) job.settle(failed(stage, "cancelled", "cancelled while waiting"), false, now);
-      else if (job.deadlineAt <= now) job.settle(failed(stage, cause, "deadline while waiting"), false, now);
-      else this.#note(job);
-      return job.settled;
+      if (job.cancelled())
+        job.settle(sessionFailure(stage, "cancelled", "cancelled while waiting"), false, now);
+      else if (job.deadlineAt <= now)
+        job.settle(sessionFailure(stage, cause, "deadline while waiting"), false, now);
+      else this.#noteDeadline(job);
+      return job.isSettled;
     });
   }
 
-  /** Ends the jobs of requests with `end`: see `JobOptions.hurried`. */
-  failHurried(end: SessionEnd, tls: boolean, now: number): void {
+  /** Ends the jobs of requests with `end`: see `RcptJobOptions.isInteractive`. */
+  failInteractive(end: SessionEnd, tls: boolean, now: number): void {
     this.#prune((job) => {
-      if (job.hurried) job.settle(end, tls, now);
-      return job.settled;
+      if (job.isInteractive) job.settle(end, tls, now);
+      return job.isSettled;
     });
   }
 
-  /** Ends all with `end`, or those that came no later than `since`. */
+  /** Ends all jobs with `end`, or those that arrived no later than `since`. */
   fail(end: SessionEnd, tls: boolean, now: number, since = Number.POSITIVE_INFINITY): void {
     this.#prune((job) => {
       if (job.startedAt <= since) job.settle(end, tls, now);
-      return job.settled;
+      return job.isSettled;
     });
   }
 
-  /** Ends those of one way, and of `domain` if it is not "": nobody goes out there now. */
+  /** Ends the jobs of one egress route, and of `domain` unless it is "": that route is closed to the site now. */
   holdBack(path: string, domain: string, now: number): void {
-    const end = failed("connect", "held_back", "this site blocks us");
+    const end = sessionFailure("connect", "held_back", "this site blocks us");
     this.#prune((job) => {
-      if (job.isFor(path, domain)) job.settle(end, false, now);
-      return job.settled;
+      if (job.matches(path, domain)) job.settle(end, false, now);
+      return job.isSettled;
     });
   }
 
-  #note(job: Job): void {
-    if (job.deadlineAt !== Number.POSITIVE_INFINITY) this.#hurried = true;
+  #noteDeadline(job: RcptJob): void {
+    if (job.deadlineAt !== Number.POSITIVE_INFINITY) this.#hasDeadlines = true;
   }
 
-  #prune(isOver: (job: Job) => boolean): void {
-    this.#fresh.prune(isOver);
-    this.#careful.prune(isOver);
-    this.#carefulFresh.prune(isOver);
+  #prune(isOver: (job: RcptJob) => boolean): void {
+    this.#forNewSession.prune(isOver);
+    this.#lockStep.prune(isOver);
+    this.#lockStepForNewSession.prune(isOver);
     this.#queue.prune(isOver);
   }
 }

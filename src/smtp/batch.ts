@@ -1,47 +1,48 @@
-import { mailFrom, RSET, rcptTo, transactionOf } from "./command.ts";
+import { mailFrom, RSET, rcptTo, transactionCommands } from "./command.ts";
 import type { SessionEnd } from "./handshake.ts";
 import type { Mailbox, ReversePath } from "./mailbox.ts";
 import type { FailureCause } from "./outcome.ts";
-import type { Reply } from "./reply.ts";
+import type { SmtpReply } from "./reply.ts";
 
 /** One recipient to ask about. */
-export interface Transaction {
+export interface SmtpTransaction {
   readonly mailbox: Mailbox;
-  /** Nobody waits for the answer any more: what is not written yet need not be. */
+  /** The caller no longer wants the answer: commands not written yet need not be. */
   cancelled(): boolean;
 }
 
 export type TransactionEnd =
-  | { kind: "reply"; stage: "mail" | "rcpt"; reply: Reply }
-  /** `blame`: what a session that broke has to do with this transaction. */
+  | { kind: "reply"; stage: "mail" | "rcpt"; reply: SmtpReply }
+  /** `blame`: how a broken session relates to this transaction. */
   | { kind: "failure"; stage: "mail" | "rcpt"; cause: FailureCause; detail: string; blame: Blame };
 
 /**
- * `own`: the session broke on this transaction. `unsure`: it may have, or on what was written along with it; only asked
- * by itself, in lock step, it can tell. `not_reached`: its turn had not come, so that nothing is said of it.
+ * `own`: the session broke on this transaction. `unsure`: it broke on this transaction or on another of the same write;
+ * only asking it alone, in lock step, can tell. `not_reached`: the server had not reached it, so the break says nothing
+ * about it.
  */
 export type Blame = "own" | "unsure" | "not_reached";
 
 /**
- * What a reply means for the batch: `await` the next one, `write` the next command (lock step only), `done`,
- * `closing` (421, or RSET refused in lock step: the session is over), `out_of_step` (no reply of this batch can be trusted).
+ * What a reply means for the batch: `await` the next one, `write` the next command (lock step only), `done`, `closing`
+ * (421, or RSET refused in lock step: the session is over), `out_of_step` (no reply of this batch can be trusted).
  */
 export type BatchStep = "await" | "write" | "done" | "closing" | "out_of_step";
 
-/** Transactions of a batch that are through: their RSET was answered. */
-export interface Through {
+/** Finished transactions of a batch: their RSET was answered. */
+export interface BatchProgress {
   transactions: number;
   rejections: number;
-  /** What the RSET after them was refused with, if it was. */
-  refused: Reply | null;
+  /** The reply that refused the RSET after them; null: it was accepted. */
+  refused: SmtpReply | null;
 }
 
 const MAIL = 0;
 const RCPT = 1;
 const STEPS = 3;
 
-/** Nobody has this after `done`. */
-const UNHEARD: TransactionEnd = {
+/** Placeholder; always replaced before `done` fires. */
+const PENDING: TransactionEnd = {
   kind: "failure",
   stage: "rcpt",
   cause: "protocol",
@@ -49,64 +50,64 @@ const UNHEARD: TransactionEnd = {
   blame: "own",
 };
 
-const accepted = (reply: Reply) => reply.code < 300;
+const isAccepted = (reply: SmtpReply) => reply.code < 300;
 
-/** The last two ends at RCPT, by whether he was accepted: the parser hands out the same reply again and again. */
-const lastAtRcpt: Extract<TransactionEnd, { kind: "reply" }>[] = [];
+/** The last two ends at RCPT, one refused and one accepted: the parser returns the same reply object again and again. */
+const lastRcptEnds: Extract<TransactionEnd, { kind: "reply" }>[] = [];
 
-/** The end that `reply` to RCPT is. Nobody changes it, and most are one of two. */
-function endAtRcpt(reply: Reply): TransactionEnd {
-  const place = accepted(reply) ? 0 : 1;
-  const last = lastAtRcpt[place];
+/** The end for a `reply` to RCPT. Ends are immutable and most are one of two, so they are shared. */
+function toRcptEnd(reply: SmtpReply): TransactionEnd {
+  const index = isAccepted(reply) ? 0 : 1;
+  const last = lastRcptEnds[index];
   if (last !== undefined && last.reply === reply) return last;
   const end = { kind: "reply", stage: "rcpt", reply } as const;
-  lastAtRcpt[place] = end;
+  lastRcptEnds[index] = end;
   return end;
 }
 
 /**
- * Transactions of one recipient each, `MAIL FROM` / `RCPT TO` / `RSET`, as a pure machine. Pipelined, all groups go
- * in one write (RFC 2920 lets RSET stand anywhere in a group); in lock step each command waits for its reply.
+ * Transactions of one recipient each (`MAIL FROM`, `RCPT TO`, `RSET`) as a pure state machine. Pipelined, all groups go in
+ * one write (RFC 2920 lets RSET stand anywhere in a group); in lock step each command waits for its reply.
  *
- * Attribution: replies carry no address, only their order. A server that answers once too often would shift every
- * later reply, so no result counts before the RSET behind it was answered 2xx, and a positive MAIL before each
- * positive RCPT: a refusal that slipped by one lands on RSET and gives the shift away. (Three replies too many, all
- * positive and in time, would pass; no server is known to do that.) Ends are read after `done`,
- * or by `abandon` when the session broke: then nothing of a pipelined write counts, and is asked again in lock step.
+ * Attribution: replies carry no address, only their order. A server that answers once too often would shift every later
+ * reply. So no result counts before the RSET behind it was answered 2xx, with a positive MAIL before each positive RCPT: a
+ * refusal that slipped by one lands on RSET and reveals the shift. (Three extra replies, all positive and in time, would
+ * pass; no known server does that.) Read ends after `done`, or by `abandon` when the session broke: then nothing of a
+ * pipelined write counts, and it is asked again in lock step.
  */
 export class Batch {
-  readonly transactions: readonly Transaction[];
+  readonly transactions: readonly SmtpTransaction[];
   /** Some mailbox is not ASCII. */
   readonly utf8: boolean;
   readonly #pipelined: boolean;
   readonly #ends: (TransactionEnd | undefined)[];
-  #turn = 0;
+  #current = 0;
   #step = MAIL;
   #next = "";
-  #refusedReset: Reply | null = null;
-  /** How far it had come when the first late reply came. */
-  late: Through | null = null;
+  #refusedReset: SmtpReply | null = null;
+  /** Progress when the first late reply came. */
+  progressWhenLate: BatchProgress | null = null;
 
   /** @param transactions at least one; without pipelining exactly one. */
-  constructor(transactions: readonly Transaction[], from: ReversePath, pipelined: boolean) {
+  constructor(transactions: readonly SmtpTransaction[], from: ReversePath, pipelined: boolean) {
     this.transactions = transactions;
     this.#pipelined = pipelined;
-    // Of its length from the start: one that is added to has room for sixteen more.
+    // Allocated at its final length: V8 gives a growing array room for sixteen more elements.
     this.#ends = new Array(transactions.length).fill(undefined);
     let utf8 = false;
     for (const { mailbox } of transactions) {
       utf8 ||= mailbox.utf8;
-      this.#next += pipelined ? transactionOf(from, mailbox) : mailFrom(from, mailbox.utf8);
+      this.#next += pipelined ? transactionCommands(from, mailbox) : mailFrom(from, mailbox.utf8);
     }
     this.utf8 = utf8;
   }
 
-  /** What to write now. */
+  /** The next bytes to write. */
   get next(): string {
     return this.#next;
   }
 
-  /** Stage of the transaction in turn. */
+  /** Stage of the current transaction. */
   get stage(): "mail" | "rcpt" {
     return this.#step === MAIL ? "mail" : "rcpt";
   }
@@ -114,45 +115,45 @@ export class Batch {
   /** After `done`: one end per transaction, in order. */
   get ends(): readonly TransactionEnd[] {
     const ends = this.#ends;
-    for (let i = 0; i < ends.length; i++) ends[i] ??= UNHEARD;
+    for (let i = 0; i < ends.length; i++) ends[i] ??= PENDING;
     return ends as TransactionEnd[];
   }
 
-  get through(): Through {
-    const rejections = this.#ends.slice(0, this.#turn).filter((end) => end && isRefusal(end)).length;
-    return { transactions: this.#turn, rejections, refused: this.#refusedReset };
+  get progress(): BatchProgress {
+    const rejections = this.#ends.slice(0, this.#current).filter((end) => end && isRefusal(end)).length;
+    return { transactions: this.#current, rejections, refused: this.#refusedReset };
   }
 
-  /** The reply that comes now was long in coming. */
-  noteLate(): void {
-    this.late ??= this.through;
+  /** Notes that the reply about to arrive is late. */
+  recordLateReply(): void {
+    this.progressWhenLate ??= this.progress;
   }
 
-  accept(reply: Reply): BatchStep {
-    if (reply.code === 421) return this.#goodbye(reply);
+  accept(reply: SmtpReply): BatchStep {
+    if (reply.code === 421) return this.#acceptClosing(reply);
     if (reply.code >= 300 && reply.code < 400) return "out_of_step";
     if (this.#step === MAIL) return this.#mailReply(reply);
     if (this.#step === RCPT) return this.#rcptReply(reply);
-    // Some servers refuse the RSET that is one too many for them: in lock step that takes nothing back.
-    if (!accepted(reply)) {
+    // Some servers refuse an RSET over their limit. In lock step that invalidates no earlier result.
+    if (!isAccepted(reply)) {
       this.#refusedReset = reply;
       return this.#pipelined ? "out_of_step" : "closing";
     }
-    this.#turn++;
+    this.#current++;
     this.#step = MAIL;
-    return this.#turn === this.transactions.length ? "done" : "await";
+    return this.#current === this.transactions.length ? "done" : "await";
   }
 
   /**
-   * The session broke: ends for all. What lock step has heard is kept. Of a pipelined write nothing is, unless it came to
-   * its proper end: a reply too many or too few anywhere puts all later ones in a wrong place, and only the end would
-   * have shown it. Exceptions, of a write for one recipient: the server broke off before it answered about him, or hung
-   * up after it had refused him, as servers like to.
+   * The session broke: returns an end for every transaction. Results heard in lock step count. Results of a pipelined write
+   * do not, unless the write completed: one reply too many or too few shifts all later ones, and only the end of the write
+   * reveals it. Exceptions, for a write with one recipient: the server broke off before it answered for the recipient, or
+   * hung up after it refused the recipient, as servers often do.
    */
   abandon(end: SessionEnd): readonly TransactionEnd[] {
     const cause = end.kind === "failure" ? end.cause : "closed";
     const detail = end.kind === "failure" ? end.detail : `${end.reply.code}`;
-    const unsure = this.#pipelined && !this.#isPlain(cause);
+    const unsure = this.#pipelined && !this.#isUnambiguous(cause);
     const broken = {
       kind: "failure",
       stage: this.stage,
@@ -163,30 +164,36 @@ export class Batch {
     const unanswered = { kind: "failure", stage: "mail", cause, detail, blame: "not_reached" } as const;
     return this.transactions.map((_, index) => {
       if (cause === "protocol") return broken;
-      if (index > this.#turn) return unanswered;
+      if (index > this.#current) return unanswered;
       return (unsure ? undefined : this.#ends[index]) ?? broken;
     });
   }
 
-  /** What a broken pipelined write for one recipient leaves no doubt of. */
-  #isPlain(cause: FailureCause): boolean {
+  /** A broken pipelined write for one recipient that can be attributed without doubt. */
+  #isUnambiguous(cause: FailureCause): boolean {
     if (this.transactions.length > 1) return false;
     const [known] = this.#ends;
     return cause !== "protocol" && (known === undefined || (cause === "closed" && isRefusal(known)));
   }
 
-  #mailReply(reply: Reply): BatchStep {
+  #mailReply(reply: SmtpReply): BatchStep {
     this.#step = RCPT;
-    if (!accepted(reply)) {
-      this.#ends[this.#turn] = { kind: "reply", stage: "mail", reply };
+    if (!isAccepted(reply)) {
+      this.#ends[this.#current] = { kind: "reply", stage: "mail", reply };
       return this.#pipelined ? "await" : this.#skipRcpt();
     }
     if (this.#pipelined) return "await";
-    const transaction = this.transactions[this.#turn];
+    const transaction = this.transactions[this.#current];
     if (!transaction) return "out_of_step";
     if (transaction.cancelled()) {
       const detail = "cancelled before RCPT";
-      this.#ends[this.#turn] = { kind: "failure", stage: "rcpt", cause: "cancelled", detail, blame: "own" };
+      this.#ends[this.#current] = {
+        kind: "failure",
+        stage: "rcpt",
+        cause: "cancelled",
+        detail,
+        blame: "own",
+      };
       return this.#skipRcpt();
     }
     this.#next = rcptTo(transaction.mailbox);
@@ -199,21 +206,21 @@ export class Batch {
     return "write";
   }
 
-  #rcptReply(reply: Reply): BatchStep {
-    const refusedMail = this.#ends[this.#turn] !== undefined;
-    if (refusedMail && accepted(reply)) return "out_of_step";
-    if (!refusedMail) this.#ends[this.#turn] = endAtRcpt(reply);
+  #rcptReply(reply: SmtpReply): BatchStep {
+    const refusedMail = this.#ends[this.#current] !== undefined;
+    if (refusedMail && isAccepted(reply)) return "out_of_step";
+    if (!refusedMail) this.#ends[this.#current] = toRcptEnd(reply);
     this.#step = STEPS - 1;
     this.#next = RSET;
     return this.#pipelined ? "await" : "write";
   }
 
-  #goodbye(reply: Reply): BatchStep {
-    if (this.#step !== STEPS - 1) this.#ends[this.#turn] ??= { kind: "reply", stage: this.stage, reply };
+  #acceptClosing(reply: SmtpReply): BatchStep {
+    if (this.#step !== STEPS - 1) this.#ends[this.#current] ??= { kind: "reply", stage: this.stage, reply };
     return "closing";
   }
 }
 
 function isRefusal(end: TransactionEnd): boolean {
-  return end.kind === "failure" || !accepted(end.reply);
+  return end.kind === "failure" || !isAccepted(end.reply);
 }

@@ -4,7 +4,7 @@ import type { ProxyConfig } from "../core/config.ts";
 import type { FailureCause } from "./outcome.ts";
 import { openTunnel, type Tunnel } from "./proxy.ts";
 
-/** Why a connection is no more. */
+/** Why a connection ended. */
 export interface Closure {
   cause: Extract<FailureCause, "closed" | "refused" | "unreachable" | "timeout" | "proxy" | "tls">;
   detail: string;
@@ -17,26 +17,26 @@ export interface ConnectionTarget {
   port: number;
   /** Source address; null lets the system choose. */
   localAddress: string | null;
-  /** The SOCKS5 proxy to go through; null: none. */
+  /** The SOCKS5 proxy to connect through; null: none. */
   proxy: ProxyConfig | null;
 }
 
 export interface ConnectionHandler {
   onConnect(): void;
-  /** The first `bytes` of `chunk` have come. It is only valid during the call. */
+  /** Receives the first `bytes` of `chunk`. The chunk is only valid during the call. */
   onData(chunk: Buffer, bytes: number): void;
   onSecure(): void;
-  /** Once, at the end, whoever closed. Not called after `destroy`. */
+  /** Called once at the end, whichever side closed. Not called after `destroy`. */
   onClose(closure: Closure): void;
 }
 
-/** One TCP connection that may turn into TLS. It knows bytes, no SMTP. */
+/** One TCP connection that can upgrade to TLS. It carries bytes and knows no SMTP. */
 export interface Connection {
-  /** It is not connected, and what is waited for is the proxy, not the target. */
-  readonly atProxy: boolean;
+  /** Not connected yet, and waiting for the proxy rather than the target. */
+  readonly isAwaitingProxy: boolean;
   write(text: string, encoding: "latin1" | "utf8"): void;
   startTls(): void;
-  /** Half-closes after what was written; the peer's close, or `destroy`, ends it. */
+  /** Half-closes after pending writes; the peer's close, or `destroy`, ends the connection. */
   end(): void;
   destroy(): void;
 }
@@ -76,8 +76,8 @@ class SocketConnection implements Connection {
     }
   }
 
-  get atProxy(): boolean {
-    return this.#tunnel !== null && !this.#connected && !this.#tunnel.asked;
+  get isAwaitingProxy(): boolean {
+    return this.#tunnel !== null && !this.#connected && !this.#tunnel.isTargetRequested;
   }
 
   #dial({ address, port, localAddress }: ConnectionTarget): Socket {
@@ -90,7 +90,7 @@ class SocketConnection implements Connection {
       onread: {
         buffer,
         callback: (bytes) => {
-          // The whole buffer: a view of its part would be an object a read, and the dearest one there is.
+          // Pass the whole buffer: a view would be one object for each read, the most expensive one there is.
           if (!this.#over) this.#handler.onData(buffer, bytes);
           return true;
         },
@@ -122,9 +122,9 @@ class SocketConnection implements Connection {
     if (!this.#over) (this.#tls ?? this.#socket).write(text, encoding);
   }
 
-  /** The certificate is not verified: opportunistic TLS (RFC 7435) only hides from passive eyes. */
+  /** Does not verify the certificate: opportunistic TLS (RFC 7435) only protects against passive listeners. */
   startTls(): void {
-    // From here on the bytes are TLS's. A direct connection has no such listener.
+    // From here on TLS owns the bytes. A direct connection has no such listener.
     this.#socket.removeAllListeners("data");
     try {
       const tls = connectTls({
@@ -157,7 +157,7 @@ class SocketConnection implements Connection {
   }
 
   #watch(socket: Socket): void {
-    // Once TLS is on top, the events of the plain socket below come too early: its last bytes may be unread.
+    // Once TLS is on top, events of the plain socket come too early: its last bytes may be unread.
     const current = () => socket === (this.#tls ?? this.#socket);
     socket.on("error", (error: NodeJS.ErrnoException) => current() && this.#finish(this.#closureOf(error)));
     socket.on("end", () => current() && this.#finish(this.#closed()));
@@ -183,7 +183,7 @@ class SocketConnection implements Connection {
   }
 }
 
-/** Dials at once; every outcome arrives by `handler`, never before this returns. */
+/** Dials at once. Every outcome arrives through `handler`, never before this returns. */
 export function createConnection(target: ConnectionTarget, handler: ConnectionHandler): Connection {
   return new SocketConnection(target, handler);
 }

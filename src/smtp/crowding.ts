@@ -1,6 +1,6 @@
 import type { TransactionEnd } from "./batch.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { ownWords } from "./own-words.ts";
+import { extractServerText } from "./server-text.ts";
 
 /**
  * `421 4.7.0 mx.example.com Error: too many connections from 192.0.2.1` (Postfix), `421 Too many concurrent SMTP
@@ -10,7 +10,7 @@ import { ownWords } from "./own-words.ts";
 const CONNECTIONS =
   /\btoo many(?: \w+){0,4} (?:connections|sessions)\b|\bconcurrent(?: \w+){0,3} (?:connections?|sessions?)\b|\b(?:connections?|sessions?)(?: \w+){0,2} (?:limit|exceed)|\bmaximum number of(?: \w+){0,3} (?:connections|sessions)\b/i;
 
-/** What an opening beside working sessions fails with where the server, or a filter before it, counts connections. */
+/** A failed opening beside working sessions that may mean the server, or a filter in front of it, limits connections. */
 export function mayBeCrowded(end: SessionEnd): boolean {
   if (end.kind === "reply") return end.stage === "greeting" && end.reply.code === 421;
   if (end.stage !== "connect" && end.stage !== "greeting") return false;
@@ -18,11 +18,11 @@ export function mayBeCrowded(end: SessionEnd): boolean {
 }
 
 /**
- * The end says in so many words that too many connections are open. Once an address was sent, only a refusal for now is
- * believed: one for good is about the recipient, and its words may be his.
+ * The server's words say that too many connections are open. After an address was sent, only a temporary refusal counts: a
+ * permanent one is about the recipient, and its words may quote the address.
  */
 export function saysCrowded(end: SessionEnd | TransactionEnd): boolean {
   if (end.kind !== "reply" || end.reply.code < 400) return false;
   if (end.reply.code >= 500 && (end.stage === "mail" || end.stage === "rcpt")) return false;
-  return CONNECTIONS.test(ownWords(end.reply));
+  return CONNECTIONS.test(extractServerText(end.reply));
 }

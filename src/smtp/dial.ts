@@ -1,24 +1,24 @@
 import type { SmtpConfig } from "../core/config.ts";
 import { mayDial } from "../core/public-address.ts";
 import { createConnection } from "./connection.ts";
-import type { Paths } from "./path.ts";
+import type { EgressRoutes } from "./egress-routes.ts";
 
-/** An address by a way, as one word: where a probe went, to go there again. */
-export function trialOf(path: string, address: string): string {
+/** One key for an address and its egress route: it lets a later probe dial the same target. */
+export function dialTargetKey(path: string, address: string): string {
   return `${path} ${address}`;
 }
 
 /**
- * True when the address of `trial`, by its way, takes a TCP connection on the SMTP port within `withinMs`; nothing is
- * said on it. False also for an address that may not be dialled and a way that is none. Never rejects.
+ * True when the address of `targetKey`, by its egress route, accepts a TCP connection on the SMTP port within `timeoutMs`.
+ * Nothing is sent. False also for an address that may not be dialled and for an unknown route. Never rejects.
  */
-export function takesConnection(
-  trial: string,
+export function acceptsConnection(
+  targetKey: string,
   config: SmtpConfig,
-  paths: Paths,
-  withinMs: number,
+  paths: EgressRoutes,
+  timeoutMs: number,
 ): Promise<boolean> {
-  const [name, address = ""] = trial.split(" ");
+  const [name, address = ""] = targetKey.split(" ");
   const path = paths.all.find((known) => known.name === name);
   if (path === undefined || !mayDial(address, config.probePrivateAddresses)) return Promise.resolve(false);
   const { localAddress, proxy } = path;
@@ -32,12 +32,12 @@ export function takesConnection(
         onClose: () => end(false),
       },
     );
-    // Timers come before sockets: had this thread stood still, one that answered in time would be taken for silent.
-    const timer = setTimeout(() => setImmediate(() => end(false)), withinMs);
-    function end(taken: boolean): void {
+    // Timers run before sockets: after a stall of this thread, a server that answered in time would count as silent.
+    const timer = setTimeout(() => setImmediate(() => end(false)), timeoutMs);
+    function end(isAccepted: boolean): void {
       clearTimeout(timer);
       connection.destroy();
-      resolve(taken);
+      resolve(isAccepted);
     }
   });
 }

@@ -5,33 +5,33 @@ import { type ConnectionTarget, createConnection } from "./connection.ts";
 import { Handshake, type HandshakeStep } from "./handshake.ts";
 import type { HeloName } from "./mailbox.ts";
 import type { FailureCause, Stage } from "./outcome.ts";
-import { createReplyParser, type Reply } from "./reply.ts";
+import { createReplyParser, type SmtpReply } from "./reply.ts";
 
-/** How far a server let us come that nothing was asked of. */
+/** How far a server's handshake got when no recipient was asked about. */
 export interface Greeting {
-  /** It took the connection. */
+  /** The server accepted the connection. */
   reached: boolean;
-  /** First line of its last positive reply to EHLO, "" when there was none. */
+  /** First line of its last positive reply to EHLO; "" without one. */
   hello: string;
-  /** `untried`: it did not come to that. */
+  /** `untried`: the handshake ended before STARTTLS. */
   tls: "works" | "broken" | "not_offered" | "untried";
-  /** Why it ended before it was done; null: it was done. */
+  /** Why the handshake ended early; null: it completed. */
   failure: { stage: Stage; cause: FailureCause | "reply"; detail: string } | null;
 }
 
-export interface GreetOptions {
+export interface GreetingOptions {
   target: ConnectionTarget;
   heloName: HeloName;
   clock: Clock;
-  /** Milliseconds for all of it. */
+  /** Time limit for the whole handshake. */
   withinMs: number;
 }
 
 /**
- * Connects, says EHLO, takes STARTTLS where it is offered, says QUIT: what a probe does before it names anybody.
+ * Connects, sends EHLO, takes STARTTLS where it is offered and sends QUIT: what a probe does before it names a recipient.
  * Never rejects.
  */
-export function greet({ target, heloName, clock, withinMs }: GreetOptions): Promise<Greeting> {
+export function probeGreeting({ target, heloName, clock, withinMs }: GreetingOptions): Promise<Greeting> {
   return new Promise((resolve) => {
     const handshake = new Handshake(heloName, "opportunistic");
     const replies = createReplyParser();
@@ -57,7 +57,7 @@ export function greet({ target, heloName, clock, withinMs }: GreetOptions): Prom
     }
 
     function leave(): void {
-      // A server that offered STARTTLS and then refused it is ready too, in clear.
+      // A server that offered STARTTLS and then refused it also counts as ready, in clear.
       if (greeting.tls === "untried")
         greeting.tls = handshake.stage === "starttls" ? "broken" : "not_offered";
       connection.write(QUIT, "latin1");
@@ -78,7 +78,7 @@ export function greet({ target, heloName, clock, withinMs }: GreetOptions): Prom
       } else fail(step.end);
     }
 
-    function accept(reply: Reply): boolean {
+    function accept(reply: SmtpReply): boolean {
       if (handshake.stage === "ehlo" && reply.code === 250) greeting.hello = reply.lines[0] ?? "";
       follow(handshake.accept(reply));
       return !securing && !over;
@@ -97,7 +97,7 @@ export function greet({ target, heloName, clock, withinMs }: GreetOptions): Prom
         greeting.tls = "works";
         securing = false;
         replies.reset();
-        follow(handshake.secured());
+        follow(handshake.onSecured());
       },
       onClose: ({ cause, detail }) => fail({ stage: stage(), cause, detail }),
     });

@@ -1,13 +1,13 @@
 import { ehlo, helo, STARTTLS } from "./command.ts";
 import type { HeloName } from "./mailbox.ts";
-import { type Mta, mtaOf } from "./mta.ts";
+import { detectMta, type Mta } from "./mta.ts";
 import type { Endpoint, FailureCause, Stage, TriedAddress } from "./outcome.ts";
 import type { TlsPolicy } from "./policy.ts";
-import type { Reply } from "./reply.ts";
+import type { SmtpReply } from "./reply.ts";
 
-/** How a session ended: by a reply that leaves no way on, or by a failure at a stage. */
+/** How a session ended: by a reply that allows no next command, or by a failure at a stage. */
 export type SessionEnd = (
-  | { kind: "reply"; stage: "greeting" | "ehlo" | "starttls" | "mail" | "rcpt"; reply: Reply }
+  | { kind: "reply"; stage: "greeting" | "ehlo" | "starttls" | "mail" | "rcpt"; reply: SmtpReply }
   | {
       kind: "failure";
       stage: Stage;
@@ -17,11 +17,11 @@ export type SessionEnd = (
       tried?: readonly TriedAddress[];
     }
 ) & {
-  /** Where it was connected to, when that was not the first address that it dialled. */
+  /** Where the session connected, when that was not the first address it dialled. */
   at?: Endpoint;
 };
 
-/** What a server offers, by its last EHLO. */
+/** The server's extensions, from its last EHLO reply. */
 export interface Capabilities {
   pipelining: boolean;
   starttls: boolean;
@@ -36,7 +36,7 @@ export type HandshakeStep =
 
 const NO_CAPABILITIES: Capabilities = { pipelining: false, starttls: false, smtputf8: false };
 
-function capabilitiesOf(reply: Reply): Capabilities {
+function parseCapabilities(reply: SmtpReply): Capabilities {
   const offered = new Set<string>();
   for (const line of reply.lines.slice(1)) offered.add((line.split(" ", 1)[0] ?? "").toUpperCase());
   return {
@@ -46,16 +46,16 @@ function capabilitiesOf(reply: Reply): Capabilities {
   };
 }
 
-/** The dialogue from the greeting to the first transaction, as a pure machine: replies in, next step out. */
+/** The dialogue from the greeting to the first transaction, as a pure state machine: replies in, next step out. */
 export class Handshake {
   stage: "greeting" | "ehlo" | "starttls" = "greeting";
   capabilities: Capabilities = NO_CAPABILITIES;
-  /** null: it does not show what it is. */
+  /** null: the server does not reveal its software. */
   mta: Mta | null = null;
-  #welcome: Reply | null = null;
+  #greetingReply: SmtpReply | null = null;
   readonly #name: HeloName;
   readonly #tls: TlsPolicy;
-  #greeted: "none" | "ehlo" | "helo" = "none";
+  #sentHello: "none" | "ehlo" | "helo" = "none";
   #secure = false;
 
   constructor(name: HeloName, tls: TlsPolicy) {
@@ -63,7 +63,7 @@ export class Handshake {
     this.#tls = tls;
   }
 
-  accept(reply: Reply): HandshakeStep {
+  accept(reply: SmtpReply): HandshakeStep {
     if (reply.code === 421) return this.#refused(reply);
     if (this.stage === "greeting") return this.#greeting(reply);
     if (this.stage === "ehlo") return this.#hello(reply);
@@ -71,27 +71,27 @@ export class Handshake {
     return this.#tls === "required" ? this.#refused(reply) : { do: "ready" };
   }
 
-  /** TLS is up: what was learnt in clear is forgotten (RFC 3207 §4.2). */
-  secured(): HandshakeStep {
+  /** TLS is up: forgets everything learned in clear (RFC 3207 §4.2). */
+  onSecured(): HandshakeStep {
     this.#secure = true;
     this.capabilities = NO_CAPABILITIES;
     return this.#sendEhlo();
   }
 
-  #greeting(reply: Reply): HandshakeStep {
+  #greeting(reply: SmtpReply): HandshakeStep {
     if (reply.code >= 400) return this.#refused(reply);
     if (reply.code !== 220) return this.#outOfStep(reply);
-    this.#welcome = reply;
+    this.#greetingReply = reply;
     return this.#sendEhlo();
   }
 
-  #hello(reply: Reply): HandshakeStep {
+  #hello(reply: SmtpReply): HandshakeStep {
     if (reply.code >= 400) return this.#helloRefused(reply);
     if (reply.code >= 300) return this.#outOfStep(reply);
-    const hello = this.#greeted === "ehlo" ? reply : null;
-    if (hello !== null) this.capabilities = capabilitiesOf(hello);
-    // Under TLS it may offer more than in clear; it is no other server.
-    this.mta ??= mtaOf(this.#welcome, hello);
+    const hello = this.#sentHello === "ehlo" ? reply : null;
+    if (hello !== null) this.capabilities = parseCapabilities(hello);
+    // Under TLS a server may offer more than in clear; it is still the same server.
+    this.mta ??= detectMta(this.#greetingReply, hello);
     if (this.#secure || this.#tls === "never") return { do: "ready" };
     if (this.capabilities.starttls) {
       this.stage = "starttls";
@@ -109,24 +109,24 @@ export class Handshake {
   }
 
   /** HELO for servers without EHLO; 521 and 556 say that the host takes no mail at all (RFC 7504). */
-  #helloRefused(reply: Reply): HandshakeStep {
+  #helloRefused(reply: SmtpReply): HandshakeStep {
     const final = reply.code < 500 || reply.code === 521 || reply.code === 556;
-    if (final || this.#greeted === "helo") return this.#refused(reply);
-    this.#greeted = "helo";
+    if (final || this.#sentHello === "helo") return this.#refused(reply);
+    this.#sentHello = "helo";
     return { do: "write", text: helo(this.#name) };
   }
 
   #sendEhlo(): HandshakeStep {
     this.stage = "ehlo";
-    this.#greeted = "ehlo";
+    this.#sentHello = "ehlo";
     return { do: "write", text: ehlo(this.#name) };
   }
 
-  #refused(reply: Reply): HandshakeStep {
+  #refused(reply: SmtpReply): HandshakeStep {
     return { do: "end", end: { kind: "reply", stage: this.stage, reply } };
   }
 
-  #outOfStep(reply: Reply): HandshakeStep {
+  #outOfStep(reply: SmtpReply): HandshakeStep {
     const detail = `unexpected ${reply.code}`;
     return { do: "end", end: { kind: "failure", stage: this.stage, cause: "protocol", detail } };
   }

@@ -1,17 +1,20 @@
-import type { Reply } from "./reply.ts";
+import type { SmtpReply } from "./reply.ts";
 
-/** What a mail server allows a session as its makers ship it. Infinite: it counts nothing of the kind. */
-export interface StockLimits {
+/** What a mail server allows a session by its software's defaults. Infinite: the software has no such limit. */
+export interface DefaultMtaLimits {
   transactions: number;
   rejections: number;
-  /** The figures are documented or measured limits: more meets them. False: where to begin, more may be tried at once. */
+  /**
+   * The figures are documented or measured limits: exceeding them hits the limit. False: a starting point; more may be
+   * tried at once.
+   */
   firm: boolean;
 }
 
-const NONE = Number.POSITIVE_INFINITY;
+const UNLIMITED = Number.POSITIVE_INFINITY;
 
-/** Of a server that does not say what it is, or of which nothing is published: prudent, and soon more. */
-export const UNKNOWN_STOCK: StockLimits = { transactions: 100, rejections: 8, firm: false };
+/** For unknown software, or software without published limits: start low and rise soon. */
+export const UNKNOWN_MTA_LIMITS: DefaultMtaLimits = { transactions: 100, rejections: 8, firm: false };
 
 /**
  * postfix: `smtpd_soft_error_limit` 10, from which each reply waits 1 s; `smtpd_junk_command_limit` 100 counts RSET.
@@ -19,16 +22,19 @@ export const UNKNOWN_STOCK: StockLimits = { transactions: 100, rejections: 8, fi
  * opensmtpd: counts no refusals (measured); 100 mails a session (`limit session max-mails`).
  * exchange: `MaxProtocolErrors` 5 on receive connectors, after which it closes.
  */
-const STOCK = {
+const MTA_LIMITS = {
   postfix: { transactions: 100, rejections: 9, firm: true },
-  exim: { transactions: 10, rejections: NONE, firm: true },
-  opensmtpd: { transactions: 100, rejections: NONE, firm: true },
+  exim: { transactions: 10, rejections: UNLIMITED, firm: true },
+  opensmtpd: { transactions: 100, rejections: UNLIMITED, firm: true },
   exchange: { transactions: 100, rejections: 4, firm: false },
-} as const satisfies Record<string, StockLimits>;
+} as const satisfies Record<string, DefaultMtaLimits>;
 
-export type Mta = keyof typeof STOCK;
+export type Mta = keyof typeof MTA_LIMITS;
 
-/** As their greetings name them; a mask says nothing. `220 mx.example.com ESMTP Postfix`, `… Microsoft ESMTP MAIL Service ready at …` */
+/**
+ * Names in greetings; a masked greeting names none. `220 mx.example.com ESMTP Postfix`, `… Microsoft ESMTP MAIL Service
+ * ready at …`
+ */
 const NAMES: readonly [RegExp, Mta][] = [
   [/\bPostfix\b/i, "postfix"],
   [/\bExim\b/i, "exim"],
@@ -36,7 +42,7 @@ const NAMES: readonly [RegExp, Mta][] = [
   [/\bMicrosoft ESMTP\b/i, "exchange"],
 ];
 
-/** Extensions that one server alone offers, or offers first and in this order: also behind a masked greeting. */
+/** Extensions that only one software offers, or offers first and in this order: they show behind a masked greeting too. */
 const EXTENSIONS: readonly [RegExp, Mta][] = [
   [/^PIPELINING SIZE (?:VRFY )?ETRN\b/, "postfix"],
   [/\b(?:PIPECONNECT|PRDR)\b/, "exim"],
@@ -44,11 +50,11 @@ const EXTENSIONS: readonly [RegExp, Mta][] = [
 ];
 
 /**
- * Which software a server is, by what it said at the start of a session.
- * @param hello its reply to EHLO, the latest; null: it refused EHLO
- * @returns null: it does not show it
+ * Detects the server software from the start of a session.
+ * @param hello the latest reply to EHLO; null: the server refused EHLO
+ * @returns null: the server does not reveal it
  */
-export function mtaOf(greeting: Reply | null, hello: Reply | null): Mta | null {
+export function detectMta(greeting: SmtpReply | null, hello: SmtpReply | null): Mta | null {
   const words = (greeting?.lines ?? []).join(" ");
   for (const [pattern, mta] of NAMES) if (pattern.test(words)) return mta;
   const offered = (hello?.lines ?? []).slice(1).map((line) => (line.split(" ", 1)[0] ?? "").toUpperCase());
@@ -57,6 +63,6 @@ export function mtaOf(greeting: Reply | null, hello: Reply | null): Mta | null {
   return null;
 }
 
-export function stockOf(mta: Mta | null): StockLimits {
-  return mta === null ? UNKNOWN_STOCK : STOCK[mta];
+export function defaultLimitsOf(mta: Mta | null): DefaultMtaLimits {
+  return mta === null ? UNKNOWN_MTA_LIMITS : MTA_LIMITS[mta];
 }

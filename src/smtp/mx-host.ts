@@ -1,38 +1,42 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { PassingSet } from "../core/passing-set.ts";
-import { endOfCall } from "../core/turns.ts";
+import { runAfterCurrentCall } from "../core/ticks.ts";
 import { Backlog } from "./backlog.ts";
 import { mayBeCrowded, saysCrowded } from "./crowding.ts";
-import { Depth } from "./depth.ts";
-import { Growth } from "./growth.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { failed, type Job } from "./job.ts";
-import type { SiteLessons } from "./lessons.ts";
+import type { LearnedSiteLimits } from "./learned-site-limits.ts";
+import { OwedSessions } from "./owed-sessions.ts";
+import { PipelineDepth } from "./pipeline-depth.ts";
 import type { SitePolicy, TlsPolicy } from "./policy.ts";
 import { PooledSession, type SessionOwner } from "./pooled-session.ts";
+import { type RcptJob, sessionFailure } from "./rcpt-job.ts";
 import type { Session, SessionHandler } from "./session.ts";
+import { SessionGrowth } from "./session-growth.ts";
+import type { SessionTraffic } from "./session-traffic.ts";
 import type { SlotSource } from "./slots.ts";
-import type { Traffic } from "./traffic.ts";
 
 export interface MxHostDeps {
   site: string;
-  /** Key of the slots that its connections take. */
+  /** Slot key that its connections count against. */
   cap: string;
   /** Name of the egress route to the address. */
-  path: string;
+  routeName: string;
   policy: SitePolicy;
   clock: Clock;
   slots: SlotSource;
-  /** Bound of sessions per thread: `take` is false when there is no room; `give` follows each one granted. */
+  /**
+   * Bound of sessions per thread: `take` returns false when the thread is full; each granted `take` is followed by one
+   * `give`.
+   */
   room: { take(host: MxHost): boolean; give(): void };
   dial(tls: TlsPolicy, handler: SessionHandler): Session;
-  /** What the site's servers have taught so far; its other hosts share it. */
-  lessons: SiteLessons;
-  /** Where what its sessions write counts. */
-  traffic: Traffic;
+  /** Limits learned from the site's servers; its other hosts share them. */
+  learned: LearnedSiteLimits;
+  /** Counters of what the sessions write. */
+  traffic: SessionTraffic;
   onOpened(): void;
-  /** The server has no room for as many connections as there are. */
+  /** The server refuses this many connections. */
   onCrowded(): void;
   onClosed(end: SessionEnd, wasReady: boolean): void;
 }
@@ -40,39 +44,36 @@ export interface MxHostDeps {
 /**
  * One MX host (host, address, port, source, TLS policy): its backlog and the sessions that pull from it.
  *
- * A session comes to life as: room in the thread → slot of the cap → dial → ready → batches of up to `depth` jobs →
- * idle → QUIT → slot released. The first session of a host waits for its slot and so presses those who hold one;
- * further ones take a slot only where one is free, so that holders do not take turns at robbing each other.
+ * A session runs through: room in the thread → slot of the cap → dial → ready → batches of up to `depth` jobs → idle → QUIT
+ * → slot released. The first session of a host waits for its slot, which asks the holders to give one back. Further
+ * sessions take a slot only where one is free, so that holders do not keep taking slots from each other.
  */
 export class MxHost implements SessionOwner {
   policy: SitePolicy;
-  readonly depth: Depth;
-  readonly lessons: SiteLessons;
-  readonly traffic: Traffic;
+  readonly depth: PipelineDepth;
+  readonly learned: LearnedSiteLimits;
+  readonly traffic: SessionTraffic;
   readonly backlog = new Backlog();
   readonly clock: Clock;
   readonly site: string;
   readonly cap: string;
   readonly #deps: MxHostDeps;
   readonly #sessions = new PassingSet<PooledSession>();
-  /** The longest idle one first. */
+  /** Idle sessions, the longest idle first. */
   readonly #idle: PooledSession[] = [];
-  readonly #growth = new Growth();
-  /** STARTTLS is offered but broken here. */
-  #plain = false;
-  /** null while no session has got far enough to be told. */
+  readonly #growth = new SessionGrowth();
+  /** The server offers STARTTLS but it fails. */
+  #isTlsBroken = false;
+  /** null until a session has seen the EHLO reply. */
   #pipelining: boolean | null = null;
-  /** Since when openings have been refused for too many connections while none worked here; null: they are not. */
+  /** Since when the server has refused openings for too many connections while no session works here; null: it does not. */
   #crowdedSince: number | null = null;
-  /** With what, while the next opening is not yet tried. */
-  #crowdedBy: SessionEnd | null = null;
-  /** Sessions that leave so that a new one can come. */
-  readonly #makingWay = new Set<PooledSession>();
-  /** Sessions to give up for others that wait for a slot. */
-  #owed = 0;
-  /** Of those, such as need not have served for long. */
-  #owedSoon = 0;
-  #pumping = false;
+  /** The end of the refused opening, until the next opening is tried. */
+  #crowdedEnd: SessionEnd | null = null;
+  /** Sessions that close to make room for a new one. */
+  readonly #sessionsToReplace = new Set<PooledSession>();
+  readonly #owed = new OwedSessions();
+  #isPumpScheduled = false;
   #closed = false;
   #emptySince: number;
 
@@ -82,9 +83,9 @@ export class MxHost implements SessionOwner {
     this.site = deps.site;
     this.cap = deps.cap;
     this.policy = deps.policy;
-    this.lessons = deps.lessons;
+    this.learned = deps.learned;
     this.traffic = deps.traffic;
-    this.depth = new Depth(deps.lessons.depth);
+    this.depth = new PipelineDepth(deps.learned.depth);
     this.#emptySince = deps.clock.monotonic();
   }
 
@@ -100,76 +101,78 @@ export class MxHost implements SessionOwner {
     return Math.min(this.policy.pipelineDepthMax, LIMITS.smtp.pipelineDepthMax);
   }
 
-  /** Transactions in one write that a session is good for: the most allowed until the server shows otherwise. */
-  get promisedDepth(): number {
+  /** Transactions that one write of a session takes: the policy's maximum until the server shows otherwise. */
+  get expectedDepth(): number {
     if (this.#pipelining === false) return 1;
-    return this.depth.promised(this.depthMax);
+    return this.depth.expected(this.depthMax);
   }
 
-  enqueue(job: Job): void {
-    if (job.hurried && this.#crowdedBy !== null && this.#sessions.size === 0) {
+  enqueue(job: RcptJob): void {
+    if (job.isInteractive && this.#crowdedEnd !== null && this.#sessions.size === 0) {
       const now = this.clock.monotonic();
-      if (!this.#growth.allows(now, false)) {
-        job.settle(this.#crowdedBy, false, now);
+      if (!this.#growth.mayOpen(now, false)) {
+        job.settle(this.#crowdedEnd, false, now);
         return;
       }
     }
     if (job.urgent) this.backlog.putBack([job]);
     else this.backlog.add(job);
-    this.pumpSoon();
+    this.schedulePump();
   }
 
-  /** At the end of the present turn, so that jobs which come together go out together. */
-  pumpSoon(): void {
-    if (this.#pumping) return;
-    this.#pumping = true;
-    endOfCall(this.#pumpNow);
+  /** Runs at the end of the current tick, so that jobs which arrive together go out together. */
+  schedulePump(): void {
+    if (this.#isPumpScheduled) return;
+    this.#isPumpScheduled = true;
+    runAfterCurrentCall(this.#pumpNow);
   }
 
   readonly #pumpNow = (): void => {
-    this.#pumping = false;
+    this.#isPumpScheduled = false;
     this.#pump();
   };
 
-  /** Gives one idle session back. @returns false when none is idle. */
-  giveIdle(): boolean {
+  /** Closes one idle session. @returns false when none is idle. */
+  quitIdleSession(): boolean {
     const session = this.#idle.shift();
     session?.quit();
     return session !== undefined;
   }
 
-  /** Gives one session back once it is free, also one that opens. @returns false when there is none left to give. */
-  oweOne(soon: boolean): boolean {
-    if (this.#owed >= this.#sessions.size) return false;
-    this.#owed++;
-    if (soon) this.#owedSoon++;
-    return true;
+  /**
+   * Promises one session, opening ones included, to be closed once it is free. @returns false when all are promised
+   * already.
+   */
+  oweSession(isSoon: boolean): boolean {
+    return this.#owed.add(isSoon, this.#sessions.size);
   }
 
   /**
-   * Deadlines, cancellations, idle sessions. Called every `LIMITS.smtp.sweepMs`.
-   * @param everybody all who wait are looked at: who goes does not wait for patient rows that nobody waits for
-   * @returns false when nothing of this host is worth remembering any more.
+   * Handles deadlines, cancellations and idle sessions. Called every `LIMITS.smtp.sweepMs`.
+   * @param includePatient checks all waiting jobs: a drain must not wait for cancelled bulk rows
+   * @returns false when this host need not be remembered
    */
-  sweep(now: number, everybody: boolean): boolean {
-    // Most hosts: a thread knows those of the last minutes, and nothing is under way at them.
+  sweep(now: number, includePatient: boolean): boolean {
+    // Most hosts take this path: a thread remembers the hosts of the last minutes, and most have no work.
     if (this.isEmpty()) return now - this.#emptySince < LIMITS.smtp.hostMemoryMs;
-    this.#prune(now, everybody);
-    for (const session of this.#sessions.items) session.expire(now, everybody);
-    while (this.#idle[0] && now - this.#idle[0].idleSince >= LIMITS.smtp.idleSessionMs) this.giveIdle();
-    if (this.backlog.length > 0 && this.#couldPump(now)) this.pumpSoon();
+    this.#prune(now, includePatient);
+    for (const session of this.#sessions.items) session.expire(now, includePatient);
+    while (this.#idle[0] && now - this.#idle[0].idleSince >= LIMITS.smtp.idleSessionMs)
+      this.quitIdleSession();
+    if (this.backlog.length > 0 && this.#canMakeProgress(now)) this.schedulePump();
     if (!this.isEmpty()) this.#emptySince = now;
     return now - this.#emptySince < LIMITS.smtp.hostMemoryMs;
   }
 
-  /** Who waits here to go out by `path`, about `domain` if it is not "", is turned back; what was sent goes on. */
-  holdBack(path: string, domain: string): void {
-    this.backlog.holdBack(path, domain, this.clock.monotonic());
-    // Where each route has a cap of its own, no session leaves by another than the host's.
-    if (path === this.#deps.path || this.cap !== this.site) return;
-    // Jobs that were let in by our own route would go on leaving by `path` on sessions to another address of the host.
+  /** Ends the jobs that wait here for `routeName`, about `domain` unless it is ""; transactions already sent go on. */
+  holdBack(routeName: string, domain: string): void {
+    this.backlog.holdBack(routeName, domain, this.clock.monotonic());
+    // Where each route has its own cap, all sessions leave by the host's route.
+    if (routeName === this.#deps.routeName || this.cap !== this.site) return;
+    // Jobs admitted for our own route would otherwise still leave by `routeName`, on sessions to another address of the
+    // host.
     for (const session of this.#sessions.items)
-      if (session.stage === "connect" || session.endpoint.path === path) session.spent = true;
+      if (session.stage === "connect" || session.endpoint.path === routeName) session.isRetiring = true;
   }
 
   isEmpty(): boolean {
@@ -179,222 +182,216 @@ export class MxHost implements SessionOwner {
   close(): void {
     this.#closed = true;
     this.#idle.length = 0;
-    const end = failed("connect", "cancelled", "the pool closes");
+    const end = sessionFailure("connect", "cancelled", "the pool is closing");
     this.backlog.fail(end, false, this.clock.monotonic());
     for (const session of [...this.#sessions.items]) {
       session.destroy(end);
-      this.#letGo(session, end);
+      this.#dropSession(session, end);
     }
   }
 
-  isWary(now: number): boolean {
-    return this.#growth.isWary(now);
+  isCautious(now: number): boolean {
+    return this.#growth.isCautious(now);
   }
 
   onReady(session: PooledSession, now: number): void {
-    this.#growth.opened(now);
+    this.#growth.onOpened(now);
     this.#pipelining = session.pipelining;
     this.#crowdedSince = null;
-    this.#crowdedBy = null;
+    this.#crowdedEnd = null;
     this.#deps.onOpened();
-    this.#next(session, now);
+    this.#dispatchNext(session, now);
   }
 
-  onFree(session: PooledSession, now: number): void {
-    this.#payDebt(session, now);
-    if (!session.spent && this.#mustMakeWay(false)) this.#makeWay(session);
-    this.#next(session, now);
+  onBatchDone(session: PooledSession, now: number): void {
+    this.#retireIfOwed(session, now);
+    if (!session.isRetiring && this.#mustReplaceSession(false)) this.#replaceSession(session);
+    this.#dispatchNext(session, now);
   }
 
   onCrowded(): void {
-    this.#growth.crowded(this.clock.monotonic(), this.#working > 1);
+    this.#growth.onCrowded(this.clock.monotonic(), this.#workingSessions > 1);
     this.#deps.onCrowded();
   }
 
-  onGone(session: PooledSession, end: SessionEnd): void {
+  onSessionClosed(session: PooledSession, end: SessionEnd): void {
     const at = this.#idle.indexOf(session);
     if (at >= 0) this.#idle.splice(at, 1);
-    if (!session.ready && this.#fallsBackToPlain(end)) {
+    if (!session.isReady && this.#fallsBackToPlain(end)) {
       this.#growth.opening--;
       this.#sessions.delete(session);
       this.#dial();
       return;
     }
-    // Told before the slot is given back: it counts among those that are too many.
-    if (!session.ready && this.#isCrowdedBy(end)) this.#deps.onCrowded();
-    this.#letGo(session, end);
-    if (!session.ready) this.#openFailed(end, session.secure);
-    this.pumpSoon();
+    // Report this before the slot is released: the slot counts among the connections that are too many.
+    if (!session.isReady && this.#isCrowdedBy(end)) this.#deps.onCrowded();
+    this.#dropSession(session, end);
+    if (!session.isReady) this.#openFailed(end, session.secure);
+    this.schedulePump();
   }
 
-  /** A session that is closed anyway pays for the one that others wait for. */
-  #payDebt(session: PooledSession, now: number): void {
-    if (this.#owed === 0) return;
-    const served = now - session.openedAt >= LIMITS.smtp.slotTenureMs;
-    if (!session.spent && !served && this.#owedSoon === 0) return;
-    this.#payOne();
-    session.spent = true;
+  /** A session that closes anyway settles one that is owed to others. */
+  #retireIfOwed(session: PooledSession, now: number): void {
+    if (this.#owed.count === 0) return;
+    if (!session.isRetiring && !this.#owed.isDueFrom(now - session.openedAt)) return;
+    this.#owed.settle();
+    session.isRetiring = true;
   }
 
-  #next(session: PooledSession, now: number): void {
-    if (session.spent) session.quit();
-    else if (!session.dispatch(now)) this.#rest(session);
-    if (this.backlog.length > 0 && this.#couldPump(now)) this.pumpSoon();
+  #dispatchNext(session: PooledSession, now: number): void {
+    if (session.isRetiring) session.quit();
+    else if (!session.dispatch(now)) this.#keepIdle(session);
+    if (this.backlog.length > 0 && this.#canMakeProgress(now)) this.schedulePump();
   }
 
-  /** Nothing to do: back with it where somebody waits for the slot, else it is kept for the next. */
-  #rest(session: PooledSession): void {
-    if (this.#owed === 0) {
+  /** Nothing to do: closes the session when others wait for the slot, else keeps it for the next job. */
+  #keepIdle(session: PooledSession): void {
+    if (this.#owed.count === 0) {
       this.#idle.push(session);
       return;
     }
-    this.#payOne();
-    session.spent = true;
+    this.#owed.settle();
+    session.isRetiring = true;
     session.quit();
   }
 
-  #payOne(): void {
-    this.#owed--;
-    if (this.#owedSoon > 0) this.#owedSoon--;
-  }
-
-  /** Nearly always sessions are at work, no further one is to be had now, and a pump for each answer would find nothing to do. */
-  #couldPump(now: number): boolean {
-    return this.#idle.length > 0 || this.backlog.forFresh > 0 || this.#wantsAnother(now);
+  /** Usually sessions are busy and no further one can be had, so a pump after each answer would find nothing to do. */
+  #canMakeProgress(now: number): boolean {
+    return this.#idle.length > 0 || this.backlog.waitingForNewSession > 0 || this.#wantsSession(now);
   }
 
   #pump(): void {
     if (this.#closed) return;
     const now = this.clock.monotonic();
-    while (this.#idle.length > 0 && this.backlog.forAny > 0) {
+    while (this.#idle.length > 0 && this.backlog.readyForAnySession > 0) {
       const session = this.#idle.pop();
       if (session?.isExhausted) session.quit();
       else if (session && !session.dispatch(now)) this.#idle.push(session);
     }
-    while (this.#wantsAnother(now) && this.#deps.room.take(this)) {
+    while (this.#wantsSession(now) && this.#deps.room.take(this)) {
       this.#acquire(this.#sessions.size === 0 && this.#growth.acquiring === 0);
     }
-    while (this.#mustMakeWay(true)) {
+    while (this.#mustReplaceSession(true)) {
       const session = this.#idle.shift();
       if (session === undefined) return;
-      this.#makeWay(session);
+      this.#replaceSession(session);
       session.quit();
     }
   }
 
-  /** More jobs wait for a new session than are on the way, and there is no room for one beside those that are here. */
-  #mustMakeWay(idle: boolean): boolean {
-    if (this.backlog.forFresh <= this.#makingWay.size + this.#growth.coming) return false;
+  /** More jobs need a new session than sessions are opening, and the present sessions leave no room for another. */
+  #mustReplaceSession(idle: boolean): boolean {
+    if (this.backlog.waitingForNewSession <= this.#sessionsToReplace.size + this.#growth.pending)
+      return false;
     return this.#isFull() || this.#growth.isStuck(this.clock.monotonic(), idle);
   }
 
-  #makeWay(session: PooledSession): void {
-    session.spent = true;
-    this.#makingWay.add(session);
+  #replaceSession(session: PooledSession): void {
+    session.isRetiring = true;
+    this.#sessionsToReplace.add(session);
   }
 
-  #wantsAnother(now: number): boolean {
-    if (this.#isFull() || this.backlog.length <= this.#growth.coming * this.depth.now) return false;
-    return this.#growth.allows(now, this.#sessions.size > 0);
+  #wantsSession(now: number): boolean {
+    if (this.#isFull() || this.backlog.length <= this.#growth.pending * this.depth.current) return false;
+    return this.#growth.mayOpen(now, this.#sessions.size > 0);
   }
 
   #isFull(): boolean {
     return this.#sessions.size + this.#growth.acquiring >= this.policy.maxConnections;
   }
 
-  #acquire(press: boolean): void {
+  #acquire(mayWait: boolean): void {
     this.#growth.acquiring++;
     const since = this.clock.monotonic();
-    this.#deps.slots.acquire(this.cap, this.policy.maxConnections, press ? LIMITS.smtp.slotWaitMs : 0).then(
-      (granted) => this.#acquired(granted, press, since),
-      () => this.#acquired(false, press, since),
+    this.#deps.slots.acquire(this.cap, this.policy.maxConnections, mayWait ? LIMITS.smtp.slotWaitMs : 0).then(
+      (granted) => this.#onSlotResult(granted, mayWait, since),
+      () => this.#onSlotResult(false, mayWait, since),
     );
   }
 
-  #acquired(granted: boolean, press: boolean, since: number): void {
+  #onSlotResult(granted: boolean, mayWait: boolean, since: number): void {
     const now = this.clock.monotonic();
     if (granted) {
-      this.#growth.slotGranted();
-      // Nobody is called for those whom nobody waits for.
+      this.#growth.onSlotGranted();
+      // Do not dial for cancelled jobs.
       this.#prune(now, true);
       if (this.#closed || this.backlog.length === 0) this.#release();
       else this.#dial();
       return;
     }
-    this.#growth.slotRefused(now);
+    this.#growth.onSlotRefused(now);
     this.#deps.room.give();
-    if (!press || this.#sessions.size > 0) {
-      if (this.backlog.forFresh > 0) this.pumpSoon();
+    if (!mayWait || this.#sessions.size > 0) {
+      if (this.backlog.waitingForNewSession > 0) this.schedulePump();
       return;
     }
-    const end = failed("connect", "no_slot", "no connection slot of the site came free");
+    const end = sessionFailure("connect", "no_slot", "no connection slot of the site became free");
     this.backlog.fail(end, false, now, since);
-    this.pumpSoon();
+    this.schedulePump();
   }
 
   #release(): void {
     this.#deps.slots.release(this.cap);
     this.#deps.room.give();
-    this.#growth.slotReleased();
+    this.#growth.onSlotReleased();
   }
 
   #dial(): void {
     this.#growth.opening++;
-    const tls = this.#plain ? "never" : this.policy.tls;
+    const tls = this.#isTlsBroken ? "never" : this.policy.tls;
     this.#sessions.add(new PooledSession(this, (handler) => this.#deps.dial(tls, handler)));
   }
 
-  /** With opportunistic TLS a broken handshake costs one new connection in clear, on the same slot. */
+  /** With opportunistic TLS a failed handshake costs one new connection in clear, on the same slot. */
   #fallsBackToPlain(end: SessionEnd): boolean {
     if (end.kind !== "failure" || end.stage !== "starttls" || end.cause === "protocol") return false;
-    if (this.policy.tls !== "opportunistic" || this.#plain || this.#closed) return false;
-    this.#plain = true;
+    if (this.policy.tls !== "opportunistic" || this.#isTlsBroken || this.#closed) return false;
+    this.#isTlsBroken = true;
     return true;
   }
 
-  /** Sessions through their handshake; one that is just being let go counts as what it was. */
-  get #working(): number {
+  /** Sessions past their handshake. A session that is being dropped still counts. */
+  get #workingSessions(): number {
     return this.#sessions.size - this.#growth.opening;
   }
 
   #isCrowdedBy(end: SessionEnd): boolean {
-    return saysCrowded(end) || (this.#working > 0 && mayBeCrowded(end));
+    return saysCrowded(end) || (this.#workingSessions > 0 && mayBeCrowded(end));
   }
 
   #openFailed(end: SessionEnd, secure: boolean): void {
     const working = this.#sessions.size - (this.#growth.opening - 1);
     const now = this.clock.monotonic();
-    if (!this.#growth.openFailed(now, working)) return;
-    // The connections that are too many may be ours: to other hosts of the site, of other threads or processes.
+    if (!this.#growth.onOpenFailed(now, working)) return;
+    // The excess connections may be ours: to other hosts of the site, from other threads or processes.
     if (saysCrowded(end)) this.#crowdedSince ??= now;
     const crowdedMs = now - (this.#crowdedSince ?? now);
-    if (saysCrowded(end) && crowdedMs < LIMITS.learnt.crowdedPatienceMs) {
+    if (saysCrowded(end) && crowdedMs < LIMITS.learned.crowdedPatienceMs) {
       this.#growth.pause(now, crowdedMs);
-      this.#crowdedBy = end;
-      this.backlog.failHurried(end, secure, now);
+      this.#crowdedEnd = end;
+      this.backlog.failInteractive(end, secure, now);
     } else this.backlog.fail(end, secure, now);
   }
 
-  #letGo(session: PooledSession, end: SessionEnd): void {
+  #dropSession(session: PooledSession, end: SessionEnd): void {
     this.#sessions.delete(session);
-    const madeWay = this.#makingWay.delete(session);
-    if (madeWay) this.#growth.madeWay();
-    if (this.#owed > 0 && (madeWay || !session.spent)) this.#payOne();
-    this.#owed = Math.min(this.#owed, this.#sessions.size);
-    this.#owedSoon = Math.min(this.#owedSoon, this.#owed);
-    this.#deps.onClosed(end, session.ready);
+    const madeWay = this.#sessionsToReplace.delete(session);
+    if (madeWay) this.#growth.onSessionReplaced();
+    if (this.#owed.count > 0 && (madeWay || !session.isRetiring)) this.#owed.settle();
+    this.#owed.limitTo(this.#sessions.size);
+    this.#deps.onClosed(end, session.isReady);
     this.#release();
   }
 
-  #prune(now: number, everybody: boolean): void {
+  #prune(now: number, includePatient: boolean): void {
     let opening: PooledSession | undefined;
     let working = false;
     for (const session of this.#sessions.items) {
-      if (session.ready) working = true;
+      if (session.isReady) working = true;
       else opening = session;
     }
-    // Where sessions work, who waited too long waited for our cap, not for their server.
-    if (opening === undefined || working) this.backlog.expire(now, "connect", "no_slot", everybody);
-    else this.backlog.expire(now, opening.stage, "timeout", everybody);
+    // Where sessions work, jobs that expired were waiting for our cap, not for the server.
+    if (opening === undefined || working) this.backlog.expire(now, "connect", "no_slot", includePatient);
+    else this.backlog.expire(now, opening.stage, "timeout", includePatient);
   }
 }

@@ -1,4 +1,4 @@
-import type { Reply } from "./reply.ts";
+import type { SmtpReply } from "./reply.ts";
 
 /** Stages of a probe in order. Failures before `rcpt` are never about the recipient. */
 export type Stage = "dns" | "connect" | "greeting" | "ehlo" | "starttls" | "mail" | "rcpt";
@@ -8,9 +8,9 @@ export type FailureCause =
   | "timeout"
   | "refused"
   | "unreachable"
-  /** The proxy of the way did not do its part: nothing is said of the server. */
+  /** The proxy of the egress route failed: this says nothing about the server. */
   | "proxy"
-  /** Nothing leaves by the way: it was not tried, or given up. */
+  /** The egress route is cut off: the probe was not tried, or was given up. */
   | "cut_off"
   | "closed"
   | "tls"
@@ -30,7 +30,7 @@ export interface Endpoint {
   path: string;
 }
 
-/** An address that was dialled beside the one that an outcome names, and did not connect either. */
+/** An address dialled beside the one that the outcome names; it did not connect either. */
 export interface TriedAddress extends Endpoint {
   cause: FailureCause;
   detail: string;
@@ -41,10 +41,10 @@ export type RcptOutcome =
   | {
       kind: "reply";
       stage: Exclude<Stage, "dns" | "connect">;
-      reply: Reply;
+      reply: SmtpReply;
       host: string;
       address: string;
-      /** Name of the way it went, "" when it never set out. */
+      /** Name of the egress route; "" when nothing was dialled. */
       path: string;
       tls: boolean;
       latencyMs: number;
@@ -56,10 +56,10 @@ export type RcptOutcome =
       detail: string;
       host: string;
       address: string;
-      /** Name of the way it went, "" when it never set out. */
+      /** Name of the egress route; "" when nothing was dialled. */
       path: string;
       tls: boolean;
       latencyMs: number;
-      /** Absent: no other address was dialled beside this one. */
+      /** Absent: only the named address was dialled. */
       tried?: readonly TriedAddress[];
     };

@@ -3,93 +3,102 @@ import type { SmtpConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { mayDial } from "../core/public-address.ts";
-import { createForeseenSlots, type ForeseenSlots } from "./foreseen-slots.ts";
+import type { EgressRoute } from "./egress-routes.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { type Asker, failed, Job, type JobOptions, LoneAsker } from "./job.ts";
-import { LessonMemory, type SiteLessons } from "./lessons.ts";
+import { type LearnedSiteLimits, LearnedSiteLimitsCache } from "./learned-site-limits.ts";
 import { type Mailbox, parseHeloName, parseReversePath } from "./mailbox.ts";
 import { MxHost } from "./mx-host.ts";
+import { MxHosts } from "./mx-hosts.ts";
 import type { RcptOutcome } from "./outcome.ts";
-import type { Path } from "./path.ts";
+import { OutcomeDispatcher } from "./outcome-dispatcher.ts";
 import type { SitePolicy } from "./policy.ts";
-import { createSession, type Session, type SessionTarget } from "./session.ts";
+import { createPrefetchingSlots, type PrefetchingSlotSource } from "./prefetching-slots.ts";
+import {
+  PromiseRcptCaller,
+  type RcptCaller,
+  RcptJob,
+  type RcptJobOptions,
+  sessionFailure,
+} from "./rcpt-job.ts";
+import { createSession, type SessionTarget } from "./session.ts";
+import { SessionTraffic } from "./session-traffic.ts";
 import type { SlotSource } from "./slots.ts";
-import { Tellings } from "./tellings.ts";
-import { Traffic } from "./traffic.ts";
+import { YoungDials } from "./young-dials.ts";
 
 export interface Destination {
   site: string;
-  /** What the connection counts against: the key of the slots. */
+  /** The slot key that the connection counts against. */
   cap: string;
   /** MX host name. */
   host: string;
   /** One address of the host, an IPv4 or IPv6 literal. */
   address: string;
-  path: Path;
+  path: EgressRoute;
   policy: SitePolicy;
-  /** The host is named by MX records; false: it is the domain itself, which often runs no mail server. */
+  /** MX records name the host; false: the host is the domain itself, which often runs no mail server. */
   published: boolean;
-  /** No other address of the host is tried beside this one. */
+  /** Dial no other address of the host beside this one. */
   alone?: boolean;
 }
 
-/** An address of a host, and the egress route to it. */
+/** An address of a host and the egress route to it. */
 export type RoutedAddress = Pick<Destination, "address" | "path">;
 
-/** A connection got through its handshake, did not, or one that had is gone. */
+/** A connection completed its handshake, failed to, or closed after it. */
 export interface PoolEvent {
   kind: "opened" | "open_failed" | "closed";
   site: string;
 }
 
-/** A dial that nobody has answered for `LIMITS.network.silentMs`; it goes on. */
+/** A dial without an answer for `LIMITS.network.silentMs`; it goes on. */
 export interface SilentDialEvent {
   kind: "silent";
   site: string;
   address: string;
-  /** Name of the way. */
+  /** Name of the egress route. */
   path: string;
   published: boolean;
-  /** Wall time at which it began. */
+  /** Wall time at which the dial started. */
   beganMs: number;
 }
 
-/** A server has no room for as many connections as are open. */
+/** A server refuses as many connections as are open. */
 export interface CrowdedEvent {
   kind: "crowded";
-  /** Key of the slots that count. */
+  /** Slot key that the connections count against. */
   cap: string;
 }
 
 export interface PoolStats {
   hosts: number;
-  /** Open, being opened or waiting for a slot. */
+  /** Open, opening or waiting for a slot. */
   sessions: number;
   idle: number;
-  /** Jobs that wait for a session. */
+  /** Jobs waiting for a session. */
   waiting: number;
-  /** Jobs without an outcome, those that wait included. */
+  /** Jobs without an outcome, waiting ones included. */
   jobs: number;
 }
 
-/** SMTP sessions of one thread, shared by all that ask about recipients of the same MX host. */
+/** SMTP sessions of one thread, shared by all callers that ask about recipients of the same MX host. */
 export interface SmtpPool {
-  /** Asks `destination` about `mailbox` in a transaction of its own. Never rejects; ends by `deadlineAt` at the latest. */
-  rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome>;
+  /** Asks `destination` about `mailbox` in a transaction of its own. Never rejects; resolves by `deadlineAt` at the latest. */
+  rcpt(destination: Destination, mailbox: Mailbox, options: RcptJobOptions): Promise<RcptOutcome>;
   /**
-   * The same without a promise: `asker` is told. All that end in a turn of the event loop are told one after another.
-   * @param destination who asks for the same place with the same object spares its look-up
+   * Like `rcpt` without a promise: `caller.onSettled` gets the outcome. Outcomes of one tick are delivered one after
+   * another.
+   * @param destination pass the same object for the same place to save its look-up
    */
-  ask(destination: Destination, mailbox: Mailbox, asker: Asker): void;
-  /** A host that counts against `cap` will soon be asked, and its address is looked up: a slot is fetched meanwhile. */
-  foresee(cap: string, max: number): void;
-  /** Refuses new jobs, lets the present ones end, closes the sessions with QUIT. */
+  ask(destination: Destination, mailbox: Mailbox, caller: RcptCaller): void;
+  /** A host that counts against `cap` will soon be asked while its address is looked up: fetches a slot meanwhile. */
+  prefetchSlot(cap: string, max: number): void;
+  /** Refuses new jobs, lets the present ones end, then closes the sessions with QUIT. */
   drain(): Promise<void>;
-  /** Drops every session; what was under way ends as `cancelled`. */
+  /** Drops every session; unfinished jobs end as `cancelled`. */
   close(): void;
-  /** Transactions that one session of `site` takes in one write, as far as is known here: what the policy allows, or fewer. */
+  /** Transactions that one write of a session of `site` takes, as far as this thread knows: the policy's maximum, or fewer. */
   depthAt(site: string, policy: SitePolicy): number;
-  /** Jobs that wait to go out to `site` by `path`, about `domain` if it is not "", end as `held_back`; what was sent goes on. */
+  /** Ends waiting jobs to `site` by `path`, about `domain` unless it is "", as `held_back`; transactions already sent go on. */
   holdBack(site: string, path: string, domain: string): void;
   stats(): PoolStats;
 }
@@ -100,26 +109,23 @@ export interface SmtpPoolDeps {
   clock: Clock;
   log: Logger;
   onEvent(event: PoolEvent | SilentDialEvent | CrowdedEvent): void;
-  /** Where what is written to a site counts: asked once a host. Absent: nobody wants to know. */
-  trafficOf?(site: string): Traffic;
-  /** The other addresses of the host to dial where that of `destination` is slow or fails, best first. Absent: none is. */
+  /** Counters for what is written to a site; called once a host. Absent: nothing is counted. */
+  trafficOf?(site: string): SessionTraffic;
+  /** Other addresses of the host, best first, for when that of `destination` is slow or fails. Absent: none are dialled. */
   othersOf?(destination: Destination): Promise<readonly RoutedAddress[]>;
 }
 
 class HostPool implements SmtpPool {
   readonly #deps: SmtpPoolDeps;
-  readonly #slots: ForeseenSlots;
+  readonly #slots: PrefetchingSlotSource;
   readonly #mailFrom;
-  readonly #hosts = new Map<string, MxHost>();
+  readonly #hosts = new MxHosts();
   readonly #keys = new WeakMap<Destination, string>();
-  readonly #sites = new Map<string, Set<MxHost>>();
-  readonly #caps = new Map<string, Set<MxHost>>();
-  readonly #lessons;
-  /** Hosts that found no room for a session, in order. */
-  readonly #starved = new Set<MxHost>();
-  /** Young dials, looked at with each sweep. */
-  #dials: { session: Session; destination: Destination; beganAt: number }[] = [];
-  readonly #tellings = new Tellings();
+  readonly #learnedLimits;
+  /** Hosts waiting for room in the thread, in order. */
+  readonly #waitingForRoom = new Set<MxHost>();
+  readonly #dials = new YoungDials<Destination>();
+  readonly #outcomes = new OutcomeDispatcher();
   #sessions = 0;
   #jobs = 0;
   #sweeper: Timer | null = null;
@@ -128,37 +134,37 @@ class HostPool implements SmtpPool {
 
   constructor(deps: SmtpPoolDeps) {
     const mailFrom = parseReversePath(deps.config.mailFrom);
-    if (mailFrom === null) throw new Error("MAIL FROM may not be sent");
+    if (mailFrom === null) throw new Error("invalid MAIL FROM address");
     this.#deps = deps;
     this.#mailFrom = mailFrom;
-    this.#lessons = new LessonMemory(deps.clock);
-    this.#slots = createForeseenSlots(deps.slots, deps.clock);
-    this.#slots.onWanted((cap, soon) => this.#giveBack(cap, soon));
+    this.#learnedLimits = new LearnedSiteLimitsCache(deps.clock);
+    this.#slots = createPrefetchingSlots(deps.slots, deps.clock);
+    this.#slots.onWanted((cap, soon) => this.#returnSession(cap, soon));
   }
 
-  rcpt(destination: Destination, mailbox: Mailbox, options: JobOptions): Promise<RcptOutcome> {
+  rcpt(destination: Destination, mailbox: Mailbox, options: RcptJobOptions): Promise<RcptOutcome> {
     return new Promise((resolve) => {
-      this.ask(destination, mailbox, new LoneAsker(options, resolve));
+      this.ask(destination, mailbox, new PromiseRcptCaller(options, resolve));
     });
   }
 
-  ask(destination: Destination, mailbox: Mailbox, asker: Asker): void {
+  ask(destination: Destination, mailbox: Mailbox, caller: RcptCaller): void {
     const now = this.#deps.clock.monotonic();
     this.#jobs++;
-    const job = new Job(mailbox, destination, asker, now, this.#settle);
-    const host = this.#admit(destination);
+    const job = new RcptJob(mailbox, destination, caller, now, this.#onSettled);
+    const host = this.#findHost(destination);
     if (host instanceof MxHost) host.enqueue(job);
     else job.settle(host, false, now);
   }
 
-  readonly #settle = (outcome: RcptOutcome, asker: Asker): void => {
+  readonly #onSettled = (outcome: RcptOutcome, asker: RcptCaller): void => {
     this.#jobs--;
-    this.#tellings.add(outcome, asker);
+    this.#outcomes.add(outcome, asker);
     if (this.#draining) this.#checkDrained();
   };
 
-  foresee(cap: string, max: number): void {
-    if (!this.#draining && !this.#caps.has(cap)) this.#slots.foresee(cap, max);
+  prefetchSlot(cap: string, max: number): void {
+    if (!this.#draining && !this.#hosts.hasCap(cap)) this.#slots.prefetch(cap, max);
   }
 
   drain(): Promise<void> {
@@ -172,11 +178,9 @@ class HostPool implements SmtpPool {
   close(): void {
     this.#draining = true;
     this.#stopSweeping();
-    for (const host of this.#hosts.values()) host.close();
+    for (const host of this.#hosts.all()) host.close();
     this.#hosts.clear();
-    this.#sites.clear();
-    this.#caps.clear();
-    this.#starved.clear();
+    this.#waitingForRoom.clear();
     this.#checkDrained();
   }
 
@@ -184,36 +188,36 @@ class HostPool implements SmtpPool {
     const most = Math.min(policy.pipelineDepthMax, LIMITS.smtp.pipelineDepthMax);
     let best = 0;
     let asked = 0;
-    for (const host of this.#sites.get(site) ?? []) {
-      best = Math.max(best, host.promisedDepth);
-      if (best >= most || ++asked >= LIMITS.smtp.hostsAskedForDepth) break;
+    for (const host of this.#hosts.atSite(site)) {
+      best = Math.max(best, host.expectedDepth);
+      if (best >= most || ++asked >= LIMITS.smtp.hostsSampledForDepth) break;
     }
     return best === 0 ? most : Math.min(best, most);
   }
 
   holdBack(site: string, path: string, domain: string): void {
-    for (const host of this.#sites.get(site) ?? []) host.holdBack(path, domain);
+    for (const host of this.#hosts.atSite(site)) host.holdBack(path, domain);
   }
 
   stats(): PoolStats {
     let idle = 0;
     let waiting = 0;
-    for (const host of this.#hosts.values()) {
+    for (const host of this.#hosts.all()) {
       idle += host.idle;
       waiting += host.backlog.length;
     }
     return { hosts: this.#hosts.size, sessions: this.#sessions, idle, waiting, jobs: this.#jobs };
   }
 
-  /** The host to queue at, or why there is none. */
-  #admit(destination: Destination): MxHost | SessionEnd {
-    if (this.#draining) return failed("connect", "cancelled", "the pool closes");
+  /** The host to queue at, or why the job cannot be queued. */
+  #findHost(destination: Destination): MxHost | SessionEnd {
+    if (this.#draining) return sessionFailure("connect", "cancelled", "the pool is closing");
     const { policy } = destination;
     const key = this.#keyOf(destination);
     const host = this.#hosts.get(key) ?? this.#addHost(key, destination);
     if (!(host instanceof MxHost)) return host;
     if (host.backlog.length >= LIMITS.smtp.waitersPerHost)
-      return failed("connect", "no_slot", "too many wait for this MX host");
+      return sessionFailure("connect", "no_slot", "too many jobs wait for this MX host");
     host.policy = policy;
     return host;
   }
@@ -227,31 +231,28 @@ class HostPool implements SmtpPool {
     return key;
   }
 
-  /** Everything about a host that its key decides is checked here, once. */
+  /** Checks everything that the host key decides, once a host. */
   #addHost(key: string, destination: Destination): MxHost | SessionEnd {
     const { config, clock } = this.#deps;
-    const { site, cap, address } = destination;
-    if (!mayDial(address, config.probePrivateAddresses))
-      return failed("connect", "private_address", "not a public address");
+    if (!mayDial(destination.address, config.probePrivateAddresses))
+      return sessionFailure("connect", "private_address", "not a public address");
     if (this.#hosts.size >= LIMITS.smtp.hosts) this.#dropEmpty();
     if (this.#hosts.size >= LIMITS.smtp.hosts)
-      return failed("connect", "no_slot", "too many MX hosts at once");
+      return sessionFailure("connect", "no_slot", "too many MX hosts at once");
     const host = this.#createHost(destination);
-    this.#hosts.set(key, host);
-    this.#sites.set(site, (this.#sites.get(site) ?? new Set()).add(host));
-    this.#caps.set(cap, (this.#caps.get(cap) ?? new Set()).add(host));
+    this.#hosts.add(key, host);
     this.#sweeper ??= clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
     return host;
   }
 
   #targetOf(host: string, { address, path }: RoutedAddress): SessionTarget {
     const heloName = parseHeloName(path.heloName);
-    if (heloName === null) throw new Error("the HELO name of a way may not be sent");
+    if (heloName === null) throw new Error("invalid HELO name of an egress route");
     const { name, localAddress, proxy } = path;
     return { host, address, port: this.#deps.config.port, path: name, localAddress, proxy, heloName };
   }
 
-  /** null: the destination is dialled by itself. A proxy decides on its own whom it connects to, and how. */
+  /** null: dial the destination alone. A proxy chooses its connections itself. */
   #othersOf(destination: Destination): (() => Promise<SessionTarget[]>) | null {
     const { othersOf, config } = this.#deps;
     if (othersOf === undefined || destination.alone === true || destination.path.proxy !== null) return null;
@@ -270,59 +271,50 @@ class HostPool implements SmtpPool {
     return new MxHost({
       site,
       cap,
-      path: path.name,
+      routeName: path.name,
       policy,
       clock,
       slots: this.#slots,
-      room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#giveRoom() },
+      room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#releaseRoom() },
       dial: (tls, handler) => {
         const session = createSession({ target, others, tls, clock, mailFrom }, handler);
-        this.#dials.push({ session, destination, beganAt: clock.monotonic() });
+        this.#dials.add(session, destination, clock.monotonic());
         return session;
       },
-      lessons: this.#lessonsOf(site),
-      traffic: this.#deps.trafficOf?.(site) ?? new Traffic(),
+      learned: this.#learnedLimitsOf(site),
+      traffic: this.#deps.trafficOf?.(site) ?? new SessionTraffic(),
       onOpened: () => onEvent({ kind: "opened", site }),
       onCrowded: () => onEvent({ kind: "crowded", cap }),
-      onClosed: (end, wasReady) => this.#sessionClosed(site, end, wasReady),
+      onClosed: (end, wasReady) => this.#onSessionClosed(site, end, wasReady),
     });
   }
 
-  #lessonsOf(site: string): SiteLessons {
-    for (const { lessons } of this.#sites.get(site) ?? []) return lessons;
-    return this.#lessons.recall(site);
+  #learnedLimitsOf(site: string): LearnedSiteLimits {
+    for (const { learned: lessons } of this.#hosts.atSite(site)) return lessons;
+    return this.#learnedLimits.recall(site);
   }
 
-  /**
-   * Tells of dials that nobody answers; those that were answered, or are over, are looked at no more.
-   * @param now when the sweep began, and `nowMs` its wall time
-   */
-  #tellSilence(now: number, nowMs: number): void {
-    const { onEvent } = this.#deps;
-    const silentMs = LIMITS.network.silentMs;
-    this.#dials = this.#dials.filter(({ session, destination, beganAt }) => {
-      if (session.stage !== "connect") return false;
-      if (now - beganAt < silentMs) return true;
+  /** @param now when the sweep started; `nowMs` is its wall time */
+  #reportSilentDials(now: number, nowMs: number): void {
+    for (const { destination, startedAt } of this.#dials.takeSilent(now)) {
       const { site, address, path, published } = destination;
-      const beganMs = nowMs - (now - beganAt);
-      onEvent({ kind: "silent", site, address, path: path.name, published, beganMs });
-      return false;
-    });
+      const beganMs = nowMs - (now - startedAt);
+      this.#deps.onEvent({ kind: "silent", site, address, path: path.name, published, beganMs });
+    }
   }
 
-  #sessionClosed(site: string, end: SessionEnd, wasReady: boolean): void {
+  #onSessionClosed(site: string, end: SessionEnd, wasReady: boolean): void {
     const { log, onEvent } = this.#deps;
     const why = end.kind === "reply" ? { code: end.reply.code } : { cause: end.cause, detail: end.detail };
     log.debug({ site, stage: end.stage, ...why }, wasReady ? "session closed" : "session not opened");
     onEvent({ kind: wasReady ? "closed" : "open_failed", site });
   }
 
-  /** Somebody waits for a slot of `cap`: an idle session goes at once, else one in use after its batch. */
-  #giveBack(cap: string, soon: boolean): void {
-    const hosts = this.#caps.get(cap);
-    if (!hosts) return;
-    for (const host of hosts) if (host.giveIdle()) return;
-    for (const host of hosts) if (host.oweOne(soon)) return;
+  /** A waiter needs a slot of `cap`: closes an idle session at once, else a busy one after its batch. */
+  #returnSession(cap: string, soon: boolean): void {
+    const hosts = this.#hosts.atCap(cap);
+    for (const host of hosts) if (host.quitIdleSession()) return;
+    for (const host of hosts) if (host.oweSession(soon)) return;
   }
 
   #takeRoom(host: MxHost): boolean {
@@ -330,48 +322,47 @@ class HostPool implements SmtpPool {
       this.#sessions++;
       return true;
     }
-    this.#starved.add(host);
-    for (const other of this.#hosts.values()) if (other.giveIdle()) break;
+    this.#waitingForRoom.add(host);
+    for (const other of this.#hosts.all()) if (other.quitIdleSession()) break;
     return false;
   }
 
-  #giveRoom(): void {
+  #releaseRoom(): void {
     this.#sessions--;
     if (this.#draining) this.#checkDrained();
-    const [first] = this.#starved;
+    const [first] = this.#waitingForRoom;
     if (!first) return;
-    this.#starved.delete(first);
-    first.pumpSoon();
+    this.#waitingForRoom.delete(first);
+    first.schedulePump();
   }
 
   #sweep(): void {
     const { clock } = this.#deps;
     const now = clock.monotonic();
     const nowMs = clock.now();
-    // After the sockets were looked at: when this thread has stood still, timers come before what came in meanwhile, and our
-    // own silence would be taken for the servers'.
-    if (this.#dials.length > 0) setImmediate(() => this.#tellSilence(now, nowMs));
-    for (const [key, host] of this.#hosts) if (!host.sweep(now, this.#draining)) this.#drop(key, host);
+    // Runs after the sockets were read: timers run before sockets, so after a stall of this thread our own silence would
+    // count as the servers'.
+    if (!this.#dials.isEmpty) setImmediate(() => this.#reportSilentDials(now, nowMs));
+    for (const [key, host] of this.#hosts.entries())
+      if (!host.sweep(now, this.#draining)) this.#drop(key, host);
     this.#sweeper = null;
     if (this.#hosts.size > 0) this.#sweeper = clock.after(LIMITS.smtp.sweepMs, () => this.#sweep());
     if (this.#draining) this.#checkDrained();
   }
 
   #dropEmpty(): void {
-    for (const [key, host] of this.#hosts) if (host.isEmpty()) this.#drop(key, host);
+    for (const [key, host] of this.#hosts.entries()) if (host.isEmpty()) this.#drop(key, host);
   }
 
   #drop(key: string, host: MxHost): void {
-    this.#hosts.delete(key);
-    this.#lessons.keep(host.site, host.lessons);
-    this.#starved.delete(host);
-    leave(this.#sites, host.site, host);
-    leave(this.#caps, host.cap, host);
+    this.#hosts.delete(key, host);
+    this.#learnedLimits.store(host.site, host.learned);
+    this.#waitingForRoom.delete(host);
   }
 
   #checkDrained(): void {
     if (this.#jobs > 0) return;
-    for (const host of this.#hosts.values()) while (host.giveIdle());
+    for (const host of this.#hosts.all()) while (host.quitIdleSession());
     if (this.#sessions > 0) return;
     this.#stopSweeping();
     for (const resolve of this.#drained.splice(0)) resolve();
@@ -380,17 +371,11 @@ class HostPool implements SmtpPool {
   #stopSweeping(): void {
     this.#sweeper?.cancel();
     this.#sweeper = null;
-    this.#dials = [];
+    this.#dials.clear();
   }
 }
 
-function leave(groups: Map<string, Set<MxHost>>, key: string, host: MxHost): void {
-  const group = groups.get(key);
-  group?.delete(host);
-  if (group?.size === 0) groups.delete(key);
-}
-
-/** @throws when MAIL FROM of the configuration may not be sent. */
+/** @throws when MAIL FROM of the configuration is invalid */
 export function createSmtpPool(deps: SmtpPoolDeps): SmtpPool {
   return new HostPool(deps);
 }

@@ -2,62 +2,45 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Passing } from "../core/passing-set.ts";
 import type { Backlog } from "./backlog.ts";
-import type { Through, TransactionEnd } from "./batch.ts";
+import type { BatchProgress, TransactionEnd } from "./batch.ts";
 import { saysCrowded } from "./crowding.ts";
-import type { Depth } from "./depth.ts";
 import type { SessionEnd } from "./handshake.ts";
-import { failed, type Job, type ServingSession } from "./job.ts";
-import type { SiteLessons } from "./lessons.ts";
-import { stockOf } from "./mta.ts";
-import type { SitePolicy } from "./policy.ts";
+import { type RcptJob, type ServingSession, sessionFailure } from "./rcpt-job.ts";
 import type { Session, SessionHandler } from "./session.ts";
-import {
-  type Allowance,
-  isDear,
-  isRecipientLimit,
-  isWorn,
-  limitNamed,
-  rejectionsOf,
-  transactionsOf,
-} from "./session-limits.ts";
-import type { Traffic } from "./traffic.ts";
+import { isNearlyExhausted, isRecipientLimit, isSetUpExpensive, parseNamedLimit } from "./session-limits.ts";
+import type { SessionTraffic } from "./session-traffic.ts";
+import { isRejection, SessionUse, type SessionUseOwner } from "./session-use.ts";
 
-/** The host of a session, as its sessions see it. */
-export interface SessionOwner {
-  readonly policy: SitePolicy;
+/** The MX host as its sessions see it. */
+export interface SessionOwner extends SessionUseOwner {
   readonly backlog: Backlog;
   readonly clock: Clock;
-  readonly depth: Depth;
-  /** Most transactions in one write, at best. */
-  readonly depthMax: number;
-  readonly lessons: SiteLessons;
-  readonly traffic: Traffic;
-  /** An opening was refused not long ago. */
-  isWary(now: number): boolean;
-  /** @param now as of `SessionHandler.onBatch` */
+  readonly traffic: SessionTraffic;
+  /** An opening was refused recently. */
+  isCautious(now: number): boolean;
+  /** @param now see `SessionHandler.onBatch` */
   onReady(session: PooledSession, now: number): void;
-  /** A batch is through. */
-  onFree(session: PooledSession, now: number): void;
-  /** The connection is gone. */
-  onGone(session: PooledSession, end: SessionEnd): void;
+  /** A batch completed. */
+  onBatchDone(session: PooledSession, now: number): void;
+  /** The connection is closed. */
+  onSessionClosed(session: PooledSession, end: SessionEnd): void;
   /** The server says that too many connections are open. */
   onCrowded(): void;
 }
 
-const isRejection = (end: TransactionEnd) => end.kind === "reply" && end.reply.code >= 400;
+/** A quoted local part may hold sentences, which servers repeat without the quotes. */
+const isQuoted = ({ mailbox }: RcptJob) => mailbox.address.startsWith('"');
 
-/** Its local part may hold sentences, which servers repeat without the quotes. */
-const isQuoted = ({ mailbox }: Job) => mailbox.address.startsWith('"');
-
-/** An array that is added to has room for sixteen more at once, which at one address a write is most of what a write leaves behind. */
-const NO_JOBS: readonly Job[] = [];
+/**
+ * Shared and empty: V8 gives a growing array room for sixteen elements, at one address a write most of what a write leaves
+ * behind.
+ */
+const NO_JOBS: readonly RcptJob[] = [];
 
 const takeAny = (backlog: Backlog) => backlog.take();
 
-const isOverRecipients = (end: TransactionEnd) => end.kind === "reply" && isRecipientLimit(end.reply);
-
-/** A session that answers fewer than it was given is a bug of ours; its jobs end all the same. */
-const LOST: TransactionEnd = {
+/** A session that returns fewer ends than transactions is our bug; its jobs must end all the same. */
+const MISSING_END: TransactionEnd = {
   kind: "failure",
   stage: "rcpt",
   cause: "protocol",
@@ -65,32 +48,28 @@ const LOST: TransactionEnd = {
   blame: "own",
 };
 
-/** A session with what the pool counts of it: it takes jobs from the host's backlog and brings them to their ends. */
+/** A session with the pool's counters: it takes jobs from the host's backlog and settles them. */
 export class PooledSession implements SessionHandler, ServingSession, Passing {
   seat = 0;
   readonly openedAt: number;
   readyAt = 0;
   idleSince: number;
-  ready = false;
-  /** To be closed after the batch under way. */
-  spent = false;
+  isReady = false;
+  /** Close after the current batch. */
+  isRetiring = false;
   readonly #owner: SessionOwner;
   readonly #session: Session;
-  #served = 0;
-  #rejections = 0;
-  /** It answers late. */
-  #slow = false;
-  /** When it is its turn to try more than is known to go well. */
-  #tries: Allowance = { transactions: 0, rejections: 0 };
+  readonly #use: SessionUse;
   #jobs = NO_JOBS;
-  /** Of the batch under way. */
-  #hurried = false;
-  #lookedAt = 0;
+  /** About the current batch. */
+  #hasDeadlines = false;
+  #expiredAt = 0;
   #writtenAt = 0;
   #pipelined = false;
 
   constructor(owner: SessionOwner, dial: (handler: SessionHandler) => Session) {
     this.#owner = owner;
+    this.#use = new SessionUse(owner);
     this.openedAt = owner.clock.monotonic();
     this.idleSince = this.openedAt;
     this.#session = dial(this);
@@ -124,26 +103,26 @@ export class PooledSession implements SessionHandler, ServingSession, Passing {
     return this.#session.capabilities.pipelining;
   }
 
-  /** It would meet a limit of its server with the next transaction, or is to be closed. */
+  /** The next transaction would hit a limit of the server, or the session is to be closed. */
   get isExhausted(): boolean {
-    return this.spent || (this.#served > 0 && this.#left() <= 0);
+    return this.isRetiring || (this.#use.served > 0 && this.#use.remaining() <= 0);
   }
 
   /** Takes a batch and writes it. @param now `clock.monotonic()` @returns false when there was nothing to take. */
   dispatch(now: number): boolean {
     const special = this.#owner.backlog.hasSpecial ? this.#takeSpecial(now) : undefined;
-    const jobs = special === undefined ? this.#takeTogether(now) : [special];
+    const jobs = special === undefined ? this.#takeBatch(now) : [special];
     if (jobs.length === 0) {
       this.idleSince = now;
       return false;
     }
-    this.#hurried = false;
+    this.#hasDeadlines = false;
     for (const job of jobs) {
-      if (job.deadlineAt !== Number.POSITIVE_INFINITY) this.#hurried = true;
-      job.begin(now, this);
+      if (job.deadlineAt !== Number.POSITIVE_INFINITY) this.#hasDeadlines = true;
+      job.onTaken(now, this);
     }
-    this.#lookedAt = now;
-    const careful = special?.careful === true;
+    this.#expiredAt = now;
+    const careful = special?.isLockStep === true;
     this.#jobs = jobs;
     this.#writtenAt = now;
     this.#pipelined = !careful && this.pipelining;
@@ -151,27 +130,27 @@ export class PooledSession implements SessionHandler, ServingSession, Passing {
     return true;
   }
 
-  /** One that goes by itself: in lock step, or first on a new session. */
-  #takeSpecial(now: number): Job | undefined {
-    const isNew = this.#served === 0;
-    const careful = this.#takeOne(now, (backlog) => backlog.takeCareful(isNew));
-    return careful ?? (isNew ? this.#takeOne(now, (backlog) => backlog.takeFresh()) : undefined);
+  /** A job that goes alone: in lock step, or first on a new session. */
+  #takeSpecial(now: number): RcptJob | undefined {
+    const isNew = this.#use.served === 0;
+    const careful = this.#takeOne(now, (backlog) => backlog.takeForLockStep(isNew));
+    return careful ?? (isNew ? this.#takeOne(now, (backlog) => backlog.takeForNewSession()) : undefined);
   }
 
-  #takeOne(now: number, take: (backlog: Backlog) => Job | undefined): Job | undefined {
+  #takeOne(now: number, take: (backlog: Backlog) => RcptJob | undefined): RcptJob | undefined {
     for (;;) {
       const job = take(this.#owner.backlog);
       if (job === undefined || this.#maySend(job, now)) return job;
     }
   }
 
-  #takeTogether(now: number): readonly Job[] {
-    const room = this.#room(now);
+  #takeBatch(now: number): readonly RcptJob[] {
+    const room = this.#writeCapacity(now);
     if (room === 1) {
       const job = this.#takeOne(now, takeAny);
       return job === undefined ? NO_JOBS : [job];
     }
-    const jobs: Job[] = [];
+    const jobs: RcptJob[] = [];
     while (jobs.length < room) {
       const job = this.#owner.backlog.take();
       if (job === undefined) break;
@@ -181,16 +160,17 @@ export class PooledSession implements SessionHandler, ServingSession, Passing {
   }
 
   /**
-   * Ends those whose time is up or for whom nobody waits; what the server says of them later is not waited for. Where none had a deadline
-   * before his turn, as rows of jobs, only once in LIMITS.smtp.patientLookMs.
-   * @param everybody also then
+   * Ends jobs past their deadline and cancelled jobs without waiting for the server's reply to them. Where no job has a
+   * deadline (bulk rows), it runs once in `LIMITS.smtp.patientSweepMs`.
+   * @param includePatient run now even then
    */
-  expire(now: number, everybody: boolean): void {
-    if (!everybody && !this.#hurried && now - this.#lookedAt < LIMITS.smtp.patientLookMs) return;
-    this.#lookedAt = now;
+  expire(now: number, includePatient: boolean): void {
+    if (!includePatient && !this.#hasDeadlines && now - this.#expiredAt < LIMITS.smtp.patientSweepMs) return;
+    this.#expiredAt = now;
     for (const job of this.#jobs) {
-      if (job.cancelled()) job.settle(failed(this.stage, "cancelled", "cancelled"), this.secure, now);
-      else if (job.deadlineAt <= now) job.settle(failed(this.stage, "timeout", "deadline"), this.secure, now);
+      if (job.cancelled()) job.settle(sessionFailure(this.stage, "cancelled", "cancelled"), this.secure, now);
+      else if (job.deadlineAt <= now)
+        job.settle(sessionFailure(this.stage, "timeout", "deadline"), this.secure, now);
     }
   }
 
@@ -206,165 +186,111 @@ export class PooledSession implements SessionHandler, ServingSession, Passing {
   }
 
   onReady(): void {
-    this.ready = true;
+    this.isReady = true;
     this.readyAt = this.#owner.clock.monotonic();
-    const { limits } = this.#owner.lessons;
-    limits.greeted(stockOf(this.#session.mta), this.#owner.policy, this.readyAt);
-    this.#tries = limits.takeTries(this.readyAt);
+    this.#use.onGreeted(this.#session.mta, this.readyAt);
     this.#owner.onReady(this, this.readyAt);
   }
 
-  onBatch(ends: readonly TransactionEnd[], late: Through | null, now: number): void {
-    const over = ends.findIndex(isOverRecipients);
-    this.#learn(ends, over, late, now);
-    this.#conclude(ends, now);
-    this.#extend(now);
-    if (over >= 0 || this.#left() <= 0 || this.#shouldRetire(now)) this.spent = true;
-    this.#owner.onFree(this, now);
-  }
-
-  /** It goes further than any has gone, and answers become late: left at once, since each reply of the write may be as late. */
-  onLate(through: Through): boolean {
-    const { rejections } = this.#owner.lessons.limits;
-    const isBeyond =
-      this.#tries.rejections > rejections && this.#rejections + through.rejections >= rejections;
-    return isBeyond && !this.#slow;
-  }
-
-  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[], through: Through): void {
-    if (unfinished.length > 0) {
-      const now = this.#owner.clock.monotonic();
-      this.#learnEnd(end, through, now);
-      this.#conclude(unfinished, now);
-    }
-    this.#owner.onGone(this, end);
-  }
-
-  /** Transactions that may follow before a limit of the site, or of its servers, is met. */
-  #left(): number {
-    const { lessons, policy } = this.#owner;
-    const known = Math.max(lessons.limits.transactions, this.#tries.transactions);
-    const transactions = Math.min(transactionsOf(policy), known) - this.#served;
-    return Math.min(transactions, this.#rejectionsMost() - this.#rejections);
-  }
-
-  /** Rejections that it may come to. */
-  #rejectionsMost(): number {
-    const { lessons, policy } = this.#owner;
-    return Math.min(rejectionsOf(policy), Math.max(lessons.limits.rejections, this.#tries.rejections));
-  }
-
-  /** Before its writes become small: it may be its turn to go on beyond what has gone well so far. */
-  #extend(now: number): void {
-    const { depth, lessons } = this.#owner;
-    if (this.#slow || this.#left() >= depth.now) return;
-    const more = lessons.limits.extend(this.#served, this.#rejections, depth.now, now);
-    this.#tries = {
-      transactions: Math.max(this.#tries.transactions, more.transactions),
-      rejections: Math.max(this.#tries.rejections, more.rejections),
-    };
+  onBatch(ends: readonly TransactionEnd[], late: BatchProgress | null, now: number): void {
+    if (this.#use.learnFromBatch(ends, late, now)) this.isRetiring = true;
+    this.#settleJobs(ends, now);
+    this.#use.extend(now);
+    if (this.#use.remaining() <= 0 || this.#shouldRetire(now)) this.isRetiring = true;
+    this.#owner.onBatchDone(this, now);
   }
 
   /**
-   * Another one would carry more, and there is enough for it. Not where the site's servers have taught us a limit, of which
-   * sessions try now and then whether it still holds; nor where one is long in coming, or may be refused.
+   * The session is further than any before it and replies become late: leave at once, since each reply of the write may be
+   * as late.
    */
-  #shouldRetire(now: number): boolean {
-    const { backlog, depth, lessons } = this.#owner;
-    if (!isWorn(this.#rejections, this.#rejectionsMost(), depth.now)) return false;
-    if (!this.pipelining || lessons.limits.isTaught || backlog.length < depth.now) return false;
-    const [setUpMs, roundTripMs] = [this.readyAt - this.openedAt, now - this.#writtenAt];
-    return !isDear(setUpMs, roundTripMs, this.#served, this.#rejections) && !this.#owner.isWary(now);
+  onLate(progress: BatchProgress): boolean {
+    return this.#use.isBeyondKnown(progress) && !this.#use.isSlow;
   }
 
-  /** How many transactions may go out now: never so many that a limit could be overrun. */
-  #room(now: number): number {
+  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[], progress: BatchProgress): void {
+    if (unfinished.length > 0) {
+      const now = this.#owner.clock.monotonic();
+      this.#learnFromEnd(end, progress, now);
+      this.#settleJobs(unfinished, now);
+    }
+    this.#owner.onSessionClosed(this, end);
+  }
+
+  /**
+   * A new session would carry more, and there is enough work for it. Not where the site's servers taught us a limit,
+   * because sessions must retry it now and then; nor where opening is slow or may be refused.
+   */
+  #shouldRetire(now: number): boolean {
+    const { backlog, depth, learned: lessons } = this.#owner;
+    if (!isNearlyExhausted(this.#use.rejections, this.#use.maxRejections(), depth.current)) return false;
+    if (!this.pipelining || lessons.limits.hasHitLimit || backlog.length < depth.current) return false;
+    const [setUpMs, roundTripMs] = [this.readyAt - this.openedAt, now - this.#writtenAt];
+    return (
+      !isSetUpExpensive(setUpMs, roundTripMs, this.#use.served, this.#use.rejections) &&
+      !this.#owner.isCautious(now)
+    );
+  }
+
+  /** How many transactions may go out now: never so many that they could exceed a limit. */
+  #writeCapacity(now: number): number {
     if (!this.#session.capabilities.pipelining) return 1;
     const { depth, depthMax } = this.#owner;
-    const left = Math.min(this.#left(), depthMax);
-    if (left <= depth.now) return Math.max(1, left);
+    const left = Math.min(this.#use.remaining(), depthMax);
+    if (left <= depth.current) return Math.max(1, left);
     return Math.min(left, depth.take(now));
   }
 
-  /** What a batch that came to its end teaches. @param over index of the first that was over the recipients, or -1 */
-  #learn(ends: readonly TransactionEnd[], over: number, late: Through | null, now: number): void {
-    const { depth, depthMax, lessons, policy } = this.#owner;
-    const written = ends.length;
-    if (over >= 0) {
-      const transactions = this.#served + over;
-      const rejections = this.#rejections + ends.slice(0, over).filter(isRejection).length;
-      // It was counted one by one, whatever the write held.
-      const meeting = { transactions, rejections, written: 1, says: null };
-      depth.broke(written, lessons.limits.met(meeting, now), now);
-      return;
-    }
-    depth.worked(written, depthMax, now);
-    if (late !== null && !this.#slow) this.#learnSlowness(late, written, now);
-    if (this.#slow || !lessons.limits.isKnown) return;
-    const rejections = this.#rejections + ends.filter(isRejection).length;
-    lessons.limits.bore(this.#served + written, rejections, policy, now);
-  }
-
-  /** A session that was fast becomes slow: one that always was teaches nothing. */
-  #learnSlowness(late: Through, written: number, now: number): void {
-    this.#slow = true;
-    const transactions = this.#served + late.transactions;
-    const rejections = this.#rejections + late.rejections;
-    const meeting = { transactions, rejections, written, says: "slow" } as const;
-    if (this.#owner.lessons.limits.met(meeting, now)) this.spent = true;
-  }
-
-  /** The session ended with a batch under way: by a limit, because of too many connections, or of this very write. */
-  #learnEnd(end: SessionEnd, through: Through, now: number): void {
-    const { depth, lessons } = this.#owner;
+  /** The session ended during a batch: because of a limit, too many connections, or this very write. */
+  #learnFromEnd(end: SessionEnd, progress: BatchProgress, now: number): void {
     const written = this.#jobs.length;
-    const believed = !this.#jobs.some(isQuoted);
-    if (believed && saysCrowded(end)) {
+    const isTrusted = !this.#jobs.some(isQuoted);
+    if (isTrusted && saysCrowded(end)) {
       this.#owner.onCrowded();
-      depth.broke(written, true, now);
+      this.#owner.depth.recordBreak(written, true, now);
       return;
     }
-    const transactions = this.#served + through.transactions;
-    const rejections = this.#rejections + through.rejections;
-    const reply = end.kind === "reply" ? end.reply : through.refused;
-    const says = believed && reply !== null ? limitNamed(reply) : null;
-    depth.broke(written, lessons.limits.met({ transactions, rejections, written, says }, now), now);
+    const reply = end.kind === "reply" ? end.reply : progress.refused;
+    const reason = isTrusted && reply !== null ? parseNamedLimit(reply) : null;
+    this.#use.learnFromEnd(progress, written, reason, now);
   }
 
-  #maySend(job: Job, now: number): boolean {
-    if (job.cancelled()) job.settle(failed("mail", "cancelled", "cancelled before MAIL"), this.secure, now);
-    else if (job.deadlineAt <= now) job.settle(failed("mail", "timeout", "deadline"), this.secure, now);
+  #maySend(job: RcptJob, now: number): boolean {
+    if (job.cancelled())
+      job.settle(sessionFailure("mail", "cancelled", "cancelled before MAIL"), this.secure, now);
+    else if (job.deadlineAt <= now)
+      job.settle(sessionFailure("mail", "timeout", "deadline"), this.secure, now);
     else if (job.mailbox.utf8 && !this.#session.capabilities.smtputf8)
-      job.settle(failed("mail", "smtputf8_missing", "SMTPUTF8 is not offered"), this.secure, now);
-    return !job.settled;
+      job.settle(sessionFailure("mail", "smtputf8_missing", "SMTPUTF8 is not offered"), this.secure, now);
+    return !job.isSettled;
   }
 
-  #conclude(ends: readonly TransactionEnd[], now: number): void {
+  #settleJobs(ends: readonly TransactionEnd[], now: number): void {
     const jobs = this.#jobs;
     let back = NO_JOBS;
     let again = NO_JOBS;
     this.#jobs = NO_JOBS;
     let answered = 0;
     for (let index = 0; index < jobs.length; index++) {
-      const job = jobs[index] as Job;
-      const end = ends[index] ?? LOST;
+      const job = jobs[index] as RcptJob;
+      const end = ends[index] ?? MISSING_END;
       if (end.kind === "reply") answered++;
       if (end.kind === "reply" && end.reply.code < 300) {
-        // What nearly all ends are.
+        // Nearly all ends are replies.
         job.settle(end, this.secure, now);
         continue;
       }
-      if (isRejection(end)) this.#rejections++;
+      if (isRejection(end)) this.#use.rejections++;
       const crowded = !isQuoted(job) && saysCrowded(end);
-      if (crowded) this.#leaveToOthers();
+      if (crowded) this.#retireAsCrowded();
       const blame = end.kind === "failure" ? end.blame : "own";
       if (blame === "not_reached" && job.mayRequeue()) back = [...back, job];
-      else if (blame !== "own" && job.mayAskCarefully()) this.#owner.backlog.addCareful(job);
-      else if (crowded && job.mayStepAside()) again = [...again, job];
-      else if (this.#isStale(end, index) && job.mayRetry()) this.#owner.backlog.addFresh(job);
+      else if (blame !== "own" && job.mayRetryInLockStep()) this.#owner.backlog.addForLockStep(job);
+      else if (crowded && job.mayRetryAfterCrowding()) again = [...again, job];
+      else if (this.#isStale(end, index) && job.mayRetry()) this.#owner.backlog.addForNewSession(job);
       else job.settle(end, this.secure, now);
     }
-    this.#served += jobs.length;
+    this.#use.served += jobs.length;
     this.#count(jobs.length, answered, now);
     this.#owner.backlog.putBack(back);
     for (const job of again) this.#owner.backlog.retry(job);
@@ -379,18 +305,18 @@ export class PooledSession implements SessionHandler, ServingSession, Passing {
     traffic.groups += transactions;
   }
 
-  /** One connection too many, and it is this: those that work take what it was asked. */
-  #leaveToOthers(): void {
-    this.spent = true;
+  /** This session is one connection too many: the working sessions take over its jobs. */
+  #retireAsCrowded(): void {
+    this.isRetiring = true;
     this.#owner.onCrowded();
   }
 
   /**
-   * The end is the session's, which had served others before, and not the recipient's: hung up on, told to leave, left
-   * in silence, or over its recipients. On a session's first transaction it is the true end.
+   * The end is about a session that had served others before, not about the recipient: closed, 421, silence, or a recipient
+   * limit. On the first transaction of a session it is about the recipient.
    */
   #isStale(end: TransactionEnd, index: number): boolean {
-    if (this.#served + index === 0) return false;
+    if (this.#use.served + index === 0) return false;
     if (end.kind === "reply") return isRecipientLimit(end.reply) || end.reply.code === 421;
     return end.blame !== "not_reached" && (end.cause === "closed" || end.cause === "timeout");
   }

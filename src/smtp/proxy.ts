@@ -3,33 +3,33 @@ import { connect, type Socket } from "node:net";
 import type { SocksClient } from "socks";
 import type { ProxyConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
-import { createProxyLookup } from "./proxy-name.ts";
+import { createProxyLookup } from "./proxy-lookup.ts";
 
-/** Why no connection came about. Names neither the proxy's address nor its credentials: it may be shown to anybody. */
+/** Why the tunnel failed. Contains neither the proxy's address nor its credentials: it may be shown to anyone. */
 export interface TunnelFailure {
-  /** `proxy`: the proxy did not do its part; else how the target ended, as a direct dial would. */
+  /** `proxy`: the proxy failed; else how the target failed, as for a direct dial. */
   cause: "proxy" | "refused" | "unreachable" | "timeout";
   detail: string;
 }
 
 export interface TunnelHandler {
-  /** The target took the connection. Whoever reads its bytes must listen for `data` before this returns. */
+  /** The target accepted the connection. Its reader must listen for `data` before this returns. */
   onOpen(): void;
-  /** Once, instead of `onOpen`; also when the socket was destroyed by whoever opened it. */
+  /** Called once, instead of `onOpen`; also when the opener destroyed the socket. */
   onFailed(failure: TunnelFailure): void;
 }
 
 /** A connection through a SOCKS5 proxy (RFC 1928). */
 export interface Tunnel {
-  /** To be ended by whoever opened it; carries the target's bytes once it is open. */
+  /** The opener must end it. It carries the target's bytes once open. */
   readonly socket: Socket;
-  /** The proxy has let us in and is to connect: from now on it is the target that one waits for. */
-  readonly asked: boolean;
+  /** The proxy accepted us and was told to connect: from now on we wait for the target. */
+  readonly isTargetRequested: boolean;
 }
 
 /**
- * What a proxy says of the target (RFC 1928 §6), as `socks` names it. Dante and others answer TTLExpired when a
- * connection timed out. An address type that a proxy does not know is like a family that a host has no address of.
+ * What a proxy reports about the target (RFC 1928 §6), by the names of `socks`. Dante and others answer TTLExpired when a
+ * connection timed out. An address type unknown to the proxy counts like a missing address family.
  */
 const TARGET_FAILURES: Readonly<Record<string, TunnelFailure["cause"]>> = {
   NetworkUnreachable: "unreachable",
@@ -39,7 +39,7 @@ const TARGET_FAILURES: Readonly<Record<string, TunnelFailure["cause"]>> = {
   AddressNotSupported: "unreachable",
 };
 
-/** `socks` tells a reply by the end of its message alone. */
+/** `socks` reports a reply only at the end of its message. */
 const REJECTED = / rejected connection - (\w+)$/;
 
 function failureOf(message: string): TunnelFailure {
@@ -49,25 +49,25 @@ function failureOf(message: string): TunnelFailure {
     return { cause: TARGET_FAILURES[reply] ?? "proxy", detail: `proxy: ${name}` };
   }
   const refused = /[Aa]uthentication/.test(message);
-  return { cause: "proxy", detail: refused ? "proxy: not let in" : "proxy: broken dialogue" };
+  return { cause: "proxy", detail: refused ? "proxy: authentication failed" : "proxy: broken dialogue" };
 }
 
-/** Whether the first octets of a proxy's side show that it asks for no more before it connects. */
-class Admission {
-  readonly #heard: number[] = [];
+/** Whether the proxy's first octets show that the next thing it does is connect. */
+class SocksNegotiation {
+  readonly #octets: number[] = [];
 
   read(chunk: Buffer): void {
-    for (const octet of chunk.subarray(0, 4 - this.#heard.length)) this.#heard.push(octet);
+    for (const octet of chunk.subarray(0, 4 - this.#octets.length)) this.#octets.push(octet);
   }
 
-  /** Method 0 needs none; method 2 is followed by a version and 0 for success (RFC 1929 §2). */
-  get granted(): boolean {
-    const [, method, , status] = this.#heard;
+  /** Method 0 needs no login; method 2 is followed by a version and 0 for success (RFC 1929 §2). */
+  get isComplete(): boolean {
+    const [, method, , status] = this.#octets;
     return method === 0 || (method === 2 && status === 0);
   }
 }
 
-/** Where no proxy is configured, `socks` is never loaded: 50 ms of the start of each thread. */
+/** Without a configured proxy, `socks` is never loaded: it costs 50 ms of each thread's start. */
 const load = createRequire(import.meta.url);
 
 function clientFor(proxy: ProxyConfig, target: { address: string; port: number }): SocksClient {
@@ -78,7 +78,7 @@ function clientFor(proxy: ProxyConfig, target: { address: string; port: number }
     proxy: { host, port, type: 5, ...login },
     command: "connect",
     destination: { host: target.address, port: target.port },
-    // Whoever opens a tunnel has a deadline of his own, which began earlier; this one only clears away what he left.
+    // The opener has an earlier deadline of its own; this one only cleans up abandoned tunnels.
     timeout: LIMITS.smtp.connectTimeoutMs,
   });
 }
@@ -86,8 +86,8 @@ function clientFor(proxy: ProxyConfig, target: { address: string; port: number }
 const ignore = () => {};
 
 /**
- * `socks` never clears its timer, which holds the client, and so its buffers, the socket and all that listens, long
- * after the tunnel is open or gone. Takes them from it, once it is done with them.
+ * `socks` never clears its timer. The timer holds the client with its buffers, socket and listeners long after the tunnel
+ * is open or closed. This removes them once the client is done.
  */
 function release(client: SocksClient): void {
   client.removeAllListeners();
@@ -99,9 +99,9 @@ function release(client: SocksClient): void {
 const proxyLookup = createProxyLookup();
 
 /**
- * Dials `target` through `proxy`; what becomes of it arrives by `handler`, never before this returns. It has no deadline:
- * who gives up destroys the socket, and `asked` tells whom he waited for. Nothing that `socks` throws gets out of here,
- * since its errors carry the credentials.
+ * Dials `target` through `proxy`. The outcome arrives through `handler`, never before this returns. It has no deadline: a
+ * caller that gives up destroys the socket, and `isTargetRequested` says whether it waited for the proxy or the target.
+ * Errors of `socks` never leave this function, since they carry the credentials.
  */
 export function openTunnel(
   proxy: ProxyConfig,
@@ -110,8 +110,8 @@ export function openTunnel(
 ): Tunnel {
   const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true, lookup: proxyLookup });
   const client = clientFor(proxy, target);
-  const admission = new Admission();
-  const watch = (chunk: Buffer) => admission.read(chunk);
+  const negotiation = new SocksNegotiation();
+  const watch = (chunk: Buffer) => negotiation.read(chunk);
   const onError = (error: NodeJS.ErrnoException) =>
     fail({ cause: "proxy", detail: `proxy: ${error.code ?? "error"}` });
   const onClose = () => fail({ cause: "proxy", detail: "proxy: closed" });
@@ -121,7 +121,7 @@ export function openTunnel(
     over = true;
     socket.off("data", watch);
     socket.off("close", onClose);
-    // It hears of the same event after us, and hands on what came with the reply in an immediate of its own.
+    // `socks` handles the same event after us, and passes on the bytes that came with the reply in an immediate of its own.
     setImmediate(release, client);
   }
 
@@ -140,15 +140,15 @@ export function openTunnel(
   client.on("error", (error) => fail(failureOf(error.message)));
   client.once("established", ({ remoteHost }) => {
     if (over) return;
-    // An address of no known type was not read: what follows cannot be told from the server's first words.
+    // An address of unknown type was not read: what follows cannot be told from the server's first words.
     if (remoteHost === undefined) return fail({ cause: "proxy", detail: "proxy: broken dialogue" });
     conclude();
     handler.onOpen();
   });
   return {
     socket,
-    get asked() {
-      return admission.granted;
+    get isTargetRequested() {
+      return negotiation.isComplete;
     },
   };
 }

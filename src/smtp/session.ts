@@ -1,25 +1,25 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { AddressRace } from "./address-race.ts";
-import { Batch, type Through, type Transaction, type TransactionEnd } from "./batch.ts";
+import { Batch, type BatchProgress, type SmtpTransaction, type TransactionEnd } from "./batch.ts";
 import { QUIT } from "./command.ts";
 import type { Closure, ConnectionTarget } from "./connection.ts";
-import { createDeadline } from "./deadline.ts";
 import { type Capabilities, Handshake, type HandshakeStep, type SessionEnd } from "./handshake.ts";
 import type { HeloName, ReversePath } from "./mailbox.ts";
 import type { Mta } from "./mta.ts";
 import type { Endpoint, Stage } from "./outcome.ts";
 import type { TlsPolicy } from "./policy.ts";
-import { createReplyParser, type Reply } from "./reply.ts";
+import { createRearmableDeadline } from "./rearmable-deadline.ts";
+import { createReplyParser, type SmtpReply } from "./reply.ts";
 
-/** An address of the host, and how it is reached. */
+/** An address of the host, and how to reach it. */
 export interface SessionTarget extends ConnectionTarget, Endpoint {
   heloName: HeloName;
 }
 
 export interface SessionOptions {
   target: SessionTarget;
-  /** As of `AddressRaceOptions`. */
+  /** See `AddressRaceOptions`. */
   others: (() => Promise<readonly SessionTarget[]>) | null;
   tls: TlsPolicy;
   mailFrom: ReversePath;
@@ -27,26 +27,26 @@ export interface SessionOptions {
 }
 
 export interface SessionHandler {
-  /** The handshake is through: `run` may be called. */
+  /** The handshake is complete: `run` may be called. */
   onReady(): void;
   /**
-   * All of a batch is answered, in order; `run` may be called again.
-   * @param late what was through when a reply first took `LIMITS.learnt.slowReplyMs`; null: none did
-   * @param now `clock.monotonic()` at which the last reply came: what follows on it needs no look at the clock of its own
+   * The whole batch is answered, in order; `run` may be called again.
+   * @param late progress when a reply first took `LIMITS.learned.slowReplyMs`; null: none did
+   * @param now `clock.monotonic()` of the last reply: saves another look at the clock
    */
-  onBatch(ends: readonly TransactionEnd[], late: Through | null, now: number): void;
-  /** A reply of the batch under way was first so late that the server may have begun to slow the session down. True: end it now. */
-  onLate(through: Through): boolean;
+  onBatch(ends: readonly TransactionEnd[], late: BatchProgress | null, now: number): void;
+  /** Called when a reply of the batch is first late: the server may be slowing the session down. True: end it now. */
+  onLate(progress: BatchProgress): boolean;
   /**
-   * Once, when the connection is gone. `end` says why; `unfinished` are the ends of the batch that was under way,
-   * empty when there was none; `through` is what of it the server had done. Not called after `destroy`.
+   * Called once, when the connection is closed. `end` says why; `unfinished` are the ends of the current batch, empty
+   * without one; `progress` is the part of it that the server had done. Not called after `destroy`.
    */
-  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[], through: Through): void;
+  onClosed(end: SessionEnd, unfinished: readonly TransactionEnd[], progress: BatchProgress): void;
 }
 
-/** One SMTP connection. Every stage has its timeout of `LIMITS.smtp`; a batch at a time. */
+/** One SMTP connection. Every stage has its timeout of `LIMITS.smtp`; one batch at a time. */
 export interface Session {
-  /** Where it is connected to; until then the first address that it dials. */
+  /** Where it is connected; until then the first address that it dials. */
   readonly endpoint: Endpoint;
   /** See `SessionTimes`. */
   readonly connectedAt: number;
@@ -54,19 +54,19 @@ export interface Session {
   readonly securedAt: number;
   readonly capabilities: Capabilities;
   readonly secure: boolean;
-  /** What the server is; null: it does not show it. */
+  /** The server software; null: the server does not reveal it. */
   readonly mta: Mta | null;
-  /** Where the dialogue stands; `mail` when idle. */
+  /** The current stage; `mail` when idle. */
   readonly stage: Stage;
   /**
-   * At least one transaction; more than one only where PIPELINING is offered. Only when ready and idle.
+   * Asks about at least one recipient; more than one only where PIPELINING is offered. Only when ready and idle.
    * @param lockStep one command at a time, whatever is offered
    * @param now `clock.monotonic()`
    */
-  run(transactions: readonly Transaction[], lockStep: boolean, now: number): void;
-  /** QUIT, then closed by the peer or after `LIMITS.smtp.quitTimeoutMs`. Only when ready and idle. */
+  run(transactions: readonly SmtpTransaction[], lockStep: boolean, now: number): void;
+  /** Sends QUIT; the peer closes, or `LIMITS.smtp.quitTimeoutMs` ends it. Only when ready and idle. */
   quit(): void;
-  /** Gone at once, without a word or a call back. */
+  /** Closes at once, without QUIT or callback. */
   destroy(): void;
 }
 
@@ -88,7 +88,7 @@ const failure = (stage: Stage, cause: "timeout" | "protocol" | "proxy", detail: 
   detail,
 });
 
-const NOTHING: Through = { transactions: 0, rejections: 0, refused: null };
+const NO_PROGRESS: BatchProgress = { transactions: 0, rejections: 0, refused: null };
 
 const FAULTS = { protocol: "not an SMTP reply", reply_too_long: "reply over the bounds" } as const;
 
@@ -101,13 +101,13 @@ class SocketSession implements Session {
   readonly #connection: AddressRace<SessionTarget>;
   #phase: Phase = "connecting";
   #batch: Batch | null = null;
-  /** A command was written since the present chunk came: whatever else is in it cannot be the answer. */
-  #asked = false;
-  /** A reply of the batch came in the present chunk, and another one is awaited. */
-  #goesOn = false;
-  /** When the server last had its turn: something was written, or came. */
-  #heardAt = 0;
-  readonly #onReply = (reply: Reply) => this.#accept(reply);
+  /** A command was written since this chunk arrived: the rest of the chunk cannot be its answer. */
+  #hasWritten = false;
+  /** A reply of the batch came in this chunk, and another one is awaited. */
+  #awaitsMore = false;
+  /** When we last wrote or received something. */
+  #lastActivityAt = 0;
+  readonly #onReply = (reply: SmtpReply) => this.#accept(reply);
   endpoint: SessionTarget;
   secure = false;
   connectedAt = 0;
@@ -119,17 +119,17 @@ class SocketSession implements Session {
     this.#handler = handler;
     this.endpoint = options.target;
     this.#handshake = new Handshake(options.target.heloName, options.tls);
-    this.#deadline = createDeadline(options.clock, () => this.#expired());
+    this.#deadline = createRearmableDeadline(options.clock, () => this.#onExpired());
     this.#deadline.arm(LIMITS.smtp.connectTimeoutMs);
     const { target: first, others, clock } = options;
     this.#connection = new AddressRace(
       { first, others, clock },
       {
         onAttempt: () => this.#deadline.arm(LIMITS.smtp.connectTimeoutMs),
-        onConnect: (target) => this.#connected(target),
+        onConnect: (target) => this.#onConnected(target),
         onData: (chunk, bytes) => this.#read(chunk, bytes),
-        onSecure: () => this.#secured(),
-        onClose: (closure) => this.#closed(closure),
+        onSecure: () => this.#onSecured(),
+        onClose: (closure) => this.#onClosed(closure),
       },
     );
   }
@@ -149,11 +149,11 @@ class SocketSession implements Session {
     return this.#batch?.stage ?? "mail";
   }
 
-  run(transactions: readonly Transaction[], lockStep: boolean, now: number): void {
+  run(transactions: readonly SmtpTransaction[], lockStep: boolean, now: number): void {
     const pipelined = this.capabilities.pipelining && !lockStep;
     this.#batch = new Batch(transactions, this.#options.mailFrom, pipelined);
     this.#phase = "batch";
-    this.#heardAt = now;
+    this.#lastActivityAt = now;
     this.#writeNext(this.#batch, now);
   }
 
@@ -171,12 +171,12 @@ class SocketSession implements Session {
   }
 
   #writeNext(batch: Batch, now: number): void {
-    this.#asked = true;
+    this.#hasWritten = true;
     this.#deadline.arm(LIMITS.smtp.commandTimeoutMs, now);
     this.#connection.write(batch.next, batch.utf8 ? "utf8" : "latin1");
   }
 
-  #connected(target: SessionTarget): void {
+  #onConnected(target: SessionTarget): void {
     if (target !== this.endpoint) this.#handshake = new Handshake(target.heloName, this.#options.tls);
     this.endpoint = target;
     this.#phase = "handshake";
@@ -184,20 +184,25 @@ class SocketSession implements Session {
     this.#deadline.arm(LIMITS.smtp.greetingTimeoutMs);
   }
 
-  #secured(): void {
+  #onSecured(): void {
     this.secure = true;
     this.securedAt = this.#options.clock.monotonic();
     this.#phase = "handshake";
-    this.#follow(this.#handshake.secured());
+    this.#follow(this.#handshake.onSecured());
   }
 
-  /** One chunk of replies; what is left over when nothing is outstanding any more was never asked for. */
+  /** Reads one chunk of replies. With no reply outstanding, leftover bytes are unsolicited. */
   #read(chunk: Buffer, bytes: number): void {
     if (this.#phase === "quitting" || this.#phase === "over") return;
-    this.#asked = false;
-    this.#goesOn = false;
-    if (this.#batch && this.#clockIn(this.#batch)) {
-      this.#finish({ kind: "failure", stage: this.stage, cause: "closed", detail: "left: answers are late" });
+    this.#hasWritten = false;
+    this.#awaitsMore = false;
+    if (this.#batch && this.#noteArrival(this.#batch)) {
+      this.#finish({
+        kind: "failure",
+        stage: this.stage,
+        cause: "closed",
+        detail: "closed by us: replies are late",
+      });
       return;
     }
     const fault = this.#replies.push(chunk, this.#onReply, bytes);
@@ -205,29 +210,29 @@ class SocketSession implements Session {
     if (fault !== null)
       this.#finish({ kind: "failure", stage: this.stage, cause: fault, detail: FAULTS[fault] });
     else if (this.#phase === "securing") this.#replies.reset();
-    else if (this.#replies.pending && (this.#asked || !this.#awaitsReply()))
+    else if (this.#replies.hasPending && (this.#hasWritten || !this.#awaitsReply()))
       this.#finish(failure(this.stage, "protocol", "unsolicited bytes"));
     else if (this.#phase === "ready") this.#becomeReady();
     else if (this.#phase === "verified") this.#deliver();
-    else if (this.#goesOn) this.#deadline.arm(LIMITS.smtp.commandTimeoutMs, this.#heardAt);
+    else if (this.#awaitsMore) this.#deadline.arm(LIMITS.smtp.commandTimeoutMs, this.#lastActivityAt);
   }
 
   /**
-   * Once a chunk: replies that come together were not late one by one, and what is still missing has its time from now.
-   * @returns whether the session is to be ended
+   * Runs once a chunk: replies that come together were not late one by one, and missing replies get their time from now.
+   * @returns whether to end the session
    */
-  #clockIn(batch: Batch): boolean {
+  #noteArrival(batch: Batch): boolean {
     const now = this.#options.clock.monotonic();
-    const isLate = now - this.#heardAt >= LIMITS.learnt.slowReplyMs;
-    this.#heardAt = now;
-    if (!isLate || batch.late !== null) return false;
-    batch.noteLate();
-    return this.#handler.onLate(batch.through);
+    const isLate = now - this.#lastActivityAt >= LIMITS.learned.slowReplyMs;
+    this.#lastActivityAt = now;
+    if (!isLate || batch.progressWhenLate !== null) return false;
+    batch.recordLateReply();
+    return this.#handler.onLate(batch.progress);
   }
 
-  /** @returns whether to read on in this chunk. */
-  #accept(reply: Reply): boolean {
-    if (this.#asked) this.#unsolicited(reply);
+  /** @returns whether to read on in this chunk */
+  #accept(reply: SmtpReply): boolean {
+    if (this.#hasWritten) this.#unsolicited(reply);
     else if (this.#phase === "handshake") this.#follow(this.#handshake.accept(reply));
     else if (this.#phase === "batch" && this.#batch) this.#advance(this.#batch, reply);
     else this.#unsolicited(reply);
@@ -240,15 +245,15 @@ class SocketSession implements Session {
         this.#finish(step.end);
         break;
       case "starttls":
-        // Plain bytes behind the 220 are discarded: they would pass for replies under TLS (command injection).
+        // Discard plain bytes behind the 220: they would pass for replies under TLS (command injection).
         this.#phase = "securing";
         this.#deadline.arm(LIMITS.smtp.tlsTimeoutMs);
         this.#connection.startTls();
         break;
       case "write":
-        // The first that is written is EHLO, which the greeting is answered with.
+        // The first write is EHLO, which answers the greeting.
         if (this.greetedAt === 0) this.greetedAt = this.#options.clock.monotonic();
-        this.#asked = true;
+        this.#hasWritten = true;
         this.#deadline.arm(LIMITS.smtp.commandTimeoutMs);
         this.#connection.write(step.text, "latin1");
         break;
@@ -259,22 +264,22 @@ class SocketSession implements Session {
 
   #becomeReady(): void {
     this.#phase = "idle";
-    this.#deadline.rest();
+    this.#deadline.disarm();
     this.#handler.onReady();
   }
 
-  #advance(batch: Batch, reply: Reply): void {
+  #advance(batch: Batch, reply: SmtpReply): void {
     const step = batch.accept(reply);
-    this.#goesOn = step === "await";
-    if (this.#goesOn) return;
-    if (step === "write") this.#writeNext(batch, this.#heardAt);
+    this.#awaitsMore = step === "await";
+    if (this.#awaitsMore) return;
+    if (step === "write") this.#writeNext(batch, this.#lastActivityAt);
     else if (step === "done") this.#phase = "verified";
     else if (step === "closing") this.#finish({ kind: "reply", stage: batch.stage, reply });
     else this.#finish(failure(batch.stage, "protocol", `${reply.code} out of step`));
   }
 
-  /** A reply that nothing asked for: 421 is the server's right at any time (RFC 5321 §3.8). */
-  #unsolicited(reply: Reply): void {
+  /** An unsolicited reply: the server may send 421 at any time (RFC 5321 §3.8). */
+  #unsolicited(reply: SmtpReply): void {
     const stage = this.#phase === "handshake" ? this.#handshake.stage : "mail";
     if (reply.code === 421) this.#finish({ kind: "reply", stage, reply });
     else this.#finish(failure(this.stage, "protocol", `unsolicited ${reply.code}`));
@@ -282,19 +287,19 @@ class SocketSession implements Session {
 
   #deliver(): void {
     const ends = this.#batch?.ends ?? [];
-    const late = this.#batch?.late ?? null;
+    const late = this.#batch?.progressWhenLate ?? null;
     this.#batch = null;
     this.#phase = "idle";
-    this.#deadline.rest();
-    this.#handler.onBatch(ends, late, this.#heardAt);
+    this.#deadline.disarm();
+    this.#handler.onBatch(ends, late, this.#lastActivityAt);
   }
 
-  #expired(): void {
-    if (this.#connection.atProxy) this.#finish(failure("connect", "proxy", "proxy: silent"));
+  #onExpired(): void {
+    if (this.#connection.isAwaitingProxy) this.#finish(failure("connect", "proxy", "proxy: silent"));
     else this.#finish(failure(this.stage, "timeout", `no answer at stage ${this.stage}`));
   }
 
-  #closed(closure: Closure): void {
+  #onClosed(closure: Closure): void {
     this.#finish({ kind: "failure", stage: this.stage, cause: closure.cause, detail: closure.detail });
   }
 
@@ -303,10 +308,10 @@ class SocketSession implements Session {
     const end = this.#located(bare);
     this.#batch = null;
     this.destroy();
-    this.#handler.onClosed(end, batch ? batch.abandon(end) : [], batch?.through ?? NOTHING);
+    this.#handler.onClosed(end, batch ? batch.abandon(end) : [], batch?.progress ?? NO_PROGRESS);
   }
 
-  /** `end` with the addresses that it is about, unless that is the first one alone. */
+  /** `end` with the dialled addresses, unless only the first was dialled. */
   #located(end: SessionEnd): SessionEnd {
     if (end.kind === "reply" || this.#phase !== "connecting") {
       const { address, path } = this.endpoint;
@@ -332,7 +337,7 @@ class SocketSession implements Session {
   }
 }
 
-/** Dials at once; `handler` hears of everything, never before this returns. */
+/** Dials at once. `handler` gets every event, never before this returns. */
 export function createSession(options: SessionOptions, handler: SessionHandler): Session {
   return new SocketSession(options, handler);
 }

@@ -36,7 +36,7 @@ export async function insertTeam(sql: Queryable, team: NewTeam): Promise<void> {
   await sql`insert into teams (id, name, tier) values (${team.id}, ${team.name}, ${team.tier})`;
 }
 
-/** The id of the user of this address, in any case; made with `id` and without a password when there is none. */
+/** The id of the user with this address, in any case. Creates the user with `id` and without a password when there is none. */
 export async function upsertUser(sql: Queryable, id: string, email: string): Promise<string> {
   const [row] = await sql<[{ id: string }]>`
     insert into users (id, email) values (${id}, ${email})
@@ -54,7 +54,7 @@ export async function insertMembership(
     values (${membership.teamId}, ${membership.userId}, ${membership.role})`;
 }
 
-/** When it was made. */
+/** @returns when the key was created */
 export async function insertApiKey(sql: Queryable, key: NewKey): Promise<Date> {
   const [row] = await sql<[{ created_at: Date }]>`
     insert into api_keys (id, team_id, user_id, label, env, role, hash, prefix, last4)
@@ -64,7 +64,7 @@ export async function insertApiKey(sql: Queryable, key: NewKey): Promise<Date> {
   return row.created_at;
 }
 
-/** When it expires. */
+/** @returns when the session expires */
 export async function insertSession(sql: Queryable, session: NewSession): Promise<Date> {
   const [row] = await sql<[{ expiresAt: Date }]>`
     insert into sessions (id, user_id, team_id, hash, expires_at)

@@ -1,25 +1,28 @@
 import type { RedisClient } from "./redis.ts";
 
-/** A counter of attempts: it begins with the first one and is gone `windowMs` later. */
+/** A counter of attempts: it starts with the first attempt and ends `windowMs` later. */
 export interface AttemptCount {
   key: string;
-  /** Attempts it takes. */
+  /** Attempts allowed. */
   limit: number;
   windowMs: number;
 }
 
-/** What becomes of the counters once an attempt has turned out well. */
+/** What happens to the counters after a successful attempt. */
 export interface AttemptOutcome {
-  /** Counters that begin anew. */
+  /** Counters to reset. */
   clear: readonly string[];
   /** Set for `markMs`. */
   mark: string;
   markMs: number;
 }
 
-/** Counters of attempts, and marks that last. Rejects when it cannot answer. */
+/** Counters of attempts, and marks that last. Rejects when Redis does not answer. */
 export interface AttemptCounters {
-  /** Counts one attempt in each, or, when one of them is full, in none: milliseconds until that one ends. 0: counted. */
+  /**
+   * Counts one attempt in each counter, or in none when one is full: then returns the milliseconds until that one ends. 0:
+   * counted.
+   */
   count(counts: readonly AttemptCount[]): Promise<number>;
   settle(outcome: AttemptOutcome): Promise<void>;
   isMarked(mark: string): Promise<boolean>;
@@ -46,7 +49,7 @@ type Commands = RedisClient & {
 
 const named = (key: string) => `rcpt:attempts:${key}`;
 
-/** The counters that all processes share. */
+/** The counters, shared by all processes. */
 export function createAttemptCounters(redis: RedisClient): AttemptCounters {
   redis.defineCommand("rcptCountAttempts", { lua: COUNT });
   const commands = redis as Commands;

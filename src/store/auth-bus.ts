@@ -4,26 +4,26 @@ import type { AuthChange } from "./auth-changes.ts";
 import type { RedisClients } from "./redis.ts";
 
 /**
- * Redis pub/sub channel of changes to credentials; a message is one `AuthChange` as JSON. Channels are common to all
- * logical databases of a Redis, so the number of ours is in the name: deployments that share a server stay strangers.
+ * Redis pub/sub channel of credential changes; a message is one `AuthChange` as JSON. Channels are common to all logical
+ * databases of a Redis, so the name contains the database number: deployments that share a server must not hear each other.
  */
 const CHANNEL = "rcpt:auth-changes";
 
 export interface AuthBus {
-  /** Tells every process at once. Best effort: the table is the truth, and is polled. */
+  /** Tells every process at once. Best effort: the table is the truth, and processes poll it. */
   announce(change: AuthChange): Promise<void>;
-  /** `listener` gets each change announced by any process, this one included, whenever Redis can be reached. */
+  /** `listener` gets each change that any process announces, this one included, while Redis is reachable. */
   listen(listener: (change: AuthChange) => void): void;
-  /** Names the present unbroken subscription; null without one. Another name: something may have been missed. */
+  /** Identifies the current unbroken subscription; null without one. After a new value, changes may have been missed. */
   readonly session: number | null;
   /**
-   * Resolves when everything announced before the call has been delivered here: the answer to a ping comes on the
+   * Resolves when everything announced before the call has been delivered here: the reply to a ping comes on the
    * subscriber's own connection, behind the messages. Rejects when Redis does not answer.
    */
   settle(): Promise<void>;
 }
 
-/** Those that are named; none, hence any, where that cannot be made out. */
+/** The named domains; empty, which means any, where the list is unreadable. */
 function readNames(domains: unknown): string[] {
   const named = Array.isArray(domains) && domains.length <= LIMITS.keys.domainsPerNote ? domains : [];
   return named.every((domain) => typeof domain === "string") ? named : [];
@@ -54,7 +54,7 @@ export function createAuthBus(redis: RedisClients, log: Logger): AuthBus {
       if (on === connection) session = ++sessions;
     } catch (error) {
       log.debug({ err: error }, "cannot follow the bus");
-      // Without a subscription the connection is of no use: take a new one, which is subscribed when it is ready.
+      // Without a subscription the connection is useless: take a new one, which subscribes when it is ready.
       if (on === connection && subscriber.status === "ready") subscriber.disconnect(true);
     }
   }
@@ -73,7 +73,7 @@ export function createAuthBus(redis: RedisClients, log: Logger): AuthBus {
         if (name !== channel) return;
         const change = parse(message);
         if (change) listener(change);
-        else log.warn({ channel }, "a message on the bus is no change");
+        else log.warn({ channel }, "ignoring a malformed message on the auth bus");
       });
       if (subscriber.status === "ready") void subscribe();
     },

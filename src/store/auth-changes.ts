@@ -1,18 +1,17 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Database, Transaction } from "./postgres.ts";
 
-/** Something that cached credentials said has changed: noted by triggers, see migration 3. */
+/** A change to what cached credentials say: recorded by triggers, see migration 3. */
 export interface AuthChange {
   /**
-   * `credential`: one key or session; `team`: the team's tier, limits or members or, with `domains`, its
-   * blocklist or overrides; `lists`: what the operator has added to the lists, which no credential carries; `all`: more than is told one by one, never stored.
+   * `credential`: one key or session; `team`: the team's tier, limits or members or, with `domains`, its blocklist or
+   * overrides; `lists`: the operator's additions to the lists, which no credential carries; `all`: too many changes to
+   * list, never stored.
    */
   kind: "credential" | "team" | "lists" | "all";
-  /** Of a credential its SHA-256 in hex, of a team its id, of lists the name of the list; of all nothing. */
+  /** For a credential its SHA-256 in hex, for a team its id, for lists the name of the list; empty for all. */
   subject: string;
-  /**
-   * Of a team: the change is one to its blocklist or overrides alone, of these domains; of any where none is named.
-   */
+  /** For a team: only its blocklist or overrides changed, for these domains; for any domain when empty. */
   domains?: readonly string[];
 }
 
@@ -21,16 +20,14 @@ export interface ChangePage {
   changes: AuthChange[];
   /** Where the next poll starts. */
   cursor: string;
-  /** There were more changes than a poll reads: everything cached is to be dropped. */
+  /** There were more changes than one poll reads: drop the whole cache. */
   overflow: boolean;
 }
 
 export interface AuthChanges {
-  /**
-   * Changes that were committed since `cursor` was handed out, each once; null for a first cursor with no changes.
-   */
+  /** Changes committed since `cursor` was returned, each once; null returns a first cursor without changes. */
   since(cursor: string | null): Promise<ChangePage>;
-  /** Deletes what is older than LIMITS.keys.changesKeptMs. */
+  /** Deletes changes older than LIMITS.keys.changesKeptMs. */
   prune(): Promise<void>;
 }
 
@@ -44,14 +41,14 @@ function changeOf({ kind, subject, domains }: ChangeRow): AuthChange {
   return domains === null ? { kind, subject } : { kind, subject, domains };
 }
 
-/** What the transaction has changed so far: LIMITS.keys.changesPerPoll subjects at most, or `all`. */
-export async function changesOf(tx: Transaction): Promise<AuthChange[]> {
+/** The transaction's changes so far: at most LIMITS.keys.changesPerPoll subjects, or `all`. */
+export async function readOwnChanges(tx: Transaction): Promise<AuthChange[]> {
   const max = LIMITS.keys.changesPerPoll;
   const rows = await tx<ChangeRow[]>`
     select distinct kind, subject, domains from auth_changes
     where xid = pg_current_xact_id_if_assigned()
     limit ${max + 1}`;
-  // Which of them were left out is not known: the team itself perhaps.
+  // The omitted changes are unknown: the team itself may be among them.
   return rows.length > max ? [{ kind: "all", subject: "" }] : rows.map(changeOf);
 }
 
@@ -64,10 +61,10 @@ interface PolledRow {
 }
 
 /**
- * Reading the feed. A sequence cannot be the cursor: number 7 may be committed after number 8 was read. The cursor is
- * the whole snapshot of the last poll. What it did not show are the changes of transactions that began after it (its
- * `xmax` or later) and of those that were under way then (its `xip` list), so asking for these misses none, tells each
- * once, and costs no more while some transaction stays open for long.
+ * Reads the feed. A sequence cannot be the cursor: number 7 may be committed after number 8 was read. The cursor is the
+ * whole snapshot of the last poll. It does not show the changes of transactions that began after it (its `xmax` or later)
+ * and of those in progress then (its `xip` list). A query for these misses none, returns each once, and costs no more while
+ * a transaction stays open for long.
  */
 export function createAuthChanges(sql: Database): AuthChanges {
   return {
@@ -88,8 +85,8 @@ export function createAuthChanges(sql: Database): AuthChanges {
         kind === null || subject === null ? [] : [changeOf({ kind, subject, domains })],
       );
       const first = rows[0];
-      if (!first) throw new Error("the change feed answered no row");
-      // A cursor ahead of the server's: another server answers, restored or promoted. Nothing is known of the past.
+      if (!first) throw new Error("the change feed returned no row");
+      // A cursor ahead of the server's: another server answers, restored or promoted. The past is unknown.
       const overflow = first.ahead || changes.length > LIMITS.keys.changesPerPoll;
       return { changes, cursor: first.cursor, overflow };
     },

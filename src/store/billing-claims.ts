@@ -2,10 +2,10 @@ import { LIMITS } from "../core/limits.ts";
 import type { Database } from "./postgres.ts";
 
 /**
- * Takes the right to make the team's checkout, for LIMITS.billing.claimLeaseMs, in place of a lock: what is asked of Stripe takes seconds, and no
- * transaction is to stay open for that.
- * @param claim a UUID of the taker's
- * @returns false: somebody else has it, or there is no such team
+ * Takes the right to create the team's checkout, for LIMITS.billing.claimLeaseMs. It replaces a lock: calls to Stripe take
+ * seconds, and no transaction may stay open that long.
+ * @param claim a UUID of the caller
+ * @returns false: another caller has it, or there is no such team
  */
 export async function takeClaim(sql: Database, teamId: string, claim: string): Promise<boolean> {
   const lease = `${LIMITS.billing.claimLeaseMs} milliseconds`;
@@ -18,7 +18,7 @@ export async function takeClaim(sql: Database, teamId: string, claim: string): P
   return count === 1;
 }
 
-/** Gives it back; nothing happens when the lease has ended and somebody else has it. */
+/** Releases the claim; does nothing when the lease has ended and another caller has it. */
 export async function releaseClaim(sql: Database, teamId: string, claim: string): Promise<void> {
   await sql`delete from billing_claims where team_id = ${teamId} and claim = ${claim}::uuid`;
 }

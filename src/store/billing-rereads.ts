@@ -2,26 +2,27 @@ import { LIMITS } from "../core/limits.ts";
 import type { Database, Queryable } from "./postgres.ts";
 
 /**
- * Customers whose subscriptions are to be read from Stripe: asked for in any transaction, worked off by the relays. A
- * relay leases a row, so that one that dies leaves it to another; what is asked for again meanwhile is done again.
+ * Customers whose subscriptions must be read from Stripe again: requested in any transaction, processed by the relays. A
+ * relay leases a row, so that another relay takes it over when the first dies. A request during the read leads to another
+ * read.
  */
 
 export interface DueReread {
   customerId: string;
-  /** How often it was asked for when it was leased. */
+  /** How often a read had been requested when the row was leased. */
   requested: number;
-  /** Of this one, leases so far. */
+  /** Leases of this request so far. */
   attempts: number;
 }
 
-/** Asks for a read, at once. */
+/** Requests a read, due at once. */
 export async function requestReread(sql: Queryable, customerId: string): Promise<void> {
   await sql`
     insert into billing_rereads (customer_id) values (${customerId})
     on conflict (customer_id) do update set requested = billing_rereads.requested + 1, due_at = now()`;
 }
 
-/** The one that has been due for longest and that nobody works on, for LIMITS.billing.rereadLeaseMs; null: none is. */
+/** Leases the row that has been due longest, for LIMITS.billing.rereadLeaseMs; null: none is due. */
 export async function leaseReread(sql: Database): Promise<DueReread | null> {
   const lease = `${LIMITS.billing.rereadLeaseMs} milliseconds`;
   const [row] = await sql<DueReread[]>`
@@ -37,7 +38,7 @@ export async function leaseReread(sql: Database): Promise<DueReread | null> {
   return row ?? null;
 }
 
-/** Done: the row goes, unless it was asked for again since it was leased. */
+/** Deletes a finished row, unless it was requested again since the lease. */
 export async function finishReread(sql: Database, done: DueReread): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`
@@ -48,7 +49,7 @@ export async function finishReread(sql: Database, done: DueReread): Promise<void
   });
 }
 
-/** Not done: due again after `delayMs`, sooner if it was asked for meanwhile. */
+/** Makes a failed row due again after `delayMs`, sooner if it was requested meanwhile. */
 export async function postponeReread(sql: Database, failed: DueReread, delayMs: number): Promise<void> {
   await sql`
     update billing_rereads set leased_until = null,

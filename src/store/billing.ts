@@ -3,14 +3,14 @@ import { LIMITS } from "../core/limits.ts";
 import type { Tier } from "../core/tiers.ts";
 import type { Database, Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of what is known of a team's subscriptions. Times `…S` are seconds of Stripe's clock. */
+/** SQL of a team's subscriptions. Times `…S` are seconds of Stripe's clock. */
 
 export interface TeamBilling {
   id: string;
   tier: Tier;
-  /** null: the team has never been to a checkout. */
+  /** null: the team has never started a checkout. */
   customerId: string | null;
-  /** The subscription that the tier follows; null: none does. */
+  /** The subscription that the tier follows; null: none. */
   subscriptionId: string | null;
 }
 
@@ -18,9 +18,9 @@ export interface SubscriptionRow {
   id: string;
   status: string;
   priceId: string | null;
-  /** What its price last meant while that was for sale, else what it was sold as; null: never known. */
+  /** The plan of its price when that was last for sale, else the plan it was sold as; null: never known. */
   plan: BillingPlan | null;
-  /** As of which event its price meant that; null: it was never for sale here, or nobody noted when. */
+  /** The event time of that plan; null: the price was never for sale here, or the time was not recorded. */
   planAtS: number | null;
   createdS: number;
   periodEndS: number | null;
@@ -33,34 +33,34 @@ const TEAM = `id, tier, stripe_customer_id as "customerId", stripe_subscription_
 const SUBSCRIPTION = `id, status, price_id as "priceId", plan - 'at_s' as plan, (plan->>'at_s')::bigint as "planAtS", created_s as "createdS", period_end_s as "periodEndS",
   cancel_at_period_end as "cancelAtPeriodEnd", state_at_s as "stateAtS", read_at as "readAt"`;
 
-export async function findTeam(sql: Queryable, teamId: string): Promise<TeamBilling | null> {
+export async function findTeamBilling(sql: Queryable, teamId: string): Promise<TeamBilling | null> {
   const [row] = await sql<TeamBilling[]>`select ${sql.unsafe(TEAM)} from teams where id = ${teamId}`;
   return row ?? null;
 }
 
-export async function findTeamOfCustomer(sql: Queryable, customerId: string): Promise<TeamBilling | null> {
+export async function findCustomerBilling(sql: Queryable, customerId: string): Promise<TeamBilling | null> {
   const [row] = await sql<TeamBilling[]>`
     select ${sql.unsafe(TEAM)} from teams where stripe_customer_id = ${customerId}`;
   return row ?? null;
 }
 
-/** Nobody else changes the team's tier or subscriptions until the transaction ends. */
-export async function lockTeam(tx: Transaction, teamId: string): Promise<TeamBilling | null> {
+/** Locks the team's tier and subscriptions until the transaction ends. */
+export async function lockTeamBilling(tx: Transaction, teamId: string): Promise<TeamBilling | null> {
   const [row] = await tx<TeamBilling[]>`
     select ${tx.unsafe(TEAM)} from teams where id = ${teamId} for no key update`;
   return row ?? null;
 }
 
-/** The same, of the team that has the customer; null: none has. */
-export async function lockTeamOfCustomer(tx: Transaction, customerId: string): Promise<TeamBilling | null> {
+/** The same for the team that has the customer; null: none has. */
+export async function lockCustomerBilling(tx: Transaction, customerId: string): Promise<TeamBilling | null> {
   const [row] = await tx<TeamBilling[]>`
     select ${tx.unsafe(TEAM)} from teams where stripe_customer_id = ${customerId} for no key update`;
   return row ?? null;
 }
 
 /**
- * Nobody else gives the customer to a team until the transaction ends. To be taken before the team's lock: while no
- * team has the customer there is no row that two who come at once could wait for.
+ * Locks the customer's assignment until the transaction ends. Take it before the team's lock: while no team has the
+ * customer there is no row on which two concurrent callers could wait.
  */
 export async function lockCustomer(tx: Transaction, customerId: string): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`stripe customer ${customerId}`}, 0))`;
@@ -68,7 +68,7 @@ export async function lockCustomer(tx: Transaction, customerId: string): Promise
 
 /**
  * Makes `customerId` the team's customer where it is still `replaced`.
- * @returns false when it has another by now, or is gone
+ * @returns false when the team has another customer by now, or is gone
  */
 export async function setCustomer(
   sql: Queryable,
@@ -91,7 +91,7 @@ export async function setTierAndSubscription(
 }
 
 /** The team's subscriptions, latest first, at most LIMITS.billing.subscriptions. */
-export async function subscriptionsOf(sql: Queryable, teamId: string): Promise<SubscriptionRow[]> {
+export async function listTeamSubscriptions(sql: Queryable, teamId: string): Promise<SubscriptionRow[]> {
   return sql<SubscriptionRow[]>`
     select ${sql.unsafe(SUBSCRIPTION)} from billing_subscriptions where team_id = ${teamId}
     order by created_s desc, id desc limit ${LIMITS.billing.subscriptions}`;
@@ -126,14 +126,14 @@ export async function writeSubscription(
     where billing_subscriptions.team_id = excluded.team_id`;
 }
 
-/** Of a customer whom Stripe has lost: nothing will ever tell of them again. */
+/** Ends the subscriptions of a customer that Stripe no longer knows: no event will report on them again. */
 export async function endSubscriptions(tx: Transaction, teamId: string): Promise<void> {
   await tx`
     update billing_subscriptions set status = 'canceled', revision = revision + 1 where team_id = ${teamId}`;
 }
 
 /** Changes with every write to a subscription of the team. */
-export async function revisionOf(sql: Queryable, teamId: string): Promise<string> {
+export async function readBillingRevision(sql: Queryable, teamId: string): Promise<string> {
   const [row] = await sql<[{ revision: string }]>`
     select count(*) || ':' || coalesce(sum(revision), 0) as revision
     from billing_subscriptions where team_id = ${teamId}`;
@@ -147,14 +147,14 @@ export interface Orphan {
   subscriptionId: string | null;
 }
 
-/** The deleted team whose customer this was; null: we know none. */
+/** The deleted team that had this customer; null: none known. */
 export async function findOrphan(sql: Queryable, customerId: string): Promise<Orphan | null> {
   const [row] = await sql<Orphan[]>`
     select team_id as "teamId", subscription_id as "subscriptionId" from billing_orphans where customer_id = ${customerId}`;
   return row ?? null;
 }
 
-/** False: an event of this id was recorded before, or is being by a transaction that has since committed. */
+/** False: this event was recorded before, or by a concurrent transaction that has since committed. */
 export async function recordStripeEvent(
   tx: Transaction,
   event: { id: string; type: string; createdS: number },
@@ -165,7 +165,7 @@ export async function recordStripeEvent(
   return count === 1;
 }
 
-/** Forgets events that Stripe does not repeat any more, LIMITS.billing.prunedPerRound at most. How many it were. */
+/** Deletes events that Stripe no longer repeats, at most LIMITS.billing.prunedPerRound. Returns their number. */
 export async function pruneStripeEvents(sql: Database): Promise<number> {
   const kept = `${LIMITS.billing.eventsKeptMs} milliseconds`;
   const { count } = await sql`

@@ -9,10 +9,10 @@ export interface BlocklistRow {
   createdAt: Date;
 }
 
-/** "blocked": it was there already; "full": the team has as many as it may. */
+/** "blocked": it was blocked already; "full": the team has reached its limit. */
 type AddOutcome = BlocklistRow | "blocked" | "full";
 
-/** Entries by domain, those after `after`, `limit` at most. */
+/** Entries by domain after `after`, at most `limit`. */
 export async function listBlocked(
   sql: Queryable,
   teamId: string,
@@ -24,7 +24,7 @@ export async function listBlocked(
     order by domain limit ${page.limit}`;
 }
 
-/** Adds an entry. The caller holds the team's lock: their number is exact. */
+/** Adds an entry. The caller holds the team's lock, so the count is exact. */
 export async function insertBlocked(
   tx: Transaction,
   teamId: string,

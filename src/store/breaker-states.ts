@@ -1,6 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { BreakerStore, OpenState, OwnState, Settlement } from "../check/breaker/store.ts";
-import type { Way } from "../check/breaker/way.ts";
+import type { BreakerScope } from "../check/breaker/scope.ts";
+import type {
+  BreakerStore,
+  LocalBreakerState,
+  OpenBreakerState,
+  TrialSettlement,
+} from "../check/breaker/store.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { RedisClients } from "./redis.ts";
@@ -8,13 +13,13 @@ import type { RedisClients } from "./redis.ts";
 /**
  * Open circuit breakers of an egress in Redis, by Redis's clock.
  *
- * `rcpt:breaker:{<egress>}:<hash>` is a hash of one open breaker: `level`, `since` and `due` (the next trial), and while a trial
- * is under way `trial` (whose it is) and `ends` (until when it is waited for); times are epoch milliseconds. It goes when the
- * breaker closes, or when nobody has wanted to go there for LIMITS.breaker.forgetMs; having a TTL, it may be evicted before,
- * and the next trial writes it anew. Its name ends in a hash as that of slots does: a site may be a recipient's domain.
- * `rcpt:breaker:<egress>` is the channel of the egress's processes: who says it, the way, and its state, null when closed.
+ * `rcpt:breaker:{<egress>}:<hash>` is a hash of one open breaker: `level`, `since` and `due` (the next trial), and during a
+ * trial `trial` (its owner) and `ends` (its timeout); times are epoch milliseconds. It is deleted when the breaker closes,
+ * or when no probe wanted the route for LIMITS.breaker.forgetMs. Having a TTL, it may be evicted earlier; the next trial
+ * then writes it anew. Its name ends in a hash like that of slots: a site may be a recipient's domain.
+ * `rcpt:breaker:<egress>` is the channel of the egress's processes: sender, route, and its state, null when closed.
  *
- * One script for all that is said, so that of one breaker there is one trial at a time, and nobody overtakes its end.
+ * One script handles every report, so that a breaker has one trial at a time and no report overtakes its end.
  */
 const SCRIPT = `
 local clock = redis.call('TIME')
@@ -91,9 +96,9 @@ return {}
 type Operation = "look" | "open" | "take" | "closed" | "open again" | "returned";
 type Numbers = [level: number, openForMs: number, dueInMs: number, trial: number];
 
-const NOTHING: OwnState = { level: 0, openForMs: 0, dueInMs: 0 };
+const CLOSED_STATE: LocalBreakerState = { level: 0, openForMs: 0, dueInMs: 0 };
 
-function stateOf([level, openForMs, dueInMs, trial]: Numbers): OpenState {
+function toOpenState([level, openForMs, dueInMs, trial]: Numbers): OpenBreakerState {
   return { level, openForMs, dueInMs, trial: trial === 1 };
 }
 
@@ -101,31 +106,31 @@ function isNumbers(value: unknown): value is Numbers {
   return Array.isArray(value) && value.length === 4 && value.every((item) => Number.isSafeInteger(item));
 }
 
-function isWay(value: unknown): value is Way {
+function isWay(value: unknown): value is BreakerScope {
   if (typeof value !== "object" || value === null) return false;
   const { site, path, domain, provider } = value as Record<string, unknown>;
   if (typeof site !== "string" || typeof path !== "string" || typeof domain !== "string") return false;
   return provider === null || typeof provider === "string";
 }
 
-interface Said {
+interface BreakerMessage {
   from: string;
-  way: Way;
-  state: OpenState | null;
+  way: BreakerScope;
+  state: OpenBreakerState | null;
 }
 
-function parse(message: string): Said | null {
+function parse(message: string): BreakerMessage | null {
   try {
     const { from, way, state } = JSON.parse(message) as Record<string, unknown>;
     if (typeof from !== "string" || !isWay(way)) return null;
     if (state !== null && !isNumbers(state)) return null;
-    return { from, way, state: state === null ? null : stateOf(state) };
+    return { from, way, state: state === null ? null : toOpenState(state) };
   } catch {
     return null;
   }
 }
 
-/** @param egressId of `EGRESS_ID`; each call makes a process of its own of it */
+/** @param egressId of `EGRESS_ID`; each call acts as a process of its own */
 export function createBreakerStore(redis: RedisClients, egressId: string, log: Logger): BreakerStore {
   const { commands, subscriber } = redis;
   const self = randomBytes(9).toString("base64url");
@@ -135,7 +140,12 @@ export function createBreakerStore(redis: RedisClients, egressId: string, log: L
     rcptBreaker(keys: number, ...args: (string | number)[]): Promise<number[]>;
   };
 
-  function run(operation: Operation, way: Way, token: string, mine: OwnState): Promise<number[]> {
+  function run(
+    operation: Operation,
+    way: BreakerScope,
+    token: string,
+    mine: LocalBreakerState,
+  ): Promise<number[]> {
     const { forgetMs, trialTtlMs } = LIMITS.breaker;
     const { site, path, domain, provider } = way;
     const hash = createHash("sha256")
@@ -154,17 +164,22 @@ export function createBreakerStore(redis: RedisClients, egressId: string, log: L
     );
   }
 
-  async function answerOf(operation: "open" | "take", way: Way, token: string, mine: OwnState) {
+  async function answerOf(
+    operation: "open" | "take",
+    way: BreakerScope,
+    token: string,
+    mine: LocalBreakerState,
+  ) {
     const [yes, ...numbers] = await run(operation, way, token, mine);
-    return { yes: yes === 1, state: stateOf(numbers as Numbers) };
+    return { yes: yes === 1, state: toOpenState(numbers as Numbers) };
   }
 
   async function subscribe(): Promise<void> {
     try {
       await subscriber.subscribe(channel);
     } catch (error) {
-      log.debug({ err: error }, "cannot follow the breakers of the egress");
-      // Without a subscription the connection is of no use: take a new one, which is subscribed when it is ready.
+      log.debug({ err: error }, "cannot subscribe to the breaker channel");
+      // Without a subscription the connection is useless: take a new one, which subscribes when it is ready.
       if (subscriber.status === "ready") subscriber.disconnect(true);
     }
   }
@@ -174,24 +189,24 @@ export function createBreakerStore(redis: RedisClients, egressId: string, log: L
       const { yes, state } = await answerOf("open", way, "", mine);
       return { first: yes, state };
     },
-    async look(way) {
-      const numbers = await run("look", way, "", NOTHING);
-      return numbers.length === 0 ? null : stateOf(numbers as Numbers);
+    async read(way) {
+      const numbers = await run("look", way, "", CLOSED_STATE);
+      return numbers.length === 0 ? null : toOpenState(numbers as Numbers);
     },
-    async take(way, token, mine) {
+    async takeTrial(way, token, mine) {
       const { yes, state } = await answerOf("take", way, token, mine);
       return { granted: yes, state };
     },
-    async settle(way, token, settlement: Settlement) {
+    async settleTrial(way, token, settlement: TrialSettlement) {
       if (settlement.kind === "open") await run("open again", way, token, settlement);
-      else await run(settlement.kind, way, token, NOTHING);
+      else await run(settlement.kind, way, token, CLOSED_STATE);
     },
     listen(changed) {
       subscriber.on("ready", () => void subscribe());
       subscriber.on("message", (from: string, message: string) => {
         if (from !== channel) return;
         const said = parse(message);
-        if (said === null) log.warn({ channel }, "a message between processes of the egress is none");
+        if (said === null) log.warn({ channel }, "ignoring a malformed message on the breaker channel");
         else if (said.from !== self) changed(said.way, said.state);
       });
       if (subscriber.status === "ready") void subscribe();

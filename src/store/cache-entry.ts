@@ -1,6 +1,6 @@
 import type { Evidence } from "../check/evidence.ts";
 
-/** What is kept of an address, in memory and in Redis. Nobody changes it: parts are shared. */
+/** The cached evidence of an address, in memory and in Redis. Immutable: parts are shared. */
 export interface CacheEntry {
   evidence: Evidence;
   /** Epoch milliseconds. */

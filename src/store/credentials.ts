@@ -6,31 +6,31 @@ import type { Database, Transaction } from "./postgres.ts";
 export interface CredentialRow {
   id: string;
   teamId: string;
-  /** null: the user has left the team, or the account. */
+  /** null: the user has left the team or deleted the account. */
   userId: string | null;
   kind: "live" | "test" | "session";
   /** The role chosen for the key. */
   keyRole: string;
-  /** The role its user has in the team at present; null without a user. */
+  /** The current role of its user in the team; null without a user. */
   memberRole: string | null;
-  /** Of a session, from when the database answered; null for keys, which do not expire. */
+  /** For a session, counted from the database's answer; null for keys, which do not expire. */
   expiresInMs: number | null;
 }
 
 export interface TeamRow {
   id: string;
   tier: Tier;
-  /** As stored: not checked against the names and types of `TierLimits`. */
+  /** As stored, not checked against the names and types of `TierLimits`. */
   limits: unknown;
 }
 
 export interface Credentials {
   /**
-   * The credential of a SHA-256 and its team; null when there is none, it was revoked or has expired, or it is the
-   * session of somebody who has left the team. (A key outlives its user's membership, without a user.)
+   * The credential with this SHA-256 and its team. null when it does not exist, was revoked or has expired, or is a session
+   * of a user who left the team. (A key outlives its user's membership, without a user.)
    */
   find(hash: Buffer): Promise<{ credential: CredentialRow; team: TeamRow } | null>;
-  /** Notes that keys were used, at most once a LIMITS.keys.lastUsedEveryMs each. */
+  /** Records that keys were used, each at most once in LIMITS.keys.lastUsedEveryMs. */
   touch(keyIds: string[]): Promise<void>;
 }
 
@@ -66,8 +66,9 @@ function toRows(row: FoundRow): { credential: CredentialRow; team: TeamRow } {
 }
 
 /**
- * SQL that reads credentials, at a cost that does not grow with the team: its lists are read apart (team-domains.ts). Looking up by the hash of a
- * secret of 160 random bits tells nothing by its timing: a guess that shares leading bytes of a hash is no nearer.
+ * SQL that reads credentials. Its cost does not grow with the team: the team's lists are read apart (team-domains.ts). A
+ * look-up by the hash of a secret of 160 random bits leaks nothing by its timing: a guess that shares leading bytes of a
+ * hash is no nearer.
  */
 export function createCredentials(sql: Database): Credentials {
   return {
@@ -91,7 +92,7 @@ export function createCredentials(sql: Database): Credentials {
     },
 
     async touch(keyIds) {
-      // Ordered and skipping, so that processes which saw the same keys never wait for one another.
+      // Ordered and skipping locked rows, so that processes that saw the same keys never wait for each other.
       await sql`
         with taken as materialized (
           select ctid from api_keys
@@ -106,10 +107,10 @@ export function createCredentials(sql: Database): Credentials {
 }
 
 /**
- * Keeps a credential from being revoked, or ended, until the transaction ends; false when it is not its user's any more,
- * was revoked or has expired. The caller holds the lock of its team or, for a session, of its user.
+ * Prevents the credential's revocation until the transaction ends. False when it is no longer its user's, was revoked or
+ * has expired. The caller holds the lock of its team or, for a session, of its user.
  */
-export async function holdCredential(
+export async function shareLockCredential(
   tx: Transaction,
   credential: { id: string; isSession: boolean; teamId: string; userId: string },
 ): Promise<boolean> {

@@ -3,8 +3,8 @@ import type { Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import type { TextPlace } from "../core/text-map.ts";
-import { gatherTurns } from "../core/turns.ts";
+import type { TextSpan } from "../core/text-map.ts";
+import { batchPerTick } from "../core/ticks.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-lines.ts";
 import { EvidenceMemory, type Glimpse, type Held } from "./evidence-memory.ts";
@@ -24,13 +24,13 @@ export type { Glimpse, Held } from "./evidence-memory.ts";
  * hash is SHA-256 of the address, the text or the key, cut to 128 bits, so that Redis holds no address in clear.
  */
 /** Whose entry is meant. */
-export interface CacheQuestion {
+export interface ScopedCacheKey {
   scope: Scope;
   cacheKey: string;
 }
 
 /** One of many. */
-export interface KeyedQuestion extends CacheQuestion {
+export interface BatchCacheLookup extends ScopedCacheKey {
   /** Noted by `fetchMany`, so that the address need not be hashed again when its entry is stored. */
   redisKey?: string | undefined;
   /** Noted by `fetchMany`: Redis was reached, and has nothing of it. */
@@ -38,13 +38,13 @@ export interface KeyedQuestion extends CacheQuestion {
 }
 
 /** Who asks for an entry. */
-export interface EntryAsker extends CacheQuestion {
+export interface EntryWaiter extends ScopedCacheKey {
   /** Told once, not within the call that asked. What it throws is logged, and it hears no more: it is its own to tell who waits. */
   found(entry: CacheEntry | undefined, redisKey: string): void;
 }
 
 /** An entry to be kept, see `EvidenceCache.store`. */
-export interface CacheDeposit extends CacheQuestion {
+export interface CacheWrite extends ScopedCacheKey {
   entry: CacheEntry;
   shared: boolean;
   redisKey?: string | undefined;
@@ -54,21 +54,21 @@ export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
   /** The same by the bytes of the key, the part behind whose `@` is `domain`. One and the same object each time. */
-  glimpse(scope: Scope, cacheKey: TextPlace, domain: string): Glimpse | undefined;
+  glimpse(scope: Scope, cacheKey: TextSpan, domain: string): Glimpse | undefined;
   /**
    * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while `endings` says the same, `peek` would
    * find the same, and need not be asked.
    */
   hold(scope: Scope, cacheKey: string): Held | undefined;
   /** How often something that was held has come to be over, whatever it was. */
-  endings(): number;
+  evictionEpoch(): number;
   /**
    * The newest of Redis and memory. Those of one turn of the event loop ask Redis together. Never rejects: without Redis it
    * is what memory has.
    */
   fetch(scope: Scope, cacheKey: string): Promise<CacheEntry | undefined>;
   /** `fetch` for who has an object of its own to be told, and needs no promise. */
-  look(asker: EntryAsker): void;
+  look(asker: EntryWaiter): void;
   /**
    * Kept here at once and, unless it is about ourselves, in Redis soon: with what else this turn of the event loop has. A
    * TTL of 0 is not kept.
@@ -80,20 +80,20 @@ export interface EvidenceCache {
    * `fetch` of many in one round trip for each LIMITS.evidenceCache.keysPerCall of them, one after the other, and another
    * one where this process does not know what they have in common; in order. Never rejects.
    */
-  fetchMany(questions: readonly KeyedQuestion[]): Promise<(CacheEntry | undefined)[]>;
+  fetchMany(questions: readonly BatchCacheLookup[]): Promise<(CacheEntry | undefined)[]>;
   /** `store` of many, in one write for each LIMITS.evidenceCache.entriesPerWrite of them. Never rejects. */
-  storeMany(deposits: readonly CacheDeposit[]): void;
+  storeMany(deposits: readonly CacheWrite[]): void;
 }
 
 const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
 
-type KeepingRedis = RedisClient & {
+type EvidenceRedis = RedisClient & {
   rcptKeepEvidence(keys: 0, ...entries: string[]): Promise<unknown>;
 };
 
-function withKeeping(redis: RedisClient): KeepingRedis {
+function defineKeepScript(redis: RedisClient): EvidenceRedis {
   redis.defineCommand("rcptKeepEvidence", { lua: KEEP });
-  return redis as KeepingRedis;
+  return redis as EvidenceRedis;
 }
 
 export function createEvidenceCache(deps: {
@@ -103,12 +103,12 @@ export function createEvidenceCache(deps: {
   maxEntries: number;
 }): EvidenceCache {
   const { clock, log } = deps;
-  const redis = withKeeping(deps.redis);
+  const redis = defineKeepScript(deps.redis);
   const reader = new EntryReader(redis, clock);
   const writer = new EntryWriter();
   const memory = new EvidenceMemory(deps.maxEntries, clock);
 
-  function live(entry: CacheEntry | undefined): entry is CacheEntry {
+  function isLive(entry: CacheEntry | undefined): entry is CacheEntry {
     return entry !== undefined && entry.storedAt + entry.ttlS * 1000 > clock.now();
   }
 
@@ -116,20 +116,20 @@ export function createEvidenceCache(deps: {
    * The newest of what memory has and what Redis said, which is remembered. What memory has is over where Redis has the same
    * or a later one, also where that is over: so one is withdrawn.
    */
-  function newest({ scope, cacheKey }: CacheQuestion, text: string | null): CacheEntry | undefined {
+  function newest({ scope, cacheKey }: ScopedCacheKey, text: string | null): CacheEntry | undefined {
     const key = memoryKey(scope, cacheKey);
     const read = text === null ? undefined : reader.decode(text);
-    const theirs = live(read) ? read : undefined;
+    const theirs = isLive(read) ? read : undefined;
     const ours = memory.get(key);
     if (ours === undefined && theirs === undefined) return undefined;
-    const entry = live(ours) && (read === undefined || ours.storedAt > read.storedAt) ? ours : theirs;
+    const entry = isLive(ours) && (read === undefined || ours.storedAt > read.storedAt) ? ours : theirs;
     if (entry !== undefined) memory.keep(key, entry);
     else memory.drop(key);
     return entry;
   }
 
   /** Of one entry nobody else of its call is to suffer: what cannot be read is a miss. */
-  function newestOrNone(question: CacheQuestion, text: string | null): CacheEntry | undefined {
+  function newestOrMiss(question: ScopedCacheKey, text: string | null): CacheEntry | undefined {
     try {
       return newest(question, text);
     } catch (error) {
@@ -138,33 +138,33 @@ export function createEvidenceCache(deps: {
     }
   }
 
-  const keysOf = (questions: readonly CacheQuestion[]) =>
+  const keysOf = (questions: readonly ScopedCacheKey[]) =>
     questions.map(({ scope, cacheKey }) => redisKeyOf(scope, cacheKey));
 
   /** Once they can be decoded. */
-  async function textsOf(keys: string[]): Promise<(string | null)[]> {
+  async function fetchTexts(keys: string[]): Promise<(string | null)[]> {
     const texts: (string | null)[] = await redis.mget(keys).catch(() => []);
     const learning = reader.learn(texts);
     if (learning !== null) await learning.catch(ignore);
     return texts;
   }
 
-  async function fetchPage(questions: readonly KeyedQuestion[]): Promise<(CacheEntry | undefined)[]> {
+  async function fetchPage(questions: readonly BatchCacheLookup[]): Promise<(CacheEntry | undefined)[]> {
     const keys = keysOf(questions);
     for (const [i, question] of questions.entries()) question.redisKey = keys[i] as string;
-    const texts = await textsOf(keys);
+    const texts = await fetchTexts(keys);
     return questions.map((question, i) => {
       question.absent = texts[i] === null;
-      return newestOrNone(question, texts[i] ?? null);
+      return newestOrMiss(question, texts[i] ?? null);
     });
   }
 
-  async function answerAll(askers: readonly EntryAsker[]): Promise<void> {
+  async function answerAll(askers: readonly EntryWaiter[]): Promise<void> {
     const keys = keysOf(askers);
-    const texts = await textsOf(keys);
+    const texts = await fetchTexts(keys);
     for (let i = 0; i < askers.length; i++) {
-      const asker = askers[i] as EntryAsker;
-      const entry = newestOrNone(asker, texts[i] ?? null);
+      const asker = askers[i] as EntryWaiter;
+      const entry = newestOrMiss(asker, texts[i] ?? null);
       try {
         asker.found(entry, keys[i] as string);
       } catch (error) {
@@ -175,7 +175,7 @@ export function createEvidenceCache(deps: {
   }
 
   /** Those that are for others too, at most LIMITS.evidenceCache.entriesPerWrite. */
-  function write(deposits: readonly CacheDeposit[]): void {
+  function write(deposits: readonly CacheWrite[]): void {
     const keyed = deposits.map(
       ({ scope, cacheKey, entry, redisKey }): KeyedEntry => ({
         redisKey: redisKey ?? redisKeyOf(scope, cacheKey),
@@ -186,24 +186,24 @@ export function createEvidenceCache(deps: {
   }
 
   /** @returns whether it is to be written */
-  function keep({ scope, cacheKey, entry, shared }: CacheDeposit): boolean {
+  function keepInMemory({ scope, cacheKey, entry, shared }: CacheWrite): boolean {
     if (entry.ttlS <= 0) return false;
     memory.keep(memoryKey(scope, cacheKey), entry);
     // Redis counts whole seconds, and takes no lifetime of none.
     return shared && entry.ttlS >= 1;
   }
 
-  const writeSoon = gatherTurns<CacheDeposit>(LIMITS.evidenceCache.entriesPerWrite, write);
-  const lookSoon = gatherTurns<EntryAsker>(
+  const writeSoon = batchPerTick<CacheWrite>(LIMITS.evidenceCache.entriesPerWrite, write);
+  const lookSoon = batchPerTick<EntryWaiter>(
     LIMITS.evidenceCache.keysPerCall,
     (askers) => void answerAll(askers),
   );
 
   return {
     peek: (scope, cacheKey) => memory.peek(memoryKey(scope, cacheKey)),
-    glimpse: (scope, cacheKey) => memory.glimpse(LEAD[scope], cacheKey),
+    glimpse: (scope, cacheKey) => memory.glimpse(MEMORY_KEY_PREFIX[scope], cacheKey),
     hold: (scope, cacheKey) => memory.hold(memoryKey(scope, cacheKey)),
-    endings: () => memory.endings,
+    evictionEpoch: () => memory.endings,
     fetch: (scope, cacheKey) => new Promise((found) => lookSoon.add({ scope, cacheKey, found })),
     look: (asker) => lookSoon.add(asker),
     async fetchMany(questions) {
@@ -214,10 +214,11 @@ export function createEvidenceCache(deps: {
     },
     store(scope, cacheKey, entry, shared, redisKey) {
       const deposit = { scope, cacheKey, entry, shared, redisKey };
-      if (keep(deposit)) writeSoon.add(deposit);
+      if (keepInMemory(deposit)) writeSoon.add(deposit);
     },
     storeMany(deposits) {
-      for (const page of pagesOf(deposits.filter(keep), LIMITS.evidenceCache.entriesPerWrite)) write(page);
+      for (const page of pagesOf(deposits.filter(keepInMemory), LIMITS.evidenceCache.entriesPerWrite))
+        write(page);
     },
   };
 }
@@ -247,10 +248,10 @@ export function createCatchAllStore(redis: RedisClient, clock: Clock): CatchAllS
  * What stands before an address in memory: none begins with a space. That of the probed is the address itself: a string that
  * is put together would have to be hashed anew at each look.
  */
-const LEAD: Record<Scope, string> = { probed: "", unprobed: " " };
+const MEMORY_KEY_PREFIX: Record<Scope, string> = { probed: "", unprobed: " " };
 
 function memoryKey(scope: Scope, cacheKey: string): string {
-  return scope === "probed" ? cacheKey : LEAD.unprobed + cacheKey;
+  return scope === "probed" ? cacheKey : MEMORY_KEY_PREFIX.unprobed + cacheKey;
 }
 
 function redisKeyOf(scope: Scope, cacheKey: string): string {

@@ -1,7 +1,7 @@
 import type { Evidence } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { NOWHERE, TextMap, type TextPlace } from "../core/text-map.ts";
+import { NO_SLOT, TextMap, type TextSpan } from "../core/text-map.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { answeredSo, likeOf } from "./evidence-text.ts";
 
@@ -66,23 +66,23 @@ export class EvidenceMemory {
   /** What there is, alive or not. */
   get(key: string): CacheEntry | undefined {
     const seat = this.#seats.find(key);
-    return seat === NOWHERE ? undefined : this.#entryAt(seat);
+    return seat === NO_SLOT ? undefined : this.#entryAt(seat);
   }
 
   /** What is alive and was seen to be the newest lately. */
   peek(key: string): CacheEntry | undefined {
     const seat = this.#seats.find(key);
-    if (seat === NOWHERE || !this.#isGood(seat)) return undefined;
-    return this.#seats.isAskedAgain(seat) ? this.#keptAt(seat).entry : this.#entryAt(seat);
+    if (seat === NO_SLOT || !this.#isGood(seat)) return undefined;
+    return this.#seats.isAccessedAgain(seat) ? this.#keptAt(seat).entry : this.#entryAt(seat);
   }
 
   /**
    * `peek` of the key that is `lead` and bytes, for who looks at many and needs none of them.
    * @returns one and the same object each time
    */
-  glimpse(lead: string, place: TextPlace): Glimpse | undefined {
+  glimpse(lead: string, place: TextSpan): Glimpse | undefined {
     const seat = this.#seats.findBytes(lead, place);
-    if (seat === NOWHERE || !this.#isGood(seat)) return undefined;
+    if (seat === NO_SLOT || !this.#isGood(seat)) return undefined;
     const found = this.#seats.at(seat) as Evidence | Kept;
     const evidence = found instanceof Kept ? found.entry.evidence : found;
     const numbers = this.#numbers;
@@ -105,7 +105,7 @@ export class EvidenceMemory {
   /** `peek`, and until when that need not be asked again. */
   hold(key: string): Held | undefined {
     const seat = this.#seats.find(key);
-    if (seat === NOWHERE || !this.#isGood(seat)) return undefined;
+    if (seat === NO_SLOT || !this.#isGood(seat)) return undefined;
     const kept = this.#keptAt(seat);
     const { storedAt, ttlS } = kept.entry;
     const nowMs = this.#clock.monotonic();
@@ -127,7 +127,7 @@ export class EvidenceMemory {
   keep(key: string, entry: CacheEntry): void {
     // First: evidence that is none throws before there is a seat that nothing sits in.
     const like = likeOf(entry.evidence);
-    const seat = this.#seats.seatOf(key);
+    const seat = this.#seats.slotFor(key);
     const before = this.#seats.at(seat);
     // What is seen again stays what it is.
     if (!(before instanceof Kept) || before.entry !== entry) {

@@ -1,39 +1,42 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Queryable } from "./postgres.ts";
 
-/** SQL of the requests that came with an `Idempotency-Key`; migration 11 tells their states. Times are Postgres' own. */
+/** SQL of requests with an `Idempotency-Key`; migration 11 lists their states. Times are Postgres's own. */
 
-export interface KeyClaim {
+export interface IdempotencyClaim {
   teamId: string;
   livemode: boolean;
   /** SHA-256, 32 bytes. */
   keyHash: Buffer;
   /** SHA-256 of the request, 32 bytes. */
   fingerprint: Buffer;
-  /** A new UUID: who settles or releases must hold it. */
+  /** A new UUID: only its holder may settle or release the claim. */
   claim: string;
 }
 
-/** An answer as it is kept. */
-export interface KeptAnswer {
+/** A stored response. */
+export interface StoredResponse {
   status: number;
   contentType: string;
   headers: Record<string, string>;
-  /** null: there was none. */
+  /** null: no body. */
   body: string | null;
-  /** What it says holds no longer: it is not kept beyond that. Absent: for ever. Not read again. */
+  /** The response is valid, and kept, until then. Absent: without end. Not read back. */
   holdsUntil?: Date;
 }
 
-/** `other`: the key was used for another request; `full`: there is no room before `evictKeys`; `free`: not any more. */
-export type KeyState =
+/**
+ * `other`: the key was used for another request; `full`: no room before `evictIdempotencyKeys`; `free`: the key is free
+ * again.
+ */
+export type IdempotencyKeyState =
   | { state: "running" | "other" | "full" | "free" }
-  | { state: "kept"; answer: KeptAnswer };
+  | { state: "kept"; answer: StoredResponse };
 
 const HELD = LIMITS.idempotency.perTeam + LIMITS.idempotency.spare;
 
-/** The team's keys that have not expired, HELD at most. By the statement's start, which an index can be searched for. */
-const heldKeys = (sql: Queryable, { teamId, livemode }: KeyClaim) => sql`
+/** The team's unexpired keys, at most HELD. Compared with the statement's start, which an index can serve. */
+const heldKeys = (sql: Queryable, { teamId, livemode }: IdempotencyClaim) => sql`
   (select count(*) from (
     select from idempotency_keys
     where team_id = ${teamId} and livemode = ${livemode} and expires_at > now() limit ${HELD}) held)`;
@@ -41,10 +44,10 @@ const heldKeys = (sql: Queryable, { teamId, livemode }: KeyClaim) => sql`
 const milliseconds = (ms: number) => `${ms} milliseconds`;
 
 /**
- * Takes the key: true for exactly one of any number that ask at once. One that has expired, or whose claim for the same
- * request was left, is free again. False also when there is no room.
+ * Takes the key: true for exactly one of any number of concurrent callers. A key that has expired, or whose claim for the
+ * same request was abandoned, is free again. False also when there is no room.
  */
-export async function claimKey(sql: Queryable, key: KeyClaim): Promise<boolean> {
+export async function claimIdempotencyKey(sql: Queryable, key: IdempotencyClaim): Promise<boolean> {
   const { leaseMs, keptMs } = LIMITS.idempotency;
   const rows = await sql`
     insert into idempotency_keys as k (team_id, livemode, key_hash, fingerprint, claim, locked_until, expires_at)
@@ -70,8 +73,11 @@ interface KeyRow {
   held: number;
 }
 
-/** What stands in the way of a claim. */
-export async function readKey(sql: Queryable, key: KeyClaim): Promise<KeyState> {
+/** What prevents a claim. */
+export async function readIdempotencyKey(
+  sql: Queryable,
+  key: IdempotencyClaim,
+): Promise<IdempotencyKeyState> {
   const [row] = await sql<[KeyRow]>`
     select k.fingerprint, k.status::int as status, k.content_type, k.headers, k.body,
       ${heldKeys(sql, key)}::int as held
@@ -85,10 +91,13 @@ export async function readKey(sql: Queryable, key: KeyClaim): Promise<KeyState> 
 }
 
 /**
- * Makes room: deletes those before the team's latest LIMITS.idempotency.perTeam on which nobody works, `spare` at most.
- * Any number at once do no more than one, and each returns when there is room: it waits for the others' deletions.
+ * Makes room: deletes finished keys older than the team's latest LIMITS.idempotency.perTeam, at most `spare`. Concurrent
+ * callers together delete no more than one would, and each returns when there is room: it waits for the others' deletions.
  */
-export async function evictKeys(sql: Queryable, { teamId, livemode }: KeyClaim): Promise<void> {
+export async function evictIdempotencyKeys(
+  sql: Queryable,
+  { teamId, livemode }: IdempotencyClaim,
+): Promise<void> {
   const { perTeam, spare } = LIMITS.idempotency;
   await sql`
     with taken as materialized (
@@ -103,8 +112,12 @@ export async function evictKeys(sql: Queryable, { teamId, livemode }: KeyClaim):
     delete from idempotency_keys where ctid = any (array(select ctid from taken))`;
 }
 
-/** Keeps the answer, if the claim is still held. */
-export async function settleKey(sql: Queryable, key: KeyClaim, answer: KeptAnswer): Promise<void> {
+/** Stores the response, if the claim is still held. */
+export async function completeIdempotencyKey(
+  sql: Queryable,
+  key: IdempotencyClaim,
+  answer: StoredResponse,
+): Promise<void> {
   await sql`
     update idempotency_keys
     set status = ${answer.status}, content_type = ${answer.contentType}, headers = ${sql.json(answer.headers)},
@@ -112,15 +125,15 @@ export async function settleKey(sql: Queryable, key: KeyClaim, answer: KeptAnswe
     where team_id = ${key.teamId} and key_hash = ${key.keyHash} and claim = ${key.claim}::uuid and status is null`;
 }
 
-/** Frees the key for another try, if the claim is still held. */
-export async function releaseKey(sql: Queryable, key: KeyClaim): Promise<void> {
+/** Frees the key for another attempt, if the claim is still held. */
+export async function releaseIdempotencyKey(sql: Queryable, key: IdempotencyClaim): Promise<void> {
   await sql`
     delete from idempotency_keys
     where team_id = ${key.teamId} and key_hash = ${key.keyHash} and claim = ${key.claim}::uuid and status is null`;
 }
 
-/** Deletes expired keys, LIMITS.idempotency.prunedPerRound at most. How many it were. */
-export async function pruneKeys(sql: Queryable): Promise<number> {
+/** Deletes expired keys, at most LIMITS.idempotency.prunedPerRound. Returns their number. */
+export async function pruneIdempotencyKeys(sql: Queryable): Promise<number> {
   const gone = await sql`
     with taken as materialized (
       select ctid from idempotency_keys where expires_at <= clock_timestamp()

@@ -3,8 +3,8 @@ import { LIMITS } from "../core/limits.ts";
 import type { Database, Queryable, Transaction } from "./postgres.ts";
 
 /**
- * An invitation that waits: it is deleted when it is accepted or withdrawn, and, by the database, when whoever made it
- * leaves the team or could not make it any more.
+ * A pending invitation. It is deleted when it is accepted or revoked, and by the database when its inviter leaves the team
+ * or loses the right to invite.
  */
 export interface InviteRow {
   id: string;
@@ -20,24 +20,24 @@ export interface NewInvite {
   teamId: string;
   email: string;
   role: InviteRow["role"];
-  /** A member of the team: whose invitation it is. */
+  /** The inviter, a member of the team. */
   invitedBy: string;
-  /** SHA-256 of the token, 32 bytes: of the one that is mailed, where mail is sent. */
+  /** SHA-256 of the token, 32 bytes: of the mailed one, where mail is sent. */
   hash: Buffer;
-  /** SHA-256 of the token that whoever invites is shown beside it; null: no mail is sent, there is one token. */
+  /** SHA-256 of the other token, which the inviter is shown; null: no mail is sent, there is one token. */
   shownHash: Buffer | null;
 }
 
 /** An invitation as found by a token. */
 export interface TokenInvite extends InviteRow {
-  /** False: whoever invites was shown the token, and another one is mailed. */
+  /** False: the inviter was shown this token, and another one is mailed. */
   makesAccount: boolean;
 }
 
 const columns = (sql: Queryable) =>
   sql`id, team_id as "teamId", email, role, created_at as "createdAt", expires_at as "expiresAt"`;
 
-/** Open invitations of a team, newest first, those before `after`. */
+/** Pending invitations of a team, newest first, those before `after`. */
 export async function listInvites(
   sql: Queryable,
   teamId: string,
@@ -50,7 +50,7 @@ export async function listInvites(
     order by id desc limit ${page.limit}`;
 }
 
-/** The open invitation of a token, of whichever team. */
+/** The pending invitation of a token, of any team. */
 export async function findInvite(sql: Queryable, hash: Buffer): Promise<TokenInvite | null> {
   const [row] = await sql<TokenInvite[]>`
     select ${columns(sql)}, hash = ${hash} as "makesAccount" from invites
@@ -60,8 +60,8 @@ export async function findInvite(sql: Queryable, hash: Buffer): Promise<TokenInv
 }
 
 /**
- * Invites in place of an earlier invitation of the same address; null when the team, which the caller has locked, has
- * LIMITS.portal.invitesPerTeam open ones.
+ * Replaces an earlier invitation of the same address. null when the team, which the caller has locked, has
+ * LIMITS.portal.invitesPerTeam pending ones.
  */
 export async function insertInvite(tx: Transaction, invite: NewInvite): Promise<InviteRow | null> {
   await tx`
@@ -78,7 +78,7 @@ export async function insertInvite(tx: Transaction, invite: NewInvite): Promise<
   return row ?? null;
 }
 
-/** An open invitation of the team. */
+/** A pending invitation of the team. */
 export async function findTeamInvite(
   tx: Transaction,
   teamId: string,
@@ -91,14 +91,14 @@ export async function findTeamInvite(
   return row ?? null;
 }
 
-/** Takes an open invitation away, to be accepted or withdrawn: true for one caller only. */
+/** Deletes a pending invitation that is accepted or revoked: true for one caller only. */
 export async function takeInvite(tx: Transaction, invite: InviteRow): Promise<boolean> {
   const rows = await tx`
     delete from invites where id = ${invite.id} and team_id = ${invite.teamId} and expires_at > now() returning id`;
   return rows.length > 0;
 }
 
-/** Deletes LIMITS.portal.prunedPerRound expired invitations at most. */
+/** Deletes expired invitations, at most LIMITS.portal.prunedPerRound. */
 export async function pruneInvites(sql: Database): Promise<void> {
   await sql`
     with taken as materialized (

@@ -1,11 +1,11 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Queryable } from "./postgres.ts";
 
-/** SQL of the end of tasks: of a large job they are too many for one statement. */
+/** SQL that ends tasks: a large job has too many for one statement. */
 
 /**
- * Takes what is left to do of a job that ends, or has ended, out of all lines, LIMITS.bulk.tasksPerStatement of it: nobody
- * else would. Its chunks stay, as done: rows of theirs may copy one that is answered. True: nothing is left.
+ * Removes open tasks of a job that ends, or has ended, from all queues, LIMITS.bulk.tasksPerStatement at a time: nothing
+ * else would. Its chunks stay, as done: their rows may copy an answered row. True: no task is left.
  */
 export async function clearTasks(sql: Queryable, jobId: string): Promise<boolean> {
   const { tasksPerStatement } = LIMITS.bulk;
@@ -26,7 +26,7 @@ export async function clearTasks(sql: Queryable, jobId: string): Promise<boolean
   return left.length === 0;
 }
 
-/** Ended jobs of which that was too much to be done at once. */
+/** Ended jobs that still have tasks to clear. */
 export async function jobsWithTasksLeft(sql: Queryable, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select id from jobs where tasks_left order by completed_at limit ${limit}`;
@@ -37,7 +37,7 @@ export async function noteTasksCleared(sql: Queryable, jobId: string): Promise<v
   await sql`update jobs set tasks_left = false where id = ${jobId}`;
 }
 
-/** Deletes a job with its tasks: those in pieces, since one statement for all of a large one would run out of time. */
+/** Deletes a job and its tasks, the tasks in batches: one statement for a large job would run out of time. */
 export async function deleteJob(sql: Queryable, id: string): Promise<void> {
   const { tasksPerStatement } = LIMITS.bulk;
   let deleted: number = tasksPerStatement;

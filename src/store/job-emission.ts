@@ -1,42 +1,42 @@
 import type { TaskPointer } from "./job-tasks.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of the way of tasks into streams: which are emitted next, and which were lost there. See migration 12. */
+/** SQL that moves tasks into streams: which are emitted next, and which were lost there. See migration 12. */
 
 /** How many tasks may be emitted and not done. */
 export interface EmissionBounds {
-  /** Of a job. */
+  /** Per job. */
   window: number;
-  /** Of a team. */
+  /** Per team. */
   teamWindow: number;
-  /** Of a team, analyses and assemblies. */
+  /** Analyses and assemblies per team. */
   teamWhole: number;
   /** Jobs whose windows are filled at once. */
   jobs: number;
 }
 
-/** A task that is marked as emitted, and when, as text to compare with. */
+/** A task marked as emitted, and when, as text for comparison. */
 export interface MarkedTask extends TaskPointer {
   emittedAt: string;
 }
 
-/** A task on its way into a stream. */
+/** A task to be added to a stream. */
 export interface ReadyTask extends MarkedTask {
-  /** An analysis or an assembly: it has a stream of its own. */
+  /** An analysis or an assembly: these have a stream of their own. */
   whole: boolean;
 }
 
 /**
- * Takes tasks that are ready for emission, in the order in which they are to be emitted: those of teams that have few
- * emitted first, and of a team's jobs in turn. Jobs and teams whose windows are full are passed over, so that they keep
- * nobody from his turn. They go into their streams once the transaction has committed: what it locks waits for nothing else.
+ * Takes ready tasks in emission order: first those of teams that have few emitted, then a team's jobs in turn. Jobs and
+ * teams with full windows are skipped, so that they block no other. The tasks go into their streams once the transaction
+ * has committed: its locks wait for nothing else.
  *
- * One emitter at a time, until its transaction ends. Who comes meanwhile waits, since the other one has not seen what is
- * ready only now; so no window is ever exceeded.
+ * One emitter at a time, until its transaction ends. Another emitter waits, because the first has not seen tasks that
+ * became ready since; so no window is ever exceeded.
  */
 export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): Promise<ReadyTask[]> {
   const { window, teamWindow, teamWhole, jobs } = bounds;
-  // A statement of its own: what the next one sees is as it stands once the lock is ours.
+  // A statement of its own: the next one then reads the state after the lock is granted.
   await tx`select pg_advisory_xact_lock(hashtextextended('bulk tasks', 0))`;
   return tx<ReadyTask[]>`
     with load as (
@@ -89,15 +89,15 @@ export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): P
     select job_id as "jobId", number, emitted_at::text as "emittedAt", whole from taken order by place, job_id, number`;
 }
 
-/** An emitted task, and where it is to be found. */
+/** An emitted task and its stream. */
 export interface EmittedTask extends MarkedTask {
-  /** In the stream of retries of this egress; null: in one of the others. */
+  /** The egress whose retry stream holds it; null: another stream. */
   egress: string | null;
-  /** In that of analyses and assemblies. */
+  /** In the stream of analyses and assemblies. */
   whole: boolean;
 }
 
-/** Emitted tasks of jobs under way, after `after` in the order of job and number. */
+/** Emitted tasks of active jobs, after `after` in the order of job and number. */
 export async function emittedTasks(
   sql: Queryable,
   after: TaskPointer | null,
@@ -112,11 +112,11 @@ export async function emittedTasks(
     order by t.job_id, t.number limit ${limit}`;
 }
 
-/** Makes emitted tasks ready again, unless anything has become of them since they were looked at, or becomes of them now. */
+/** Makes emitted tasks ready again, unless their state changed since they were read, or is changing now. */
 export async function makeReadyAgain(sql: Queryable, lost: readonly MarkedTask[]): Promise<void> {
   await sql`
     with lost as materialized (
-      -- Waiting for one while it holds others would be a deadlock with who does the same in another order.
+      -- Waiting for one while it holds others could deadlock with another transaction that locks in another order.
       select t.job_id, t.number
       from job_tasks t join jsonb_to_recordset(${sql.json(lost.map((task) => ({ ...task })))}) as l
         ("jobId" text, number integer, "emittedAt" timestamptz) on t.job_id = l."jobId" and t.number = l.number

@@ -11,15 +11,15 @@ export const UNFINISHED = [
   "finalizing",
 ] as const satisfies readonly JobStatus[];
 
-/** What jobs under way are about, for the operator. */
+/** Active jobs by state, for the operator. */
 export interface JobLoad {
   /** Jobs by state, each of `UNFINISHED`. */
   jobs: Map<(typeof UNFINISHED)[number], number>;
-  /** Seconds since the longest waiting of their chunks that are in the stream, or in a worker's hands, came there; 0: none is. */
+  /** Age in seconds of the oldest of their chunks in the stream or with a worker; 0: none. */
   oldestChunkS: number;
 }
 
-/** One statement, by the indexes of jobs under way and of tasks that are emitted, which windows bound. */
+/** One statement, by the indexes of active jobs and of emitted tasks, which windows bound. */
 export async function readJobLoad(sql: Queryable): Promise<JobLoad> {
   const [row] = await sql<[{ jobs: Record<string, number> | null; oldestChunkS: number | null }]>`
     select (

@@ -6,23 +6,24 @@ import { httpStatus, type ObjectStore } from "./objects.ts";
 export { MissingObject } from "./object-errors.ts";
 
 /**
- * The objects of bulk jobs. All of a job's are below `teams/<team>/jobs/<job>/`, all of a team's below `teams/<team>/`:
+ * The objects of bulk jobs. Those of a job are below `teams/<team>/jobs/<job>/`, those of a team below `teams/<team>/`:
  *
- * - `source`: the rows as they were given, until the job has ended; of an upload or another bucket's object that cannot be
- *   read in parts, `source-<attempt>`: what it was made into;
- * - `repeats`: the index of the rows' repeats, which is the same whoever makes it with the same cut into chunks, for as long as the source;
- * - `shards/<chunk>-<attempt>`: what a worker found out about a chunk, for as long; the task says which attempt counts;
- * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which. What others began of them goes
- *   LIMITS.bulk.spentRestMs after the job's end, also where the source stays, as that of a cancelled job does.
+ * - `source`: the rows as given, until the job has ended; for an upload or another bucket's object that cannot be read in
+ * parts, `source-<attempt>`: its converted form;
+ * - `repeats`: the index of repeated rows, the same for every writer with the same division into chunks; kept as long as
+ * the source;
+ * - `shards/<chunk>-<attempt>`: a worker's results of a chunk, kept as long; the task says which attempt counts;
+ * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which. Other attempts are deleted
+ * LIMITS.bulk.spentRestMs after the job's end, also where the source stays, as for a cancelled job.
  *
- * Whatever is written is written whole, or not at all. Every operation ends within LIMITS.objects.operationMs, or as soon
- * as it is cancelled: then it rejects with the signal's reason.
+ * An object is written whole or not at all. Every operation ends within LIMITS.objects.operationMs, or as soon as it is
+ * cancelled: then it rejects with the signal's reason.
  */
 export interface JobObjects {
   put(key: string, body: string | Uint8Array, contentType: string, cancelled?: AbortSignal): Promise<void>;
   /** The whole object. @throws MissingObject */
   get(key: string, cancelled?: AbortSignal): Promise<Buffer>;
-  /** Some of it, at least one byte. @throws MissingObject also when it ends before them */
+  /** A range of it, at least one byte. @throws MissingObject also when the object ends before the range */
   getRange(key: string, range: ByteRange, cancelled?: AbortSignal): Promise<Buffer>;
 }
 
@@ -39,7 +40,7 @@ export function sourceKey(teamId: string, jobId: string): string {
   return `${jobPrefix(teamId, jobId)}source`;
 }
 
-/** A new key for what an analysis makes of a source that cannot be read in parts. */
+/** A new key for the rows that an analysis converts from a source that cannot be read in parts. */
 export function newRowsKey(teamId: string, jobId: string): string {
   return `${sourceKey(teamId, jobId)}-${newAttempt()}`;
 }
@@ -48,7 +49,7 @@ export function repeatsKey(teamId: string, jobId: string): string {
   return `${jobPrefix(teamId, jobId)}repeats`;
 }
 
-/** Random, so that two workers on one task never write over each other. */
+/** Random, so that two workers on one task never overwrite each other. */
 function newAttempt(): string {
   return randomBytes(8).toString("hex");
 }
@@ -62,12 +63,12 @@ export function newShardKey(teamId: string, jobId: string, chunk: number): strin
   return `${shardsPrefix(teamId, jobId)}${String(chunk).padStart(8, "0")}-${newAttempt()}`;
 }
 
-/** What the keys of all results of a job begin with, whoever wrote them. */
+/** The key prefix of all results of a job, whoever wrote them. */
 export function resultsPrefix(teamId: string, jobId: string): string {
   return `${jobPrefix(teamId, jobId)}results-`;
 }
 
-/** What the keys of newly assembled results begin with; `.` and the format follow. */
+/** A new key prefix for assembled results; `.` and the format follow. */
 export function newResultsKey(teamId: string, jobId: string): string {
   return `${resultsPrefix(teamId, jobId)}${newAttempt()}`;
 }

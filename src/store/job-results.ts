@@ -1,17 +1,17 @@
 import type { JobLayout, JobStatus, ObjectPlace } from "./jobs.ts";
 import type { Queryable } from "./postgres.ts";
 
-/** What the results of a job are made of. */
+/** The inputs of a job's results. */
 export interface JobMaterial {
   jobId: string;
   teamId: string;
   status: JobStatus;
-  /** Where the bytes of the chunks lie. */
+  /** Where the bytes of the chunks are. */
   place: ObjectPlace;
   layout: JobLayout;
   escapeFormulas: boolean;
   withEvidence: boolean;
-  /** The source had columns of its own: it was no list in a request. */
+  /** The source has columns of its own: it is not an inline list. */
   hasColumns: boolean;
   rows: number;
 }

@@ -1,27 +1,30 @@
 import type { MarkedTask } from "./job-emission.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of the way of retries into the streams of their egresses. See migration 12. */
+/** SQL that moves retries into the streams of their egresses. See migration 12. */
 
 /** How many retries of one egress may be emitted and not done. */
 export interface RetryBounds {
-  /** Of a site: enough to keep its connections busy, few enough that nobody waits long for his turn. */
+  /** Per site: enough to keep its connections busy, few enough that no team waits long. */
   window: number;
-  /** Of rows at several sites. */
+  /** For retries with rows at several sites. */
   mixedWindow: number;
-  /** Of all. */
+  /** For the whole egress. */
   total: number;
-  /** Lines that are looked at. */
+  /** Queues examined at once. */
   lines: number;
 }
 
 /** Retries of one job for one site. */
-export interface RetryLine {
+export interface RetryQueue {
   site: string;
   jobId: string;
 }
 
-/** Egresses whose retries wait, in order, after `after`. By an index scan that leaps, whatever there is of each. */
+/**
+ * Egresses with waiting retries, in order, after `after`. By an index scan that skips from egress to egress, however many
+ * retries each has.
+ */
 export async function egressesWithRetries(
   sql: Queryable,
   after: string | null,
@@ -45,20 +48,20 @@ export async function egressesWithRetries(
   return rows.map(({ egress }) => egress);
 }
 
-/** The next retries of an egress to be emitted; `last`: the line at which the look ended, null when it saw all. */
+/** The next retries of an egress to emit; `last`: the queue at which the scan stopped, null when it saw all. */
 export interface TakenRetries {
   tasks: MarkedTask[];
-  last: RetryLine | null;
+  last: RetryQueue | null;
 }
 
-/** Lines of an egress, after `after`: by an index scan that leaps, however many retries each of them has. */
-async function findLines(
+/** Queues of an egress, after `after`: by an index scan that skips from queue to queue, however many retries each has. */
+async function findRetryQueues(
   tx: Transaction,
   egress: string,
-  after: RetryLine | null,
+  after: RetryQueue | null,
   limit: number,
-): Promise<RetryLine[]> {
-  return tx<RetryLine[]>`
+): Promise<RetryQueue[]> {
+  return tx<RetryQueue[]>`
     with recursive lines as (
       (
         select site, job_id, 1 as n from job_tasks
@@ -78,21 +81,21 @@ async function findLines(
 }
 
 /**
- * Takes retries of an egress that are due, up to the window of each site: those of teams that have few emitted at the site
- * first, and of a team's jobs in turn. Of all sites those first that have few emitted. They go into their stream once the
- * transaction has committed. One emitter an egress at a time: who comes meanwhile gets none.
+ * Takes due retries of an egress, up to the window of each site: first those of teams that have few emitted at the site,
+ * then a team's jobs in turn; sites with few emitted come first. The retries go into their stream once the transaction has
+ * committed. One emitter an egress at a time: a concurrent one gets none.
  */
 export async function takeReadyRetries(
   tx: Transaction,
   egress: string,
   bounds: RetryBounds,
-  after: RetryLine | null,
+  after: RetryQueue | null,
 ): Promise<TakenRetries> {
   const { window, mixedWindow, total, lines } = bounds;
   const [alone] = await tx<[{ locked: boolean }]>`
     select pg_try_advisory_xact_lock(hashtextextended(${`bulk retries ${egress}`}, 0)) as locked`;
   if (!alone.locked) return { tasks: [], last: after };
-  const found = await findLines(tx, egress, after, lines);
+  const found = await findRetryQueues(tx, egress, after, lines);
   const tasks = await tx<MarkedTask[]>`
     with lines as (
       select l.site, l."jobId" as job_id, j.team_id,
@@ -146,8 +149,8 @@ export async function takeReadyRetries(
 }
 
 /**
- * Gives retries of an egress that is gone to any that there is, those in its stream too. How many.
- * @param limit at most so many of the ready ones, and as many of the emitted
+ * Makes the retries of a removed egress available to any egress, emitted ones included. Returns their number.
+ * @param limit at most this many ready retries, and as many emitted ones
  */
 export async function releaseEgress(sql: Queryable, egress: string, limit: number): Promise<number> {
   const released = await sql`
@@ -164,24 +167,24 @@ export async function releaseEgress(sql: Queryable, egress: string, limit: numbe
   return released.count;
 }
 
-/** A place in the order in which the retries of a site are called. */
-export interface RetryPlace {
+/** A position in the order in which the retries of a site are released. */
+export interface RetryCursor {
   jobId: string;
-  /** As Postgres writes it, since a `Date` has no microseconds. */
+  /** As Postgres writes it: a `Date` has no microseconds. */
   dueAt: string;
 }
 
 /**
- * Rows that wait for a site which blocked the egress are due now: those of a part of the retries, so that the statement ends.
- * @param where `after`: the `last` of the part before, so that no part reads again what those before it called
- * @returns retries and rows that wait no longer; fewer retries than `limit`: there are no more
+ * Makes retries due that wait for a site which blocked the egress, in parts, so that the statement ends.
+ * @param where `after`: the `last` of the previous part, so that no part reads again what earlier ones released
+ * @returns released retries and rows; fewer retries than `limit`: there are no more
  */
-export async function callBlocked(
+export async function releaseBlockedRetries(
   sql: Queryable,
-  { egress, site, after }: { egress: string; site: string; after: RetryPlace | null },
+  { egress, site, after }: { egress: string; site: string; after: RetryCursor | null },
   limit: number,
-): Promise<{ retries: number; rows: number; last: RetryPlace | null }> {
-  const [called] = await sql<[{ retries: number; rows: number; last: RetryPlace | null }]>`
+): Promise<{ retries: number; rows: number; last: RetryCursor | null }> {
+  const [called] = await sql<[{ retries: number; rows: number; last: RetryCursor | null }]>`
     with waiting as materialized (
       select ctid, job_id, due_at from job_tasks
       where state = 'ready' and kind = 'retry' and egress = ${egress} and site = ${site} and reason = 'sender_blocked'
@@ -201,7 +204,7 @@ export async function callBlocked(
   return called;
 }
 
-/** Egresses in whose streams retries are. By an index scan that leaps, as above. */
+/** Egresses whose streams hold retries. By an index scan that skips, as above. */
 export async function egressesWithEmitted(sql: Queryable): Promise<string[]> {
   const rows = await sql<{ egress: string }[]>`
     with recursive found as (
@@ -216,7 +219,7 @@ export async function egressesWithEmitted(sql: Queryable): Promise<string[]> {
   return rows.map(({ egress }) => egress);
 }
 
-/** Rows that wait in jobs under way, by the reason why. */
+/** Deferred rows of active jobs, by reason. */
 export async function deferredRows(sql: Queryable): Promise<Map<string, number>> {
   const rows = await sql<{ reason: string; rows: number }[]>`
     select t.reason, sum(t.row_count)::int as rows from job_tasks t join jobs j on j.id = t.job_id

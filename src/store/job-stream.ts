@@ -2,20 +2,20 @@ import type { TaskPointer } from "./job-tasks.ts";
 import type { RedisClient } from "./redis.ts";
 
 /**
- * Pointers to tasks on their way to workers, in Redis streams with one consumer group each. Redis Streams in brief: an
- * entry read through a group is *pending* for its consumer until it is acknowledged; one that is pending for too long
- * without a sign of life can be claimed by another consumer.
+ * Pointers to tasks for workers, in Redis streams with one consumer group each. Redis Streams in brief: an entry read
+ * through a group is *pending* for its consumer until it is acknowledged; another consumer can claim an entry that is
+ * pending for too long without a sign of life.
  *
  * Keys, in one slot of a cluster and without a TTL, so that `volatile-lru` leaves them alone:
- * - `rcpt:{bulk}:tasks`: chunks, for all workers. Entries have `job` and `number`. A finished one
- *   is acknowledged and deleted in one step, so a stream is as long as there are tasks outstanding in it, bounded by the
- *   windows of emission.
- * - `rcpt:{bulk}:whole`: analyses and assemblies, which read a whole list and take long, so that no chunk waits behind them.
- * - `rcpt:{bulk}:retry:<egress>`: retries, for the workers of that egress; `rcpt:{bulk}:retry` those for anybody.
- * - `rcpt:{bulk}:dead`: tasks that were given up, the newest few.
+ * - `rcpt:{bulk}:tasks`: chunks, for all workers. Entries have `job` and `number`. A finished entry is acknowledged and
+ * deleted in one step, so a stream is as long as its outstanding tasks, bounded by the windows of emission.
+ * - `rcpt:{bulk}:whole`: analyses and assemblies, which read a whole list and take long, so that no chunk waits behind
+ * them.
+ * - `rcpt:{bulk}:retry:<egress>`: retries, for the workers of that egress; `rcpt:{bulk}:retry` those for any worker.
+ * - `rcpt:{bulk}:dead`: dead letters, the newest few.
  *
- * And with a TTL, for each stream, `rcpt:{bulk}:alive:…`: its workers by the last sign of life. (Redis 7.0 knows nothing of
- * consumers to whom it never gave an entry.)
+ * And with a TTL, for each stream, `rcpt:{bulk}:alive:…`: its workers by their last sign of life. (Redis 7.0 does not list
+ * consumers that never got an entry.)
  *
  * All of it may be lost at any time: the emitter compares it with Postgres.
  */
@@ -28,10 +28,10 @@ const ALIVE_TTL_MS = 3_600_000;
 const GROUP = "workers";
 const DEAD_KEPT = 1_000;
 const CLAIM_CALLS = 100;
-/** Idle for so long that whoever looks next may claim it. */
+/** Idle for so long that any reader may claim it. */
 const ABANDONED_MS = 86_400_000;
 
-/** For whoever only looks: the streams of tasks with those of an egress' retries, the dead letters, and the group that reads. */
+/** For inspection only: the task streams with the egress's retry stream, the dead letters, and the consumer group. */
 export function jobStreamKeys(egress: string): {
   streams: Record<string, string>;
   dead: string;
@@ -51,8 +51,8 @@ export interface StreamEntry {
 /** Entries of a stream. */
 export interface StreamLoad {
   /**
-   * That no worker has taken, as Redis reckons. Where it cannot tell (before Redis 7, or after entries were deleted out of
-   * turn), all but those taken, which is the same: a finished entry is deleted.
+   * Entries that no worker has taken, as Redis counts. Where Redis cannot tell (before Redis 7, or after entries were
+   * deleted out of order), all but those taken, which is the same: a finished entry is deleted.
    */
   lag: number;
   /** In workers' hands. */
@@ -60,34 +60,34 @@ export interface StreamLoad {
 }
 
 export interface JobStream {
-  /** Adds entries, all or, when it rejects, perhaps some. */
+  /** Adds entries: all of them or, when it rejects, perhaps some. */
   add(pointers: readonly TaskPointer[]): Promise<void>;
   /**
-   * New entries for a consumer, `count` at most; none after `blockMs` (null: at once).
-   * @param reader a connection that nobody else uses: it is blocked meanwhile
+   * New entries for a consumer, at most `count`; none after `blockMs` (null: returns at once).
+   * @param reader a connection without other users: the call blocks it
    */
   read(reader: RedisClient, consumer: string, count: number, blockMs: number | null): Promise<StreamEntry[]>;
-  /** Takes over entries that nobody gave a sign of life of for `idleMs`. */
+  /** Takes over entries without a sign of life for `idleMs`. */
   claim(consumer: string, idleMs: number, count: number): Promise<StreamEntry[]>;
-  /** A sign of life. The ids that are still the consumer's. */
+  /** Gives a sign of life. Returns the ids that still belong to the consumer. */
   renew(consumer: string, ids: readonly string[]): Promise<Set<string>>;
-  /** Lets others claim the entry at once, if it is still the consumer's. */
+  /** Lets others claim the entry at once, if it still belongs to the consumer. */
   handBack(consumer: string, id: string): Promise<void>;
-  /** The task is done, or there is nothing to do: its entries go. */
+  /** The task is done, or there is nothing to do: deletes its entries. */
   finish(ids: readonly string[]): Promise<void>;
-  /** Every pointer in the stream, pending or not, in one of `pages` pages; null when there are more. */
+  /** Every pointer in the stream, pending or not, read in at most `pages` pages; null when there are more. */
   outstanding(pageSize: number, pages: number): Promise<Set<string> | null>;
-  /** How much there is in it. */
+  /** Number of entries. */
   load(): Promise<StreamLoad>;
-  /** A consumer says that it is there. */
-  greet(consumer: string): Promise<void>;
-  /** Consumers that said so within `silentMs`. */
+  /** The consumer gives a sign of life. */
+  heartbeat(consumer: string): Promise<void>;
+  /** Consumers with a sign of life within `silentMs`. */
   countConsumers(silentMs: number): Promise<number>;
   /** Removes consumers that have nothing pending and were idle for `idleMs`. */
   removeIdleConsumers(idleMs: number): Promise<void>;
-  /** The consumer goes. With the last one the stream goes too, when it is empty. */
-  leave(consumer: string): Promise<void>;
-  /** Forgets the stream and all that is in it. */
+  /** Removes the consumer. With the last consumer an empty stream goes too. */
+  removeConsumer(consumer: string): Promise<void>;
+  /** Deletes the stream and its entries. */
   drop(): Promise<void>;
 }
 
@@ -97,20 +97,23 @@ export interface JobStreams {
   tasks: JobStream;
   /** Analyses and assemblies. */
   whole: JobStream;
-  /** Retries that the workers of an egress are to do; '': any. */
+  /** Retries for the workers of an egress; '': any. */
   retries(egress: string): JobStream;
-  /** Notes a task that is given up. */
+  /** Records a dead letter. */
   bury(pointer: TaskPointer, deliveries: number): Promise<void>;
-  /** How many such notes there are. */
+  /** Number of dead letters. */
   buried(): Promise<number>;
 }
 
-/** One text for a pointer, to put into sets. */
+/** One text for a pointer, for use in sets. */
 export function pointerKey({ jobId, number }: TaskPointer): string {
   return `${jobId} ${number}`;
 }
 
-/** KEYS: the stream. ARGV: group, consumer, ids. Renews only what is still the consumer's, so that it steals nothing back. */
+/**
+ * KEYS: the stream. ARGV: group, consumer, ids. Renews only entries of the consumer, so that it takes none back from
+ * another.
+ */
 const RENEW = `
 local mine = {}
 for i = 3, #ARGV do
@@ -122,14 +125,14 @@ for i = 3, #ARGV do
 end
 return mine`;
 
-/** KEYS: the stream. ARGV: group, consumer, idle time, id. Nothing for an entry that is another's by now. */
+/** KEYS: the stream. ARGV: group, consumer, idle time, id. Does nothing for an entry that another consumer has by now. */
 const HAND_BACK = `
 local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[4], ARGV[4], 1, ARGV[2])
 if #pending > 0 then
   redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[4], 'IDLE', ARGV[3], 'JUSTID')
 end`;
 
-/** KEYS: the stream. ARGV: group, shortest idle time. */
+/** KEYS: the stream. ARGV: group, minimum idle time. */
 const REMOVE_IDLE = `
 local removed = 0
 for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
@@ -142,7 +145,7 @@ for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
 end
 return removed`;
 
-/** KEYS: the stream, its workers. ARGV: group, consumer. The consumer stays while anything is pending for it. */
+/** KEYS: the stream, its workers. ARGV: group, consumer. The consumer stays while it has pending entries. */
 const LEAVE = `
 redis.call('ZREM', KEYS[2], ARGV[2])
 if redis.call('EXISTS', KEYS[1]) == 0 then return end
@@ -157,7 +160,7 @@ local now = redis.call('TIME')
 redis.call('ZADD', KEYS[1], now[1] * 1000 + math.floor(now[2] / 1000), ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 
-/** KEYS: the workers of a stream. ARGV: longest silence. */
+/** KEYS: the workers of a stream. ARGV: maximum silence. */
 const COUNT_ALIVE = `
 local now = redis.call('TIME')
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now[1] * 1000 + math.floor(now[2] / 1000) - ARGV[1])
@@ -165,7 +168,7 @@ return redis.call('ZCARD', KEYS[1])`;
 
 type RawEntry = [id: string, fields: string[] | null];
 
-/** null for what is no entry of ours, or was deleted. */
+/** null for an entry that is not ours, or was deleted. */
 function readEntry([id, fields]: RawEntry): StreamEntry | null {
   const values = new Map<string, string>();
   for (let i = 0; fields !== null && i + 1 < fields.length; i += 2)
@@ -185,8 +188,11 @@ function isMissingGroup(error: unknown): boolean {
   );
 }
 
-/** What a command of a transaction brought. @throws its error, but for a stream that is not there: `otherwise` */
-function broughtBy(answer: [error: Error | null, value: unknown] | undefined, otherwise: unknown): unknown {
+/** The result of a command of a transaction. @throws its error; a missing stream gives `otherwise` instead */
+function valueOrDefault(
+  answer: [error: Error | null, value: unknown] | undefined,
+  otherwise: unknown,
+): unknown {
   const [error = null, value = otherwise] = answer ?? [];
   if (error === null) return value;
   if (isMissingGroup(error)) return otherwise;
@@ -204,11 +210,11 @@ function loadOf(length: number, groups: readonly Field[][]): StreamLoad {
     const lag = fields.get("lag");
     return { lag: typeof lag === "number" ? lag : Math.max(0, length - pending), pending };
   }
-  // Nobody has read of it yet.
+  // No consumer has read it yet.
   return { lag: length, pending: 0 };
 }
 
-/** @param name of the stream behind the prefix of all keys */
+/** @param name of the stream, after the prefix of all keys */
 function createJobStream(redis: RedisClient, name: string): JobStream {
   const key = `${PREFIX}${name}`;
   const alive = `${PREFIX}alive:${name}`;
@@ -221,7 +227,7 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
     }
   }
 
-  /** `work`, or `otherwise` when the group is not there: Redis is new, or was emptied. It is made for the next time. */
+  /** `work`, or `otherwise` when the group is missing: Redis is new, or was emptied. Creates the group for the next time. */
   async function inGroup<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await work();
@@ -251,7 +257,7 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
       }, []),
     claim: (consumer, idleMs, count) =>
       inGroup(async () => {
-        // One call looks at ten times `count` pending entries, then says where to go on.
+        // One call scans ten times `count` pending entries, then says where to go on.
         let start = "0";
         for (let call = 0; call < CLAIM_CALLS; call++) {
           const answer = await redis.xautoclaim(key, GROUP, consumer, idleMs, start, "COUNT", count);
@@ -292,9 +298,9 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
     },
     async load() {
       const [length, groups] = (await redis.multi().xlen(key).xinfo("GROUPS", key).exec()) ?? [];
-      return loadOf(broughtBy(length, 0) as number, broughtBy(groups, []) as Field[][]);
+      return loadOf(valueOrDefault(length, 0) as number, valueOrDefault(groups, []) as Field[][]);
     },
-    async greet(consumer) {
+    async heartbeat(consumer) {
       await redis.eval(GREET, 1, alive, consumer, ALIVE_TTL_MS);
     },
     countConsumers: async (silentMs) => (await redis.eval(COUNT_ALIVE, 1, alive, silentMs)) as number,
@@ -303,7 +309,7 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
         await redis.eval(REMOVE_IDLE, 1, key, GROUP, idleMs);
       }, undefined);
     },
-    async leave(consumer) {
+    async removeConsumer(consumer) {
       try {
         await redis.eval(LEAVE, 2, key, alive, GROUP, consumer);
       } catch (error) {
@@ -320,7 +326,7 @@ export function createJobStreams(redis: RedisClient): JobStreams {
   return {
     tasks: createJobStream(redis, TASKS),
     whole: createJobStream(redis, WHOLE),
-    // Encoded, so that no egress's name can end the hash tag or be another key.
+    // Encoded, so that no egress name can end the hash tag or collide with another key.
     retries: (egress) =>
       createJobStream(redis, egress === "" ? RETRIES : `${RETRIES}:${encodeURIComponent(egress)}`),
     buried: () => redis.xlen(DEAD),

@@ -1,15 +1,18 @@
 import type { JobCounts, JobLayout, ObjectPlace } from "./jobs.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of the tasks of bulk jobs: made, begun, finished. See migration 12 for their states, job-emission.ts for their way. */
+/**
+ * SQL of the tasks of bulk jobs: creating, starting, finishing. See migration 12 for their states, job-emission.ts for
+ * emission.
+ */
 
-/** Where a task is found: all that Redis ever carries. */
+/** Identifies a task: all that Redis ever carries. */
 export interface TaskPointer {
   jobId: string;
   number: number;
 }
 
-/** Rows of a source: which, counted from 0, the bytes of the rows' object that hold them, and those of their repeats. */
+/** Rows of a source, counted from 0: the bytes of the rows' object that hold them, and those of their repeats. */
 export interface ChunkRange {
   firstRow: number;
   rows: number;
@@ -17,64 +20,64 @@ export interface ChunkRange {
   bytes: number;
   /** In the job's index of repeats. */
   repeatsByte: number;
-  /** 0: none of the chunk's rows is repeated, or repeats another. */
+  /** 0: no row of the chunk is repeated or repeats another. */
   repeatsBytes: number;
 }
 
-interface OfJob extends TaskPointer {
+interface JobTaskBase extends TaskPointer {
   teamId: string;
   livemode: boolean;
   probing: boolean;
   withEvidence: boolean;
   /** This one included. */
   deliveries: number;
-  /** Somebody has begun the job's rows. */
+  /** Verification of the job's rows has started. */
   started: boolean;
 }
 
-export interface AnalysisTask extends OfJob {
+export interface AnalysisTask extends JobTaskBase {
   kind: "analysis";
 }
 
-/** What the analysis found out. */
-interface Analysed extends OfJob {
-  /** Where the bytes of the chunks lie. */
+/** The analysis's results. */
+interface AnalysedJobTask extends JobTaskBase {
+  /** Where the bytes of the chunks are. */
   place: ObjectPlace;
   layout: JobLayout;
-  /** Of the results as CSV. */
+  /** For the results as CSV. */
   escapeFormulas: boolean;
-  /** Of the whole job. */
+  /** Rows of the whole job. */
   jobRows: number;
 }
 
 /** All rows of a chunk. */
-export interface ChunkTask extends Analysed, ChunkRange {
+export interface ChunkTask extends AnalysedJobTask, ChunkRange {
   kind: "chunk";
 }
 
-/** Rows of a chunk that had to wait. All of its ChunkRange is the chunk's. */
-export interface RetryTask extends Analysed, ChunkRange {
+/** Deferred rows of a chunk. Its ChunkRange is that of the whole chunk. */
+export interface RetryTask extends AnalysedJobTask, ChunkRange {
   kind: "retry";
   chunk: number;
-  /** A bit for each row of the chunk, from the lowest of the first byte on. */
+  /** One bit for each row of the chunk, from the lowest bit of the first byte. */
   rowSet: Buffer;
   /** '': rows of several sites. */
   site: string;
   egress: string;
   reason: string;
-  /** Since its rows were deferred for the first time. */
+  /** Time since its rows were first deferred. */
   deferredMs: number;
   attempts: number;
 }
 
-export interface AssemblyTask extends Analysed {
+export interface AssemblyTask extends AnalysedJobTask {
   kind: "assembly";
 }
 
-/** A task as a worker gets it, with what it needs of its job. */
+/** A task as a worker gets it, with the data it needs of its job. */
 export type Task = AnalysisTask | ChunkTask | RetryTask | AssemblyTask;
 
-/** Enough for one statement to end far below its timeout. */
+/** Small enough for one statement to end far below its timeout. */
 const CHUNKS_PER_STATEMENT = 5_000;
 
 /** The first task of a job whose source is not analysed yet. */
@@ -82,7 +85,7 @@ export async function insertAnalysis(tx: Transaction, jobId: string): Promise<vo
   await tx`insert into job_tasks (job_id, number, kind) values (${jobId}, -1, 'analysis')`;
 }
 
-/** The chunks of a job, in the order of its rows. */
+/** Inserts the chunks of a job, in the order of its rows. */
 export async function insertChunks(
   tx: Transaction,
   jobId: string,
@@ -101,11 +104,11 @@ export async function insertChunks(
 }
 
 /**
- * A worker begins the task: one more delivery.
- * @param below how often it may have been begun before, at most: of one that was begun more often, nothing is begun nor counted
- * @returns null: there is nothing to do, any more; or it was begun more often
+ * A worker starts the task: one more delivery.
+ * @param below maximum earlier starts; beyond it the task is neither started nor counted
+ * @returns null: nothing to do, or the task was started too often
  */
-export async function beginTask(
+export async function startTask(
   sql: Queryable,
   { jobId, number }: TaskPointer,
   below: number | null = null,
@@ -130,14 +133,14 @@ export async function beginTask(
   return task ?? null;
 }
 
-/** How often the task was begun, by workers that did not say why they stopped. 0 for one that is not there. */
-export async function deliveriesOf(sql: Queryable, { jobId, number }: TaskPointer): Promise<number> {
+/** How often the task was started by workers that did not say why they stopped. 0 for a missing task. */
+export async function countDeliveries(sql: Queryable, { jobId, number }: TaskPointer): Promise<number> {
   const [row] = await sql<{ deliveries: number }[]>`
     select deliveries from job_tasks where job_id = ${jobId} and number = ${number}`;
   return row?.deliveries ?? 0;
 }
 
-/** The worker stopped, and the task is not to blame: the delivery does not count. */
+/** The worker stopped through no fault of the task: the delivery does not count. */
 export async function forgiveDelivery(sql: Queryable, { jobId, number }: TaskPointer): Promise<void> {
   await sql`
     update job_tasks set deliveries = greatest(0, deliveries - 1)
@@ -146,7 +149,7 @@ export async function forgiveDelivery(sql: Queryable, { jobId, number }: TaskPoi
 
 /**
  * Locks the job's row, so that a job that ends counts either all of a task or nothing, and marks the task done. False:
- * another worker was first, or the job is no longer under way.
+ * another worker was first, or the job is no longer active.
  */
 export async function finishTask(tx: Transaction, { jobId, number }: TaskPointer): Promise<boolean> {
   const job = await tx`
@@ -158,10 +161,10 @@ export async function finishTask(tx: Transaction, { jobId, number }: TaskPointer
   return finished.count === 1;
 }
 
-/** Rows of a chunk that have to wait. */
+/** Deferred rows of a chunk. */
 export interface Deferral {
   rowSet: Buffer;
-  /** Bits that are set there. */
+  /** Number of bits set in `rowSet`. */
   rowCount: number;
   /** '': of several sites. */
   site: string;
@@ -169,47 +172,50 @@ export interface Deferral {
   reason: string;
   /** From now. */
   dueInMs: number;
-  /** Since their first deferral; 0: this is it. */
+  /** Time since their first deferral; 0: this is the first. */
   deferredMs: number;
-  /** How often they have waited, this time included. */
+  /** How often they were deferred, this time included. */
   attempts: number;
 }
 
-/** What a chunk or a retry came to. */
+/** The result of a chunk or a retry. */
 export interface RowsOutcome {
   /** null: no row of it is answered. */
   shardKey: string | null;
-  /** Of the rows that are answered, and of all that copy them. */
+  /** Counts of the answered rows and of all rows that copy them. */
   counts: JobCounts;
   deferrals: readonly Deferral[];
 }
 
-/** How it went with the end of a task. */
+/** The outcome of finishing a task. */
 export interface FinishedRows {
-  /** As `finishTask`. */
+  /** As `finishTask` returns it. */
   counted: boolean;
   /**
-   * Somebody ends a task of the job later than this one, and looks what is left: the chunk of rows that are neither answered nor
-   * wait, or a retry of rows that wait. False where that is not sure.
+   * A later task of the job ends after this one and checks what is left: the chunk of rows that are neither answered nor
+   * deferred, or a retry of deferred rows. False where that is not certain.
    */
   more: boolean;
 }
 
-/** Copies of rows that wait are neither answered nor waiting, and no chunk's to end: where rows wait, what is left must be more. */
-const CHUNKS_FOR_SURE = 64;
+/**
+ * Copies of deferred rows are neither answered nor deferred, and no chunk will end them: where rows are deferred, more rows
+ * than this must be left.
+ */
+const SAFE_CHUNKS = 64;
 
 /**
- * The task is done, its shard durable, and what it could not answer becomes retries. Rows that are answered count at once
- * with all that copy them, wherever those stand: the results of a job have the same.
+ * Marks the task done once its shard is durable, and creates retries for its unanswered rows. Answered rows count at once
+ * with all their copies, wherever those are: the job's results hold the same.
  *
- * `more` asks for two things. The chunks that nobody has begun are seen as of when the statement began, which may have waited
- * for the job's row while all of them ended: alone they had jobs left without an assembly. The rows that are left are counted
- * in that row, as it is once it is locked: whoever ends them comes after this. For a retry there is a shorter way: where the job
- * is `deferred` already, nothing is left to be said of it but that the last row is answered, and rows that wait, as counted in
- * that row, are some other retry's to end.
+ * `more` checks two things. Chunks that have not started are read as of the statement's start, and the statement may have
+ * waited for the job's row while all of them ended: on its own this check left jobs without an assembly. Remaining rows are
+ * counted in that row after it is locked: the worker that ends them comes after this one. For a retry there is a shorter
+ * way: where the job is `deferred` already, only the end of the last row changes anything, and deferred rows, as counted in
+ * that row, are another retry's to end.
  *
- * One statement, since a transaction of five costs its worker a round trip for each. Locks as `finishTask` does: first
- * the job's row.
+ * One statement, since a transaction of five costs its worker a round trip for each. Locks like `finishTask`: first the
+ * job's row.
  * @param sql a transaction, where there are deferrals
  */
 export async function finishRows(
@@ -236,7 +242,7 @@ export async function finishRows(
     from task where j.id = ${jobId}
     returning ${task.kind === "retry"}::boolean and j.status = 'deferred' and j.deferred > 0
       or j.rows_total - j.valid - j.invalid - j.risky - j.unknown - j.deferred
-        > case j.deferred when 0 then 0 else ${CHUNKS_FOR_SURE * task.rows}::integer end
+        > case j.deferred when 0 then 0 else ${SAFE_CHUNKS * task.rows}::integer end
       and exists (
         select from job_tasks r where r.job_id = ${jobId} and r.state = 'ready' and r.kind <> 'retry' and r.deliveries = 0
       ) as more`;
@@ -268,10 +274,10 @@ async function insertRetries(
 }
 
 /**
- * Where the job stands once a task is done: when all are, it is finalizing and its assembly is a task; when only retries
- * are left, it is deferred. True for the one who made it finalizing.
+ * Updates the job's state after a task: when all tasks are done it is finalizing and its assembly becomes a task; when only
+ * retries are left, it is deferred. True for the caller that made it finalizing.
  */
-export async function beginAssembly(sql: Queryable, jobId: string): Promise<boolean> {
+export async function startAssembly(sql: Queryable, jobId: string): Promise<boolean> {
   const begun = await sql`
     with due as (
       update jobs set status = 'finalizing'
@@ -282,7 +288,7 @@ export async function beginAssembly(sql: Queryable, jobId: string): Promise<bool
     insert into job_tasks (job_id, number, kind)
     select id, (select max(number) + 1 from job_tasks where job_id = ${jobId}), 'assembly' from due`;
   if (begun.count === 1) return true;
-  // Chunks come before retries in these indexes: the first row of each tells.
+  // Chunks come before retries in these indexes: the first row of each decides.
   await sql`
     update jobs set status = 'deferred'
     where id = ${jobId} and status = 'processing' and removed_at is null
@@ -293,7 +299,7 @@ export async function beginAssembly(sql: Queryable, jobId: string): Promise<bool
   return false;
 }
 
-/** Jobs under way whose chunks and retries are all done: whoever finished the last one did not come to say so. */
+/** Active jobs whose chunks and retries are all done: the worker that finished the last one did not start the assembly. */
 export async function jobsToAssemble(sql: Queryable, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select id from jobs j
@@ -303,18 +309,18 @@ export async function jobsToAssemble(sql: Queryable, limit: number): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** A chunk as the results have it. */
+/** A chunk as the results read it. */
 export interface ChunkOfResults extends ChunkRange {
   number: number;
-  /** null: not done yet, or none of its rows was answered then. */
+  /** null: not done yet, or no row of it was answered then. */
   shardKey: string | null;
-  /** Shards of the rows that were answered later, in order. */
+  /** Shards of rows that were answered later, in order. */
   patches: string[];
 }
 
 /**
- * All chunks of a job, done or not, in the order of the source, after number `after` (-1: from the first). Their numbers have
- * no gaps: what stands behind them, which may be much more, is not looked at.
+ * All chunks of a job, done or not, in source order, after number `after` (-1: from the first). Chunk numbers have no gaps:
+ * the tasks behind them, which may be many more, are not read.
  */
 export async function chunksOf(
   sql: Queryable,
@@ -342,10 +348,10 @@ function chunkOfResults(sql: Queryable) {
 }
 
 /**
- * The chunks of a job under way behind number `after`, up to the first that is not final: one is when it is done, and no retry
- * of its rows is left. Retries are made in the transaction that ends what they are left of, so that to whoever sees none there
- * will be none, and no patch beyond those told.
- * @returns at most `limit`; null: the job is not under way (one that ends has its chunks done, whatever they came to)
+ * The chunks of an active job after number `after`, up to the first that is not final. A chunk is final when it is done and
+ * no retry of its rows is left. Retries are created in the transaction that ends the task they come from, so a reader that
+ * sees none will never see one, nor a further patch.
+ * @returns at most `limit`; null: the job is not active (a job that ends has its chunks done, whatever their results)
  */
 export async function finalChunksOf(
   sql: Queryable,
@@ -369,7 +375,7 @@ export async function finalChunksOf(
   return (open < 0 ? chunks : chunks.slice(0, open)).map(({ final: _, ...chunk }) => chunk);
 }
 
-/** Tasks of jobs under way that are not done: for the autoscaler. */
+/** Unfinished tasks of active jobs: for the autoscaler. */
 export async function countOutstandingTasks(sql: Queryable): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*)::int as count from job_tasks t join jobs j on j.id = t.job_id

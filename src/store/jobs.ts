@@ -2,7 +2,7 @@ import type { JobErrorCode } from "../core/job-errors.ts";
 import { clearTasks } from "./job-clearing.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of bulk jobs. What a team may see of them names the team; what workers do goes by id alone. */
+/** SQL of bulk jobs. Queries for a team's view name the team; those of workers use the id alone. */
 
 export type JobStatus =
   | "submitting"
@@ -21,10 +21,10 @@ export type JobSource =
   | { type: "upload"; upload_id: string; filename: string }
   | { type: "s3"; bucket: string; key: string };
 
-/** A column that may be the one of the addresses: services/bulk/layout says what its members are. */
+/** A column that may hold the addresses: services/bulk/layout explains its members. */
 export type JobCandidate = { index: number; name: string | null; addresses: number; distinct: number };
 
-/** How the list was read, as its team sees it: services/bulk/layout says what it means. */
+/** How the list was read, as its team sees it: services/bulk/layout explains it. */
 export type SourceFindings = {
   columns: {
     email: { index: number; name: string | null; chosen_by: "option" | "header" | "content" | "only" };
@@ -39,23 +39,23 @@ export type SourceFindings = {
   warnings: { code: string; detail: string }[];
 };
 
-/** What was asked for, as it is kept with a job; what is absent is found out. */
+/** The requested options, as stored with a job; absent ones are detected. */
 export interface JobOptions {
   /** A name in the header, or an index from 0. */
   email_column?: string | number;
   has_header?: boolean;
   delimiter?: string;
-  /** Of a workbook: a sheet's name, or its index from 0. */
+  /** For a workbook: a sheet's name, or its index from 0. */
   sheet?: string | number;
   escape?: '"' | "\\";
   encoding?: string;
-  /** Of the results as CSV; absent: no. */
+  /** For the results as CSV; absent: no. */
   escape_formulas?: boolean;
-  /** Of several addresses in a cell each is verified; absent: no. */
+  /** Verify each of several addresses in a cell; absent: no. */
   split_cells?: boolean;
 }
 
-/** How the records of a source are to be read: services/bulk/layout says how. */
+/** How to read the records of a source: services/bulk/layout explains it. */
 export interface JobLayout {
   delimiter: string;
   escapedBy?: "\\";
@@ -68,12 +68,12 @@ export interface JobLayout {
   split?: { emailColumn: number };
 }
 
-/** An object, or a state of it. */
+/** An object, or one version of it. */
 export interface ObjectPlace {
-  /** null: the deployment's own. */
+  /** null: the deployment's own bucket. */
   bucket: string | null;
   key: string;
-  /** null: whatever it is now. */
+  /** null: the current version. */
   etag: string | null;
 }
 
@@ -91,7 +91,7 @@ export interface JobRow extends JobCounts {
   team_id: string;
   livemode: boolean;
   status: JobStatus;
-  /** What was found of it is absent until it was read. */
+  /** Findings are absent until the source is read. */
   source: JobSource & Partial<SourceFindings>;
   metadata: Record<string, string>;
   webhook_url: string | null;
@@ -99,14 +99,14 @@ export interface JobRow extends JobCounts {
   duplicates: number;
   malformed: number;
   empty: number;
-  /** Rows that wait for their mail server, and when the last of them is tried again. */
+  /** Deferred rows, and when the last of them is tried again. */
   deferred: number;
   deferred_until: Date | null;
   day: string | null;
   results_key: string | null;
   error_code: JobErrorCode | null;
   error_detail: string | null;
-  /** Of `email_column_ambiguous`. */
+  /** For `email_column_ambiguous`. */
   error_candidates: JobCandidate[] | null;
   created_at: Date;
   started_at: Date | null;
@@ -121,12 +121,12 @@ export interface NewJob {
   /** null: no upload. */
   uploadId: string | null;
   place: ObjectPlace;
-  /** Of the source object; null: it is not written yet. */
+  /** Size of the source object; null: it is not written yet. */
   sourceBytes: number | null;
   options: JobOptions;
-  /** Units a day, and so the most rows. */
+  /** Units a day, and so the maximum of rows. */
   dailyQuota: number;
-  /** The most bytes, decoded. */
+  /** Maximum bytes, decoded. */
   bulkBytes: number;
   probing: boolean;
   withEvidence: boolean;
@@ -134,9 +134,9 @@ export interface NewJob {
   webhookUrl: string | null;
 }
 
-/** What the analysis of a source has found. */
+/** The findings of a source's analysis. */
 export interface Analysis {
-  /** Where the bytes of the chunks lie. */
+  /** Where the bytes of the chunks are. */
   place: ObjectPlace;
   layout: JobLayout;
   findings: SourceFindings;
@@ -147,13 +147,13 @@ export interface Analysis {
 }
 
 /** How a job ends. */
-export type Ending =
+export type JobEnding =
   | { status: "completed"; resultsKey: string }
-  /** `charges`: what was answered costs as if the job had been cancelled; else it costs nothing. */
+  /** `charges`: answered rows cost as for a cancelled job; otherwise they cost nothing. */
   | { status: "failed"; code: JobErrorCode; detail: string; candidates?: JobCandidate[]; charges?: boolean }
   | { status: "cancelled" };
 
-/** Only retries are due at a time: the last of them is one look into an index, however many there are. */
+/** Only retries have a due time: the last one is one index look-up, however many there are. */
 const columns = (sql: Queryable) => sql`
   j.id, j.team_id, j.livemode, j.status, j.source, j.metadata, j.webhook_url, j.rows_total, j.duplicates, j.malformed, j.empty,
   j.valid, j.invalid, j.risky, j.unknown, j.charged, j.deferred,
@@ -184,7 +184,7 @@ export async function findJob(sql: Queryable, teamId: string, id: string): Promi
   return row ?? null;
 }
 
-/** Of `ids`, those that are to be seen, whose team has been asked after before. */
+/** The visible jobs among `ids`; the caller has checked the team before. */
 export async function jobsOf(sql: Queryable, ids: readonly string[]): Promise<JobRow[]> {
   return sql<JobRow[]>`
     select ${columns(sql)} from jobs j
@@ -192,10 +192,10 @@ export async function jobsOf(sql: Queryable, ids: readonly string[]): Promise<Jo
 }
 
 /**
- * Jobs of the team in that mode that have not ended, those being submitted included; null when the team is gone. Until the
- * transaction ends nobody else submits one.
+ * The team's unfinished jobs in that mode, those being submitted included; null when the team is gone. Blocks other
+ * submissions until the transaction ends.
  */
-export async function countActiveJobsAlone(
+export async function lockTeamAndCountActiveJobs(
   tx: Transaction,
   { teamId, livemode }: { teamId: string; livemode: boolean },
 ): Promise<number | null> {
@@ -207,7 +207,7 @@ export async function countActiveJobsAlone(
   return row.count;
 }
 
-/** Makes a job. One that is `submitting` nobody sees before its source is there; a `queued` one waits for a worker. */
+/** Inserts a job. A `submitting` job stays invisible until its source is stored; a `queued` one waits for a worker. */
 export async function insertJob(
   tx: Transaction,
   job: NewJob,
@@ -222,8 +222,8 @@ export async function insertJob(
       ${job.probing}, ${job.withEvidence}, ${tx.json(job.metadata)}, ${job.webhookUrl})`;
 }
 
-/** Notes what was found of the job's source. */
-export async function noteAnalysis(tx: Transaction, id: string, found: Analysis): Promise<void> {
+/** Stores the findings about the job's source. */
+export async function recordAnalysis(tx: Transaction, id: string, found: Analysis): Promise<void> {
   const { bucket, key, etag } = found.place;
   await tx`
     update jobs set rows_bucket = ${bucket}, rows_key = ${key}, rows_etag = ${etag},
@@ -232,7 +232,7 @@ export async function noteAnalysis(tx: Transaction, id: string, found: Analysis)
     where id = ${id}`;
 }
 
-/** A job whose source is to be analysed. */
+/** A job whose source must be analysed. */
 export interface AnalysisJob {
   place: ObjectPlace;
   options: JobOptions;
@@ -240,7 +240,7 @@ export interface AnalysisJob {
   bulkBytes: number;
 }
 
-/** A worker begins the analysis. null: the job is past it, or no longer under way. */
+/** A worker starts the analysis. null: the job is past it, or no longer active. */
 export async function startAnalysis(sql: Queryable, id: string): Promise<AnalysisJob | null> {
   const [row] = await sql<(Omit<AnalysisJob, "place"> & ObjectPlace)[]>`
     update jobs set status = 'analyzing', started_at = coalesce(started_at, now())
@@ -253,8 +253,8 @@ export async function startAnalysis(sql: Queryable, id: string): Promise<Analysi
 }
 
 /**
- * The analysis is over and its chunks are tasks: the job is under way. The job's row is locked until the transaction ends.
- * False: it is past its analysis, or no longer under way.
+ * The analysis is done and its chunks are tasks: the job is processing. Locks the job's row until the transaction ends.
+ * False: the job is past its analysis, or no longer active.
  */
 export async function endAnalysis(tx: Transaction, id: string): Promise<boolean> {
   const ended = await tx`
@@ -262,12 +262,12 @@ export async function endAnalysis(tx: Transaction, id: string): Promise<boolean>
   return ended.count === 1;
 }
 
-/** Notes the day of the job's reservation. */
+/** Stores the day of the job's reservation. */
 export async function setJobDay(tx: Transaction, id: string, day: string): Promise<void> {
   await tx`update jobs set day = ${day} where id = ${id}`;
 }
 
-/** The source is there: the job waits for a worker. False: it was given up meanwhile. */
+/** The source is stored: the job waits for a worker. False: the submission was given up meanwhile. */
 export async function queueJob(tx: Transaction, id: string): Promise<boolean> {
   const queued = await tx`
     update jobs set status = 'queued' where id = ${id} and status = 'submitting' and removed_at is null`;
@@ -281,7 +281,7 @@ export async function abandonSubmission(tx: Transaction, id: string): Promise<bo
   return abandoned.count === 1;
 }
 
-/** Jobs whose submission began longer ago than any takes. */
+/** Jobs whose submission started longer ago than any submission takes. */
 export async function staleSubmissions(
   sql: Queryable,
   ageMs: number,
@@ -294,12 +294,12 @@ export async function staleSubmissions(
     order by id limit ${limit}`;
 }
 
-/** A worker has begun: the first time, the job is under way. */
+/** A worker started: the first time, the job becomes `processing`. */
 export async function startJob(sql: Queryable, id: string): Promise<void> {
   await sql`update jobs set status = 'processing', started_at = now() where id = ${id} and status = 'queued'`;
 }
 
-/** Of `ids`, those that are still under way. */
+/** The active jobs among `ids`. */
 export async function activeJobsOf(sql: Queryable, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`
     select id from jobs
@@ -307,21 +307,21 @@ export async function activeJobsOf(sql: Queryable, ids: readonly string[]): Prom
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Keeps the team from being deleted until the transaction ends. False: it is gone. */
-export async function keepTeam(tx: Transaction, teamId: string): Promise<boolean> {
+/** Prevents the team's deletion until the transaction ends. False: the team is gone. */
+export async function shareLockTeam(tx: Transaction, teamId: string): Promise<boolean> {
   const team = await tx`select from teams where id = ${teamId} for key share`;
   return team.length === 1;
 }
 
-/** The job's status, and the row until the transaction ends; null: the team has no such job. */
+/** The job's status, its row locked until the transaction ends; null: the team has no such job. */
 export async function lockJob(tx: Transaction, teamId: string, id: string): Promise<JobStatus | null> {
   const [row] = await tx<{ status: JobStatus }[]>`
     select status from jobs j where j.team_id = ${teamId} and j.id = ${id} and ${visible(tx)} for update`;
   return row?.status ?? null;
 }
 
-/** Ends a job that the transaction has locked. Of a large one `clearTasks` has more to do after. */
-export async function endJob(tx: Transaction, id: string, ending: Ending): Promise<JobRow> {
+/** Ends a job that the transaction has locked. For a large job `clearTasks` does the rest later. */
+export async function endJob(tx: Transaction, id: string, ending: JobEnding): Promise<JobRow> {
   const failure = ending.status === "failed" ? ending : null;
   const isClear = await clearTasks(tx, id);
   await tx`
@@ -335,12 +335,12 @@ export async function endJob(tx: Transaction, id: string, ending: Ending): Promi
   return row;
 }
 
-/** Hides a job; what it has goes with a later round of the relay. */
+/** Hides a job; a later round of the relay removes its data. */
 export async function hideJob(tx: Transaction, id: string): Promise<void> {
   await tx`update jobs set removed_at = now() where id = ${id}`;
 }
 
-/** Hides what ended longer ago than `keptMs`, `limit` jobs at most. */
+/** Hides jobs that ended longer ago than `keptMs`, at most `limit`. */
 export async function hideExpiredJobs(sql: Queryable, keptMs: number, limit: number): Promise<void> {
   await sql`
     with taken as materialized (
@@ -351,17 +351,17 @@ export async function hideExpiredJobs(sql: Queryable, keptMs: number, limit: num
     update jobs set removed_at = now() where ctid = any (array(select ctid from taken))`;
 }
 
-/** An ended job of which no worker can be at work any more. */
+/** An ended job that no worker can be working on any more. */
 export interface SpentJob {
   id: string;
   teamId: string;
-  /** It was cancelled: what was answered of it is put together from its source when it is asked for, until it is removed. */
+  /** It was cancelled: its answered rows are joined with its source on request, until it is removed. */
   keepsSource: boolean;
-  /** What the keys of its results begin with; null: it has none. */
+  /** Key prefix of its results; null: it has none. */
   resultsKey: string | null;
 }
 
-/** Those whose leavings have not been removed yet. */
+/** Spent jobs whose leftover objects have not been removed yet. */
 export async function spentJobs(sql: Queryable, restMs: number, limit: number): Promise<SpentJob[]> {
   return sql<SpentJob[]>`
     select id, team_id as "teamId", status = 'cancelled' as "keepsSource", results_key as "resultsKey" from jobs
@@ -369,12 +369,12 @@ export async function spentJobs(sql: Queryable, restMs: number, limit: number): 
     order by completed_at limit ${limit}`;
 }
 
-/** Notes that of the job's objects only those are left that somebody may read. */
+/** Records that only readable objects of the job are left. */
 export async function noteSpentRemoved(sql: Queryable, id: string): Promise<void> {
   await sql`update jobs set source_removed = true where id = ${id}`;
 }
 
-/** Hidden jobs of which no worker can be at work any more. */
+/** Hidden jobs that no worker can be working on any more. */
 export async function removableJobs(
   sql: Queryable,
   restMs: number,
@@ -386,7 +386,7 @@ export async function removableJobs(
     order by removed_at limit ${limit}`;
 }
 
-/** Hides what a team has under way, and gives back what it holds: for a team that is being deleted. */
+/** Hides a team's active jobs and releases what they hold: for a team that is being deleted. */
 export async function hideActiveJobs(tx: Transaction, teamId: string): Promise<void> {
   await tx`
     with hidden as (

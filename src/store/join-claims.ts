@@ -2,38 +2,38 @@ import { randomUUID } from "node:crypto";
 import type { RedisClient } from "./redis.ts";
 
 /**
- * Which jobs' results are being put together while their chunks are under way, so that one process does it, once, and an
- * assembly elsewhere knows that it need not. `rcpt:{bulk}:join:<job>` is the token of whoever does, with a TTL that it renews,
- * or GIVEN_UP. Without it results may be put together twice, of which one completes the job.
+ * Claims on jobs whose results are joined while their chunks are in progress, so that one process does it, once, and an
+ * assembly elsewhere need not. `rcpt:{bulk}:join:<job>` is the owner's token, with a TTL that it renews, or GIVEN_UP.
+ * Without it results may be joined twice, of which one completes the job.
  *
- * `rcpt:{bulk}:join-begun:<job>` counts those who claimed it and never let go: a join that kills its process must not take one
- * process after another with it.
+ * `rcpt:{bulk}:join-begun:<job>` counts owners that claimed the job and never released it: a join that kills its process
+ * must not take down one process after another.
  */
 export interface JoinClaims {
   /**
-   * True: the job is the caller's until `ttlMs` after this, or its last renewal. False: somebody has it, or it was given up,
-   * or as many as may have claimed it and did not let go. Rejects when Redis is away.
+   * True: the job belongs to the caller until `ttlMs` after this, or after its last renewal. False: another owner has it,
+   * it was given up, or too many owners never released it. Rejects when Redis is away.
    */
-  claim(jobId: string, ttlMs: number, begins: BeginBounds): Promise<boolean>;
-  /** False: it is the caller's no longer. */
+  claim(jobId: string, ttlMs: number, begins: ClaimBounds): Promise<boolean>;
+  /** False: the caller lost the claim. */
   renew(jobId: string, ttlMs: number): Promise<boolean>;
-  /** Anybody may claim it. Nothing where it is the caller's no longer. */
+  /** Lets any process claim the job. Does nothing where the caller lost the claim. */
   release(jobId: string): Promise<void>;
-  /** Nobody may for `ttlMs`, since it would come to nothing again. */
+  /** Blocks claims for `ttlMs`, since another join would fail again. */
   giveUp(jobId: string, ttlMs: number): Promise<void>;
-  /** Somebody has it in hand. */
+  /** Some process holds the claim. */
   isClaimed(jobId: string): Promise<boolean>;
 }
 
-/** How many may claim a job and not let go, and for how long that is remembered after the last. */
-export interface BeginBounds {
+/** How many owners may claim a job without releasing it, and how long that is remembered after the last. */
+export interface ClaimBounds {
   begins: number;
   givenUpMs: number;
 }
 
 const GIVEN_UP = "given up";
 
-/** KEYS: the claim, how many began. ARGV: token, TTL, how many may have begun, TTL of that. */
+/** KEYS: the claim, the count of owners. ARGV: token, TTL, maximum owners, TTL of the count. */
 const CLAIM = `
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 if tonumber(redis.call('GET', KEYS[2]) or '0') >= tonumber(ARGV[3]) then return 0 end
@@ -47,13 +47,13 @@ const RENEW = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 
-/** KEYS: the claim, how many began. ARGV: token. */
+/** KEYS: the claim, the count of owners. ARGV: token. */
 const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return end
 redis.call('DEL', KEYS[1])
 if tonumber(redis.call('GET', KEYS[2]) or '0') > 1 then redis.call('DECR', KEYS[2]) else redis.call('DEL', KEYS[2]) end`;
 
-/** KEYS: the claim. ARGV: token, TTL, what is to stand there instead. */
+/** KEYS: the claim. ARGV: token, TTL, the value that replaces it. */
 const GIVE_UP = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[2]) end`;
 

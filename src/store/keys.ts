@@ -1,13 +1,13 @@
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** A key as lists show it: nothing of it lets anybody in. */
+/** A key as lists show it: it contains nothing that authenticates. */
 export interface KeyRow {
   id: string;
   label: string;
   env: "live" | "test";
   /** The role chosen at its creation. */
   role: string;
-  /** Its user, and the role that one has in the team now; null when he has left. */
+  /** Its user, and that user's current role in the team; null when the user has left. */
   userId: string | null;
   memberRole: string | null;
   prefix: string;
@@ -21,7 +21,7 @@ const selectKeys = (sql: Queryable) => sql`
          k.created_at as "createdAt", k.last_used_at as "lastUsedAt"
   from api_keys k left join memberships m on m.team_id = k.team_id and m.user_id = k.user_id`;
 
-/** Keys of the team that are not revoked, newest first, those before the id `before`. */
+/** Unrevoked keys of the team, newest first, those before the id `before`. */
 export async function listKeys(
   sql: Queryable,
   teamId: string,
@@ -42,14 +42,14 @@ export async function findKey(sql: Queryable, teamId: string, id: string): Promi
   return row ?? null;
 }
 
-/** Keys of the team that are not revoked. */
+/** Counts the team's unrevoked keys. */
 export async function countKeys(sql: Queryable, teamId: string): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*) as count from api_keys where team_id = ${teamId} and revoked_at is null`;
   return row.count;
 }
 
-/** True when there was such a key of the team, and this call revoked it. */
+/** True when the team had such a key and this call revoked it. */
 export async function revokeKey(tx: Transaction, teamId: string, id: string): Promise<boolean> {
   const { count } = await tx`
     update api_keys set revoked_at = now()
@@ -57,7 +57,7 @@ export async function revokeKey(tx: Transaction, teamId: string, id: string): Pr
   return count > 0;
 }
 
-/** Deletes revoked keys of the team but the latest `kept`: whoever makes and revokes keys for ever fills no table. */
+/** Deletes the team's revoked keys except the latest `kept`: creating and revoking keys without end must not fill the table. */
 export async function forgetRevokedKeys(tx: Transaction, teamId: string, kept: number): Promise<void> {
   await tx`
     with surplus as materialized (

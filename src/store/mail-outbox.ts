@@ -1,19 +1,19 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Database, Transaction } from "./postgres.ts";
 
-/** A mail that waits, as stored. */
+/** A waiting mail, as stored. */
 export interface NewMail {
   /** `mail_…` */
   id: string;
   /** Recipient, subject and text, encrypted. */
   sealed: Buffer;
-  /** What it tells of: it goes when that does. */
+  /** The invitation or reset it is about: the mail is deleted with it. */
   inviteId: string | null;
   resetHash: Buffer | null;
   ttlMs: number;
 }
 
-/** A mail that was taken to be sent. */
+/** A mail leased for sending. */
 export interface LeasedMail {
   id: string;
   sealed: Buffer;
@@ -22,22 +22,22 @@ export interface LeasedMail {
 }
 
 /**
- * The queue of outgoing mails. Who takes one moves its `next_attempt_at` on by a lease, so that what a killed relay held
- * falls due again by itself; `attempts` names the lease, so that whoever comes back after its end changes nothing.
+ * The queue of outgoing mails. A lease moves the mail's `next_attempt_at` on, so that the mails of a killed relay become
+ * due again by themselves. `attempts` identifies the lease, so that a relay whose lease has ended changes nothing.
  */
 export interface MailOutbox {
-  /** Takes what is due, `limit` at most, for LIMITS.mail.leaseMs: links for a new password before invitations. */
-  take(limit: number): Promise<LeasedMail[]>;
-  /** Sent, or given up. */
+  /** Leases due mails, at most `limit`, for LIMITS.mail.leaseMs: password reset links before invitations. */
+  leaseDue(limit: number): Promise<LeasedMail[]>;
+  /** Removes a mail that was sent or given up. */
   remove(mail: LeasedMail): Promise<void>;
   postpone(mail: LeasedMail, delayMs: number): Promise<void>;
-  /** Deletes LIMITS.portal.prunedPerRound mails at most whose time has passed. */
+  /** Deletes expired mails, at most LIMITS.portal.prunedPerRound. */
   prune(): Promise<void>;
 }
 
 const interval = (ms: number) => `${ms} milliseconds`;
 
-/** Writes a mail in the transaction of what it tells of. */
+/** Writes a mail in the transaction of the change it is about. */
 export async function insertMail(tx: Transaction, mail: NewMail): Promise<void> {
   await tx`
     insert into mail_outbox (id, sealed, invite_id, reset_hash, expires_at)
@@ -47,7 +47,7 @@ export async function insertMail(tx: Transaction, mail: NewMail): Promise<void> 
 
 export function createMailOutbox(sql: Database): MailOutbox {
   return {
-    async take(limit) {
+    async leaseDue(limit) {
       return sql<LeasedMail[]>`
         with taken as materialized (
           select ctid from mail_outbox where next_attempt_at <= now() and expires_at > now()

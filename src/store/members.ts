@@ -39,7 +39,7 @@ export async function setMemberRole(
     where team_id = ${member.teamId} and user_id = ${member.userId}`;
 }
 
-/** Ends a membership: the user's keys of this team lose their user, his sessions of this team end. */
+/** Ends a membership: the user's keys of this team lose their user, and the user's sessions of this team end. */
 export async function deleteMember(tx: Transaction, teamId: string, userId: string): Promise<void> {
   await tx`delete from memberships where team_id = ${teamId} and user_id = ${userId}`;
   await tx`update api_keys set user_id = null where team_id = ${teamId} and user_id = ${userId}`;

@@ -2,11 +2,16 @@ import { createHash } from "node:crypto";
 import { type Clock, sleep, systemClock } from "../core/clock.ts";
 import { MIGRATION_LIMITS } from "../core/limits-migrations.ts";
 import type { Logger } from "../core/log.ts";
-import { inTurn, MigrationError, type Turn, type TurnLimits } from "./migration-turn.ts";
+import {
+  MigrationError,
+  type MigrationLock,
+  type MigrationLockLimits,
+  withMigrationLock,
+} from "./migration-lock.ts";
 import { MIGRATIONS, type Migration } from "./migrations/index.ts";
 import type { Database, Transaction } from "./postgres.ts";
 
-/** Advisory lock of a step: should a turn be lost in the midst of one, the next to have it waits for its end. */
+/** Advisory lock of a step: when the migration lock is lost during a step, the next holder waits for the step's end. */
 const STEP_LOCK = 7_227_802;
 
 function checksum(migration: Migration): string {
@@ -23,7 +28,7 @@ async function createTable(tx: Transaction): Promise<void> {
     )`;
 }
 
-/** Applies `migration` unless it is there. True when this call applied it. */
+/** Applies `migration` unless it is applied. True when this call applied it. */
 async function applyOne(tx: Transaction, migration: Migration, lockTimeoutMs: number): Promise<boolean> {
   await tx`select set_config('lock_timeout', ${`${lockTimeoutMs}ms`}, true)`;
   await tx`select pg_advisory_xact_lock(${STEP_LOCK}::bigint)`;
@@ -42,7 +47,7 @@ async function applyOne(tx: Transaction, migration: Migration, lockTimeoutMs: nu
   return true;
 }
 
-/** A lock was not to be had in time, or who held it waited for one of ours. */
+/** A lock was not granted in time, or caused a deadlock. */
 function isLockTrouble(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "55P03" || code === "40P01";
@@ -50,20 +55,20 @@ function isLockTrouble(error: unknown): boolean {
 
 export interface MigrationOptions {
   clock: Clock;
-  /** Of 0 up to 1, for the pauses: migrators of several deployments in one cluster must not go in step. */
+  /** From 0 up to 1, for the pauses: migrators of several deployments in one cluster must not run in step. */
   random(): number;
-  limits: TurnLimits &
+  limits: MigrationLockLimits &
     Pick<
       Record<keyof typeof MIGRATION_LIMITS, number>,
       "lockTimeoutMs" | "pauseMinMs" | "pauseMaxMs" | "patienceMs"
     >;
 }
 
-/** Steps that are tried again while others have what they must lock; patience is of all of them together. */
+/** Applies steps, and retries them while others hold the locks they need; patience counts for all steps together. */
 function createStepper(sql: Database, log: Logger, { clock, random, limits }: MigrationOptions) {
   let giveUpMs = Number.POSITIVE_INFINITY;
 
-  /** @throws MigrationError when there is no time for another attempt */
+  /** @throws MigrationError when no time is left for another attempt */
   async function pause(migration: Migration, attempt: number, cause: unknown): Promise<void> {
     const nowMs = clock.monotonic();
     giveUpMs = Math.min(giveUpMs, nowMs + limits.patienceMs);
@@ -75,17 +80,17 @@ function createStepper(sql: Database, log: Logger, { clock, random, limits }: Mi
       );
     log.warn(
       { migration: migration.id, name: migration.name, attempt, retry_ms: Math.round(pauseMs) },
-      "a migration could not lock a table in time; it is tried again",
+      "a migration could not lock a table in time: retrying",
     );
     await sleep(clock, pauseMs);
   }
 
   return {
     /** True when this call applied it. */
-    async apply(migration: Migration, turn: Turn): Promise<boolean> {
+    async apply(migration: Migration, lock: MigrationLock): Promise<boolean> {
       for (let attempt = 1; ; attempt++) {
-        if (!turn.isMine())
-          throw new MigrationError("the connection that held the turn to migrate was lost: migrate again");
+        if (!lock.isHeld())
+          throw new MigrationError("the connection that held the migration lock was lost: migrate again");
         try {
           return await sql.begin((tx) => applyOne(tx, migration, limits.lockTimeoutMs));
         } catch (error) {
@@ -99,14 +104,14 @@ function createStepper(sql: Database, log: Logger, { clock, random, limits }: Mi
 
 /**
  * Brings the schema up to this version: each migration in a transaction of its own, one process at a time however many
- * start at once; the others wait until there is nothing left to do. A schema that is ahead of this version is left alone (a
- * rolling deployment runs two versions for a while). A table that is in use is waited for a moment only, since all who want
- * it then wait behind the migration, and tried again later.
+ * start at once; the others wait until nothing is left to do. A schema newer than this version is left alone (a rolling
+ * deployment runs two versions for a while). A table in use is waited for only briefly, since all other requests for it
+ * would queue behind the migration, and is retried later.
  *
- * @param sql of two connections at least
- * @param migrations in the order of their ids.
- * @throws MigrationError when an applied migration is not the one this version knows, a lock is not to be had, or another
- * process does not come to an end with its migrations.
+ * @param sql with at least two connections
+ * @param migrations in the order of their ids
+ * @throws MigrationError when an applied migration differs from the one this version knows, a lock is not granted, or
+ *   another process does not finish its migrations
  */
 export async function migrate(
   sql: Database,
@@ -115,23 +120,23 @@ export async function migrate(
   options: Partial<MigrationOptions> = {},
 ): Promise<void> {
   const full = { clock: systemClock, random: Math.random, limits: MIGRATION_LIMITS, ...options };
-  // With one it would wait for itself.
-  if (sql.options.max < 2) throw new MigrationError("migrating takes two connections to Postgres");
+  // With one connection it would wait for itself.
+  if (sql.options.max < 2) throw new MigrationError("migrating needs two connections to Postgres");
   const stepper = createStepper(sql, log, full);
   const isNeeded = async () => {
     const state = await appliedMigrations(sql, migrations);
     return state === null || state.pending.length > 0 || state.changed.length > 0;
   };
-  await inTurn({ sql, log, clock: full.clock, limits: full.limits }, isNeeded, async (turn) => {
+  await withMigrationLock({ sql, log, clock: full.clock, limits: full.limits }, isNeeded, async (lock) => {
     await sql.begin(createTable);
     for (const migration of migrations) {
-      const applied = await stepper.apply(migration, turn);
+      const applied = await stepper.apply(migration, lock);
       if (applied) log.info({ migration: migration.id, name: migration.name }, "schema migrated");
     }
   });
 }
 
-/** What of the schema is there, by this version's migrations; each named `12 (bulk)`. */
+/** The applied schema, in terms of this version's migrations; each named `12 (bulk)`. */
 export interface MigrationState {
   applied: number;
   pending: string[];
@@ -141,7 +146,7 @@ export interface MigrationState {
   changed: string[];
 }
 
-/** Only looks. null: nothing was ever migrated here. */
+/** Read-only. null: this database was never migrated. */
 export async function appliedMigrations(
   sql: Database,
   migrations: readonly Migration[] = MIGRATIONS,

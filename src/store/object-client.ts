@@ -4,27 +4,27 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { isLoopbackHost } from "../core/local-url.ts";
-import { createTurns, type Turns, type TurnsLimits } from "./turns.ts";
+import { createSemaphore, type Semaphore, type SemaphoreLimits } from "./semaphore.ts";
 
 type Handler = S3Client["config"]["requestHandler"];
 
-/** A request has its turn until its answer has been read, or given up: as long as it has its socket. */
-function holdUntilRead(body: unknown, end: () => void): void {
+/** A request holds its permit until its answer has been read or given up: as long as it has its socket. */
+function releaseWhenRead(body: unknown, end: () => void): void {
   if (body === undefined || body === null) end();
   else finished(body as Readable, { writable: false }, end);
 }
 
 /**
- * `handler`, whose requests wait for their turn before they ask for a socket: one that waits is not one that object
- * storage does not answer, and none of the handler's timers runs.
+ * `handler`, whose requests wait for a permit before they ask for a socket: a waiting request does not count as unanswered
+ * by object storage, and none of the handler's timers runs.
  */
-export function inTurns(handler: Handler, turns: Turns): Handler {
+export function limitConcurrency(handler: Handler, semaphore: Semaphore): Handler {
   const handle: Handler["handle"] = async (request, options) => {
     const { abortSignal } = (options ?? {}) as { abortSignal?: AbortSignal };
-    const end = await turns.take(abortSignal);
+    const end = await semaphore.acquire(abortSignal);
     try {
       const answer = await handler.handle(request, options);
-      holdUntilRead(answer.response.body, end);
+      releaseWhenRead(answer.response.body, end);
       return answer;
     } catch (error) {
       end();
@@ -34,30 +34,29 @@ export function inTurns(handler: Handler, turns: Turns): Handler {
   return Object.assign(Object.create(handler) as Handler, { handle });
 }
 
-/** Of a request, as the client puts it together. */
-interface Outgoing {
+/** A request as the client builds it. */
+interface OutgoingRequest {
   protocol: string;
   hostname: string;
   headers: Record<string, string>;
   body?: unknown;
 }
 
-/** Nobody in between can change what is sent: it is encrypted, or does not leave this machine. */
-function isGuarded({ protocol, hostname }: Outgoing): boolean {
+/** Nothing in between can change the request: it is encrypted, or does not leave this machine. */
+function isGuarded({ protocol, hostname }: OutgoingRequest): boolean {
   return protocol === "https:" || isLoopbackHost(hostname);
 }
 
 /**
- * What is written goes with a CRC-32, which the store compares, and where nobody in between can change it without the SHA-256
- * that would let the signature speak for the body too: that is a millisecond of CPU a mebibyte, much of what putting results
- * together takes, and guards against nobody there. S3 and all who speak its language know bodies that are not signed. On
- * plain http the signature speaks for them; but to loopback, where the development server listens, and benches would measure
- * the hash.
+ * Written bodies carry a CRC-32, which the store compares. Where nothing in between can change the body, the SHA-256 that
+ * would let the signature cover it is left out: it costs a millisecond of CPU for each MiB, much of the time to assemble
+ * results, and protects against nothing there. S3 and compatible stores accept unsigned bodies. On plain http the signature
+ * covers the body, except on loopback, where the development server listens and benches would measure the hash.
  */
 export function leaveBodiesUnsigned(client: S3Client): void {
   client.middlewareStack.add(
     (next) => (args) => {
-      const request = args.request as Outgoing;
+      const request = args.request as OutgoingRequest;
       if (request.body instanceof Uint8Array && isGuarded(request))
         request.headers["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD";
       return next(args);
@@ -68,29 +67,30 @@ export function leaveBodiesUnsigned(client: S3Client): void {
 
 /**
  * An S3 client with sockets of its own, path-style, so that it serves S3, R2, MinIO and the development server alike.
- * @param limits of its requests. What is refused for want of a turn is not tried again by the client itself.
+ * @param limits of its requests. The client does not retry a request that got no permit.
  */
 export function createObjectClient(
   settings: NonNullable<Config["objects"]>,
-  limits: TurnsLimits,
+  limits: SemaphoreLimits,
   clock: Clock,
 ): S3Client {
   const { connectTimeoutMs, requestTimeoutMs, silenceMs, attempts } = LIMITS.objects;
-  // Turns bound what is under way. Agents that did too would let requests wait for a socket within `connectTimeoutMs`.
+  // The semaphore bounds requests in progress. A bound in the agents too would make requests wait for a socket within
+  // `connectTimeoutMs`.
   const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, maxFreeSockets: limits.atOnce };
   const client = new S3Client({
     region: settings.region,
     forcePathStyle: true,
     maxAttempts: attempts,
-    // Of a bucket that somebody granted, which may lie elsewhere.
+    // For granted buckets, which may be in another region.
     followRegionRedirects: true,
-    // Of what is read in pieces and from the middle there is none to compare with; and the stream that compares would
-    // keep the connection of a read that is given up.
+    // Partial reads have no checksum to compare with, and the comparing stream would keep the connection of an abandoned
+    // read.
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
       connectionTimeout: connectTimeoutMs,
       requestTimeout: requestTimeoutMs,
-      // Else it only warns.
+      // Without it the client only warns.
       throwOnRequestTimeout: true,
       socketTimeout: silenceMs,
       httpAgent: agent,
@@ -100,9 +100,9 @@ export function createObjectClient(
     ...(settings.credentials === null ? {} : { credentials: settings.credentials }),
   });
   leaveBodiesUnsigned(client);
-  client.config.requestHandler = inTurns(
+  client.config.requestHandler = limitConcurrency(
     client.config.requestHandler,
-    createTurns(limits, "object storage", clock),
+    createSemaphore(limits, "object storage", clock),
   );
   return client;
 }

@@ -10,45 +10,45 @@ import {
 import { LIMITS } from "../core/limits.ts";
 import { httpStatus, isObjectsOutage } from "./object-errors.ts";
 
-/** As an `ObjectStore` has them. */
+/** As in `ObjectStore`. */
 interface Store {
   client: S3Client;
   bucket: string;
   within<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
-/** XML 1.0 has no way to write these: keys with them go one by one. */
+/** XML 1.0 cannot express these: keys with them are deleted one by one. */
 const NOT_FOR_XML = /[\u0000-\u001f\ufffe\uffff]/;
 
-/** A key as a listing with the encoding `url` writes it. */
+/** Decodes a key of a listing with the encoding `url`. */
 function plainKey(encoded: string): string {
   return decodeURIComponent(encoded.replaceAll("+", " "));
 }
 
-/** The store knows no such request, or does not let us: what would be done by it is done otherwise, or not at all. */
+/** The store does not know the request, or denies it: the caller does without it. */
 function isRefused(error: unknown): boolean {
   const status = httpStatus(error) ?? 0;
   return status === 501 || (!isObjectsOutage(error) && status >= 400 && status < 500);
 }
 
-/** Calls `work` for each, LIMITS.objects.deletionsInFlight at once. @throws the first failure, when all under way ended */
+/** Calls `work` for each, LIMITS.objects.deletionsInFlight at once. @throws the first failure, after all running calls ended */
 async function forEachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> {
   const rest = items[Symbol.iterator]();
   let failed = false;
-  const lane = async () => {
+  const worker = async () => {
     for (let next = rest.next(); next.done !== true && !failed; next = rest.next())
       await work(next.value).catch((error: unknown) => {
         failed = true;
         throw error;
       });
   };
-  const lanes = await Promise.allSettled(Array.from({ length: LIMITS.objects.deletionsInFlight }, lane));
-  for (const outcome of lanes) if (outcome.status === "rejected") throw outcome.reason;
+  const workers = await Promise.allSettled(Array.from({ length: LIMITS.objects.deletionsInFlight }, worker));
+  for (const outcome of workers) if (outcome.status === "rejected") throw outcome.reason;
 }
 
 /** See `ObjectStore.deleteBelow`. */
-export function createDeletion({ client, bucket: Bucket, within }: Store) {
-  /** Once the store has said that it does not know the deletion of many at once. */
+export function createPrefixDeletion({ client, bucket: Bucket, within }: Store) {
+  /** The store does not support deleting many objects at once. */
   let oneByOne = false;
 
   async function deleteOne(Key: string): Promise<void> {
@@ -56,7 +56,7 @@ export function createDeletion({ client, bucket: Bucket, within }: Store) {
     await within((abortSignal) => client.send(command, { abortSignal }));
   }
 
-  /** @returns the keys of objects that are left to be deleted one by one */
+  /** @returns the keys of objects that must be deleted one by one */
   async function deleteMany(keys: readonly string[]): Promise<readonly string[]> {
     const plain = keys.filter((key) => !NOT_FOR_XML.test(key));
     if (oneByOne || plain.length < 2) return keys;
@@ -73,7 +73,7 @@ export function createDeletion({ client, bucket: Bucket, within }: Store) {
     }
   }
 
-  /** Of one that is not there any more nothing is left either. */
+  /** An upload that is already gone counts as aborted. */
   async function abortOne(Key: string, UploadId: string | undefined): Promise<void> {
     const command = new AbortMultipartUploadCommand({ Bucket, Key, UploadId });
     await within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
@@ -81,7 +81,7 @@ export function createDeletion({ client, bucket: Bucket, within }: Store) {
     });
   }
 
-  /** null: the store does not tell; then it is for its own rules to remove them. */
+  /** null: the store does not list them; then its own rules must remove them. */
   async function partsBelow(Prefix: string): Promise<ListMultipartUploadsCommandOutput | null> {
     const command = new ListMultipartUploadsCommand({
       Bucket,
@@ -95,7 +95,7 @@ export function createDeletion({ client, bucket: Bucket, within }: Store) {
     });
   }
 
-  /** Uploads in parts that nobody completed. @returns whether none is left */
+  /** Aborts unfinished multipart uploads. @returns whether none is left */
   async function abortBelow(Prefix: string): Promise<boolean> {
     const listing = await partsBelow(Prefix);
     if (listing === null) return true;
@@ -112,7 +112,7 @@ export function createDeletion({ client, bucket: Bucket, within }: Store) {
       Bucket,
       Prefix,
       MaxKeys: LIMITS.objects.deletionPage,
-      // Keys may hold what XML cannot.
+      // Keys may hold characters that XML cannot express.
       EncodingType: "url",
     });
     const listing = await within((abortSignal) => client.send(command, { abortSignal }));

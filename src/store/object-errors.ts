@@ -1,33 +1,33 @@
 import { S3ServiceException } from "@aws-sdk/client-s3";
-import { TurnsTaken } from "./turns.ts";
+import { SemaphoreFull } from "./semaphore.ts";
 
-/** Object storage answered that there is no such object, or no such bytes of it. */
+/** Object storage answered that the object, or the byte range, does not exist. */
 export class MissingObject extends Error {
   override name = "MissingObject";
 }
 
-/** There is an object of that key, but not the one that was asked for by its ETag. */
+/** An object of that key exists, but not with the requested ETag. */
 export class ChangedObject extends Error {
   override name = "ChangedObject";
 }
 
-/** Somebody else's bucket does not let us read, or the object cannot be read as it is kept there. */
+/** A granted bucket denies the read, or the object cannot be read as it is stored there. */
 export class ForbiddenObject extends Error {
   override name = "ForbiddenObject";
 }
 
-/** Object storage failed us more often in a row than we try: it may succeed later. */
+/** Object storage failed every attempt: a later one may succeed. */
 export class ObjectsOutage extends Error {
   override name = "ObjectsOutage";
 }
 
-/** Of the answer that an error is about, one that is no S3 answer (a proxy's page) included. */
+/** The HTTP status of the answer that caused an error, also when it is no S3 answer (a proxy's page). */
 export function httpStatus(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("$metadata" in error)) return undefined;
   return (error as Pick<S3ServiceException, "$metadata">).$metadata.httpStatusCode;
 }
 
-/** Our credentials, or our clock, are not accepted: whatever is asked for, until the operator mends it. */
+/** Our credentials, or our clock, are rejected: every request fails until the operator fixes it. */
 const NOT_LET_IN = new Set([
   "CredentialsProviderError",
   "ExpiredToken",
@@ -37,10 +37,10 @@ const NOT_LET_IN = new Set([
   "SignatureDoesNotMatch",
 ]);
 
-/** Whether a request failed for want of the object storage: it may succeed when it is repeated. */
+/** Whether object storage failed the request: a repetition may succeed. */
 export function isObjectsOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (error instanceof ObjectsOutage || error instanceof TurnsTaken) return true;
+  if (error instanceof ObjectsOutage || error instanceof SemaphoreFull) return true;
   const status = httpStatus(error) ?? 0;
   if (status >= 500 || status === 429 || NOT_LET_IN.has(error.name)) return true;
   if (error instanceof S3ServiceException) return error.$fault === "server";

@@ -2,16 +2,16 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { ObjectsOutage } from "./object-errors.ts";
 
-/** Failures of object storage that came one after another, with nothing achieved in between. */
-export interface Failures {
-  /** Something was achieved. */
-  none(): void;
+/** Consecutive failures of object storage, without progress in between. */
+export interface RetryBackoff {
+  /** Records progress. */
+  reset(): void;
   /**
-   * Waits until the next try may be made.
-   * @param final what makes it useless
-   * @throws `final`; ObjectsOutage when it was the last; the reason of the cancellation
+   * Waits before the next attempt.
+   * @param final an error that makes a retry useless
+   * @throws `final`; ObjectsOutage when no attempt is left; the reason of the cancellation
    */
-  another(error: unknown, final?: Error | null): Promise<void>;
+  waitOrThrow(error: unknown, final?: Error | null): Promise<void>;
 }
 
 /** Resolves after `delayMs`; rejects with the signal's reason as soon as it is cancelled. */
@@ -30,17 +30,17 @@ function pause(clock: Clock, delayMs: number, cancelled?: AbortSignal): Promise<
   });
 }
 
-export function failuresInARow(clock: Clock, cancelled?: AbortSignal): Failures {
+export function createRetryBackoff(clock: Clock, cancelled?: AbortSignal): RetryBackoff {
   const { tries, retryFirstMs, retryMaxMs } = LIMITS.objects;
   let failed = 0;
   return {
-    none() {
+    reset() {
       failed = 0;
     },
-    async another(error, final = null) {
+    async waitOrThrow(error, final = null) {
       if (final !== null) throw final;
       failed++;
-      if (failed >= tries) throw new ObjectsOutage("object storage failed again and again", { cause: error });
+      if (failed >= tries) throw new ObjectsOutage("object storage failed repeatedly", { cause: error });
       await pause(clock, Math.min(retryMaxMs, retryFirstMs * 2 ** (failed - 1)), cancelled);
     },
   };

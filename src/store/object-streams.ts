@@ -10,25 +10,24 @@ export type { ByteSpan, ObjectRef } from "./object-reads.ts";
 export type { ObjectWriter, StoredObject } from "./object-writer.ts";
 
 /**
- * Objects of any size, read and written in bounded memory. What can fail because object storage does not answer is
- * repeated; when that does not help, ObjectsOutage (`isObjectsOutage`). Whatever is cancelled rejects with the signal's
- * reason.
+ * Reads and writes objects of any size in bounded memory. Failures of object storage are retried; when that does not help,
+ * ObjectsOutage (`isObjectsOutage`). A cancelled operation rejects with the signal's reason.
  */
 export interface ObjectStreams {
   /** null: there is no such object. @throws ChangedObject, ForbiddenObject */
   head(ref: ObjectRef, cancelled?: AbortSignal): Promise<StoredObject | null>;
   /**
-   * The bytes, with back-pressure, of one and the same object, over as many connections as it takes; less than asked for
-   * where the object ends before.
+   * The bytes of one unchanged object, with back-pressure, over as many connections as it takes; fewer than requested where
+   * the object ends earlier.
    * @throws MissingObject also when it ends before the first byte of `span`; ChangedObject, ForbiddenObject
    */
   openRead(ref: ObjectRef, span?: ByteSpan, cancelled?: AbortSignal): AsyncIterable<Buffer>;
-  /** The same in one piece, within LIMITS.objects.operationMs. For what fits into memory. */
+  /** The same in one piece, within LIMITS.objects.operationMs. For ranges that fit into memory. */
   readRange(ref: ObjectRef, range: ByteRange, cancelled?: AbortSignal): Promise<Buffer>;
   /**
    * Writes an object of the deployment's own bucket, whole or not at all.
    * @param body an error of it ends the writing, and is thrown
-   * @param expectedBytes about so many at most: needed where they may be more than `parts` times `partBytes`, 80 GB
+   * @param expectedBytes approximate maximum: needed where it may exceed `parts` times `partBytes`, 80 GB
    */
   write(
     key: string,
@@ -37,7 +36,7 @@ export interface ObjectStreams {
     cancelled?: AbortSignal,
     expectedBytes?: number,
   ): Promise<StoredObject>;
-  /** The same for who has the bytes to give. Holds `partsInFlight` parts, LIMITS.objects.partsInFlight where not said. */
+  /** The same for callers that push bytes. Holds `partsInFlight` parts, by default LIMITS.objects.partsInFlight. */
   openWrite(
     key: string,
     contentType: string,
@@ -49,7 +48,7 @@ export interface ObjectStreams {
 
 const MIB = 1_048_576;
 
-/** Parts of one size, whole MiB, so that so many bytes and a tenth more have room in as many as may be. */
+/** The part size, whole MiB, at which `expectedBytes` and a tenth more fit into the maximum number of parts. */
 export function partBytesFor(expectedBytes: number): number {
   const { parts, partBytes } = LIMITS.objects;
   const needed = Math.ceil((expectedBytes * 1.1) / parts / MIB) * MIB;

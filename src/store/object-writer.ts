@@ -9,7 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { httpStatus, isObjectsOutage } from "./object-errors.ts";
 import { head } from "./object-reads.ts";
-import { failuresInARow } from "./object-retries.ts";
+import { createRetryBackoff } from "./object-retries.ts";
 import type { ObjectStore } from "./objects.ts";
 
 export interface StoredObject {
@@ -19,34 +19,34 @@ export interface StoredObject {
 }
 
 /**
- * Writes one object piece by piece, whole or not at all. One call at a time. After a call has failed all later ones fail
- * alike, and what had been written is gone.
+ * Writes one object piece by piece, whole or not at all. One call at a time. After a failed call all later ones fail alike,
+ * and the written parts are removed.
  */
 export interface ObjectWriter {
   /**
-   * Takes the bytes, which are the caller's again when it resolves: at once while there is room for them, else when
-   * object storage has taken enough of what came before.
+   * Takes the bytes, which the caller may reuse when it resolves: at once while there is room, else when object storage has
+   * taken enough earlier bytes.
    * @throws ObjectsOutage; the reason of the cancellation; Error when the object would have too many parts
    */
   write(bytes: Uint8Array): Promise<void>;
-  /** Resolves when the object is there. @throws as `write` */
+  /** Resolves when the object is stored. @throws as `write` */
   end(): Promise<StoredObject>;
-  /** Gives up and removes what was written. Idempotent, and of no effect on an object that is there; never rejects. */
+  /** Gives up and removes the written parts. Idempotent, without effect on a finished object; never rejects. */
   abort(): Promise<void>;
 }
 
 export interface WriteTarget {
   key: string;
   contentType: string;
-  /** Of one part. */
+  /** Size of one part. */
   partBytes: number;
-  /** So many parts are held. */
+  /** Number of parts held. */
   partsInFlight: number;
 }
 
-const gaveUp = () => new Error("the writing of the object was given up");
+const gaveUp = () => new Error("writing the object was aborted");
 
-/** The requests that writing is made of, each repeated while object storage fails to answer. */
+/** The requests of a write, each retried while object storage fails. */
 function createRequests(
   store: ObjectStore,
   clock: Clock,
@@ -56,18 +56,18 @@ function createRequests(
   const { client, bucket: Bucket } = store;
 
   async function repeated<T>(send: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
-    const failures = failuresInARow(clock, cancelled);
+    const failures = createRetryBackoff(clock, cancelled);
     for (;;) {
       try {
         return await store.within(send, cancelled);
       } catch (error) {
         cancelled.throwIfAborted();
-        await failures.another(error, isObjectsOutage(error) ? null : (error as Error));
+        await failures.waitOrThrow(error, isObjectsOutage(error) ? null : (error as Error));
       }
     }
   }
 
-  /** An answer that was lost: the repetition finds no upload any more, but an object that is what it should be. */
+  /** The answer was lost: the retry finds no upload any more, but the object is complete. */
   async function completedBefore(error: unknown, bytes: number): Promise<string> {
     if (httpStatus(error) !== 404) throw error;
     const found = await head({ store }, { bucket: null, key: Key }, cancelled);
@@ -84,7 +84,7 @@ function createRequests(
     async begin(): Promise<string> {
       const command = new CreateMultipartUploadCommand({ Bucket, Key, ContentType });
       const { UploadId } = await repeated((abortSignal) => client.send(command, { abortSignal }));
-      if (UploadId === undefined) throw new Error("object storage began an upload without an id");
+      if (UploadId === undefined) throw new Error("object storage started an upload without an id");
       return UploadId;
     },
     async part(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<string> {
@@ -107,7 +107,7 @@ function createRequests(
         return completedBefore(error, bytes);
       }
     },
-    /** Not to be cancelled: it is what follows a cancellation. What it fails to remove is left to the reaping. */
+    /** Not cancellable: it runs after a cancellation. The clean-up removes whatever it fails to remove. */
     async remove(UploadId: string): Promise<void> {
       const command = new AbortMultipartUploadCommand({ Bucket, Key, UploadId });
       await store.within((abortSignal) => client.send(command, { abortSignal })).catch(() => {});
@@ -115,7 +115,7 @@ function createRequests(
   };
 }
 
-/** So many buffers of one size, used again and again. */
+/** A fixed number of buffers of one size, used again and again. */
 function createBuffers(count: number, bytes: number) {
   const free: Buffer[] = [];
   const waiting: ((buffer: Buffer) => void)[] = [];
@@ -162,7 +162,7 @@ export function createObjectWriter(
     if (!signal.aborted) stop.abort(error);
   }
 
-  /** Sends what is in `filling`, which comes back to the buffers when it has been taken. */
+  /** Sends `filling`; its buffer is free again once it is sent. */
   function flush(): void {
     const buffer = filling;
     if (buffer === null) return;

@@ -9,50 +9,50 @@ import type { Clock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import { createObjectClient } from "./object-client.ts";
-import { createDeletion } from "./object-deletion.ts";
+import { createPrefixDeletion } from "./object-deletion.ts";
 import { httpStatus } from "./object-errors.ts";
-import { createTurns, type Turns } from "./turns.ts";
+import { createSemaphore, type Semaphore } from "./semaphore.ts";
 
 export { httpStatus, isObjectsOutage } from "./object-errors.ts";
 
 export interface ObjectStore {
-  /** For what ends within `operationMs`. */
+  /** For operations that end within `operationMs`. */
   client: S3Client;
-  /** For reads that last as long as somebody takes what is read: those keep nobody else from a socket. */
+  /** For reads that last as long as their reader: they must not take the sockets of others. */
   readClient: S3Client;
-  /** Whoever looks whether an object is there waits here first, so that looks alone never take all turns of `client`. */
-  looks: Turns;
+  /** Existence checks wait here first, so that they alone never take all permits of `client`. */
+  looks: Semaphore;
   bucket: string;
   /**
    * One operation, with all its attempts and the bodies of their answers, within LIMITS.objects.operationMs.
-   * @param work hands the signal to each request that it sends
+   * @param work passes the signal to each request that it sends
    * @param cancelled ends it at once; rejects with its reason
    * @throws TimeoutError when time is up; what `work` throws
    */
   within<T>(work: (signal: AbortSignal) => Promise<T>, cancelled?: AbortSignal): Promise<T>;
-  /** Makes the bucket when it is missing. Rejects when it belongs to somebody else or cannot be made. */
+  /** Creates the bucket when it is missing. Rejects when it belongs to another account or cannot be created. */
   ensureBucket(): Promise<void>;
   /** Resolves when the bucket answers; rejects when it does not. For readiness. */
   ping(): Promise<void>;
   /**
-   * Deletes what is below a prefix, LIMITS.objects.deletionPage objects at most, and what is being uploaded there in
-   * parts. True when nothing is left of it, of versions apart. Rejects when an object could not be deleted.
-   * @param spared objects whose keys begin so stay, fewer than a page; what is being uploaded there in parts does not
+   * Deletes the objects below a prefix, at most LIMITS.objects.deletionPage, and multipart uploads in progress there. True
+   * when nothing is left, object versions apart. Rejects when an object could not be deleted.
+   * @param spared objects with this key prefix stay, fewer than a page; their multipart uploads do not
    */
   deleteBelow(prefix: string, spared?: string): Promise<boolean>;
   stop(): void;
 }
 
-function tooLate(): Error {
+function operationTimeout(): Error {
   const error = new Error(`object storage did not answer within ${LIMITS.objects.operationMs} ms`);
   error.name = "TimeoutError";
   return error;
 }
 
 /**
- * Runs `work` until it ends or time is up, with a signal that says which. What is over leaves nothing behind at
- * `cancelled`, which may live as long as a job: neither a listener nor a signal made of it. (What
- * `AbortSignal.any` makes is kept for good while anybody listens to it, and with it whatever was read.)
+ * Runs `work` until it ends or time is up, with a signal that says which. Afterwards no listener or derived signal stays on
+ * `cancelled`, which may live as long as a job. (Node.js keeps the signals of `AbortSignal.any` while they have listeners,
+ * and with them everything that was read.)
  */
 async function runWithin<T>(
   clock: Clock,
@@ -63,15 +63,15 @@ async function runWithin<T>(
   const ending = new AbortController();
   const { signal } = ending;
   const cancel = () => ending.abort(cancelled?.reason);
-  const late = clock.after(LIMITS.objects.operationMs, () => ending.abort(tooLate()));
+  const late = clock.after(LIMITS.objects.operationMs, () => ending.abort(operationTimeout()));
   if (cancelled !== undefined) {
-    // Many operations of one job are under way at once.
+    // Many operations of one job run at once.
     setMaxListeners(0, cancelled);
     cancelled.addEventListener("abort", cancel, { once: true });
   }
   try {
     return await new Promise<T>((resolve, reject) => {
-      // Whatever the client makes of the signal, and of a body that is half read.
+      // Rejects whatever the client does with the signal and a half-read body.
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       work(signal).then(resolve, reject);
     });
@@ -81,7 +81,7 @@ async function runWithin<T>(
   }
 }
 
-/** The object storage of a process. */
+/** The object storage client of a process. */
 export function createObjectStore(settings: NonNullable<Config["objects"]>, clock: Clock): ObjectStore {
   const { operations, reads, looks } = LIMITS.objects;
   const { bucket } = settings;
@@ -100,7 +100,7 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>, cloc
         client.send(new CreateBucketCommand({ Bucket: bucket }), { abortSignal }),
       );
     } catch (error) {
-      // Another process made it first.
+      // Another process created it first.
       if (!(error instanceof S3ServiceException) || error.name !== "BucketAlreadyOwnedByYou") throw error;
     }
   }
@@ -108,7 +108,7 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>, cloc
   return {
     client,
     readClient,
-    looks: createTurns(looks, "object storage", clock),
+    looks: createSemaphore(looks, "object storage", clock),
     bucket,
     within,
     async ensureBucket() {
@@ -120,7 +120,7 @@ export function createObjectStore(settings: NonNullable<Config["objects"]>, cloc
       }
     },
     ping,
-    deleteBelow: createDeletion({ client, bucket, within }),
+    deleteBelow: createPrefixDeletion({ client, bucket, within }),
     stop() {
       client.destroy();
       readClient.destroy();

@@ -1,21 +1,21 @@
 import type { Clock } from "../core/clock.ts";
 import { ConfigError } from "../core/config.ts";
 import { Unavailable } from "../core/exit-codes.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { isOutage, isRefusal } from "./postgres.ts";
+import { isAccessRefused, isOutage } from "./postgres.ts";
 
-/** Holds a process that starts back while Postgres is away, as in a fail-over: to end and to be started anew helps nobody. */
+/** Makes a starting process wait while Postgres is away, as in a fail-over: restarting would not help. */
 export interface OutageWait {
   /**
-   * What `attempt` resolves to. One that fails for want of Postgres is made again, every LIMITS.postgres.startPollMs. null: told
-   * to stop meanwhile.
-   * @throws Unavailable when Postgres has been away for LIMITS.postgres.startWaitMs; ConfigError when it lets nobody in by our
-   * DATABASE_URL; what `attempt` throws when it is no outage
+   * Resolves to the result of `attempt`. An attempt that fails because Postgres is away is repeated every
+   * LIMITS.postgres.startPollMs. null: stopped meanwhile.
+   * @throws Unavailable when Postgres has been away for LIMITS.postgres.startWaitMs; ConfigError when it rejects our
+   *   DATABASE_URL; what `attempt` throws when it is no outage
    */
-  through<T>(attempt: () => Promise<T>): Promise<T | null>;
-  /** Who waits is let go at once, and nobody waits again. */
+  retryThroughOutage<T>(attempt: () => Promise<T>): Promise<T | null>;
+  /** Ends all waits at once and allows no new one. */
   stop(): void;
 }
 
@@ -24,7 +24,7 @@ interface Deps {
   log: Logger;
 }
 
-/** One line. Of the client's own errors some have no message, and some no code. */
+/** One line. Some of the client's own errors have no message, and some no code. */
 function reasonOf(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException;
   return message || code || String(error);
@@ -46,19 +46,19 @@ export function createOutageWait({ clock, log }: Deps): OutageWait {
   }
 
   return {
-    async through(attempt) {
+    async retryThroughOutage(attempt) {
       const sinceMs = clock.monotonic();
-      let saidMs = Number.NEGATIVE_INFINITY;
+      let loggedMs = Number.NEGATIVE_INFINITY;
       while (!stopped) {
         try {
           const value = await attempt();
-          if (saidMs >= 0) log.info("Postgres can be used again");
+          if (loggedMs >= 0) log.info("Postgres is available again");
           return value;
         } catch (error) {
           // Its connections are closed by then: that is no outage.
           if (stopped) break;
-          if (isRefusal(error))
-            throw new ConfigError(`DATABASE_URL: Postgres lets nobody in by it: ${reasonOf(error)}`, {
+          if (isAccessRefused(error))
+            throw new ConfigError(`DATABASE_URL: Postgres refuses access: ${reasonOf(error)}`, {
               cause: error,
             });
           if (!isOutage(error)) throw error;
@@ -68,10 +68,10 @@ export function createOutageWait({ clock, log }: Deps): OutageWait {
               `Postgres has been away for ${Math.round(awayMs / 1_000)} s: ${reasonOf(error)}`,
               { cause: error },
             );
-          if (clock.monotonic() - saidMs >= startLogMs) {
-            saidMs = clock.monotonic();
+          if (clock.monotonic() - loggedMs >= startLogMs) {
+            loggedMs = clock.monotonic();
             const leftS = Math.round((startWaitMs - awayMs) / 1_000);
-            log.warn({ why: reasonOf(error), give_up_s: leftS }, "Postgres cannot be used: waiting for it");
+            log.warn({ why: reasonOf(error), give_up_s: leftS }, "Postgres is unavailable: waiting for it");
           }
         }
         await pause();
@@ -85,14 +85,17 @@ export function createOutageWait({ clock, log }: Deps): OutageWait {
   };
 }
 
-/** A part whose start outlasts an outage of Postgres. */
-export function outlasting(part: Part & { start(): Promise<void> | void }, deps: Deps): Part {
+/** A lifecycle part whose start waits through an outage of Postgres. */
+export function withOutageWait(
+  part: LifecyclePart & { start(): Promise<void> | void },
+  deps: Deps,
+): LifecyclePart {
   const wait = createOutageWait(deps);
   return {
     name: part.name,
     leave: () => part.leave?.(),
     async start() {
-      await wait.through(async () => part.start());
+      await wait.retryThroughOutage(async () => part.start());
     },
     async drain() {
       wait.stop();

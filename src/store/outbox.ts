@@ -6,15 +6,15 @@ export interface NewEvent {
   teamId: string;
   type: EventType;
   livemode: boolean;
-  /** What the receiver sees as `data`: a JSON object of a few kB at most, without secrets. */
+  /** The receiver's `data`: a JSON object of a few kB at most, without secrets. */
   data: Record<string, unknown>;
-  /** Tells this webhook only, whatever it has subscribed to. */
+  /** Delivers to this webhook only, whatever its subscriptions. */
   onlyWebhookId?: string;
-  /** Tells this URL too, signed with the team's own secret. */
+  /** Delivers to this URL too, signed with the team's own secret. */
   extraUrl?: string;
 }
 
-/** Writes an event in the transaction of the change it tells of. Its id, `evt_…`. */
+/** Writes an event in the transaction of the change it reports. Returns its id, `evt_…`. */
 export async function recordEvent(tx: Transaction, event: NewEvent): Promise<string> {
   const id = newId("evt");
   await tx`

@@ -1,7 +1,7 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** A domain that a team calls disposable. */
+/** A domain that a team marks as disposable. */
 export interface OverrideRow {
   /** `ovr_…` */
   id: string;
@@ -16,7 +16,7 @@ export interface OverrideRow {
 const columns = (sql: Queryable) =>
   sql`id, domain, status, created_at as "createdAt", merged_at as "mergedAt"`;
 
-/** Stores as pending what the team has not submitted before; how many that were. The caller holds the team's lock. */
+/** Stores new submissions of the team as pending; returns their number. The caller holds the team's lock. */
 export async function insertOverrides(
   tx: Transaction,
   submission: { teamId: string; userId: string | null; overrides: readonly { id: string; domain: string }[] },
@@ -36,13 +36,13 @@ export async function countOverrides(sql: Queryable, teamId: string): Promise<nu
   return count;
 }
 
-export async function countPending(sql: Queryable, teamId: string): Promise<number> {
+export async function countPendingOverrides(sql: Queryable, teamId: string): Promise<number> {
   const [{ count }] = await sql<[{ count: number }]>`
     select count(*)::int as count from disposable_overrides where team_id = ${teamId} and status = 'pending'`;
   return count;
 }
 
-/** Those of `domains` that the team has submitted, in any order. */
+/** The domains among `domains` that the team has submitted, in any order. */
 export function readOverrides(
   sql: Queryable,
   teamId: string,
@@ -53,7 +53,7 @@ export function readOverrides(
     where team_id = ${teamId} and domain in (select jsonb_array_elements_text(${sql.json(domains)}))`;
 }
 
-/** Newest first, those older than `after`, `limit` at most. */
+/** Newest first, those older than `after`, at most `limit`. */
 export function listOverrides(
   sql: Queryable,
   teamId: string,
@@ -71,7 +71,7 @@ export async function deleteOverride(tx: Transaction, teamId: string, domain: st
   return gone.count > 0;
 }
 
-/** Teams with something to merge, LIMITS.overrides.mergeTeamsPerRound at most, in the order of their ids after `after`. */
+/** Teams with pending overrides, at most LIMITS.overrides.mergeTeamsPerRound, by id after `after`. */
 export async function teamsToMerge(sql: Queryable, after: string): Promise<string[]> {
   const rows = await sql<{ teamId: string }[]>`
     select distinct team_id as "teamId" from disposable_overrides
@@ -81,8 +81,8 @@ export async function teamsToMerge(sql: Queryable, after: string): Promise<strin
 }
 
 /**
- * Merges what the team has pending, oldest first, LIMITS.overrides.mergeBatch at most; the domains, in that order. None
- * when somebody else holds the team's lock: a submission or a merge is under way.
+ * Merges the team's pending overrides, oldest first, at most LIMITS.overrides.mergeBatch; returns the domains in that
+ * order. None while another transaction holds the team's lock: a submission or a merge is running.
  */
 export async function mergeOverrides(tx: Transaction, teamId: string): Promise<string[]> {
   const [free] = await tx`select from teams where id = ${teamId} for no key update skip locked`;

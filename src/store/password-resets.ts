@@ -1,14 +1,14 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Database, Queryable, Transaction } from "./postgres.ts";
 
-/** Links for a new password, and the wishes for one that the relay has not looked at yet. */
+/** Password reset links, and reset requests that the relay has not processed yet. */
 
 export interface ResetRequest {
   id: string;
   sealedEmail: Buffer;
 }
 
-/** Notes a wish; false when LIMITS.portal.resetRequests wait already. */
+/** Stores a request; false when LIMITS.portal.resetRequests wait already. */
 export async function insertResetRequest(sql: Queryable, request: ResetRequest): Promise<boolean> {
   const rows = await sql`
     insert into password_reset_requests (id, sealed_email)
@@ -18,7 +18,7 @@ export async function insertResetRequest(sql: Queryable, request: ResetRequest):
   return rows.length > 0;
 }
 
-/** Takes away the oldest wish behind the id `after`, which is one or none: it waits again if the transaction fails. */
+/** Takes the oldest request after the id `after`, if any: it waits again if the transaction fails. */
 export async function takeResetRequest(tx: Transaction, after: string): Promise<ResetRequest[]> {
   return tx<ResetRequest[]>`
     with taken as materialized (
@@ -28,7 +28,7 @@ export async function takeResetRequest(tx: Transaction, after: string): Promise<
     returning id, sealed_email as "sealedEmail"`;
 }
 
-/** False when LIMITS.portal.resetsPerUser links of the user are valid. */
+/** False when the user has LIMITS.portal.resetsPerUser valid links. */
 export async function insertReset(tx: Transaction, userId: string, hash: Buffer): Promise<boolean> {
   await tx`select from users where id = ${userId} for no key update`;
   const rows = await tx`
@@ -41,7 +41,7 @@ export async function insertReset(tx: Transaction, userId: string, hash: Buffer)
   return rows.length > 0;
 }
 
-/** Whose password a token is for; null when it is none, was used or has expired. */
+/** The user whose password a token resets; null when it is invalid, used or expired. */
 export async function findReset(sql: Queryable, hash: Buffer): Promise<{ id: string; email: string } | null> {
   const [row] = await sql<{ id: string; email: string }[]>`
     select u.id, u.email from password_resets r join users u on u.id = r.user_id
@@ -49,7 +49,7 @@ export async function findReset(sql: Queryable, hash: Buffer): Promise<{ id: str
   return row ?? null;
 }
 
-/** Uses a token up, and with it all others of its user. True for one caller only. */
+/** Uses up a token, and all others of its user. True for one caller only. */
 export async function takeReset(tx: Transaction, userId: string, hash: Buffer): Promise<boolean> {
   const rows = await tx`
     delete from password_resets
@@ -62,7 +62,10 @@ export async function deleteResetsOfUser(tx: Transaction, userId: string): Promi
   await tx`delete from password_resets where user_id = ${userId}`;
 }
 
-/** Deletes LIMITS.portal.prunedPerRound expired links, and as many wishes that nobody has looked at for as long. */
+/**
+ * Deletes expired links, and as many requests that were not processed for as long, at most LIMITS.portal.prunedPerRound
+ * each.
+ */
 export async function pruneResets(sql: Database): Promise<void> {
   await sql`
     with taken as materialized (

@@ -1,9 +1,9 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of the domains that the operator calls disposable for everybody. Whoever changes them, a trigger notes it. */
+/** SQL of the domains that the operator marks as disposable for all teams. A trigger records every change. */
 
-/** All of them, by name, LIMITS.overrides.promoted at most. One JSON: so many rows would hold up the process. */
+/** All of them, by name, at most LIMITS.overrides.promoted. One JSON value: that many rows would block the process. */
 export async function readPromoted(sql: Queryable): Promise<string[]> {
   const [row] = await sql<[{ domains: string[] | null }]>`
     select jsonb_agg(domain order by domain) as domains
@@ -11,12 +11,12 @@ export async function readPromoted(sql: Queryable): Promise<string[]> {
   return row.domains ?? [];
 }
 
-/** Nobody else changes them until the transaction ends; reading goes on. */
+/** Blocks other changes until the transaction ends; reads go on. */
 export async function lockPromoted(tx: Transaction): Promise<void> {
   await tx`lock table promoted_disposables in share row exclusive mode`;
 }
 
-/** Adds domains; those that were not there before. */
+/** Adds domains; returns the new ones. */
 export async function insertPromoted(tx: Transaction, domains: readonly string[]): Promise<string[]> {
   const rows = await tx<{ domain: string }[]>`
     insert into promoted_disposables (domain)
@@ -25,7 +25,7 @@ export async function insertPromoted(tx: Transaction, domains: readonly string[]
   return rows.map(({ domain }) => domain);
 }
 
-/** Those of `domains` that are promoted. */
+/** The promoted domains among `domains`. */
 export async function findPromoted(sql: Queryable, domains: readonly string[]): Promise<string[]> {
   const rows = await sql<{ domain: string }[]>`
     select domain from promoted_disposables
@@ -33,7 +33,7 @@ export async function findPromoted(sql: Queryable, domains: readonly string[]): 
   return rows.map(({ domain }) => domain);
 }
 
-/** Takes domains out. */
+/** Removes domains. */
 export async function deletePromoted(tx: Transaction, domains: readonly string[]): Promise<void> {
   await tx`
     delete from promoted_disposables
@@ -47,11 +47,11 @@ export async function countPromoted(sql: Queryable): Promise<number> {
 
 export interface PromotionCandidate {
   domain: string;
-  /** How many teams have it among their merged overrides. */
+  /** Number of teams with it among their merged overrides. */
   teams: number;
 }
 
-/** What teams have merged and nobody has promoted, most teams first. */
+/** Domains merged by teams and not promoted, most teams first. */
 export async function readCandidates(sql: Queryable, limit: number): Promise<PromotionCandidate[]> {
   return sql<PromotionCandidate[]>`
     select o.domain, count(*)::int as teams from disposable_overrides o

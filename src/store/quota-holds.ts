@@ -1,20 +1,20 @@
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of what bulk jobs hold of the daily quota; see migration 12 for what holds at all times. */
+/** SQL of the daily quota that bulk jobs hold; migration 12 states the invariant. */
 
 export interface HoldAnswer {
-  /** False: nothing was held, there is not enough left. */
+  /** False: nothing was held, not enough is left. */
   held: boolean;
   /** `YYYY-MM-DD`, UTC; null when the team is gone. */
   day: string | null;
-  /** Units that were left of the day. */
+  /** Units left of the day. */
   available: number;
-  /** Units that processes have leased and not used, as far as they told: what is idle of them is back in seconds. */
+  /** Units that processes have leased and not used, as far as reported: idle ones are back in seconds. */
   unspent: number;
   msToMidnight: number;
 }
 
-/** Holds `units` of the present day for a job of the transaction, all of them or none. */
+/** Holds `units` of the current day for a job of the transaction, all of them or none. */
 export async function holdQuota(
   tx: Transaction,
   hold: { jobId: string; teamId: string; limit: number; units: number },
@@ -28,7 +28,7 @@ export async function holdQuota(
   return { ...answer, msToMidnight };
 }
 
-/** Ends a job's hold: `charged` of its units are used, the rest is there again. Nothing when it holds nothing. */
+/** Ends a job's hold: `charged` of its units are used, the rest is released. Does nothing without a hold. */
 export async function settleHold(sql: Queryable, jobId: string, charged: number): Promise<void> {
   await sql`select quota_settle_hold(${jobId}, ${charged})`;
 }

@@ -1,90 +1,90 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Database } from "./postgres.ts";
 
-/** What the ledger answered to a request for a lease. */
+/** The ledger's answer to a lease request. */
 export interface LeaseGrant {
   /** 0: nothing is left of the day. */
   granted: number;
-  /** Units that may be taken before the ledger is told of them. */
+  /** Units that may be taken before they are reported to the ledger. */
   tranche: number;
-  /** The UTC day that the units belong to, `YYYY-MM-DD`. */
+  /** The UTC day of the units, `YYYY-MM-DD`. */
   day: string;
-  /** To its end, from when the ledger answered. */
+  /** To the end of that day, from when the ledger answered. */
   msToMidnight: number;
-  /** Units of the day that are settled, told of, or held by jobs, of the whole team: what is not left for leases. */
+  /** Units of the day that are settled, reported, or held by jobs, of the whole team: what leases cannot get. */
   committed: number;
-  /** What of it was told of the leases of the day. */
-  leases: ToldSpend[];
+  /** The part of it reported for the day's leases. */
+  leases: ReportedSpend[];
 }
 
-/** What the ledger has been told of a lease. */
-export interface ToldSpend {
+/** Reported spend of a lease. */
+export interface ReportedSpend {
   id: string;
   spent: number;
 }
 
-/** What a process tells of one of its leases. */
+/** A process's report on one of its leases. */
 export interface LeaseReport {
   id: string;
   taken: number;
-  /** Of those, still in flight: may yet be given back. Counted as spent meanwhile. */
+  /** The part still in flight: may be given back. Counted as spent meanwhile. */
   inFlight: number;
   /** Grows with each report of a lease. */
   revision: number;
 }
 
-/** The present UTC day of a team. */
+/** The current UTC day of a team. */
 export interface LedgerUsage {
   /** `YYYY-MM-DD`. */
   day: string;
-  /** Units settled or told of, without those that jobs hold. */
+  /** Units settled or reported, without those that jobs hold. */
   used: number;
-  /** Units that jobs hold, neither used nor there for others. */
+  /** Units that jobs hold: neither used nor available to others. */
   held: number;
-  /** What of `used` was told of the leases. */
-  leases: ToldSpend[];
+  /** The part of `used` reported for leases. */
+  leases: ReportedSpend[];
 }
 
-/** How many units a lease is to have. */
-export interface LeaseAsk {
+/** The size of a requested lease. */
+export interface LeaseRequest {
   /** Units of the team's day. */
   limit: number;
-  /** At most so many, at least 1. */
+  /** Maximum units, at least 1. */
   want: number;
-  /** And at most what is left of the day divided by this, but 1 if there is one. 1: all that is left. */
+  /** Also at most the rest of the day divided by this, but 1 if there is one. 1: the whole rest. */
   share: number;
 }
 
-/** One of several that are asked for at once. */
-export interface TeamAsk extends LeaseAsk {
-  /** As of `lease`. */
+/** One of several leases requested together. */
+export interface TeamLeaseRequest extends LeaseRequest {
+  /** See `lease`. */
   id: string;
   teamId: string;
 }
 
 export interface QuotaLedger {
-  /** @param id a UUID of the caller's, so that it can release a lease whose answer never came. */
-  lease(id: string, teamId: string, ask: LeaseAsk): Promise<LeaseGrant>;
+  /** @param id a UUID of the caller, so that it can release a lease whose answer never came. */
+  lease(id: string, teamId: string, ask: LeaseRequest): Promise<LeaseGrant>;
   /**
-   * The same for many teams in one statement, but for those that somebody else has locked, or that have no day yet: to wait for one
-   * would keep the others. No team twice.
-   * @returns grants by id, of those that were asked about
+   * The same for many teams in one statement. Skips teams that are locked or have no day yet: waiting for one would delay
+   * the others. No team twice.
+   * @returns grants by id, for the teams not skipped
    */
-  leaseTogether(asks: readonly TeamAsk[]): Promise<Map<string, LeaseGrant>>;
+  leaseTogether(asks: readonly TeamLeaseRequest[]): Promise<Map<string, LeaseGrant>>;
   /**
-   * Stores what was taken of each lease and renews it: it has LIMITS.quota.leaseTtlMs again, or up to renewEveryMs less. The ids of
-   * those the ledger still has.
+   * Stores the units taken of each lease and renews it: for LIMITS.quota.leaseTtlMs again, or up to renewEveryMs less.
+   * Returns the ids of the leases that still exist.
    */
   flush(reports: LeaseReport[]): Promise<Set<string>>;
-  /** Gives back what was not taken, settles the rest unless it is in flight. Unknown leases are ignored. */
+  /** Gives back unused units, and settles the rest unless it is in flight. Unknown leases are ignored. */
   release(report: LeaseReport): Promise<void>;
   /**
-   * The same of many in one statement, but for those whose day somebody else has locked: waiting for one day, of a team that is
-   * deleted perhaps, would keep the others'.
-   * @returns ids of those it released
+   * The same for many leases in one statement. Skips those whose day is locked: waiting for one day, perhaps of a team
+   * being deleted, would delay the others.
+   * @returns ids of the released leases
    */
   releaseTogether(reports: readonly LeaseReport[]): Promise<Set<string>>;
-  /** Settles expired leases of all teams, LIMITS.quota.leasesReapedPerRound team days at most; how many there were. */
+  /** Settles expired leases of all teams, at most LIMITS.quota.leasesReapedPerRound team days; returns their number. */
   reap(): Promise<number>;
   usage(teamId: string): Promise<LedgerUsage>;
 }
@@ -96,11 +96,11 @@ function grantOf({ ms_to_midnight: msToMidnight, ...grant }: GrantRow): LeaseGra
 }
 
 /**
- * SQL of `quota_days` and `quota_leases`; see the migration for what holds at all times.
+ * SQL of `quota_days` and `quota_leases`; the migration states the invariant.
  *
- * A team may be deleted under load. That locks the team, its days, its leases, in this order, so a new lease takes its
- * share of the team's lock before the function takes the day's, and a flush passes over leases somebody else has
- * locked: they are being settled or deleted, and are lost either way.
+ * A team may be deleted under load. That locks the team, its days, its leases, in this order. So a new lease takes its
+ * share of the team's lock before the function takes the day's, and a flush skips locked leases: they are being settled or
+ * deleted, and are lost either way.
  */
 export function createQuotaLedger(sql: Database): QuotaLedger {
   const { leaseTtlMs, renewEveryMs, trancheMax, leasesReapedPerRound } = LIMITS.quota;

@@ -1,16 +1,16 @@
 import { performance } from "node:perf_hooks";
-import { msToNextBeat } from "../core/clock.ts";
+import { msToNextInterval } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { gatherTurns } from "../core/turns.ts";
+import { batchPerTick } from "../core/ticks.ts";
 import type { RedisClient } from "./redis.ts";
 
-/** What a bucket answered. */
+/** A bucket's answer. */
 export interface BucketGrant {
   /** 0: the bucket is empty. */
   granted: number;
   /** Whole tokens left in the bucket. */
   left: number;
-  /** Milliseconds until it holds the next token; 0 when it holds one. */
+  /** Milliseconds until the next token; 0 when it holds one. */
   nextMs: number;
 }
 
@@ -21,35 +21,35 @@ export interface BucketRequest {
   want: number;
   /** Of those, used at once; the others are a lease. */
   waiting: number;
-  /** Leased tokens that were not used and come back. */
+  /** Unused leased tokens that come back. */
   back: number;
-  /** Leased tokens that were used since this process last said so. */
+  /** Leased tokens used since this process last reported. */
   used: number;
-  /** The answer is not needed before the next beat but one. */
+  /** The answer is not needed before the interval after next. */
   mayWait: boolean;
 }
 
 export interface RateBuckets {
   /**
-   * Requests of a turn of the event loop are one call of Redis; those for which nobody waits are gathered for
-   * LIMITS.rate.gatherMs, and those that may wait until the next beat, see LIMITS.rate.aheadEveryMs.
+   * Requests of one tick share one call of Redis. Those without a waiting request are gathered for LIMITS.rate.gatherMs,
+   * and those that may wait until the next interval, see LIMITS.rate.aheadEveryMs.
    * @param key names the bucket, e.g. `team_…:live`. Rejects as a command does, see `isRedisOutage`.
    */
   take(key: string, request: BucketRequest): Promise<BucketGrant>;
   /**
-   * Somebody waits by now for what may be among the gathered: where this bucket's is, they go with this turn's call.
-   * @param key absent: for any of them
+   * A request now waits for an answer that may be among the gathered ones: those go with this tick's call.
+   * @param key absent: any of them
    */
   hurry(key?: string): void;
 }
 
 /**
- * A token bucket by Redis's own clock. Fields: `t` tokens, `a` time in ms they were counted at, `o` and `p` tokens
- * leased in the present and the previous window and not accounted for, `u` time in ms when the present window ends.
+ * A token bucket by Redis's own clock. Fields: `t` tokens, `a` time in ms they were counted at, `o` and `p` unreported
+ * tokens leased in the current and the previous window, `u` time in ms when the current window ends.
  *
- * Tokens out on lease still take room in the bucket: it refills to `burst` less those. Otherwise a lease held back
- * while the bucket fills up would let burst + lease pass at once. A window is as long as a lease lives, so that what a
- * dead process held is forgotten after two.
+ * Leased tokens still take room in the bucket: it refills to `burst` less those. Otherwise a lease held back while the
+ * bucket fills up would let burst + lease pass at once. A window is as long as a lease lives, so that the tokens of a dead
+ * process are forgotten after two.
  */
 const TAKE = `
 local clock = redis.call('TIME')
@@ -87,7 +87,7 @@ end
 return answers
 `;
 
-interface Asked {
+interface PendingTake {
   key: string;
   request: BucketRequest;
   resolve(grant: BucketGrant): void;
@@ -98,12 +98,12 @@ type TakingRedis = RedisClient & {
   rcptTakeTokens(keys: number, ...args: (string | number)[]): Promise<number[]>;
 };
 
-/** Adds the script as a command: sent by its hash, and whole when Redis has forgotten it. */
+/** Adds the script as a command: sent by its hash, and whole when Redis has lost it. */
 export function createRateBuckets(client: RedisClient): RateBuckets {
   client.defineCommand("rcptTakeTokens", { lua: TAKE });
   const redis = client as TakingRedis;
 
-  async function ask(asked: readonly Asked[]): Promise<void> {
+  async function takeTokens(asked: readonly PendingTake[]): Promise<void> {
     const keys = asked.map(({ key }) => `rcpt:rate:${key}`);
     const args = asked.flatMap(({ request: { ratePerS, burst, want, waiting, back, used } }) => [
       ratePerS,
@@ -127,11 +127,11 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
   }
 
   const { aheadEveryMs, bucketsPerCall, gatherMs } = LIMITS.rate;
-  const askAtOnce = gatherTurns<Asked>(bucketsPerCall, (asked) => void ask(asked));
-  // At full speed there are ten of them in this time, and each call costs 30 us of this process.
+  const askAtOnce = batchPerTick<PendingTake>(bucketsPerCall, (asked) => void takeTokens(asked));
+  // At full speed there are ten of them in this time, and each call costs 30 µs of this process.
   function gatherUntil(afterTurn: (send: () => void) => void) {
     const keys = new Set<string>();
-    const gathering = gatherTurns<Asked>(
+    const gathering = batchPerTick<PendingTake>(
       bucketsPerCall,
       (asked) => {
         keys.clear();
@@ -140,24 +140,24 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
       afterTurn,
     );
     return {
-      add(one: Asked) {
+      add(one: PendingTake) {
         keys.add(one.key);
         gathering.add(one);
       },
-      /** @param key absent: whoever is gathered */
+      /** @param key absent: all gathered keys */
       hurry(key?: string) {
-        if (key === undefined || keys.has(key)) gathering.send();
+        if (key === undefined || keys.has(key)) gathering.flush();
       },
     };
   }
   const askSoon = gatherUntil((send) => void setTimeout(send, gatherMs));
-  const askAtBeat = gatherUntil(
-    (send) => void setTimeout(send, msToNextBeat(performance.now(), aheadEveryMs)),
+  const askAtInterval = gatherUntil(
+    (send) => void setTimeout(send, msToNextInterval(performance.now(), aheadEveryMs)),
   );
 
   function gatheringOf({ waiting, mayWait }: BucketRequest) {
     if (waiting > 0) return askAtOnce;
-    return mayWait ? askAtBeat : askSoon;
+    return mayWait ? askAtInterval : askSoon;
   }
 
   return {
@@ -167,7 +167,7 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
       }),
     hurry(key) {
       askSoon.hurry(key);
-      askAtBeat.hurry(key);
+      askAtInterval.hurry(key);
     },
   };
 }

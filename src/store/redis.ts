@@ -8,26 +8,29 @@ export type RedisClient = Redis;
 export interface RedisClients {
   /** For commands. Fails at once while Redis is away: nothing is queued for its return. */
   commands: RedisClient;
-  /** A connection of its own for subscriptions. After a loss its owner subscribes again on `ready`. */
+  /** A separate connection for subscriptions. After a loss its owner subscribes again on `ready`. */
   subscriber: RedisClient;
-  /** Starts connecting. Resolves when both are connected, or when the first attempt failed: then they go on trying. */
+  /** Starts connecting. Resolves when both are connected, or when the first attempt failed: then they keep trying. */
   start(): Promise<void>;
   /** Resolves when Redis answers; rejects when it does not, within LIMITS.redis.commandTimeoutMs. */
   ping(): Promise<void>;
   stop(): void;
 }
 
-/** What the client says of a connection that is not there or silent: these errors have neither a class nor a code. */
+/** The client's messages about a missing or silent connection: these errors have neither a class nor a code. */
 const CLIENT_SAYS =
   /^(Connection is closed|Command timed out|Stream isn't writeable|Socket timeout|connect ETIMEDOUT|Command aborted due to connection close|Reached the max retries)/;
-/** What a server says that is there and serves nobody, or no writes, now: loading, failing over, out of memory or space. */
+/**
+ * A server's messages when it is up but serves no requests, or no writes, now: loading, failing over, out of memory or
+ * space.
+ */
 const SERVER_SAYS =
   /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|OOM|MISCONF|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients)\b/;
 const NETWORK = /^E(?!RR_)[A-Z_]+$/;
 
 /**
- * Whether a command failed because Redis cannot be used now: it may succeed when it is repeated. Else the command, or what
- * was made of its answer, was wrong.
+ * Whether a command failed because Redis is unavailable: a repetition may succeed. Otherwise the command, or the use of its
+ * answer, was wrong.
  */
 export function isRedisOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -39,7 +42,7 @@ export function isRedisOutage(error: unknown): boolean {
 function backOff(attempt: number): number {
   const { reconnectFirstMs, reconnectMaxMs } = LIMITS.redis;
   const delayMs = Math.min(reconnectFirstMs * 2 ** Math.min(attempt, 16), reconnectMaxMs);
-  // Half of it at random, so that all processes do not come back in one instant.
+  // Half of it is random, so that processes do not all come back at once.
   return delayMs / 2 + Math.random() * (delayMs / 2);
 }
 
@@ -64,7 +67,7 @@ function connectLazily(
 }
 
 /**
- * A connection for one command at a time that waits up to `blockMs` at the server; one that takes
+ * A connection for one command at a time that blocks up to `blockMs` at the server; a command that takes
  * LIMITS.redis.blockingGraceMs longer fails. Its owner connects and disconnects it.
  */
 export function createBlockingRedis(options: {
@@ -80,14 +83,14 @@ export function createBlockingRedis(options: {
 }
 
 /**
- * The two Redis connections of a process. Redis is a cache and a transport here: whoever calls it says what
- * happens without it, and learns that it is away within one command timeout, mostly at once.
+ * The two Redis connections of a process. Redis is a cache and a transport here: each caller handles its absence, and
+ * learns of it within one command timeout, mostly at once.
  */
 export function createRedis(options: {
   url: string;
   name: string;
   log: Logger;
-  /** LIMITS.redis.commandTimeoutMs unless told otherwise: for whoever has time. */
+  /** Default: LIMITS.redis.commandTimeoutMs. For callers that can wait longer. */
   commandTimeoutMs?: number;
 }): RedisClients {
   const commands = connectLazily(options.url, options.name, options.commandTimeoutMs);

@@ -16,7 +16,7 @@ const columns = (sql: Queryable) => sql`id, email, password_hash as "passwordHas
 
 const interval = (ms: number) => `${ms} milliseconds`;
 
-/** Notes one; false when LIMITS.portal.registrationsWaiting wait for the relay already. */
+/** Stores one; false when LIMITS.portal.registrationsWaiting wait for the relay already. */
 export async function insertRegistration(sql: Queryable, row: RegistrationRow): Promise<boolean> {
   const rows = await sql`
     insert into registrations (id, email, password_hash, team_name, expires_at)
@@ -27,8 +27,8 @@ export async function insertRegistration(sql: Queryable, row: RegistrationRow): 
   return rows.length > 0;
 }
 
-/** Locks the oldest behind the id `after` that no mail was queued for; null: there is none. */
-export async function holdUnmailed(tx: Transaction, after: string): Promise<RegistrationRow | null> {
+/** Locks the oldest unmailed registration after the id `after`; null: none. */
+export async function lockUnmailed(tx: Transaction, after: string): Promise<RegistrationRow | null> {
   const [row] = await tx<RegistrationRow[]>`
     select ${columns(tx)} from registrations
     where hash is null and id > ${after} and expires_at > now()
@@ -51,8 +51,8 @@ export async function findRegistration(sql: Queryable, hash: Buffer): Promise<Re
 }
 
 /**
- * Uses a registration up, and with it all others of its address. True for one caller only: of several, each with a token of
- * its own, the others wait for the first, in the order of the ids. Whoever gets false rolls back.
+ * Uses up a registration, and all others of its address. True for one caller only: concurrent callers, each with a token of
+ * its own, wait for the first, in the order of the ids. A caller that gets false rolls back.
  */
 export async function takeRegistration(tx: Transaction, { id, email }: RegistrationRow): Promise<boolean> {
   const gone = await tx<{ id: string; isOpen: boolean }[]>`
@@ -68,7 +68,7 @@ export async function deleteRegistration(tx: Transaction, id: string): Promise<v
   await tx`delete from registrations where id = ${id}`;
 }
 
-/** Deletes LIMITS.portal.prunedPerRound expired registrations at most. */
+/** Deletes expired registrations, at most LIMITS.portal.prunedPerRound. */
 export async function pruneRegistrations(sql: Database): Promise<void> {
   await sql`
     with taken as materialized (

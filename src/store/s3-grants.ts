@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** Where a team may read bulk sources from: every key of the bucket that starts with the prefix. */
+/** A source of bulk lists that a team may read: every key of the bucket that starts with the prefix. */
 export interface S3Grant {
   bucket: string;
   /** "" is the whole bucket; else it ends with a slash. */
@@ -12,7 +12,7 @@ export async function listGrants(sql: Queryable, teamId: string): Promise<S3Gran
     select bucket, prefix from s3_grants where team_id = ${teamId} order by bucket, prefix`;
 }
 
-/** Under the team's lock. False when the team has `max` already; true when it has the grant, from now or before. */
+/** Call under the team's lock. False when the team has `max` already; true when it has the grant, new or old. */
 export async function insertGrant(
   tx: Transaction,
   teamId: string,

@@ -1,18 +1,18 @@
 import type { Clock } from "../core/clock.ts";
-import type { Part } from "../core/lifecycle.ts";
+import type { LifecyclePart } from "../core/lifecycle.ts";
 import { MIGRATION_LIMITS } from "../core/limits-migrations.ts";
 import type { Logger } from "../core/log.ts";
 import { appliedMigrations } from "./migrate.ts";
-import { MigrationError } from "./migration-turn.ts";
+import { MigrationError } from "./migration-lock.ts";
 import type { Migration } from "./migrations/index.ts";
 import { createOutageWait } from "./outage-wait.ts";
 import type { Database } from "./postgres.ts";
 
 /**
- * Holds a process back until the schema is the one this version needs: it is alive and not ready meanwhile, says what it
- * waits for, and those of the version before go on serving. A newer schema is as good: the version before it must be able to
- * start again while it is replaced (docs/upgrades.md). A Postgres that cannot be reached meanwhile is waited for as well, for
- * as long as `OutageWait` has patience each time: that says nothing about the schema.
+ * Makes a process wait until the schema is the one this version needs: meanwhile it is alive and not ready, logs what it
+ * waits for, and processes of the previous version go on serving. A newer schema is accepted: the previous version must be
+ * able to restart while it is replaced (docs/upgrades.md). While Postgres is unreachable it waits too, each time for as
+ * long as `OutageWait` allows: that says nothing about the schema.
  *
  * @param migrations absent: this version's
  */
@@ -21,7 +21,7 @@ export function createSchemaWait(deps: {
   clock: Clock;
   log: Logger;
   migrations?: readonly Migration[];
-}): Part {
+}): LifecyclePart {
   const { sql, clock, log, migrations } = deps;
   const outage = createOutageWait({ clock, log });
   let stopping = false;
@@ -37,7 +37,7 @@ export function createSchemaWait(deps: {
     });
   }
 
-  /** What is missing, e.g. `13 (tags)`. @throws MigrationError when a step was applied in another form */
+  /** Missing migrations, e.g. `13 (tags)`. @throws MigrationError when a step was applied in another form */
   async function pending(): Promise<readonly string[]> {
     const state = await appliedMigrations(sql, migrations);
     if (state === null) return ["all"];
@@ -50,13 +50,13 @@ export function createSchemaWait(deps: {
   return {
     name: "schema",
     async start() {
-      let saidMs = Number.NEGATIVE_INFINITY;
+      let loggedMs = Number.NEGATIVE_INFINITY;
       for (;;) {
-        const missing = await outage.through(pending);
+        const missing = await outage.retryThroughOutage(pending);
         if (missing === null || missing.length === 0 || stopping) return;
         const nowMs = clock.monotonic();
-        if (nowMs - saidMs >= MIGRATION_LIMITS.waitLogMs) {
-          saidMs = nowMs;
+        if (nowMs - loggedMs >= MIGRATION_LIMITS.waitLogMs) {
+          loggedMs = nowMs;
           log.warn({ missing }, "the schema is older than this version: waiting for `main migrate`");
         }
         await pause();

@@ -1,9 +1,9 @@
 import type { Scratch, ScratchFile } from "./scratch.ts";
 
-/** Blocks of a scratch file, which is made when the first is written. Blocks that were freed are written again. */
+/** Blocks of a scratch file, which is created with the first write. Freed blocks are reused. */
 export interface ScratchBlocks {
   readonly blockBytes: number;
-  /** @returns the numbers of the blocks they went to, in order. @throws ScratchFull */
+  /** @returns the numbers of the written blocks, in order. @throws ScratchFull */
   write(blocks: readonly Uint8Array[]): Promise<number[]>;
   read(into: Uint8Array, block: number): Promise<void>;
   free(block: number): void;
@@ -49,22 +49,22 @@ export function createScratchBlocks(
 }
 
 /**
- * Many lists of records of some 32-bit words that are longer, together, than memory should be: each fills a block of its
- * own in memory, and full ones go to the file.
+ * Many lists of records of some 32-bit words that together exceed the memory bound: each list fills a block of its own in
+ * memory, and full blocks go to the file.
  *
- * `reserve` is for inner loops and never waits; whoever appends asks `due` behind each record, and waits for what it
- * answers before the next.
+ * `reserve` is for inner loops and never waits. The caller asks `due` after each record, and awaits its answer before the
+ * next.
  */
 export interface ScratchLists {
-  /** Where `reserve` points into: a record is written there at once, before the next is reserved. */
+  /** The array that `reserve` indexes: write a record at once, before the next is reserved. */
   readonly words: Uint32Array;
   /** @returns index into `words` of a new record at the end of `list` */
   reserve(list: number): number;
-  /** Blocks wait to be written: the end of that. @throws ScratchFull */
+  /** Blocks wait to be written: resolves when they are. @throws ScratchFull */
   due(): Promise<void> | null;
-  /** All records of a list in their order, some at a time: valid until the next are asked for. @throws ScratchFull */
+  /** All records of a list in order, some at a time: valid until the next are requested. @throws ScratchFull */
   read(list: number): AsyncGenerator<Uint32Array>;
-  /** The same, of a list to which nothing is appended meanwhile: it is empty behind its last record. */
+  /** The same, for a list that gets no record meanwhile: it is empty after its last record. */
   take(list: number): AsyncGenerator<Uint32Array>;
   /** Memory in buffers and tables now, with those of one reader: nearly all of it from the start. */
   heldBytes(): number;
@@ -77,10 +77,10 @@ export interface ScratchListsOptions {
   blocksAtOnce: number;
 }
 
-/** What is known of a block that waits to be written. */
+/** A block that waits to be written. */
 interface Sealed {
   list: number;
-  /** In memory. */
+  /** Its slot in memory. */
   slot: number;
 }
 
@@ -92,7 +92,7 @@ export function createScratchLists(blocks: ScratchBlocks, options: ScratchListsO
   const usedWords = slotWords - (slotWords % recordWords);
   const slots = lists + blocksAtOnce;
   const words = new Uint32Array(slots * slotWords);
-  /** Of each list: the slot that it fills, and the index of its next record. */
+  /** For each list: the slot that it fills, and the index of its next record. */
   const slotOf = new Int32Array(lists).fill(NONE);
   const next = new Uint32Array(lists);
   const freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
@@ -100,7 +100,7 @@ export function createScratchLists(blocks: ScratchBlocks, options: ScratchListsO
   let sealed: Sealed[] = [];
   let writing: Promise<void> | null = null;
   let blocksHeld = 0;
-  /** What has been lost cannot be read: a failed write is the end. */
+  /** Lost blocks cannot be read: a failed write is final. */
   let failure: unknown = null;
 
   function renew(list: number): void {
@@ -136,7 +136,7 @@ export function createScratchLists(blocks: ScratchBlocks, options: ScratchListsO
   }
 
   async function* read(list: number): AsyncGenerator<Uint32Array> {
-    // From here on a block of the list in memory is its last, which stays where it is.
+    // From here on a block of the list in memory is its last, and stays where it is.
     while (sealed.length > 0 || writing !== null) await (writing ?? startWriting());
     if (failure !== null) throw failure;
     const numbers = written[list] ?? [];
@@ -190,5 +190,5 @@ export function createScratchLists(blocks: ScratchBlocks, options: ScratchListsO
 }
 
 function assertRoom(slot: number | undefined): asserts slot is number {
-  if (slot === undefined) throw new Error("who appends to lists must wait for what due() answers");
+  if (slot === undefined) throw new Error("await due() before appending to lists");
 }

@@ -4,35 +4,35 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /**
- * Temporary files. A file has no name from the moment it exists, so that it goes with its process however that ends, and
- * nobody else can open it.
+ * Temporary files. A file loses its name as soon as it exists, so that it disappears with its process however that ends,
+ * and no other process can open it.
  */
 export interface Scratch {
   /**
-   * @param bytesMax a file never gets longer
-   * @throws Error naming the directory, when no file can be made there
+   * @param bytesMax maximum length of a file
+   * @throws Error naming the directory, when no file can be created there
    */
   open(bytesMax: number): ScratchFile;
 }
 
-/** Operations may be under way at once, as long as they are about different bytes. */
+/** Operations may overlap as long as they touch different bytes. */
 export interface ScratchFile {
   /**
-   * Writes all of `parts`, one behind the other.
+   * Writes all of `parts`, one after another.
    * @throws ScratchFull
    */
   write(parts: readonly Uint8Array[], position: number): Promise<void>;
   /** Fills `into`. @throws Error when the file ends before that */
   read(into: Uint8Array, position: number): Promise<void>;
-  /** The same, at once: for who reads little, often, and what has most likely just been written. */
+  /** The same, synchronously: for small, frequent reads of bytes that were most likely just written. */
   readNow(into: Uint8Array, position: number): void;
-  /** When what is under way has ended. What comes later throws. May be called again. */
+  /** Resolves when running operations have ended. Later ones throw. May be called again. */
   close(): Promise<void>;
 }
 
-/** There is no room for what was to be written. */
+/** There is no room for the write. */
 export class ScratchFull extends Error {
-  /** The disk, or what the process may have of it, is full, which may pass; else the file has reached its bound, which will not. */
+  /** The disk, or the process's share of it, is full, which may pass; else the file has reached its bound, which will not. */
   readonly disk: boolean;
   constructor(message: string, disk: boolean, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -50,7 +50,7 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | null)?.code);
 }
 
-/** Without a name as soon as it has one: synchronous, so that no kill can come between but by microseconds. */
+/** Unlinks the file as soon as it exists: synchronous, so that a kill could come between only within microseconds. */
 function openUnnamed(directory: string): number {
   const path = join(directory, `rcpt-${randomBytes(16).toString("hex")}`);
   const { O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -59,13 +59,13 @@ function openUnnamed(directory: string): number {
     unlinkSync(path);
     return fd;
   } catch (error) {
-    const message = `no scratch file can be made in ${directory} (SCRATCH_DIR): ${codeOf(error)}`;
-    // Whatever it is, it is this machine's: another may do what needs the file.
+    const message = `cannot create a scratch file in ${directory} (SCRATCH_DIR): ${codeOf(error)}`;
+    // The cause is this machine's: another may do the work that needs the file.
     throw new ScratchFull(message, true, error);
   }
 }
 
-/** What is left of `parts` after their first `written` bytes. */
+/** The rest of `parts` after their first `written` bytes. */
 function partsAfter(parts: readonly Uint8Array[], written: number): Uint8Array[] {
   const left: Uint8Array[] = [];
   let before = written;
@@ -95,14 +95,14 @@ async function readAll(fd: number, into: Uint8Array, position: number): Promise<
   }
 }
 
-/** What all files of a process may have together. */
+/** The bytes that all files of a process may have together. */
 function createBudget(bytesMax: number) {
   let taken = 0;
   return {
     /** @throws ScratchFull */
     take(bytes: number): void {
       if (taken + bytes > bytesMax)
-        throw new ScratchFull(`the scratch files of this process may have ${bytesMax} bytes`, true);
+        throw new ScratchFull(`the scratch files of this process are limited to ${bytesMax} bytes`, true);
       taken += bytes;
     },
     giveBack(bytes: number): void {
@@ -112,7 +112,7 @@ function createBudget(bytesMax: number) {
 }
 
 /**
- * @param directory on a disk: what is kept in memory there is memory of this machine after all
+ * @param directory on a disk: an in-memory file system would use this machine's memory
  * @param totalBytesMax of all files that are open at once
  */
 export function createScratch(directory: string, totalBytesMax = Number.POSITIVE_INFINITY): Scratch {
@@ -122,7 +122,7 @@ export function createScratch(directory: string, totalBytesMax = Number.POSITIVE
       const fd = openUnnamed(directory);
       /** How long the file may be by now. */
       let extent = 0;
-      /** A descriptor that is closed under an operation may be another file by then. */
+      /** A descriptor closed during an operation may belong to another file by then. */
       const underWay = new Set<Promise<void>>();
       let closing: Promise<void> | null = null;
 
@@ -138,7 +138,7 @@ export function createScratch(directory: string, totalBytesMax = Number.POSITIVE
       async function write(parts: readonly Uint8Array[], position: number): Promise<void> {
         const bytes = parts.reduce((sum, part) => sum + part.length, 0);
         if (position + bytes > bytesMax)
-          throw new ScratchFull(`a scratch file may have ${bytesMax} bytes`, false);
+          throw new ScratchFull(`a scratch file is limited to ${bytesMax} bytes`, false);
         if (position + bytes > extent) {
           budget.take(position + bytes - extent);
           extent = position + bytes;

@@ -1,13 +1,13 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Database, Transaction } from "./postgres.ts";
 
-/** Statements that end portal sessions. Each end is noted in the change feed by the database. */
+/** Statements that end portal sessions. The database records each end in the change feed. */
 
 export async function deleteSession(tx: Transaction, session: { id: string; userId: string }): Promise<void> {
   await tx`delete from sessions where id = ${session.id} and user_id = ${session.userId}`;
 }
 
-/** Ends all sessions of a user, in whichever team, except one; null: all. */
+/** Ends all sessions of a user, in every team, except one; null: all. */
 export async function deleteSessionsOfUser(
   tx: Transaction,
   userId: string,
@@ -26,7 +26,7 @@ export async function deleteSurplusSessions(tx: Transaction, userId: string): Pr
     delete from sessions where ctid = any (array(select ctid from surplus))`;
 }
 
-/** Deletes LIMITS.portal.prunedPerRound expired sessions at most. */
+/** Deletes expired sessions, at most LIMITS.portal.prunedPerRound. */
 export async function pruneSessions(sql: Database): Promise<void> {
   await sql`
     with taken as materialized (

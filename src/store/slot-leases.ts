@@ -9,15 +9,14 @@ import type { RedisClients } from "./redis.ts";
  * Connection slots of an egress in Redis, by Redis's clock.
  *
  * `rcpt:slots:{<egress>}:<hash>` is a hash of one site: `h<process>` = `<slots held>:<end of the lease>`, `w<process>` =
- * `<arrival in line, µs>:<end>`. Ends are epoch milliseconds; what has ended is removed by whoever looks next, and the
- * key goes with the last lease. It has a TTL, so `volatile-lru` may drop it: the next renewals write it anew. Its name
- * ends in the site's SHA-256, cut to 128 bits: a site may be a recipient's domain, and Redis is to hold none in clear.
- * `rcpt:slots:<egress>` is the channel of the egress's processes; a message is a `Said` as JSON.
+ * `<arrival in the queue, µs>:<end>`. Ends are epoch milliseconds; the next call removes expired fields, and the key goes
+ * with the last lease. It has a TTL, so `volatile-lru` may drop it: the next renewals write it anew. Its name ends in the
+ * site's SHA-256, cut to 128 bits: a site may be a recipient's domain, and Redis must hold none in clear.
+ * `rcpt:slots:<egress>` is the channel of the egress's processes; a message is a `SlotMessage` as JSON.
  *
- * One script for all that is said, so that what a process says of a site is never executed out of order. It takes its
- * statement for the truth, grants out of what is left by those who hold and those who came before, one at a time while
- * others stand in line, and tells the others: `freed` when there is room that was not there before and somebody waits,
- * `wanted` when this one has to wait.
+ * One script handles every report, so that a process's reports on a site are never executed out of order. It takes the
+ * report as the truth, grants from what holders and earlier waiters leave, one at a time while others wait, and tells the
+ * others: `freed` when new room appears and a process waits, `wanted` when this one has to wait.
  */
 const STATE = `
 local clock = redis.call('TIME')
@@ -86,16 +85,16 @@ end
 return answers
 `;
 
-interface Said {
+interface SlotMessage {
   kind: "wanted" | "freed";
   site: string;
-  /** The process that says it. */
+  /** The sending process. */
   from: string;
-  /** Slots of the site it holds. */
+  /** Slots of the site that it holds. */
   holds: number;
 }
 
-function parse(message: string): Said | null {
+function parse(message: string): SlotMessage | null {
   try {
     const { kind, site, from, holds } = JSON.parse(message) as Record<string, unknown>;
     if ((kind !== "wanted" && kind !== "freed") || typeof site !== "string") return null;
@@ -111,7 +110,7 @@ function slotsKey(egressId: string, site: string): string {
   return `rcpt:slots:{${egressId}}:${hash}`;
 }
 
-/** @param egressId of `EGRESS_ID`; each call makes a process of its own of it */
+/** @param egressId of `EGRESS_ID`; each call acts as a process of its own */
 export function createSlotLeases(redis: RedisClients, egressId: string, log: Logger): SlotLeases {
   const { commands, subscriber } = redis;
   const self = randomBytes(9).toString("base64url");
@@ -121,7 +120,7 @@ export function createSlotLeases(redis: RedisClients, egressId: string, log: Log
     rcptStateSlots(keys: number, ...args: (string | number)[]): Promise<[number, number][]>;
   };
 
-  /** A site is stated twice in a second while a process uses it. */
+  /** A process in use of a site reports it twice a second. */
   const keys = new RecentMap<string, string>(LIMITS.slots.keysKept);
   function keyOf(site: string): string {
     const known = keys.get(site);
@@ -132,7 +131,7 @@ export function createSlotLeases(redis: RedisClients, egressId: string, log: Log
   }
 
   async function state(statements: readonly SlotStatement[]): Promise<SlotAnswer[]> {
-    const { leaseTtlMs, lineTtlMs } = LIMITS.slots;
+    const { leaseTtlMs, queueTtlMs: lineTtlMs } = LIMITS.slots;
     const answers = await rcptStateSlots.call(
       commands,
       statements.length,
@@ -150,22 +149,22 @@ export function createSlotLeases(redis: RedisClients, egressId: string, log: Log
     try {
       await subscriber.subscribe(channel);
     } catch (error) {
-      log.debug({ err: error }, "cannot follow the other processes of the egress");
-      // Without a subscription the connection is of no use: take a new one, which is subscribed when it is ready.
+      log.debug({ err: error }, "cannot subscribe to the slot channel");
+      // Without a subscription the connection is useless: take a new one, which subscribes when it is ready.
       if (subscriber.status === "ready") subscriber.disconnect(true);
     }
   }
 
   function hear(message: string, listener: SlotListener): void {
     const said = parse(message);
-    if (said === null) log.warn({ channel }, "a message between processes of the egress is none");
+    if (said === null) log.warn({ channel }, "ignoring a malformed message on the slot channel");
     else if (said.from === self) return;
-    else if (said.kind === "wanted") listener.wanted(said.site, said.holds);
-    else listener.freed(said.site);
+    else if (said.kind === "wanted") listener.onWanted(said.site, said.holds);
+    else listener.onFreed(said.site);
   }
 
   return {
-    state,
+    report: state,
     listen(listener) {
       subscriber.on("ready", () => void subscribe());
       subscriber.on("message", (from: string, message: string) => {

@@ -1,14 +1,14 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Queryable } from "./postgres.ts";
 
-/** What a team says of domains: A-labels, lower case, no trailing dot. */
+/** A team's domain lists: A-labels, lower case, no trailing dot. */
 export interface TeamDomains {
   blocklist: { domain: string; includeSubdomains: boolean }[];
   /** Merged disposable overrides. */
   disposable: string[];
 }
 
-/** Where the next page of each list starts: behind this domain; null: the list was read to its end. */
+/** Where the next page of each list starts: after this domain; null: the list was read to its end. */
 export interface DomainsCursor {
   blocklist: string | null;
   disposable: string | null;
@@ -21,18 +21,18 @@ export interface DomainsPage {
 }
 
 export interface TeamDomainsReader {
-  /** LIMITS.keys.domainsPerPage of each list at most, in any order. A team that is gone says nothing. */
+  /** At most LIMITS.keys.domainsPerPage of each list, in any order. Empty for a deleted team. */
   page(teamId: string, behind: DomainsCursor): Promise<DomainsPage>;
-  /** Of `domains`, those that are on the team's lists. */
+  /** The entries of the team's lists for `domains`. */
   named(teamId: string, domains: readonly string[]): Promise<TeamDomains>;
 }
 
-/** Domains stand in one text each, with a space between them: null where there is none. */
+/** The domains of a list in one text, separated by spaces: null without any. */
 interface PageRow {
   below: string | null;
   exact: string | null;
   disposable: string | null;
-  /** Where the page's end is; null: it is the last one. */
+  /** Where the page ends; null: it is the last one. */
   blockedEnd: string | null;
   disposableEnd: string | null;
 }
@@ -54,9 +54,7 @@ function listsOf(rows: readonly ListedRow[]): TeamDomains {
   return lists;
 }
 
-/**
- * Pages come as texts: 9,000 domains then cost the process 5 ms, over four pages; as rows they cost 15.
- */
+/** Pages come as texts: 9,000 domains then cost the process 5 ms, over four pages; as rows they cost 15. */
 export function createTeamDomains(sql: Queryable): TeamDomainsReader {
   const { domainsPerPage } = LIMITS.keys;
   return {

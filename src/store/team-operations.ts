@@ -2,7 +2,7 @@ import { foldAddress } from "../core/address-case.ts";
 import type { Tier, TierLimits } from "../core/tiers.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of the operator's commands: the only statements that name no team of a caller. */
+/** SQL of the operator's commands: the only statements that are not limited to the caller's team. */
 
 /** A team as the operator sees it. */
 export interface OperatedTeam {
@@ -20,7 +20,7 @@ export interface OperatedTeam {
   owners: string[];
 }
 
-/** Ids of the teams of which the address, in any case, is an owner's; `limit` at most. */
+/** Ids of the teams that this address, in any case, owns; at most `limit`. */
 export async function findTeamsOfOwner(sql: Queryable, email: string, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select m.team_id as id from memberships m join users u on u.id = m.user_id
@@ -49,7 +49,7 @@ export async function setTeamTier(tx: Transaction, teamId: string, tier: Tier): 
   await tx`update teams set tier = ${tier} where id = ${teamId}`;
 }
 
-/** @param value null: the tier's again */
+/** @param value null: back to the tier's value */
 export async function setTeamLimit(
   tx: Transaction,
   teamId: string,

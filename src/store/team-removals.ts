@@ -1,29 +1,29 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Database, Transaction } from "./postgres.ts";
 
-/** A deleted team whose objects are to be swept now. */
+/** A deleted team whose objects must be swept now. */
 export interface TeamRemoval {
   teamId: string;
-  /** Sweeps that left nothing, before this one. */
+  /** Clean sweeps before this one. */
   sweepsDone: number;
 }
 
-/** What a sweep came to: nothing is left; more is; it failed. */
+/** The result of a sweep: nothing is left; more is left; it failed. */
 export type SweepOutcome = "clean" | "more" | "failed";
 
 export interface TeamRemovals {
-  /** Takes one that is due, for LIMITS.removals.leaseMs; null: none is. Two that ask at once get different ones. */
-  take(): Promise<TeamRemoval | null>;
-  /** Brings one back: due again at once, later after a failure, or for its last sweep; gone after that one. */
-  bringBack(removal: TeamRemoval, outcome: SweepOutcome): Promise<void>;
+  /** Takes a due removal, for LIMITS.removals.leaseMs; null: none. Concurrent callers get different ones. */
+  claimDue(): Promise<TeamRemoval | null>;
+  /** Records the sweep: due again at once, later after a failure, or for its last sweep; deleted after that one. */
+  recordSweep(removal: TeamRemoval, outcome: SweepOutcome): Promise<void>;
 }
 
-/** One at once, one when all who had not heard of the deletion have ended what they were writing. */
+/** One at once, one when all processes that did not know of the deletion yet have finished writing. */
 const SWEEPS = 2;
 
 const interval = (ms: number) => `${ms} milliseconds`;
 
-/** Notes, in the transaction that deletes the team, that its objects are to go. */
+/** Records, in the transaction that deletes the team, that its objects must be deleted. */
 export async function recordTeamRemoval(tx: Transaction, teamId: string): Promise<void> {
   await tx`insert into team_removals (team_id) values (${teamId})`;
 }
@@ -39,7 +39,7 @@ export function createTeamRemovals(sql: Database): TeamRemovals {
       where team_id = ${teamId}`;
   }
 
-  /** The count is set, not raised: two that held the same removal have made one sweep. */
+  /** The count is set, not raised: two holders of the same removal have made one sweep. */
   async function noteSweep({ teamId, sweepsDone }: TeamRemoval): Promise<void> {
     if (sweepsDone + 1 >= SWEEPS) {
       await sql`delete from team_removals where team_id = ${teamId}`;
@@ -52,7 +52,7 @@ export function createTeamRemovals(sql: Database): TeamRemovals {
   }
 
   return {
-    async take() {
+    async claimDue() {
       const [removal] = await sql<TeamRemoval[]>`
         with taken as materialized (
           select ctid from team_removals where due_at <= now()
@@ -64,7 +64,7 @@ export function createTeamRemovals(sql: Database): TeamRemovals {
       return removal ?? null;
     },
 
-    async bringBack(removal, outcome) {
+    async recordSweep(removal, outcome) {
       if (outcome === "clean") await noteSweep(removal);
       else if (outcome === "failed") await postpone(removal);
       else await sql`update team_removals set failures = 0, due_at = now() where team_id = ${removal.teamId}`;

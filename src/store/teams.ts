@@ -9,8 +9,8 @@ export interface TeamRecord {
 }
 
 /**
- * Holds back whoever else would change who belongs to the team, or how many of something it has, until the transaction
- * ends; rows that only name the team are still written. False when there is no such team.
+ * Blocks other changes to the team's members, or to its counted items, until the transaction ends; rows that only name the
+ * team are still written. False when there is no such team.
  */
 export async function lockTeam(tx: Transaction, teamId: string): Promise<boolean> {
   const rows = await tx`select from teams where id = ${teamId} for no key update`;
@@ -23,7 +23,7 @@ export async function findTeam(sql: Queryable, teamId: string): Promise<TeamReco
   return row ?? null;
 }
 
-/** What the team's limits are made of, as stored; null: there is no such team. */
+/** The data of the team's limits, as stored; null: there is no such team. */
 export async function findTeamTerms(
   sql: Queryable,
   teamId: string,
@@ -39,8 +39,8 @@ export async function renameTeam(tx: Transaction, teamId: string, name: string):
 }
 
 /**
- * Deletes of what grows without end with a team `limit` rows a table at most; how many rows of the table that had most.
- * Rows that somebody works on are left. Of jobs, the tasks of those that have ended, or are hidden: nobody needs them.
+ * Deletes a team's unbounded history, at most `limit` rows a table; returns the rows of the table that had most. Rows in
+ * use are left. Deletes tasks only of jobs that have ended or are hidden: nothing needs them.
  */
 export async function deleteHistory(tx: Transaction, teamId: string, limit: number): Promise<number> {
   const deleted = [
@@ -74,8 +74,8 @@ export async function deleteHistory(tx: Transaction, teamId: string, limit: numb
 }
 
 /**
- * The team, and by its foreign keys all it has, in at most `timeoutMs` a statement. Whoever writes to several rows of a
- * team takes his share of the team's lock first, or deadlocks with this.
+ * Deletes the team, and by its foreign keys all it has, in at most `timeoutMs` a statement. Other writers of several rows
+ * of a team must take a share of the team's lock first, or they deadlock with this.
  */
 export async function deleteTeam(tx: Transaction, teamId: string, timeoutMs: number): Promise<void> {
   await tx`select set_config('statement_timeout', ${String(timeoutMs)}, true)`;

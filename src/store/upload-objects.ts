@@ -18,11 +18,11 @@ export interface StoredPart {
   etag: string;
 }
 
-/** What lets somebody else write one object, or its parts, without our credentials. URLs are of S3_PUBLIC_ENDPOINT. */
+/** Lets a client write one object, or its parts, without our credentials. URLs use S3_PUBLIC_ENDPOINT. */
 export interface UploadObjects {
-  /** How long what is signed now holds, `wantedMs` at most: with temporary credentials no longer than they do. */
+  /** How long a signature made now is valid, at most `wantedMs`: not longer than temporary credentials. */
   validMs(wantedMs: number): Promise<number>;
-  /** @param bytes signed: a body of another length is refused. `headers` are those that must come along. */
+  /** @param bytes signed: a body of another length is refused. The caller must send `headers`. */
   presignPut(
     key: string,
     bytes: number | null,
@@ -34,28 +34,32 @@ export interface UploadObjects {
     part: { number: number; bytes: number },
     validMs: number,
   ): Promise<string>;
-  /** @returns the id of an upload in parts */
-  beginParts(key: string): Promise<string>;
+  /** @returns the id of a multipart upload */
+  startMultipart(key: string): Promise<string>;
   /** All of them, by number. @throws MissingObject when there is no such upload (any more) */
-  parts(key: string, multipartId: string): Promise<StoredPart[]>;
-  /** Makes the parts the object. @throws MissingObject as `parts` */
-  completeParts(key: string, multipartId: string, parts: readonly StoredPart[]): Promise<{ etag: string }>;
+  listParts(key: string, multipartId: string): Promise<StoredPart[]>;
+  /** Combines the parts into the object. @throws MissingObject as `listParts` */
+  completeMultipart(
+    key: string,
+    multipartId: string,
+    parts: readonly StoredPart[],
+  ): Promise<{ etag: string }>;
 }
 
 function missing(error: unknown): unknown {
   return httpStatus(error) === 404 ? new MissingObject("no such upload", { cause: error }) : error;
 }
 
-/** Loaded by the first URL that is asked for: 40 ms that the start of a process need not wait for. */
+/** Loaded with the first URL: 40 ms that the start of a process need not wait for. */
 const presigner = () => import("@aws-sdk/s3-request-presigner");
 
-/** What is signed besides `Host`, where it is known. */
+/** Signed besides `Host`, where it is known. */
 const SIZE = new Set(["content-length"]);
 
-/** What a URL says in whole seconds: those that hold for none cannot be signed. */
+/** URLs state their validity in whole seconds: zero seconds cannot be signed. */
 const SHORTEST_MS = 1_000;
 
-/** A client that only signs: it opens no connection. Checksums would have to be known before the bytes are. */
+/** A client that only signs: it opens no connection. Without checksums, which would require the bytes. */
 function createSigner(settings: NonNullable<Config["objects"]>): S3Client {
   return new S3Client({
     region: settings.region,
@@ -96,13 +100,13 @@ export function createUploadObjects(
       const { getSignedUrl } = await presigner();
       return getSignedUrl(signer, command, { ...expiresIn(validMs), signableHeaders: SIZE });
     },
-    async beginParts(Key) {
+    async startMultipart(Key) {
       const command = new CreateMultipartUploadCommand({ Bucket, Key });
       const { UploadId } = await within((abortSignal) => client.send(command, { abortSignal }));
-      if (UploadId === undefined) throw new Error("object storage began an upload without an id");
+      if (UploadId === undefined) throw new Error("object storage started an upload without an id");
       return UploadId;
     },
-    async parts(Key, UploadId) {
+    async listParts(Key, UploadId) {
       const found: StoredPart[] = [];
       let marker: string | undefined;
       do {
@@ -116,7 +120,7 @@ export function createUploadObjects(
       } while (marker !== undefined);
       return found;
     },
-    async completeParts(Key, UploadId, parts) {
+    async completeMultipart(Key, UploadId, parts) {
       const Parts = parts.map(({ number: PartNumber, etag: ETag }) => ({ PartNumber, ETag }));
       const command = new CompleteMultipartUploadCommand({
         Bucket,

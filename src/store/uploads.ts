@@ -1,17 +1,16 @@
 import type { Queryable, Transaction } from "./postgres.ts";
 
 /**
- * SQL of uploads. The object of each lies at `teams/<team>/uploads/<upload>`, so that it goes with its team; what a file
- * is called is never part of a key.
+ * SQL of uploads. The object of each is at `teams/<team>/uploads/<upload>`, so that it is deleted with its team; a file
+ * name is never part of a key.
  *
- * An upload is `open` until somebody has seen that its bytes are there: with a presigned URL they come without our
- * knowledge. One that is removed is hidden at once, its object goes soon after; its row goes last, when nobody can write
- * the object any more.
+ * An upload is `open` until its bytes have been seen: with a presigned URL they arrive without our knowledge. A removed
+ * upload is hidden at once, its object goes soon after; its row goes last, when no URL can write the object any more.
  */
 export interface UploadRow {
   id: string;
   teamId: string;
-  /** False: a test key made it. */
+  /** False: a test key created it. */
   livemode: boolean;
   filename: string;
   key: string;
@@ -19,7 +18,7 @@ export interface UploadRow {
   /** As announced, then as stored; null: not known yet. */
   bytes: number | null;
   etag: string | null;
-  /** Of one in parts that has not been completed. */
+  /** Of an unfinished multipart upload. */
   multipartId: string | null;
   expiresAt: Date;
   createdAt: Date;
@@ -45,26 +44,26 @@ const columns = (sql: Queryable) => sql`
 
 const ago = (sql: Queryable, ms: number) => sql`now() - ${ms} * interval '1 millisecond'`;
 
-/** Whether a job has yet to read it: one under way, or one that was cancelled, whose results are still made from it. */
+/** Whether a job still reads it: an active one, or a cancelled one, whose results are still made from it. */
 const isRead = (sql: Queryable) => sql`
   exists (select from jobs j where j.upload_id = u.id and j.removed_at is null
           and (j.completed_at is null or j.status = 'cancelled'))`;
 
-/** What a team has in one mode. */
+/** A team's uploads in one mode. */
 export interface UploadTally {
-  /** Whose bytes are awaited. */
+  /** Bytes not received yet. */
   open: number;
   stored: number;
-  /** Hidden ones whose time is not over. */
+  /** Hidden uploads that have not expired. */
   deleted: number;
-  /** Of the open and the stored ones. */
+  /** Bytes of the open and the stored ones. */
   bytes: number;
 }
 
 /**
- * Exact while the caller holds the team's lock, but for bytes that came without our knowledge. Live and test uploads are
- * counted apart, so that test keys cannot take the room of live ones.
- * @param unknownBytes of an open one that does not say how large it gets
+ * Exact while the caller holds the team's lock, except for bytes that arrived without our knowledge. Live and test uploads
+ * are counted apart, so that test keys cannot take the room of live ones.
+ * @param unknownBytes size that an open upload of unknown size counts as
  */
 export async function tallyUploads(
   tx: Transaction,
@@ -113,14 +112,14 @@ export async function listUploads(
     order by id desc limit ${page.limit}`;
 }
 
-/** That it comes in parts. False: it has been removed meanwhile. */
+/** Records that it is a multipart upload. False: it was removed meanwhile. */
 export async function noteParts(sql: Queryable, id: string, multipartId: string): Promise<boolean> {
   const { count } = await sql`
     update uploads set multipart_id = ${multipartId} where id = ${id} and removed_at is null and status = 'open'`;
   return count > 0;
 }
 
-/** What object storage has of it now. null: it has been removed meanwhile. */
+/** Records the object as stored. null: it was removed meanwhile. */
 export async function noteStored(
   sql: Queryable,
   id: string,
@@ -133,14 +132,14 @@ export async function noteStored(
   return row ?? null;
 }
 
-/** Keeps it from being hidden until the transaction ends. False: it has been. */
-export async function keepUpload(tx: Transaction, teamId: string, id: string): Promise<boolean> {
+/** Prevents it from being hidden until the transaction ends. False: it is hidden. */
+export async function shareLockUpload(tx: Transaction, teamId: string, id: string): Promise<boolean> {
   const rows = await tx`
     select from uploads where id = ${id} and team_id = ${teamId} and removed_at is null for share`;
   return rows.length > 0;
 }
 
-/** Hides one on request; a job that has not ended keeps it. */
+/** Hides one on request, unless an unfinished job needs it. */
 export async function hideUpload(
   tx: Transaction,
   teamId: string,
@@ -149,19 +148,19 @@ export async function hideUpload(
   const found = await tx`
     select from uploads where id = ${id} and team_id = ${teamId} and removed_at is null for update`;
   if (found.length === 0) return "missing";
-  // A statement of its own: it sees the jobs of those who kept the row while this one waited for it.
+  // A statement of its own: it sees the jobs of transactions that locked the row while this one waited for it.
   const { count } = await tx`
     update uploads u set removed_at = now()
     where id = ${id} and not exists (select from jobs j where j.upload_id = u.id and j.completed_at is null)`;
   return count > 0 ? "hidden" : "in use";
 }
 
-/** Hides one whose bytes did not come. */
+/** Hides one whose bytes did not arrive. */
 export async function giveUpUpload(sql: Queryable, id: string): Promise<void> {
   await sql`update uploads set removed_at = now() where id = ${id} and removed_at is null and status = 'open'`;
 }
 
-/** Hides one whose bytes are not to be kept, whoever reads them. */
+/** Hides one whose bytes must not be kept, even if a job reads them. */
 export async function refuseUpload(sql: Queryable, id: string): Promise<void> {
   await sql`update uploads set removed_at = now() where id = ${id} and removed_at is null`;
 }
@@ -170,7 +169,7 @@ export interface RecentUpload extends UploadRow {
   isHidden: boolean;
 }
 
-/** Those that somebody may still write, or could a while ago: hidden ones too, once their objects were removed. By id. */
+/** Uploads that can still be written, or could a while ago: hidden ones too, once their objects were removed. By id. */
 export async function recentUploads(
   sql: Queryable,
   { after, overMs }: { after: string; overMs: number },
@@ -182,7 +181,7 @@ export async function recentUploads(
     order by id limit ${limit}`;
 }
 
-/** Open ones whose time was over so long ago. Their bytes may be there all the same. */
+/** Open uploads that expired that long ago. Their bytes may have arrived all the same. */
 export async function unfinishedUploads(sql: Queryable, overMs: number, limit: number): Promise<UploadRow[]> {
   return sql<UploadRow[]>`
     select ${columns(sql)} from uploads
@@ -190,14 +189,14 @@ export async function unfinishedUploads(sql: Queryable, overMs: number, limit: n
     order by expires_at limit ${limit}`;
 }
 
-/** Hides stored ones of that age that no job has yet to read. */
+/** Hides stored uploads of that age that no job still reads. */
 export async function hideOldUploads(tx: Transaction, ageMs: number, limit: number): Promise<void> {
   const old = await tx<{ id: string }[]>`
     select id from uploads u
     where removed_at is null and status = 'stored' and created_at < ${ago(tx, ageMs)} and not ${isRead(tx)}
     order by created_at limit ${limit} for update skip locked`;
   if (old.length === 0) return;
-  // Asked again, now that nobody can make a job of them.
+  // Checked again, now that no new job can use them.
   await tx`
     update uploads u set removed_at = now()
     where id in (select jsonb_array_elements_text(${tx.json(old.map(({ id }) => id))})) and not ${isRead(tx)}`;
@@ -207,13 +206,13 @@ export interface RemovedUpload {
   id: string;
   teamId: string;
   key: string;
-  /** Nobody can write its object any more: when that is gone, the row may go. */
+  /** No URL can write its object any more: once the object is deleted, the row may go. */
   isLast: boolean;
 }
 
 /**
- * Hidden ones whose objects are to be removed: once `restMs` after they were hidden, when who still wrote or read has heard
- * of it, and once more `overMs` after their time was over, when no URL holds and no request goes on any more.
+ * Hidden uploads whose objects must be removed: once `restMs` after they were hidden, when readers and writers have heard
+ * of it, and once more `overMs` after they expired, when no URL is valid and no request runs any more.
  */
 export async function removableUploads(
   sql: Queryable,
@@ -226,7 +225,7 @@ export async function removableUploads(
     order by removed_at limit ${limit}`;
 }
 
-/** Its object is gone for the first time: what is left of it says nothing about the file any more. */
+/** Its object was removed for the first time: clears what the row says about the file. */
 export async function blankUpload(sql: Queryable, id: string): Promise<void> {
   await sql`update uploads set filename = '', bytes = null, etag = null, multipart_id = null where id = ${id}`;
 }

@@ -12,7 +12,7 @@ export interface UsageCounts {
   unknown: number;
 }
 
-/** What is to be added to the counters of a team and day. */
+/** Counts to add for a team and day. */
 export interface UsageRow extends UsageCounts {
   teamId: string;
   /** UTC, `YYYY-MM-DD`. */
@@ -22,37 +22,36 @@ export interface UsageRow extends UsageCounts {
 /** A day of a team as history shows it. */
 export interface UsageDay extends UsageCounts {
   day: string;
-  /** Units settled or told of: of a past day all that were charged, but for what jobs that still run hold of it. */
+  /** Units settled or reported: for a past day all charged units, except those that running jobs hold. */
   settled: number;
 }
 
-/** @param writer a UUID of the process, `revision` grows with each of its flushes. */
+/** @param writer a UUID of the process; `revision` grows with each of its flushes */
 export interface UsageFlush {
   writer: string;
   revision: number;
-  /** At most LIMITS.usage.rowsPerFlush; each team and day once or more. */
+  /** At most LIMITS.usage.rowsPerFlush; a team and day may occur more than once. */
   rows: readonly UsageRow[];
 }
 
 export interface UsageStore {
   /**
-   * Adds what was counted, once however often it is sent. The teams whose rows were left out because they are being
-   * deleted at this moment: should the deletion fail, the rows are good in another flush.
+   * Adds the counts, once however often they are sent. Returns the teams whose rows were skipped because they are being
+   * deleted: should the deletion fail, send the rows in another flush.
    */
   record(flush: UsageFlush): Promise<string[]>;
   /** The counters of a team and day; zeros when nothing was counted. */
   ofDay(teamId: string, day: string): Promise<UsageCounts>;
-  /** The last `days` UTC days of a team, the present one first, each there whether used or not. */
+  /** The last `days` UTC days of a team, the current one first, used or not. */
   history(teamId: string, days: number): Promise<UsageDay[]>;
-  /** Deletes what is older than LIMITS.usage.keptDays, LIMITS.usage.prunedPerRound rows of a table at most; how many went. */
+  /** Deletes rows older than LIMITS.usage.keptDays, at most LIMITS.usage.prunedPerRound a table; returns their number. */
   prune(): Promise<number>;
 }
 
 /**
- * Adds to the counters. Teams that are gone are passed over, and so are those that somebody is deleting: he would hold up
- * the counts of everybody else. The latter's ids, none where the caller holds a share of their locks. Rows are locked in
- * the order of team and day, after a share of each team's lock, as whoever deletes a team locks: call it before any other
- * row of these teams is locked.
+ * Adds to the counters. Skips deleted teams, and teams that are being deleted, which would delay the counts of all others.
+ * Returns the ids of the latter, none where the caller holds a share of their locks. Locks rows in the order of team and
+ * day, after a share of each team's lock, like a team's deletion: call it before any other row of these teams is locked.
  */
 export async function addUsage(tx: Queryable, rows: readonly UsageRow[]): Promise<string[]> {
   const passedOver = await tx<{ id: string }[]>`
@@ -83,7 +82,7 @@ export async function addUsage(tx: Queryable, rows: readonly UsageRow[]): Promis
 
 const NOTHING: UsageCounts = { single: 0, bulk: 0, cached: 0, valid: 0, invalid: 0, risky: 0, unknown: 0 };
 
-/** SQL of `usage_days`, and of `quota_days` as far as the past goes. */
+/** SQL of `usage_days`, and of past `quota_days`. */
 export function createUsageStore(sql: Database): UsageStore {
   const { keptDays, writersKeptDays, prunedPerRound } = LIMITS.usage;
   return {
@@ -126,7 +125,7 @@ export function createUsageStore(sql: Database): UsageStore {
     },
 
     async prune() {
-      // Ordered and skipping, so that two relays never wait for one another.
+      // Ordered and skipping locked rows, so that two relays never wait for each other.
       const gone = await Promise.all([
         sql`with taken as materialized (
               select ctid from usage_days where day < (now() at time zone 'utc')::date - ${keptDays}::integer

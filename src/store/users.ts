@@ -3,7 +3,7 @@ import { LIMITS } from "../core/limits.ts";
 import type { Tier } from "../core/tiers.ts";
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** Statements about people: their accounts, and which teams they belong to. Addresses are compared as `foldAddress` has them. */
+/** Statements about users: their accounts and memberships. Addresses are compared in the form of `foldAddress`. */
 
 export interface UserRow {
   id: string;
@@ -35,8 +35,8 @@ export async function findUser(sql: Queryable, id: string): Promise<UserRow | nu
 }
 
 /**
- * The user of the address with the team to sign in to: the one that is named, else the one he has been a member of for
- * longest. One statement, so that an address without an account takes as long as one with.
+ * The user of the address with the team to sign in to: the named one, else the team of the oldest membership. One
+ * statement, so that an address without an account takes as long as one with.
  */
 export async function findSignIn(
   sql: Queryable,
@@ -63,7 +63,7 @@ export async function listTeamsOfUser(sql: Queryable, userId: string, limit: num
     where m.user_id = ${userId} order by m.created_at, t.id limit ${limit}`;
 }
 
-/** Names of the teams that `listTeamsOfUser` has, LIMITS.portal.teamsListed at most. */
+/** Names of the teams of `listTeamsOfUser`, at most LIMITS.portal.teamsListed. */
 export async function teamNames(sql: Queryable, userId: string): Promise<string[]> {
   const teams = await listTeamsOfUser(sql, userId, LIMITS.portal.teamsListed);
   return teams.map(({ name }) => name);
@@ -78,8 +78,8 @@ export async function insertUser(tx: Transaction, user: UserRow): Promise<boolea
 }
 
 /**
- * Holds back whoever else would change the user's password or begin a session of his, until the transaction ends. False
- * when the password is not the one of `known` any more: what was proven with it is worth nothing then.
+ * Blocks changes of the user's password, and new sessions of the user, until the transaction ends. False when the password
+ * is no longer that of `known`: its proof is then void.
  */
 export async function lockUser(tx: Transaction, known: UserRow): Promise<boolean> {
   const rows = await tx`
@@ -88,8 +88,8 @@ export async function lockUser(tx: Transaction, known: UserRow): Promise<boolean
   return rows.length > 0;
 }
 
-/** Keeps a membership, and its team, from going until the transaction ends; false when it is gone. */
-export async function holdMembership(tx: Transaction, teamId: string, userId: string): Promise<boolean> {
+/** Prevents the deletion of a membership, and of its team, until the transaction ends; false when it is gone. */
+export async function shareLockMembership(tx: Transaction, teamId: string, userId: string): Promise<boolean> {
   const rows = await tx`
     select from teams t join memberships m on m.team_id = t.id
     where t.id = ${teamId} and m.user_id = ${userId} for key share of t, m`;

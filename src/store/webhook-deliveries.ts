@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of the deliveries of webhooks as their log shows them; src/store/webhook-queue.ts has them as a queue. */
+/** SQL of the delivery log of webhooks; src/store/webhook-queue.ts has deliveries as a queue. */
 
 export type DeliveryStatus = "pending" | "succeeded" | "failed";
 
@@ -25,9 +25,9 @@ export interface NewDelivery {
   eventId: string;
   /** To a webhook, or to a URL that a job named. */
   to: { webhookId: string } | { url: string };
-  /** Whose turn it takes: the webhook's id, or the team's for URLs of jobs. */
+  /** Whose share of the dispatcher it uses: the webhook's id, or the team's for URLs of jobs. */
   lane: string;
-  /** Recorded as failed at once, for this reason; null: it is due now. */
+  /** The reason to record it as failed at once; null: it is due now. */
   refused: string | null;
 }
 
@@ -79,16 +79,16 @@ export async function findDelivery(
   return row ?? null;
 }
 
-/** Keeps an event until the transaction ends. How old it is; null: it has gone. */
-export async function holdEvent(tx: Transaction, id: string): Promise<{ ageMs: number } | null> {
+/** Prevents an event's deletion until the transaction ends. Returns its age; null: it is deleted. */
+export async function shareLockEvent(tx: Transaction, id: string): Promise<{ ageMs: number } | null> {
   const [row] = await tx<{ age_ms: number }[]>`
     select extract(epoch from now() - created_at)::float8 * 1000 as age_ms from events where id = ${id}
     for key share`;
   return row === undefined ? null : { ageMs: row.age_ms };
 }
 
-/** How many deliveries wait in each of some lanes; a lane without any is not named. */
-export async function countPending(
+/** Number of pending deliveries of each lane; lanes without any are left out. */
+export async function countPendingDeliveries(
   sql: Queryable,
   lanes: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
@@ -98,7 +98,7 @@ export async function countPending(
   return new Map(rows.map(({ lane, count }) => [lane, count]));
 }
 
-/** Gives up what waits in a lane. What is locked just now is left, until the dispatcher meets it. */
+/** Gives up a lane's pending deliveries. Locked ones are left until the dispatcher meets them. */
 export async function stopDeliveries(sql: Queryable, lane: string, error: string): Promise<void> {
   await sql`
     with taken as materialized (

@@ -1,18 +1,21 @@
 import type { Queryable } from "./postgres.ts";
 
 /**
- * What attempts tell about a webhook: whether it succeeds, since when it fails, when it is disabled for that. A webhook
- * may be moved while an attempt is under way, and the old receiver's answer is not held against the new one: each
- * statement is about the webhook at the URL that was tried, or about nothing.
+ * Health of a webhook from its attempts: whether it succeeds, since when it fails, when it is disabled for that. A
+ * webhook's URL may change during an attempt, and the old receiver's answer must not count against the new one: each
+ * statement applies to the webhook at the attempted URL, or to nothing.
  */
-export interface Tried {
+export interface AttemptedWebhook {
   team_id: string;
   /** null: the URL of a job. Those of a team fail and succeed together. */
   webhook_id: string | null;
   url: string;
 }
 
-export async function noteSuccess(sql: Queryable, { team_id, webhook_id, url }: Tried): Promise<void> {
+export async function noteSuccess(
+  sql: Queryable,
+  { team_id, webhook_id, url }: AttemptedWebhook,
+): Promise<void> {
   if (webhook_id === null)
     await sql`update team_webhook_secrets set failing_since = null
       where team_id = ${team_id} and failing_since is not null`;
@@ -21,7 +24,10 @@ export async function noteSuccess(sql: Queryable, { team_id, webhook_id, url }: 
       where id = ${webhook_id} and url = ${url}`;
 }
 
-export async function noteFailure(sql: Queryable, { team_id, webhook_id, url }: Tried): Promise<void> {
+export async function noteFailure(
+  sql: Queryable,
+  { team_id, webhook_id, url }: AttemptedWebhook,
+): Promise<void> {
   if (webhook_id === null)
     await sql`update team_webhook_secrets set failing_since = now()
       where team_id = ${team_id} and failing_since is null`;
@@ -30,8 +36,11 @@ export async function noteFailure(sql: Queryable, { team_id, webhook_id, url }: 
       where id = ${webhook_id} and url = ${url} and failing_since is null`;
 }
 
-/** Disables a webhook whose receiver says that it is no more. True: it did. */
-export async function disableGone(sql: Queryable, { webhook_id, url }: Tried): Promise<boolean> {
+/** Disables a webhook whose receiver answered 410. True: it did. */
+export async function disableGoneWebhook(
+  sql: Queryable,
+  { webhook_id, url }: AttemptedWebhook,
+): Promise<boolean> {
   const disabled = await sql`
     update webhooks set status = 'disabled', disabled_reason = 'gone', disabled_at = now()
     where id = ${webhook_id} and url = ${url} and status = 'enabled'`;
@@ -40,11 +49,11 @@ export async function disableGone(sql: Queryable, { webhook_id, url }: Tried): P
 
 /**
  * Disables a webhook that has not succeeded for `failingMs`. True: it did.
- * @param perhapsOurs the failure may lie on our side: only if another webhook has succeeded meanwhile
+ * @param perhapsOurs the failure may be our fault: disable only if another webhook has succeeded meanwhile
  */
-export async function disableIfFailing(
+export async function disableFailingWebhook(
   sql: Queryable,
-  { webhook_id, url }: Tried,
+  { webhook_id, url }: AttemptedWebhook,
   { failingMs, perhapsOurs }: { failingMs: number; perhapsOurs: boolean },
 ): Promise<boolean> {
   const disabled = await sql`

@@ -4,9 +4,9 @@ import type { Database, Queryable, Transaction } from "./postgres.ts";
 import type { DeliveryStatus } from "./webhook-deliveries.ts";
 
 /**
- * The deliveries of webhooks as a queue: events fan out to them, dispatchers claim them. No statement here waits for a
- * lock while it holds one that the deletion of a team may want: rows that somebody holds are skipped, and a team's row
- * is share-locked first, as the deletion takes it first.
+ * The deliveries of webhooks as a queue: events fan out to them, dispatchers claim them. No statement here waits for a lock
+ * while it holds one that a team's deletion may want: locked rows are skipped, and a team's row is share-locked first, as
+ * the deletion takes it first.
  */
 
 export interface WaitingEvent {
@@ -22,7 +22,7 @@ export interface WaitingEvent {
   limits: unknown;
 }
 
-/** Takes the oldest events that were not yet fanned out; nobody else has them until the transaction ends. */
+/** Takes the oldest events that are not fanned out yet, exclusively until the transaction ends. */
 export function takeWaitingEvents(tx: Transaction, limit: number): Promise<WaitingEvent[]> {
   return tx<WaitingEvent[]>`
     select e.id, e.team_id, e.type, e.livemode, e.only_webhook_id, e.extra_url, e.created_at, t.tier, t.limits
@@ -32,7 +32,7 @@ export function takeWaitingEvents(tx: Transaction, limit: number): Promise<Waiti
     for key share of t skip locked for update of e skip locked`;
 }
 
-export interface Subscription {
+export interface WebhookSubscription {
   id: string;
   team_id: string;
   livemode: boolean;
@@ -41,9 +41,12 @@ export interface Subscription {
   created_at: Date;
 }
 
-/** The enabled webhooks of some teams; none of them can be deleted until the transaction ends. */
-export function subscriptionsOf(tx: Transaction, teamIds: readonly string[]): Promise<Subscription[]> {
-  return tx<Subscription[]>`
+/** The enabled webhooks of some teams; prevents their deletion until the transaction ends. */
+export function lockWebhookSubscriptions(
+  tx: Transaction,
+  teamIds: readonly string[],
+): Promise<WebhookSubscription[]> {
+  return tx<WebhookSubscription[]>`
     select id, team_id, livemode, events, created_at from webhooks
     where team_id in ${tx(teamIds)} and status = 'enabled'
     order by id
@@ -54,24 +57,29 @@ export async function markFannedOut(tx: Transaction, eventIds: readonly string[]
   await tx`update events set fanned_out_at = now() where id in ${tx(eventIds)}`;
 }
 
-/** A webhook, or all job URLs of a team, with deliveries that wait. */
-export interface Lane {
+/** A webhook, or all job URLs of a team, with pending deliveries. */
+export interface DeliveryQueue {
   lane: string;
   teamId: string;
-  /** Something is due now. */
+  /** Some delivery is due now. */
   due: boolean;
   /** Its last attempt failed. */
   failing: boolean;
-  /** It was disabled after these deliveries were made: they are to be given up. */
+  /** It was disabled after these deliveries were created: give them up. */
   disabled: boolean;
 }
 
 /**
- * The next lanes in turn, due or not, from the first after `after`. By hops over the index: the backlog costs nothing.
- * (The keys are not in the collation of lanes: unless that is said, the planner reads all webhooks each time.)
+ * The next lanes in turn, due or not, from the first after `after`. It skips over the index from lane to lane, so the
+ * backlog costs nothing. (The keys are not in the collation of lanes: unless that is stated, the planner reads all webhooks
+ * each time.)
  */
-export async function nextLanes(sql: Queryable, after: string, limit: number): Promise<Lane[]> {
-  const rows = await sql<(Omit<Lane, "teamId"> & { team_id: string })[]>`
+export async function listDeliveryQueues(
+  sql: Queryable,
+  after: string,
+  limit: number,
+): Promise<DeliveryQueue[]> {
+  const rows = await sql<(Omit<DeliveryQueue, "teamId"> & { team_id: string })[]>`
     with recursive lanes (lane, n) as (
       select min(lane), 1 from webhook_deliveries where status = 'pending' and lane > ${after}
       union all
@@ -93,15 +101,15 @@ export async function nextLanes(sql: Queryable, after: string, limit: number): P
   return rows.map(({ team_id, ...lane }) => ({ ...lane, teamId: team_id }));
 }
 
-/** A delivery to be attempted now, with all that the attempt needs. */
+/** A delivery to attempt now, with all data that the attempt needs. */
 export interface ClaimedDelivery {
   id: string;
   lane: string;
   team_id: string;
   webhook_id: string | null;
-  /** null: the webhook has gone meanwhile. */
+  /** null: the webhook was deleted meanwhile. */
   url: string | null;
-  /** The webhook is disabled: nothing is to be sent. */
+  /** The webhook is disabled: send nothing. */
   disabled: boolean;
   tier: Tier;
   /** As stored: not checked against the names and types of `TierLimits`. */
@@ -116,16 +124,16 @@ export interface ClaimedDelivery {
   event_at: Date;
   /** Sealed; null: the team has none. */
   secret: Buffer | null;
-  /** Sealed; null: none is in force beside it. */
+  /** Sealed; null: no old secret is valid. */
   old_secret: Buffer | null;
 }
 
 /**
- * Claims up to `take` due deliveries of each lane, the longest due first, for the lease of LIMITS.webhooks, which grows
- * while claims come to nothing: what kills relays comes back ever less often. (`now()`, not
- * `clock_timestamp()`, finds what is due: only a stable function's value is searched for in an index. And the array:
- * the planner thinks of far more rows than there are, and would read the whole table for a join. So does the limit of one
- * event for each: events that it saw last when there were none were read as a whole for each delivery.)
+ * Claims up to `take` due deliveries of each lane, the longest due first, for the lease of LIMITS.webhooks. The lease grows
+ * while claims have no outcome, so that a delivery that kills relays comes back ever less often. (`now()`, not
+ * `clock_timestamp()`, finds due rows: an index is searched only for a stable function's value. The array, because the
+ * planner expects far more rows than there are and would read the whole table for a join. The limit of one event each,
+ * because otherwise a plan made while there were no events reads all of them for each delivery.)
  */
 export function claimDeliveries(
   sql: Queryable,
@@ -169,9 +177,8 @@ export interface AttemptRecord {
 }
 
 /**
- * Counts an attempt and writes down how it ended. A success stands whatever else happened meanwhile; a failure counts
- * only while the claim is still this one's, so that a late one cannot undo what others did after the lease had ended.
- * False: it did not.
+ * Counts an attempt and records its outcome. A success always counts; a failure counts only while the claim is still this
+ * one's, so that a late one cannot undo what others did after the lease had ended. False: not recorded.
  */
 export async function recordAttempt(
   sql: Queryable,
@@ -190,7 +197,7 @@ export async function recordAttempt(
   return recorded.count === 1;
 }
 
-/** Deletes old events with their deliveries, except those that still wait. How many there were, at most `limit`. */
+/** Deletes old events with their deliveries, except those still pending. Returns their number, at most `limit`. */
 export async function pruneEvents(sql: Database, keptMs: number, limit: number): Promise<number> {
   const pruned = await sql`
     with taken as materialized (
@@ -204,7 +211,7 @@ export async function pruneEvents(sql: Database, keptMs: number, limit: number):
   return pruned.count;
 }
 
-/** Deliveries that wait, of all teams. */
+/** Pending deliveries of all teams. */
 export async function countBacklog(sql: Queryable): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*)::int as count from webhook_deliveries where status = 'pending'`;

@@ -1,11 +1,11 @@
 import type { Transaction } from "./postgres.ts";
 
-/** What a team may do so many times an hour: make a webhook; have one pinged, or an event delivered to it again. */
+/** Actions that a team may do a limited number of times an hour: create a webhook; ping one, or redeliver an event. */
 export type WebhookUse = "creation" | "manual";
 
 /**
- * Counts one; undone if the transaction is, and not by deleting the webhook. How many there were in the hour that runs,
- * this one included, and how many seconds are left of it.
+ * Counts one; undone with the transaction, but not by deleting the webhook. Returns the count of the current hour, this one
+ * included, and the seconds left of it.
  */
 export async function countWebhookUse(
   tx: Transaction,

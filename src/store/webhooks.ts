@@ -1,15 +1,15 @@
 import type { Queryable, Transaction } from "./postgres.ts";
 
-/** SQL of webhooks and of what they are signed with. Every statement on a team's behalf names the team. */
+/** SQL of webhooks and their signing secrets. Every statement on a team's behalf names the team. */
 
 export type DisabledReason = "gone" | "failing" | "by_user";
 
 export interface WebhookRow {
   id: string;
-  /** Told of live events; else of those of test keys. */
+  /** Gets live events; else those of test keys. */
   livemode: boolean;
   url: string;
-  /** null: all, also those to come. */
+  /** null: all, future ones included. */
   events: string[] | null;
   description: string;
   status: "enabled" | "disabled";
@@ -32,7 +32,7 @@ export interface NewWebhook {
   secret: Buffer;
 }
 
-/** What a change replaces; what is absent stays. */
+/** Changed fields; absent ones stay. */
 export interface WebhookChange {
   url?: string;
   events?: string[] | null;
@@ -54,7 +54,7 @@ export function listWebhooks(
     order by id desc limit ${page.limit}`;
 }
 
-/** How many webhooks a team has in that mode: exact while the caller holds the team's lock. */
+/** Number of the team's webhooks in that mode: exact while the caller holds the team's lock. */
 export async function countWebhooks(
   tx: Transaction,
   { teamId, livemode }: Pick<NewWebhook, "teamId" | "livemode">,
@@ -80,7 +80,7 @@ export async function findWebhook(sql: Queryable, teamId: string, id: string): P
   return row ?? null;
 }
 
-/** The webhook as changed; null: the team has no such one. At a new URL nothing has failed yet. */
+/** The webhook as changed; null: the team has no such webhook. A new URL resets its failures. */
 export async function updateWebhook(
   sql: Queryable,
   teamId: string,
@@ -99,14 +99,14 @@ export async function updateWebhook(
   return row ?? null;
 }
 
-/** Starts afresh: why it was disabled and since when it failed is forgotten. Nothing when it is enabled. */
+/** Resets why it was disabled and since when it failed. Does nothing when it is enabled. */
 export async function enableWebhook(sql: Queryable, teamId: string, id: string): Promise<void> {
   await sql`
     update webhooks set status = 'enabled', disabled_reason = null, disabled_at = null, failing_since = null
     where team_id = ${teamId} and id = ${id} and status = 'disabled'`;
 }
 
-/** Nothing when it is disabled already: the first reason stands. */
+/** Does nothing when it is disabled already: the first reason stands. */
 export async function disableWebhook(
   sql: Queryable,
   teamId: string,
@@ -118,13 +118,13 @@ export async function disableWebhook(
     where team_id = ${teamId} and id = ${id} and status = 'enabled'`;
 }
 
-/** False: the team has no such webhook. Its deliveries go with it. */
+/** False: the team has no such webhook. Its deliveries are deleted with it. */
 export async function deleteWebhook(sql: Queryable, teamId: string, id: string): Promise<boolean> {
   const deleted = await sql`delete from webhooks where team_id = ${teamId} and id = ${id}`;
   return deleted.count === 1;
 }
 
-/** Puts a sealed secret in force; the one before stays beside it for `oldMs`. False: the team has no such webhook. */
+/** Activates a sealed secret; the previous one stays valid for `oldMs`. False: the team has no such webhook. */
 export async function rotateWebhookSecret(
   sql: Queryable,
   teamId: string,
@@ -138,29 +138,29 @@ export async function rotateWebhookSecret(
   return rotated.count === 1;
 }
 
-/** Makes or replaces what a team's own URLs are signed with. */
+/** Creates or replaces the signing secret of a team's own URLs. */
 export async function putTeamWebhookSecret(sql: Queryable, teamId: string, secret: Buffer): Promise<void> {
   await sql`
     insert into team_webhook_secrets (team_id, secret) values (${teamId}, ${secret})
     on conflict (team_id) do update set secret = excluded.secret, created_at = now()`;
 }
 
-/** Whether a job of the team may name a URL of its own to be told at. */
+/** Whether a job of the team may name a notification URL of its own. */
 export async function hasTeamWebhookSecret(sql: Queryable, teamId: string): Promise<boolean> {
   const rows = await sql`select from team_webhook_secrets where team_id = ${teamId}`;
   return rows.length === 1;
 }
 
 /**
- * Counts a ping or redelivery of a webhook. How many there were in the hour that runs, this one included, and how
- * many seconds are left of it; null: the team has no such webhook.
+ * Counts a ping or redelivery of a webhook. Returns the count of the current hour, this one included, and the seconds left
+ * of it; null: the team has no such webhook.
  */
 export async function countManualDelivery(
   tx: Transaction,
   teamId: string,
   id: string,
 ): Promise<{ count: number; leftS: number } | null> {
-  // First, as its deletion does: what is written after this refers to it.
+  // First, as the deletion does: rows written after this refer to it.
   await tx`select from teams where id = ${teamId} for key share`;
   const [row] = await tx<{ count: number; left_s: number }[]>`
     update webhooks set

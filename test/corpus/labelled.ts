@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
+import type { ReplyStage } from "../../src/check/classify/matchable-reply.ts";
 import { FAULT_OF } from "../../src/check/classify/rule.ts";
-import type { ReplyStage } from "../../src/check/classify/subject.ts";
 import type { SmtpClass } from "../../src/check/evidence.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../src/check/providers.ts";
-import { createReplyParser, type Reply } from "../../src/smtp/reply.ts";
+import { createReplyParser, type SmtpReply } from "../../src/smtp/reply.ts";
 
 /** Who asked, in every reply of the corpora: what a server quotes of it is about us. */
 export const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "2001:db8::1"] };
@@ -120,8 +120,8 @@ export function readCorpus(name: CorpusName): Labelled[] | null {
 }
 
 /** The reply as the parser of the SMTP client gives it. UTF-8 in the corpus, bytes on the wire. */
-export function parsedReply(lines: readonly string[]): Reply {
-  const replies: Reply[] = [];
+export function parsedReply(lines: readonly string[]): SmtpReply {
+  const replies: SmtpReply[] = [];
   const fault = createReplyParser().push(Buffer.from(`${lines.join("\r\n")}\r\n`), (reply) => {
     replies.push(reply);
     return true;

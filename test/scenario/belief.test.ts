@@ -7,7 +7,13 @@ import { createDeployment, type TestApi, type TestDeployment } from "../support/
 import { until } from "../support/until.ts";
 
 /** Providers whose answers tell nothing are found out, and nobody is condemned, or called valid, by them from then on. */
-const { addresses, domains, quietRun, strangerDomains, exploreEvery } = LIMITS.belief;
+const {
+  addresses,
+  domains,
+  quietRun,
+  catchAllProbeDomains: strangerDomains,
+  exploreEvery,
+} = LIMITS.learnedBehaviour;
 const THREADS = 2;
 
 let deployment: TestDeployment;

@@ -61,7 +61,7 @@ describe("a Postgres that is not as it should be", () => {
     const url = new URL(settings.DATABASE_URL);
     url.password = WRONG_PASSWORD;
     const outcome = await doctor.run({ DATABASE_URL: url.href }, "--only", "postgres,deployment,secrets");
-    fails(outcome, /^connection: Postgres cannot be used \(password authentication failed/);
+    fails(outcome, /^connection: Postgres is unavailable \(password authentication failed/);
   });
 
   it("lacks a migration, was never migrated, or is newer than this release", () =>
@@ -217,7 +217,7 @@ describe("a Redis that is not as it should be", () => {
     url.password = WRONG_PASSWORD;
     fails(
       await doctor.run({ REDIS_URL: url.href }, "--only", "redis"),
-      /^connection: Redis cannot be used \(WRONGPASS/,
+      /^connection: Redis is unavailable \(WRONGPASS/,
     );
     assert.deepEqual(await own.client.keys("rcpt:doctor:*"), []);
   });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { HOUSE_CHECKS } from "../../src/check/house/report.ts";
+import { SELF_CHECKS } from "../../src/check/house/report.ts";
 import { LIST_RELEASES } from "../../src/check/lists/releases.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../src/check/providers.ts";
-import { ROWS } from "../../src/check/verdict/table.ts";
+import { VERDICT_ROWS } from "../../src/check/verdict/table.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { UNFINISHED } from "../../src/store/job-load.ts";
 import { ended, resultLines, submitted } from "../support/bulk.ts";
@@ -227,7 +227,7 @@ describe("labels", () => {
   });
 });
 
-const REASONS = new Set(Object.values(ROWS).map(({ reason }) => reason as string));
+const REASONS = new Set(Object.values(VERDICT_ROWS).map(({ reason }) => reason as string));
 const KINDS = ["analysis", "chunk", "retry", "assembly"];
 const oneOf = (...values: readonly string[]) => new Set(values);
 
@@ -249,7 +249,7 @@ const CLOSED: Record<string, ReadonlySet<string> | RegExp> = {
     /^(?:memory|miss|hit|unknown|failed|granted|refused|asked|answered|absent|settled|superseded|put_off)$/,
   dependency: oneOf("postgres", "redis", "objects", "checks"),
   way: oneOf("direct"),
-  check: new Set(HOUSE_CHECKS),
+  check: new Set(SELF_CHECKS),
   habit: oneOf("accepts_all", "refuses_all"),
   kind: new Set(KINDS),
   lane: oneOf("tasks", "whole", "retry"),

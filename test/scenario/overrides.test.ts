@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import * as v from "valibot";
 import { LIMITS } from "../../src/core/limits.ts";
-import type { Override, Submission } from "../../src/services/overrides/overrides.ts";
+import type { Override, OverrideSubmission } from "../../src/services/overrides/overrides.ts";
 import { ContractProblem } from "../support/contract.ts";
 import fc from "../support/properties.ts";
 import {
@@ -39,7 +39,7 @@ function newDomain(): string {
 }
 
 function submit(team: Team, domains: unknown, api = apis[0]) {
-  return api.send<Submission>("POST", PATH, { key: team.session, body: { domains } });
+  return api.send<OverrideSubmission>("POST", PATH, { key: team.session, body: { domains } });
 }
 
 async function pendingOf(team: Team, api = apis[1]): Promise<unknown> {

@@ -123,7 +123,7 @@ describe("the page of a registration", () => {
     const page = await open(await mailedLink(email));
     assert.equal(page.address, "/confirm-registration");
     await page.submit("not the password");
-    assert.match(page.shown(), /not the password that was registered with/i);
+    assert.match(page.shown(), /not the password of the registration/i);
     await page.submit(PASSWORD);
     assert.match(
       page.shown(),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Redis } from "ioredis";
-import type { HouseStatus } from "../../src/compose/house.ts";
+import type { SelfCheckStatus } from "../../src/compose/self-check.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -32,7 +32,7 @@ after(async () => {
 });
 
 async function trust(api: TestApi): Promise<boolean | undefined> {
-  const { ways } = (await (await fetch(`${api.metricsUrl}/preflight`)).json()) as HouseStatus;
+  const { ways } = (await (await fetch(`${api.metricsUrl}/preflight`)).json()) as SelfCheckStatus;
   return ways[0]?.trusted;
 }
 const reasonBy = async (api: TestApi, address: string) => (await api.verify(key, address)).body.reason;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { HouseStatus } from "../../src/compose/house.ts";
+import type { SelfCheckStatus } from "../../src/compose/self-check.ts";
 import { loadPreflightConfig } from "../../src/core/config.ts";
 import { preflightCommand } from "../../src/operator/commands.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../support/service.ts";
@@ -41,10 +41,10 @@ function list(): void {
   deployment.world.dns.set(ENTRY, { a: ["127.0.0.4"], txt: ["listed for a test"] });
 }
 
-async function status(): Promise<HouseStatus> {
+async function status(): Promise<SelfCheckStatus> {
   const response = await fetch(`${api.metricsUrl}/preflight`);
   assert.equal(response.status, 200);
-  return (await response.json()) as HouseStatus;
+  return (await response.json()) as SelfCheckStatus;
 }
 
 const trustIn = async (way: string) => (await status()).ways.find((report) => report.way === way)?.trusted;

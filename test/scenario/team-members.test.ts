@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newId } from "../../src/core/ids.ts";
-import type { Role } from "../../src/services/actor.ts";
+import type { MemberRole } from "../../src/services/actor.ts";
 import type { Member } from "../../src/services/teams/members.ts";
 import type { TeamView } from "../../src/services/teams/team.ts";
 import { addKey, addMember, type TestMember } from "../support/members.ts";
@@ -33,7 +33,7 @@ function send(key: string | undefined, method: string, path: string, body?: unkn
     ...(body === undefined ? {} : { body }),
   });
 }
-const setRole = (key: string, id: string, role: Role, api = one) =>
+const setRole = (key: string, id: string, role: MemberRole, api = one) =>
   send(key, "PATCH", `/v1/team/members/${id}`, { role }, api);
 const remove = (key: string, id: string, api = one) =>
   send(key, "DELETE", `/v1/team/members/${id}`, undefined, api);
@@ -50,8 +50,8 @@ async function staffed() {
 }
 
 /** Roles by user as the database has them. */
-async function rolesOf(teamId: string): Promise<Record<string, Role>> {
-  const rows = await deployment.sql<{ user_id: string; role: Role }[]>`
+async function rolesOf(teamId: string): Promise<Record<string, MemberRole>> {
+  const rows = await deployment.sql<{ user_id: string; role: MemberRole }[]>`
     select user_id, role from memberships where team_id = ${teamId}`;
   return Object.fromEntries(rows.map((row) => [row.user_id, row.role]));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { jobPlace } from "../../src/core/trace-context.ts";
+import { jobSpanRef } from "../../src/core/trace-context.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { ended, submitted } from "../support/bulk.ts";
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
@@ -180,7 +180,7 @@ describe("traces of jobs", () => {
     assert.equal(status, 202);
     const job = await ended(api, team.liveKey, body.id);
     assert.equal(job.status, "completed");
-    const { traceId, spanId } = jobPlace(body.id);
+    const { traceId, spanId } = jobSpanRef(body.id);
     const spans = await spansOf(traceId, "assembly");
     await spansOf(traceId, "job");
     const root = collector.spans.find((span) => span.traceId === traceId && span.name === "job");
@@ -213,7 +213,7 @@ describe("what traces say", () => {
     await spansOf(traceId, "GET /v1/verify");
     const job = await submitted(api, team.liveKey, ["exists78@plain.test", "missing79@plain.test"]);
     await ended(api, team.liveKey, job.id);
-    await spansOf(jobPlace(job.id).traceId, "chunk");
+    await spansOf(jobSpanRef(job.id).traceId, "chunk");
     const all = collector.bodies.join("\n");
     assert.ok(all.includes("mx.plain.test"));
     for (const secret of [

@@ -58,7 +58,7 @@ async function historyOf(api: TestApi, key: string, query = ""): Promise<History
   return body;
 }
 
-/** What was read, counted as usage counts it. Of these, what `isFree` says costs nothing. */
+/** What was read, counted as usage counts it. Of these, what `isUncharged` says costs nothing. */
 function counted(answers: readonly Answer[], isFree: (reason: string) => boolean = () => false) {
   const read = withStatus([...answers], 200);
   const day = structuredClone(NONE);

@@ -1,15 +1,15 @@
 import { parseAddress } from "../../src/check/address.ts";
 import type { PendingBatch } from "../../src/check/pool.ts";
-import type { BatchMode, CheckLine } from "../../src/check/thread.ts";
+import type { BatchMode, CheckOutcome } from "../../src/check/thread-tasks.ts";
 import { AppError } from "../../src/core/errors.ts";
+import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
 import {
   type BatchAnswer,
   type BatchOptions,
   createBatchExaminer,
 } from "../../src/services/verify/examine-batch.ts";
-import type { Question } from "../../src/services/verify/question.ts";
 import type { CacheEntry } from "../../src/store/cache-entry.ts";
-import type { CacheDeposit } from "../../src/store/evidence-cache.ts";
+import type { CacheWrite } from "../../src/store/evidence-cache.ts";
 import { evidenceWith } from "./evidence.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { silentLog } from "./store.ts";
@@ -19,9 +19,9 @@ export const EVIDENCE = evidenceWith({
 });
 /** Lets all that has become due come about. */
 export const rest = () => new Promise((resolve) => setImmediate(resolve));
-const CONTENT: BatchOptions = { refresh: () => false, patient: false };
+const CONTENT: BatchOptions = { refresh: () => false, waitsForSite: false };
 
-export function question(email: string, over: Partial<Question> = {}): Question {
+export function question(email: string, over: Partial<AddressQuestion> = {}): AddressQuestion {
   const parsed = parseAddress(email);
   const address = parsed.ok ? parsed.address : null;
   const rest = { withEvidence: false, blocked: false, overridden: false, scope: "probed" } as const;
@@ -32,9 +32,9 @@ export interface Sent extends PendingBatch {
   addresses: string[];
   mode: BatchMode;
   atOnce: number | undefined;
-  left: number;
+  remaining: number;
   halts: string[];
-  answer(lines: CheckLine[]): void;
+  answer(lines: CheckOutcome[]): void;
   die(): void;
 }
 
@@ -54,7 +54,7 @@ export function createBatchWorld(
   const redis = new Map<string, CacheEntry>();
   const seen = {
     fetches: [] as number[],
-    deposits: [] as CacheDeposit[],
+    deposits: [] as CacheWrite[],
     writes: 0,
     lookups: [] as string[],
     meetings: [] as string[],
@@ -89,7 +89,7 @@ export function createBatchWorld(
       },
     },
     pool: {
-      async lineOf(domain) {
+      async queueSiteOf(domain) {
         seen.meetings.push(domain);
         return lineOf(domain);
       },
@@ -101,21 +101,21 @@ export function createBatchWorld(
         }
         let answer: Sent["answer"] = () => {};
         let die: Sent["die"] = () => {};
-        const lines = new Promise<CheckLine[]>((resolve, reject) => {
+        const lines = new Promise<CheckOutcome[]>((resolve, reject) => {
           answer = resolve;
           die = () => reject(new Error("the thread exited"));
         });
         const halts: string[] = [];
         const batch: Sent = {
-          lines,
+          outcomes: lines,
           answer,
           die,
           halts,
           mode,
           atOnce,
           addresses: [...addresses],
-          left: addresses.length,
-          handIn: () => halts.push("in"),
+          remaining: addresses.length,
+          finishEarly: () => halts.push("in"),
           cancel: () => halts.push("off"),
         };
         sent.push(batch);
@@ -125,7 +125,7 @@ export function createBatchWorld(
     },
   });
   const controls = { cancel: () => {}, cancelled: false };
-  const examine = (questions: Question[], options = CONTENT) =>
+  const examine = (questions: AddressQuestion[], options = CONTENT) =>
     batches.examine(questions, options, {
       cancelled: () => controls.cancelled,
       onCancel(callback) {

@@ -4,7 +4,7 @@ import {
   mergeRead,
   type Plans,
   type SeenSubscription,
-  settle,
+  settleTier,
 } from "../../src/services/billing/state.ts";
 import type { SubscriptionRow } from "../../src/store/billing.ts";
 
@@ -48,7 +48,7 @@ export function createTeam(tier: Tier = "free") {
   const rows = new Map<string, SubscriptionRow>();
   const team = { tier, subscriptionId: null as string | null };
   const settleNow = () => {
-    const { tier, subscriptionId } = settle(team, [...rows.values()], plans);
+    const { tier, subscriptionId } = settleTier(team, [...rows.values()], plans);
     Object.assign(team, { tier, subscriptionId });
   };
   let reread = false;

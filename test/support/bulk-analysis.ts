@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { type AnalysisDeps, runAnalysis } from "../../src/bulk/analysis.ts";
 import { type Control, createControl } from "../../src/bulk/control.ts";
-import { TaskReport } from "../../src/bulk/report.ts";
+import { TaskReport } from "../../src/bulk/task-report.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { newId } from "../../src/core/ids.ts";
 import type { TierLimits } from "../../src/core/tiers.ts";
-import { createEndings, type Endings } from "../../src/services/bulk/ending.ts";
+import { createJobEndings, type JobEndings } from "../../src/services/bulk/job-endings.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../../src/services/bulk/repeats.ts";
 import { repeatsKey } from "../../src/store/job-objects.ts";
 import { materialOf } from "../../src/store/job-results.ts";
-import { beginTask, insertAnalysis } from "../../src/store/job-tasks.ts";
+import { insertAnalysis, startTask } from "../../src/store/job-tasks.ts";
 import {
   findJob,
   insertJob,
@@ -45,7 +45,7 @@ export interface AnalysisBench {
   sql: Database;
   store: ObjectStore;
   streams: ObjectStreams;
-  endings: Endings;
+  endings: JobEndings;
   /** A list in object storage. @returns its ETag */
   put(key: string, content: Buffer): Promise<string>;
   /** A job of a new team, or of `terms.teamId`, whose list has this content. */
@@ -74,7 +74,7 @@ export async function openAnalyses(closing: ReturnType<typeof createClosing>): P
   );
   closing.after(() => store.stop());
   const streams = createObjectStreams(store, systemClock);
-  const endings = createEndings({ clock: systemClock, view: { publicUrl: null, retentionDays: 30 } });
+  const endings = createJobEndings({ clock: systemClock, view: { publicUrl: null, retentionDays: 30 } });
   const deps: AnalysisDeps = {
     sql,
     streams,
@@ -105,7 +105,7 @@ export async function openAnalyses(closing: ReturnType<typeof createClosing>): P
       return { id, teamId, place };
     },
     async analyse({ id }, parts = {}, control = createControl()) {
-      const task = await beginTask(sql, { jobId: id, number: -1 });
+      const task = await startTask(sql, { jobId: id, number: -1 });
       if (task === null) return false;
       assert.equal(task.kind, "analysis");
       const report = new TaskReport(task, deps.clock, null);

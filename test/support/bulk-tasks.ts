@@ -1,20 +1,20 @@
 import { tmpdir } from "node:os";
-import type { Parking } from "../../src/bulk/chunk.ts";
+import type { SiteParking } from "../../src/bulk/chunk.ts";
 import { type Control, createControl } from "../../src/bulk/control.ts";
 import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
 import type { EarlyJoins } from "../../src/bulk/early-joins.ts";
 import type { JoinThread } from "../../src/bulk/join-thread.ts";
-import type { RowVerifier, Verified } from "../../src/bulk/rows.ts";
+import type { RowVerifier, VerifiedRow } from "../../src/bulk/row-verifier.ts";
 import type { Stays } from "../../src/bulk/stays.ts";
-import { createTaskRunner } from "../../src/bulk/task.ts";
+import { createBulkTaskRunner } from "../../src/bulk/task-runner.ts";
 import { newId } from "../../src/core/ids.ts";
-import { createEndings } from "../../src/services/bulk/ending.ts";
-import { createGranted, type Granted } from "../../src/services/bulk/granted.ts";
+import { createGrantCheck, type GrantCheck } from "../../src/services/bulk/grant-check.ts";
+import { createJobEndings } from "../../src/services/bulk/job-endings.ts";
 import { analyseInline, INLINE_COLUMNS } from "../../src/services/bulk/source.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { type JobObjects, repeatsKey, sourceKey } from "../../src/store/job-objects.ts";
 import { type ChunkRange, insertAnalysis, insertChunks } from "../../src/store/job-tasks.ts";
-import { insertJob, type NewJob, noteAnalysis, queueJob } from "../../src/store/jobs.ts";
+import { insertJob, type NewJob, queueJob, recordAnalysis } from "../../src/store/jobs.ts";
 import type { ObjectStreams } from "../../src/store/object-streams.ts";
 import type { Database } from "../../src/store/postgres.ts";
 import { createScratch, type Scratch } from "../../src/store/scratch.ts";
@@ -54,7 +54,7 @@ export async function queueChunks(
     await insertJob(tx, job, "submitting");
     await queueJob(tx, job.id);
     const findings = { columns: INLINE_COLUMNS, warnings: [] };
-    await noteAnalysis(tx, job.id, { ...found, empty: 0, place: job.place, layout, findings });
+    await recordAnalysis(tx, job.id, { ...found, empty: 0, place: job.place, layout, findings });
     await insertChunks(tx, job.id, chunks);
   });
 }
@@ -93,7 +93,7 @@ export async function queueFile(
   return { id, teamId };
 }
 
-export const answered = (email: string, verdict: "valid" | "unknown"): Verified => ({
+export const answered = (email: string, verdict: "valid" | "unknown"): VerifiedRow => ({
   result: resultOf(email, verdict),
   charged: verdict === "valid",
 });
@@ -123,9 +123,9 @@ export interface RunnerParts {
   /** Absent: nothing is put together before its assembly. */
   earlyJoins?: EarlyJoins;
   /** Instead of what Postgres has. */
-  granted?: Granted;
+  granted?: GrantCheck;
   /** Absent: no site blocks us. */
-  parking?: Parking;
+  parking?: SiteParking;
   /** Absent: no chunk stays for rows at busy sites. */
   stays?: Stays;
 }
@@ -140,19 +140,19 @@ export function createRunner(parts: RunnerParts) {
   /** What was told of tasks and of their rows: answered + put off. */
   const ends: string[] = [];
   const told: { verdict: string; reason: string }[] = [];
-  const runner = createTaskRunner({
+  const runner = createBulkTaskRunner({
     sql,
     objects,
     rows,
     streams: { ...objects.streams, ...parts.streams },
     bucket: "bucket",
-    granted: parts.granted ?? createGranted({ sql, clock, ownBucket: "bucket" }),
+    granted: parts.granted ?? createGrantCheck({ sql, clock, ownBucket: "bucket" }),
     scratch: parts.scratch ?? createScratch(tmpdir()),
     joinThread: parts.joinThread ?? null,
     earlyJoins: parts.earlyJoins ?? null,
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
-    parking: parts.parking ?? { waitMs: () => null, call: async () => {} },
+    parking: parts.parking ?? { waitMs: () => null, tryRelease: async () => {} },
     stays: parts.stays ?? { begin: () => null, leave() {}, close() {} },
     random: () => 0,
     onAssembly: () => undefined,
@@ -165,8 +165,8 @@ export function createRunner(parts: RunnerParts) {
     clock,
     log: silentLog,
     tracer: null,
-    dead: { bury: async ({ number }) => void buried.push(number) },
-    endings: createEndings({ clock, view: { publicUrl: null, retentionDays: 30 } }),
+    deadLetters: { bury: async ({ number }) => void buried.push(number) },
+    endings: createJobEndings({ clock, view: { publicUrl: null, retentionDays: 30 } }),
   });
   /** Runs a task, moving the clock for as long as it waits. */
   async function run(jobId: string, number: number, control: Control = createControl()): Promise<boolean> {

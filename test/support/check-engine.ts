@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { createBoard } from "../../src/check/board.ts";
 import { type CatchAllFact, createCatchAllFacts } from "../../src/check/catch-all.ts";
 import { createEngine } from "../../src/check/engine.ts";
 import type { CheckMode, Evidence } from "../../src/check/evidence.ts";
@@ -7,15 +6,16 @@ import type { Lists } from "../../src/check/lists/lists.ts";
 import type { ReportedDial } from "../../src/check/network-health.ts";
 import { createNetworkView } from "../../src/check/network-view.ts";
 import { loadShaping } from "../../src/check/shaping.ts";
+import { createSharedBoard } from "../../src/check/shared-board.ts";
 import { createSiteDirectory } from "../../src/check/site.ts";
-import { createSiteLines } from "../../src/check/site-lines.ts";
+import { createSiteQueues } from "../../src/check/site-queues.ts";
 import type { Resolver } from "../../src/dns/resolver.ts";
-import type { JobOptions } from "../../src/smtp/job.ts";
+import { createEgressRoutes } from "../../src/smtp/egress-routes.ts";
 import type { Mailbox } from "../../src/smtp/mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../src/smtp/outcome.ts";
-import { createPaths } from "../../src/smtp/path.ts";
 import type { Destination } from "../../src/smtp/pool.ts";
-import { createReplyParser, type Reply as ParsedReply } from "../../src/smtp/reply.ts";
+import type { RcptJobOptions } from "../../src/smtp/rcpt-job.ts";
+import { createReplyParser, type SmtpReply as ParsedReply } from "../../src/smtp/reply.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { createLocalBeliefMirror, createLocalBeliefs } from "./local-beliefs.ts";
 import { createLocalBreakers, createLocalMirror } from "./local-breakers.ts";
@@ -60,7 +60,7 @@ const { hosts: NO_HOSTS, nowhere: NOWHERE }: Zone = { hosts: {}, nowhere: [] };
  */
 export function engine(
   reply: Reply,
-  onAsked: (options: JobOptions) => void = () => {},
+  onAsked: (options: RcptJobOptions) => void = () => {},
   {
     hosts = NO_HOSTS,
     nowhere = NOWHERE,
@@ -69,7 +69,7 @@ export function engine(
   }: Partial<Zone> & { general?: boolean; role?: Lists["role"] } = {},
 ) {
   const clock = createFakeClock();
-  const board = createBoard(1, 1);
+  const board = createSharedBoard(1, 1);
   const asked: string[] = [];
   const sites: string[] = [];
   const stored = new Map<string, CatchAllFact>();
@@ -94,12 +94,12 @@ export function engine(
     aaaa: async () => ({ status: "no_data", ttlS: 60, proven: true }),
     close: async () => {},
   };
-  const paths = createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" });
+  const paths = createEgressRoutes({ sourceAddresses: [], proxies: [], heloName: "probe.test" });
   const reach = {
-    silent: () => {},
-    failed: (dial: ReportedDial) => void seen.failed.push(dial),
-    candidate: (address: string) => void seen.candidates.push(address),
-    reached: ({ site, address }: ReportedDial) => void seen.reached.push(`${site} ${address}`),
+    onSilent: () => {},
+    onFailed: (dial: ReportedDial) => void seen.failed.push(dial),
+    addCandidate: (address: string) => void seen.candidates.push(address),
+    onReached: ({ site, address }: ReportedDial) => void seen.reached.push(`${site} ${address}`),
   };
   const beliefs = createLocalBeliefs(clock);
   const breakers = createLocalBreakers(clock);
@@ -107,7 +107,7 @@ export function engine(
   const destinations: Destination[] = [];
   const probes: string[] = [];
   const strangers = { hit: 0, asked: 0 };
-  async function answered(destination: Destination, mailbox: Mailbox, options: JobOptions) {
+  async function answered(destination: Destination, mailbox: Mailbox, options: RcptJobOptions) {
     onAsked(options);
     asked.push(`${mailbox.address} ${destination.host}`);
     destinations.push(destination);
@@ -120,8 +120,8 @@ export function engine(
     pool: {
       rcpt: answered,
       ask: (destination, mailbox, asker) =>
-        void answered(destination, mailbox, asker).then((outcome) => asker.settled(outcome)),
-      foresee: () => {},
+        void answered(destination, mailbox, asker).then((outcome) => asker.onSettled(outcome)),
+      prefetchSlot: () => {},
       drain: async () => {},
       close: () => {},
       depthAt: () => 10,
@@ -129,8 +129,8 @@ export function engine(
       stats: () => ({ hosts: 0, sessions: 0, idle: 0, waiting: 0, jobs: 0 }),
     },
     paths,
-    house: { trusts: () => true },
-    lines: createSiteLines(() => 10),
+    routeTrust: { trusts: () => true },
+    lines: createSiteQueues(() => 10),
     lists: { disposable: () => ({ listed: false, source: "none" }), role, isFree: () => false },
     shaping: loadShaping(),
     sites: createSiteDirectory(),
@@ -138,15 +138,15 @@ export function engine(
       get: async () => null,
       put: (key, answer) => void stored.set(key, answer),
     }),
-    beliefs: createLocalBeliefMirror(beliefs.authority, clock).beliefs,
+    behaviours: createLocalBeliefMirror(beliefs.authority, clock).beliefs,
     breaker: {
-      visit: (target) => breaker.visit(target),
-      isCalm: (...way) => !general && breaker.isCalm(...way),
-      isCalmForAll: (...way) => breaker.isCalmForAll(...way),
+      guard: (target) => breaker.guard(target),
+      isClear: (...way) => !general && breaker.isClear(...way),
+      isClearForSite: (...way) => breaker.isClearForSite(...way),
     },
     network: createNetworkView({ clock, board, paths, resolver, reach }),
     self: { heloName: "probe.test", at: () => SELF },
-    strangers,
+    catchAllLookUps: strangers,
     onProbe: (provider, outcome) => void probes.push(`${provider} ${outcome}`),
   });
   /** As a batch asks. */
@@ -163,7 +163,7 @@ export function engine(
     return known as Evidence | null;
   }
   return {
-    ...{ check, ask, askAbout, lineOf: made.lineOf, asked, destinations, probes },
+    ...{ check, ask, askAbout, lineOf: made.queueSiteOf, asked, destinations, probes },
     ...{ strangers, beliefs, breakers, board, clock, stored, seen, sites },
   };
 }

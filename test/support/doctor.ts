@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { systemClock } from "../../src/core/clock.ts";
 import { loadConfig } from "../../src/core/config.ts";
 import { doctorCommand } from "../../src/operator/commands.ts";
-import type { Finding } from "../../src/operator/doctor/finding.ts";
+import type { DoctorFinding } from "../../src/operator/doctor/finding.ts";
 import type { GroupReport } from "../../src/operator/doctor.ts";
 import { createObjectStore } from "../../src/store/objects.ts";
 import { createPostgres, type Database } from "../../src/store/postgres.ts";
@@ -16,9 +16,9 @@ export interface Outcome {
   groups: GroupReport[];
   /** What fails, as `check: seen`. */
   failing: string[];
-  find(group: string, check: string): Finding[];
+  find(group: string, check: string): DoctorFinding[];
   /** States of what is found of a check. */
-  states(group: string, check: string): Finding["state"][];
+  states(group: string, check: string): DoctorFinding["state"][];
 }
 
 export interface Doctor {

@@ -4,18 +4,18 @@ import type { CheckEngine } from "../../src/check/engine.ts";
 export function engineBy(check: CheckEngine["check"]): CheckEngine {
   return {
     check,
-    lineOf: async () => null,
-    ask(address, scope, asker, domain) {
+    queueSiteOf: async () => null,
+    submit(address, scope, asker, domain) {
       try {
         const known = check(address, scope, asker, domain);
-        if (!(known instanceof Promise)) asker.checked(known);
+        if (!(known instanceof Promise)) asker.onChecked(known);
         else
           known.then(
-            (found) => asker.checked(found),
-            (error: unknown) => asker.broke(error),
+            (found) => asker.onChecked(found),
+            (error: unknown) => asker.onError(error),
           );
       } catch (error) {
-        asker.broke(error);
+        asker.onError(error);
       }
     },
   };

@@ -1,14 +1,18 @@
-import type { Admission } from "../../src/services/verify/admission.ts";
-import { createEntrance, type Entrance, type EntranceDeps } from "../../src/services/verify/entrance.ts";
+import type { CheckAdmission } from "../../src/services/verify/admission.ts";
+import {
+  createEarlyAdmission,
+  type EarlyAdmission,
+  type EarlyAdmissionDeps,
+} from "../../src/services/verify/early-admission.ts";
 
-/** `Entrance.enter` where no rate limits anybody. @param enter lets in; absent: everybody */
+/** `EarlyAdmission.enter` where no rate limits anybody. @param enter lets in; absent: everybody */
 export function enterBy(
   examiner: unknown,
   enter: (teamId: string) => unknown = () => ({ isGuest: false, admit() {}, found() {}, leave() {} }),
-): Entrance["enter"] {
-  return createEntrance({
-    examiner: examiner as EntranceDeps["examiner"],
-    admission: { enter, isCrowded: () => false } as unknown as Admission,
+): EarlyAdmission["enter"] {
+  return createEarlyAdmission({
+    examiner: examiner as EarlyAdmissionDeps["examiner"],
+    admission: { enter, isCrowded: () => false } as unknown as CheckAdmission,
     rateLimiter: { isRefusing: () => false, refusal: () => null, isLeased: () => true },
     quota: { prepare: () => "ready" },
     clock: { monotonic: () => 0 },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { systemClock } from "../../src/core/clock.ts";
-import { type CacheDeposit, createEvidenceCache } from "../../src/store/evidence-cache.ts";
+import { type CacheWrite, createEvidenceCache } from "../../src/store/evidence-cache.ts";
 import type { RedisClient } from "../../src/store/redis.ts";
 import { evidenceWith } from "./evidence.ts";
 import { silentLog } from "./store.ts";
@@ -12,7 +12,7 @@ export const cacheOf = (redis: RedisClient) =>
   createEvidenceCache({ redis, clock: systemClock, log: silentLog, maxEntries: 10_000 });
 
 /** An entry of the address, kept for a minute unless `over` has another. */
-export function deposit(cacheKey: string, over: Partial<CacheDeposit> = {}): CacheDeposit {
+export function deposit(cacheKey: string, over: Partial<CacheWrite> = {}): CacheWrite {
   const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 60 };
   return { scope: "probed", cacheKey, entry, shared: true, ...over };
 }

@@ -1,20 +1,20 @@
 import {
-  type BeliefAuthority,
-  type BeliefEvent,
-  type BeliefStore,
-  type BeliefSuspicion,
-  createBeliefAuthority,
-  type SharedBelief,
+  type BehaviourAuthority,
+  type BehaviourEvent,
+  type BehaviourStore,
+  type BehaviourSuspicion,
+  createBehaviourAuthority,
+  type SharedBehaviour,
 } from "../../src/check/belief/authority.ts";
-import type { BeliefNews } from "../../src/check/belief/messages.ts";
-import { type Beliefs, createBeliefs } from "../../src/check/belief/mirror.ts";
-import { attachThread, type BeliefThread } from "../../src/check/belief/thread-end.ts";
+import type { BehaviourUpdate } from "../../src/check/belief/messages.ts";
+import { createSiteBehaviours, type SiteBehaviours } from "../../src/check/belief/mirror.ts";
+import { attachBehaviourThread, type BehaviourThread } from "../../src/check/belief/thread-end.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "./store.ts";
 
 /** What processes share, without Redis. */
-export function memoryBeliefStore(): BeliefStore & { shared: Map<string, SharedBelief> } {
-  const shared = new Map<string, SharedBelief>();
+export function memoryBeliefStore(): BehaviourStore & { shared: Map<string, SharedBehaviour> } {
+  const shared = new Map<string, SharedBehaviour>();
   return {
     shared,
     load: async () => [...shared.values()],
@@ -23,21 +23,21 @@ export function memoryBeliefStore(): BeliefStore & { shared: Map<string, SharedB
 }
 
 export interface LocalBeliefs {
-  authority: BeliefAuthority;
-  events: BeliefEvent[];
-  suspicions: BeliefSuspicion[];
+  authority: BehaviourAuthority;
+  events: BehaviourEvent[];
+  suspicions: BehaviourSuspicion[];
 }
 
 /** The beliefs of a process by themselves, to whom `google` is a provider's name. @param random as it draws domains */
 export function createLocalBeliefs(
   clock: Clock,
-  store: BeliefStore = memoryBeliefStore(),
+  store: BehaviourStore = memoryBeliefStore(),
   random: () => number = () => 0,
 ): LocalBeliefs {
-  const events: BeliefEvent[] = [];
-  const suspicions: BeliefSuspicion[] = [];
-  const onChange = (event: BeliefEvent) => void events.push(event);
-  const authority = createBeliefAuthority({
+  const events: BehaviourEvent[] = [];
+  const suspicions: BehaviourSuspicion[] = [];
+  const onChange = (event: BehaviourEvent) => void events.push(event);
+  const authority = createBehaviourAuthority({
     ...{ clock, log: silentLog, store, onChange, random },
     isProvider: (site) => site === "google",
     onSuspect: (suspicion) => void suspicions.push(suspicion),
@@ -47,18 +47,18 @@ export function createLocalBeliefs(
 
 /** A thread's end of them, without messages in between. */
 export function createLocalBeliefMirror(
-  authority: BeliefAuthority,
+  authority: BehaviourAuthority,
   clock: Clock,
-): { beliefs: Beliefs; end: BeliefThread } {
-  let heard: (news: BeliefNews) => void = () => {};
-  let end: BeliefThread | null = null;
-  const beliefs = createBeliefs(clock, {
+): { beliefs: SiteBehaviours; end: BehaviourThread } {
+  let heard: (news: BehaviourUpdate) => void = () => {};
+  let end: BehaviourThread | null = null;
+  const beliefs = createSiteBehaviours(clock, {
     report: (report) => end?.receive(report),
-    note: (report) => end?.receive(report),
+    reportLater: (report) => end?.receive(report),
     listen(listener) {
       heard = listener;
     },
   });
-  end = attachThread(authority, (news) => heard(news));
+  end = attachBehaviourThread(authority, (news) => heard(news));
   return { beliefs, end };
 }

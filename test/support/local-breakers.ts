@@ -4,9 +4,9 @@ import {
   createBreakerAuthority,
 } from "../../src/check/breaker/authority.ts";
 import { type Breaker, createBreaker } from "../../src/check/breaker/mirror.ts";
+import type { BreakerScope } from "../../src/check/breaker/scope.ts";
 import type { BreakerStore } from "../../src/check/breaker/store.ts";
-import { attachThread, type BreakerThread } from "../../src/check/breaker/thread-end.ts";
-import type { Way } from "../../src/check/breaker/way.ts";
+import { attachBreakerThread, type BreakerThread } from "../../src/check/breaker/thread-end.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "./store.ts";
 
@@ -17,9 +17,9 @@ const away = () => Promise.reject(new Error("no store here"));
 /** As while Redis is away. */
 export const NO_STORE: BreakerStore = {
   open: away,
-  look: away,
-  take: away,
-  settle: away,
+  read: away,
+  takeTrial: away,
+  settleTrial: away,
   listen: () => {},
 };
 
@@ -56,21 +56,21 @@ export function createLocalBreakers(clock: Clock, store: BreakerStore = NO_STORE
 
 /** A check thread's breakers, whose messages arrive at once. */
 export function createLocalMirror(authority: BreakerAuthority, clock: Clock) {
-  const held: Way[] = [];
+  const held: BreakerScope[] = [];
   let thread: BreakerThread | undefined;
   const reports: string[] = [];
   const breaker: Breaker = createBreaker({
     clock,
-    line: {
+    port: {
       report(report) {
         reports.push(report.type);
         thread?.receive(report);
       },
       listen(listener) {
-        thread = attachThread(authority, listener);
+        thread = attachBreakerThread(authority, listener);
       },
     },
     holdBack: (way) => void held.push(way),
   });
-  return { breaker, held, reports, die: () => thread?.gone() };
+  return { breaker, held, reports, die: () => thread?.close() };
 }

@@ -1,5 +1,5 @@
 import { newId } from "../../src/core/ids.ts";
-import type { Role } from "../../src/services/actor.ts";
+import type { MemberRole } from "../../src/services/actor.ts";
 import { hashSecret, newSecret, secretHint } from "../../src/services/api-key.ts";
 import { insertApiKey, insertMembership, insertSession, upsertUser } from "../../src/store/accounts.ts";
 import type { Database } from "../../src/store/postgres.ts";
@@ -15,7 +15,7 @@ const hashed = (secret: string) => Buffer.from(hashSecret(secret), "hex");
 let members = 0;
 
 /** A new user in the team, signed in. */
-export async function addMember(sql: Database, teamId: string, role: Role): Promise<TestMember> {
+export async function addMember(sql: Database, teamId: string, role: MemberRole): Promise<TestMember> {
   members += 1;
   const email = `${role}${members}@members.example`;
   const id = await upsertUser(sql, newId("usr"), email);
@@ -35,7 +35,7 @@ export async function addMember(sql: Database, teamId: string, role: Role): Prom
 export async function addKey(
   sql: Database,
   owner: { teamId: string; userId: string },
-  role: Role,
+  role: MemberRole,
 ): Promise<{ id: string; secret: string }> {
   const secret = newSecret("live");
   const id = newId("key");

@@ -1,9 +1,9 @@
-import type { BreakerStore, OpenState, OwnState } from "../../src/check/breaker/store.ts";
-import { keyOf, type Way } from "../../src/check/breaker/way.ts";
+import { type BreakerScope, keyOfScope } from "../../src/check/breaker/scope.ts";
+import type { BreakerStore, LocalBreakerState, OpenBreakerState } from "../../src/check/breaker/store.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 
-type Listener = (way: Way, state: OpenState | null) => void;
+type Listener = (way: BreakerScope, state: OpenBreakerState | null) => void;
 
 interface Entry {
   level: number;
@@ -18,27 +18,27 @@ export function createMemoryBreakers(clock: Clock) {
   const listeners = new Map<BreakerStore, Listener>();
   const now = () => clock.monotonic();
 
-  const entryOf = ({ level, openForMs, dueInMs }: OwnState): Entry => ({
+  const entryOf = ({ level, openForMs, dueInMs }: LocalBreakerState): Entry => ({
     level,
     since: now() - openForMs,
     due: now() + dueInMs,
     trial: null,
   });
 
-  function read(way: Way): Entry | undefined {
-    const entry = entries.get(keyOf(way));
+  function read(way: BreakerScope): Entry | undefined {
+    const entry = entries.get(keyOfScope(way));
     if (entry?.trial && entry.trial.ends <= now()) entry.trial = null;
     return entry;
   }
 
-  const stateOf = ({ level, since, due, trial }: Entry): OpenState => ({
+  const stateOf = ({ level, since, due, trial }: Entry): OpenBreakerState => ({
     level,
     openForMs: now() - since,
     dueInMs: due - now(),
     trial: trial !== null,
   });
 
-  function say(from: BreakerStore, way: Way, entry: Entry | null): void {
+  function say(from: BreakerStore, way: BreakerScope, entry: Entry | null): void {
     for (const [store, listener] of listeners)
       if (store !== from) listener(way, entry === null ? null : stateOf(entry));
   }
@@ -48,24 +48,24 @@ export function createMemoryBreakers(clock: Clock) {
       async open(way, mine) {
         const known = read(way);
         const entry = known ?? entryOf(mine);
-        entries.set(keyOf(way), entry);
+        entries.set(keyOfScope(way), entry);
         if (known === undefined) say(store, way, entry);
         return { first: known === undefined, state: stateOf(entry) };
       },
-      async look(way) {
+      async read(way) {
         const entry = read(way);
         return entry === undefined ? null : stateOf(entry);
       },
-      async take(way, token, mine) {
+      async takeTrial(way, token, mine) {
         const entry = read(way) ?? entryOf(mine);
-        entries.set(keyOf(way), entry);
+        entries.set(keyOfScope(way), entry);
         const granted = entry.trial === null && entry.due <= now();
         if (granted) entry.trial = { token, ends: now() + LIMITS.breaker.trialTtlMs };
         return { granted, state: stateOf(entry) };
       },
-      async settle(way, token, settlement) {
+      async settleTrial(way, token, settlement) {
         if (settlement.kind === "closed") {
-          entries.delete(keyOf(way));
+          entries.delete(keyOfScope(way));
           say(store, way, null);
           return;
         }
@@ -73,7 +73,7 @@ export function createMemoryBreakers(clock: Clock) {
         if (entry?.trial && entry.trial.token !== token) return;
         if (settlement.kind === "open") {
           const again = { ...entryOf(settlement), since: entry?.since ?? now() - settlement.openForMs };
-          entries.set(keyOf(way), again);
+          entries.set(keyOfScope(way), again);
           say(store, way, again);
         } else if (entry?.trial) {
           entry.trial = null;

@@ -4,7 +4,7 @@ import type { Evidence } from "../../src/check/evidence.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
 import { createMetrics } from "../../src/core/metrics.ts";
-import type { Gate } from "../../src/http/dispatch.ts";
+import type { RequestGate } from "../../src/http/dispatch.ts";
 import { createVerifyRoute } from "../../src/http/routes/verify.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { hashSecret } from "../../src/services/api-key.ts";
@@ -14,9 +14,9 @@ import { createQuota } from "../../src/services/quota/quota.ts";
 import { createClientLimiter } from "../../src/services/rate-limit/clients.ts";
 import { createRateLimiter } from "../../src/services/rate-limit/rate-limit.ts";
 import { createUsageCounter } from "../../src/services/usage/counts.ts";
-import { createAdmission } from "../../src/services/verify/admission.ts";
+import { createCheckAdmission } from "../../src/services/verify/admission.ts";
 import { createRowDrawer } from "../../src/services/verify/draw-rows.ts";
-import { createEntrance } from "../../src/services/verify/entrance.ts";
+import { createEarlyAdmission } from "../../src/services/verify/early-admission.ts";
 import { createExaminer } from "../../src/services/verify/examine.ts";
 import { createReadyAnswers } from "../../src/services/verify/ready-answers.ts";
 import { createTestKeys } from "../../src/services/verify/test-keys.ts";
@@ -149,7 +149,7 @@ export async function startReadyWorld(
     flights: {
       size: () => 0,
       join: async (_question, _waiter, arrival) =>
-        arrival.landed({ entry: null, cached: false, failure: "deadline" }),
+        arrival.settled({ entry: null, cached: false, failure: "deadline" }),
     },
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     isPromoted,
@@ -158,18 +158,18 @@ export async function startReadyWorld(
       lookups[result] += 1;
     },
   });
-  const admission = createAdmission({
+  const admission = createCheckAdmission({
     clock,
     takeWaitMs: () => 0,
     takeIdle: () => 1,
     onRefused: () => metrics.admissionsRefused.inc(),
-    limits: { ...LIMITS.flights.admission, first: SEATS, least: SEATS, most: SEATS, looksBeyond: 0 },
+    limits: { ...LIMITS.inFlightChecks.admission, first: SEATS, least: SEATS, most: SEATS, looksBeyond: 0 },
   });
-  const entrance = createEntrance({ examiner, admission, rateLimiter, quota, clock });
+  const entrance = createEarlyAdmission({ examiner, admission, rateLimiter, quota, clock });
   const tallies = createVerificationTallies(metrics);
   /** How many requests came to the general way. */
   const general = { count: 0 };
-  const gate: Gate = {
+  const gate: RequestGate = {
     authenticate(authorization) {
       general.count += 1;
       return authenticator.authenticate(authorization);
@@ -248,7 +248,7 @@ export async function startReadyWorld(
     crowd(): () => void {
       const places = Array.from({ length: SEATS }, (_, i) => admission.enter(`crowd_${i}`));
       return () => {
-        for (const place of places) place.leave();
+        for (const place of places) place.release();
       };
     },
     remove: (secret: string) => void found.delete(hashSecret(secret)),

@@ -1,4 +1,4 @@
-import type { SpanPlace } from "../../src/core/trace-context.ts";
+import type { SpanRef } from "../../src/core/trace-context.ts";
 import type { Span, SpanAttributes, SpanOptions } from "../../src/core/tracing.ts";
 
 /** A span that keeps what it is told, with its children in order. Times as they were given; NaN: the present. */
@@ -11,7 +11,7 @@ export class RecordedSpan implements Span {
   endMs: number | null = null;
   attributes: Record<string, unknown>;
   readonly events: { name: string; atMs: number }[] = [];
-  readonly links: SpanPlace[] = [];
+  readonly links: SpanRef[] = [];
   readonly children: RecordedSpan[] = [];
   failedBy: string | null = null;
 
@@ -40,7 +40,7 @@ export class RecordedSpan implements Span {
     this.events.push({ name, atMs });
   }
 
-  link(place: SpanPlace): void {
+  link(place: SpanRef): void {
     this.links.push(place);
   }
 

@@ -1,12 +1,16 @@
 import { type Control, createControl } from "../../src/bulk/control.ts";
-import { createRowVerifier, type Manner, type RowsAsk } from "../../src/bulk/rows.ts";
+import {
+  createRowVerifier,
+  type RowsVerifyOptions,
+  type RowWaitPolicy,
+} from "../../src/bulk/row-verifier.ts";
 import { parseAddress } from "../../src/check/address.ts";
 import { siteOf } from "../../src/check/site.ts";
 import { LIMITS } from "../../src/core/limits.ts";
-import type { Answer, Examiner } from "../../src/services/verify/examine.ts";
+import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
+import type { EvidenceFinding } from "../../src/services/verify/evidence-finding.ts";
+import type { DecidedAnswer, Examiner } from "../../src/services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchOptions } from "../../src/services/verify/examine-batch.ts";
-import type { Finding } from "../../src/services/verify/finding.ts";
-import type { Question } from "../../src/services/verify/question.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { createFakeClock } from "./fake-clock.ts";
 
@@ -15,13 +19,13 @@ import { createFakeClock } from "./fake-clock.ts";
 /** Rows that keep a small site busy. */
 export const SMALL_ROOM = 20;
 const overlay = { isBlocked: () => false, isDisposable: () => false };
-export const ask: RowsAsk = {
+export const ask: RowsVerifyOptions = {
   asker: { teamId: "team_1", probing: true, overlay },
   livemode: true,
   withEvidence: false,
 };
-export const CHUNK: Manner = { kind: "chunk" };
-export const retryAt = (site: string): Manner => ({ kind: "retry", site });
+export const CHUNK: RowWaitPolicy = { kind: "chunk" };
+export const retryAt = (site: string): RowWaitPolicy => ({ kind: "retry", site });
 const UNFINISHED: BatchAnswer = { deferred: { site: "slow.example", cause: "unfinished" } };
 export const ANSWERED: BatchAnswer = { finding: { entry: null, cached: false } };
 
@@ -41,7 +45,7 @@ function createBatches() {
     ready: () => undefined,
     readyOfDomain: () => undefined,
     inMemory: () => undefined,
-    counted() {},
+    countMemoryHits() {},
     examine(questions, options, control) {
       let end = (_: BatchAnswer[]) => {};
       const done = new Promise<BatchAnswer[]>((resolve) => {
@@ -68,7 +72,7 @@ function createBatches() {
         get left() {
           return batch.answers.filter((answer) => answer === null).length;
         },
-        handIn,
+        stopWaiting: handIn,
       };
     },
   };
@@ -87,11 +91,11 @@ export function createRowFixture() {
       const rest = { teamId: "team_1", blocked: false, overridden: false, scope: "probed" } as const;
       return { email, withEvidence, address, unwrapped: false, malformed: null, ...rest };
     },
-    draw({ email, address }: Question, { failure, entry }: Finding) {
+    draw({ email, address }: AddressQuestion, { failure, entry }: EvidenceFinding) {
       const smtpClass = entry?.evidence.smtp?.class ?? "accepted_mailbox";
       const reason = address === null ? "invalid_format" : (failure ?? smtpClass);
       const verdict = reason === "accepted_mailbox" ? "valid" : "unknown";
-      return { decision: { reason }, result: { email, verdict, reason } } as unknown as Answer;
+      return { decision: { reason }, result: { email, verdict, reason } } as unknown as DecidedAnswer;
     },
   };
   const rows = createRowVerifier({
@@ -102,7 +106,7 @@ export function createRowFixture() {
     sites: { siteOf },
     roomAt: (site) => (site.startsWith("small") ? SMALL_ROOM : LIMITS.bulk.siteRowsAtOnce),
   });
-  const verify = (emails: string[], manner: Manner = CHUNK, control: Control = createControl()) =>
+  const verify = (emails: string[], manner: RowWaitPolicy = CHUNK, control: Control = createControl()) =>
     rows.verify(emails, ask, manner, control);
   return { clock, rows, verify, started };
 }

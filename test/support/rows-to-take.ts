@@ -2,18 +2,18 @@ import { LIMITS } from "../../src/core/limits.ts";
 import { pruneStripeEvents } from "../../src/store/billing.ts";
 import { leaseReread } from "../../src/store/billing-rereads.ts";
 import { createCredentials } from "../../src/store/credentials.ts";
-import { evictKeys, pruneKeys } from "../../src/store/idempotency.ts";
+import { evictIdempotencyKeys, pruneIdempotencyKeys } from "../../src/store/idempotency.ts";
 import { pruneInvites } from "../../src/store/invites.ts";
 import { clearTasks, deleteJob } from "../../src/store/job-clearing.ts";
 import { emittedTasks, makeReadyAgain, takeReadyTasks } from "../../src/store/job-emission.ts";
-import { callBlocked, releaseEgress, takeReadyRetries } from "../../src/store/job-retries.ts";
+import { releaseBlockedRetries, releaseEgress, takeReadyRetries } from "../../src/store/job-retries.ts";
 import { hideExpiredJobs } from "../../src/store/jobs.ts";
 import { forgetRevokedKeys } from "../../src/store/keys.ts";
 import { createMailOutbox } from "../../src/store/mail-outbox.ts";
 import { mergeOverrides } from "../../src/store/overrides.ts";
 import { pruneResets, takeResetRequest } from "../../src/store/password-resets.ts";
 import type { Database, Transaction } from "../../src/store/postgres.ts";
-import { holdUnmailed, pruneRegistrations } from "../../src/store/registrations.ts";
+import { lockUnmailed, pruneRegistrations } from "../../src/store/registrations.ts";
 import { deleteSurplusSessions, pruneSessions } from "../../src/store/sessions.ts";
 import { createTeamRemovals } from "../../src/store/team-removals.ts";
 import { deleteHistory } from "../../src/store/teams.ts";
@@ -122,15 +122,15 @@ export const TAKINGS: readonly Taking[] = [
     takes: { api_keys: N },
   },
   {
-    place: "src/store/idempotency.ts evictKeys",
+    place: "src/store/idempotency.ts evictIdempotencyKeys",
     fill: IDEMPOTENCY_KEYS("now()"),
-    run: (tx) => evictKeys(tx, { teamId: "t1", livemode: true } as never),
+    run: (tx) => evictIdempotencyKeys(tx, { teamId: "t1", livemode: true } as never),
     takes: { idempotency_keys: Math.min(spare, PENDING - perTeam) },
   },
   {
-    place: "src/store/idempotency.ts pruneKeys",
+    place: "src/store/idempotency.ts pruneIdempotencyKeys",
     fill: IDEMPOTENCY_KEYS(LONG_AGO),
-    run: pruneKeys,
+    run: pruneIdempotencyKeys,
     takes: { idempotency_keys: LIMITS.idempotency.prunedPerRound },
   },
   {
@@ -165,9 +165,9 @@ export const TAKINGS: readonly Taking[] = [
     takes: { job_tasks: N },
   },
   {
-    place: "src/store/job-retries.ts callBlocked",
+    place: "src/store/job-retries.ts releaseBlockedRetries",
     fill: ONE_JOB + RETRIES("ready", "now() + interval '1 day'"),
-    run: (tx) => callBlocked(tx, { egress: "e1", site: "site", after: null }, N),
+    run: (tx) => releaseBlockedRetries(tx, { egress: "e1", site: "site", after: null }, N),
     takes: { job_tasks: N },
   },
   {
@@ -203,7 +203,7 @@ export const TAKINGS: readonly Taking[] = [
   {
     place: "src/store/mail-outbox.ts take",
     fill: MAILS("now() + interval '1 day'"),
-    run: (tx) => createMailOutbox(pool(tx)).take(N),
+    run: (tx) => createMailOutbox(pool(tx)).leaseDue(N),
     takes: { mail_outbox: N },
   },
   {
@@ -225,9 +225,9 @@ export const TAKINGS: readonly Taking[] = [
     takes: { password_reset_requests: 1 },
   },
   {
-    place: "src/store/registrations.ts holdUnmailed",
+    place: "src/store/registrations.ts lockUnmailed",
     fill: REGISTRATIONS("now() + interval '1 day'"),
-    run: async (tx) => [await holdUnmailed(tx, "")],
+    run: async (tx) => [await lockUnmailed(tx, "")],
     takes: {},
     returns: 1,
   },
@@ -252,7 +252,7 @@ export const TAKINGS: readonly Taking[] = [
   {
     place: "src/store/team-removals.ts take",
     fill: `insert into team_removals (team_id) select 't' || n ${SERIES};`,
-    run: (tx) => createTeamRemovals(pool(tx)).take(),
+    run: (tx) => createTeamRemovals(pool(tx)).claimDue(),
     takes: { team_removals: 1 },
   },
   {

@@ -7,7 +7,7 @@ import type { UploadSources } from "../../src/services/bulk/submit-file.ts";
 import { createPreviewUpload, detectForPreview } from "../../src/services/uploads/preview.ts";
 import { createReceiveUpload } from "../../src/services/uploads/receive.ts";
 import { createUploadRemoval, type UploadRemoval } from "../../src/services/uploads/removal.ts";
-import { createUploadSources } from "../../src/services/uploads/sources.ts";
+import { createUploadSources } from "../../src/services/uploads/upload-sources.ts";
 import { createUploads, type Uploads } from "../../src/services/uploads/uploads.ts";
 import { createObjectStreams, type ObjectStreams } from "../../src/store/object-streams.ts";
 import { createObjectStore, type ObjectStore } from "../../src/store/objects.ts";

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
+import { ClearableGauge } from "../../../src/core/custom-metrics.ts";
 import { pipelineSeries } from "../../../src/core/metrics/pipeline.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
-import { KnownGauge } from "../../../src/core/tally.ts";
 import { jobStreamKeys } from "../../../src/store/job-stream.ts";
 import { type Document, type Finding, ofKind, placeOf } from "../documents.ts";
 
@@ -119,7 +119,7 @@ const OUTSTANDING = "rcpt_chunks_outstanding";
 function seriesThere(): { all: Set<string>; ofRelays: Set<string> } {
   const registry = new Registry();
   pipelineSeries([registry]);
-  const counted = registry.getMetricsAsArray().filter((metric) => metric instanceof KnownGauge);
+  const counted = registry.getMetricsAsArray().filter((metric) => metric instanceof ClearableGauge);
   return {
     all: new Set(
       createMetrics()

@@ -9,14 +9,14 @@ import { isBlank, plainText } from "./plain-text.ts";
  * `several`: distinct addresses, in order, each as it stands there; those that are malformed among them.
  * `empty`: nothing that can be seen. `none`: no address can be told.
  */
-export type Reading =
+export type AddressReading =
   | { kind: "one"; text: string; address: ParsedAddress; unwrapped: boolean }
   | { kind: "several"; texts: readonly string[] }
   | { kind: "empty" }
   | { kind: "none" };
 
-const EMPTY: Reading = { kind: "empty" };
-const NONE: Reading = { kind: "none" };
+const EMPTY: AddressReading = { kind: "empty" };
+const NONE: AddressReading = { kind: "none" };
 
 /** Nearly all texts: a first and a last character that nothing is taken away from, and no quote. */
 const BARE = /^[A-Za-z0-9][^\s:<>"'：]*[A-Za-z0-9]$/;
@@ -34,7 +34,7 @@ const MARKED = /^[\s\p{Z}]*(?:'|(?![\0-\x7f])[\p{Ps}\p{Pe}\p{Pi}\p{Pf}\uff02\uff
  * cannot belong to an address is taken away: see `plainText` and `mentionsIn`. Reading what was read gives the same again.
  * Linear in the text, of which LIMITS.check.cellChars are read at most: a longer one is `none`.
  */
-export function addressesIn(text: string): Reading {
+export function readAddresses(text: string): AddressReading {
   if (text.length > LIMITS.check.cellChars) return NONE;
   if (BARE.test(text) || !MARKED.test(text)) {
     const asItStands = oneOf(text, text);
@@ -49,7 +49,7 @@ export function addressesIn(text: string): Reading {
 }
 
 /** The address that `text` is, with nothing but spaces around it. */
-function oneOf(text: string, given: string): Reading | null {
+function oneOf(text: string, given: string): AddressReading | null {
   const parsed = parseAddress(text);
   if (!parsed.ok) return null;
   const trimmed = text.replace(/^ +|(?<! ) +$/g, "");
@@ -57,9 +57,9 @@ function oneOf(text: string, given: string): Reading | null {
 }
 
 /** An `@` without a name or a domain is no second address; but beside it none is certain. */
-function readingOf(mentions: readonly Mention[], given: string): Reading {
+function readingOf(mentions: readonly Mention[], given: string): AddressReading {
   const texts = new Map<string, string>();
-  let only: Reading = NONE;
+  let only: AddressReading = NONE;
   for (const { text, isClean } of mentions) {
     const found = isClean ? oneOf(text, given) : null;
     if (found?.kind !== "one") texts.set(text, text);

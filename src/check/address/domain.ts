@@ -24,11 +24,11 @@ export class DomainName {
   /** A-labels, lower case. */
   readonly domain: string;
   /**
-   * Numbers of `keepingNumber`, each of the one keeper of its kind in a process: two would take it from each other again and again;
+   * Numbers of `nextMemoNumber`, each of the one keeper of its kind in a process: two would take it from each other again and again;
    * 0: nothing is kept. They are forgotten with the name.
    */
-  listsKept = 0;
-  templatesKept = 0;
+  listsMemoNumber = 0;
+  templatesMemoNumber = 0;
   /** How its provider reads local parts, case never; null: nothing is known of that. */
   readonly mailboxes: MailboxRules | null;
 
@@ -41,7 +41,7 @@ export class DomainName {
 let lastNumber = 0;
 
 /** Above 0, and none twice in a process: under another one's nobody finds anything. */
-export function keepingNumber(): number {
+export function nextMemoNumber(): number {
   lastNumber += 1;
   return lastNumber;
 }

@@ -46,7 +46,7 @@ const SHAPING = new RegExp(
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
 /** Whether something in it is not seen and changes nothing that is: two addresses that look the same are told apart by it. */
-function hides(content: string): boolean {
+function hasHiddenCharacters(content: string): boolean {
   return INVISIBLE.test(content) && INVISIBLE.test(content.replace(SHAPING, ""));
 }
 
@@ -81,7 +81,7 @@ export function parseLocalPart(text: string): LocalPartResult {
   if (text.length <= MAX_LOCAL_OCTETS && PLAIN.test(text)) return { ok: true, local: text };
   if (text === "" || text === '""') return { ok: false, reason: "local_part_empty" };
   const content = text.startsWith('"') ? unquote(text) : text;
-  if (content === null || UNPRINTABLE.test(content) || hides(content))
+  if (content === null || UNPRINTABLE.test(content) || hasHiddenCharacters(content))
     return { ok: false, reason: "local_part_syntax" };
   const wellFormed = text.startsWith('"') ? QUOTED_CONTENT.test(content) : DOT_ATOM.test(content);
   if (!wellFormed) return { ok: false, reason: "local_part_syntax" };

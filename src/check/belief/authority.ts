@@ -2,8 +2,14 @@ import { LRUCache } from "lru-cache";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
-import type { BeliefNews, ControlAnswer, Habit, Say, Sighting } from "./messages.ts";
-import { RefusalRun, StrangerTally } from "./tallies.ts";
+import type {
+  BehaviourUpdate,
+  LearnedBehaviour,
+  PostmasterAnswer,
+  RefusalRuling,
+  RefusedAddress,
+} from "./messages.ts";
+import { AcceptedProbeTally, RefusalRun } from "./tallies.ts";
 
 /**
  * Which sites cannot be believed at RCPT, learnt from what they answer.
@@ -21,94 +27,101 @@ import { RefusalRun, StrangerTally } from "./tallies.ts";
  * LIMITS.belief.heldMs. Processes of an egress share theirs, as far as the store can be reached; what they rest on stays
  * in each.
  */
-export interface BeliefAuthority {
-  refused(site: string, sightings: readonly Sighting[]): Say | Promise<Say>;
+export interface BehaviourAuthority {
+  onRefused(site: string, sightings: readonly RefusedAddress[]): RefusalRuling | Promise<RefusalRuling>;
   /** A control has ended; the next one, if any, is whose this one was. */
-  controlled(site: string, answer: ControlAnswer): Say;
+  onControlAnswered(site: string, answer: PostmasterAnswer): RefusalRuling;
   /** Whoever was to ask the control is gone. */
-  abandoned(site: string): void;
-  accepted(site: string, domain: string): void;
+  onControlAbandoned(site: string): void;
+  onAccepted(site: string, domain: string): void;
   /** Somebody was refused there as unknown, of whom `refused` may not tell. */
-  refuses(site: string): void;
+  noteRefusal(site: string): void;
   /** A stranger of a domain was answered about. */
-  stranger(site: string, domain: string, accepted: boolean): void;
-  habitOf(site: string): Habit | null;
+  onCatchAllProbe(site: string, domain: string, accepted: boolean): void;
+  behaviourOf(site: string): LearnedBehaviour | null;
   /** Sites that something is known of. */
   readonly size: number;
   /** Sites by habit. */
-  counts(): Record<Habit, number>;
+  counts(): Record<LearnedBehaviour, number>;
   /** Calls back with each belief there is, and with each that forms or falls. @returns ends it */
-  attach(send: (news: BeliefNews) => void): () => void;
+  attach(send: (news: BehaviourUpdate) => void): () => void;
   start(): void;
   stop(): void;
 }
 
 /** A belief, or that one fell, as processes tell each other. Epoch milliseconds. */
-export interface SharedBelief {
+export interface SharedBehaviour {
   site: string;
-  habit: Habit | null;
+  habit: LearnedBehaviour | null;
   sinceMs: number;
   untilMs: number;
 }
 
-export interface BeliefStore {
+export interface BehaviourStore {
   /** All that are not over. Rejects when the store does not answer. */
-  load(): Promise<SharedBelief[]>;
-  put(belief: SharedBelief): Promise<void>;
+  load(): Promise<SharedBehaviour[]>;
+  put(belief: SharedBehaviour): Promise<void>;
 }
 
-export interface BeliefEvent {
+export interface BehaviourEvent {
   site: string;
-  habit: Habit;
+  habit: LearnedBehaviour;
   /** false: it fell. */
-  formed: boolean;
+  isLearned: boolean;
   /** Addresses, or domains of strangers, that it rests on; 0: another process knows. */
   basis: number;
 }
 
 /** A named provider has all that makes a habit, were it anybody else. */
-export interface BeliefSuspicion extends Pick<BeliefEvent, "habit" | "basis"> {
+export interface BehaviourSuspicion extends Pick<BehaviourEvent, "habit" | "basis"> {
   provider: string;
 }
 
-export interface BeliefAuthorityDeps {
+export interface BehaviourAuthorityDeps {
   clock: Clock;
   log: Logger;
-  store: BeliefStore;
+  store: BehaviourStore;
   /** Whether a site is a provider with a name. */
   isProvider(site: string): boolean;
   /** 0 to 1. */
   random(): number;
   /** At most once in LIMITS.belief.heldMs for a provider and habit. */
-  onSuspect(suspicion: BeliefSuspicion): void;
-  onChange(event: BeliefEvent): void;
+  onSuspect(suspicion: BehaviourSuspicion): void;
+  onChange(event: BehaviourEvent): void;
 }
 
-const BELIEVED: Say = { kind: "believed" };
-const REFUSES_ALL: Say = { kind: "refuses_all" };
+const BELIEVED: RefusalRuling = { kind: "believed" };
+const REFUSES_ALL: RefusalRuling = { kind: "refuses_all" };
 
-export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthority {
+export function createBehaviourAuthority(deps: BehaviourAuthorityDeps): BehaviourAuthority {
   const { clock, log, store } = deps;
-  const { sites, beliefs: beliefsMax, heldMs, controlEveryMs, silenceRestMs, syncEveryMs } = LIMITS.belief;
-  const beliefs = new Map<string, SharedBelief>();
+  const {
+    sites,
+    behaviours: beliefsMax,
+    heldMs,
+    controlEveryMs,
+    silenceRestMs,
+    syncEveryMs,
+  } = LIMITS.learnedBehaviour;
+  const beliefs = new Map<string, SharedBehaviour>();
   /** A site whose control is under way stays until it has ended. */
   const controlling = new Map<string, RefusalRun>();
   const runs = new LRUCache<string, RefusalRun>({ max: sites });
-  const strangers = new LRUCache<string, StrangerTally>({ max: sites });
+  const strangers = new LRUCache<string, AcceptedProbeTally>({ max: sites });
   /** Where somebody was accepted last, and `Clock.monotonic` of it. */
   const accepting = new LRUCache<string, { domain: string; atMs: number }>({ max: sites });
   /** `Clock.monotonic` until when no belief forms, since one fell. */
   const fallen = new LRUCache<string, number>({ max: sites });
   const suspectedAt = new LRUCache<string, number>({ max: sites });
-  const listeners = new Set<(news: BeliefNews) => void>();
+  const listeners = new Set<(news: BehaviourUpdate) => void>();
   let timer: Timer | null = null;
 
-  function habitOf(site: string): Habit | null {
+  function habitOf(site: string): LearnedBehaviour | null {
     const known = beliefs.get(site);
     return known !== undefined && known.untilMs > clock.now() ? known.habit : null;
   }
 
-  function set(belief: SharedBelief, basis: number): void {
+  function set(belief: SharedBehaviour, basis: number): void {
     const { site, habit } = belief;
     const before = habitOf(site);
     beliefs.delete(site);
@@ -121,8 +134,8 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
       fallen.set(site, clock.monotonic() + controlEveryMs);
     }
     for (const send of listeners) send({ kind: "habit", site, habit });
-    if (before !== null) deps.onChange({ site, habit: before, formed: false, basis });
-    if (habit !== null) deps.onChange({ site, habit, formed: true, basis });
+    if (before !== null) deps.onChange({ site, habit: before, isLearned: false, basis });
+    if (habit !== null) deps.onChange({ site, habit, isLearned: true, basis });
   }
 
   /** Over, or no room for it: nobody else is told. */
@@ -132,10 +145,10 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
     strangers.delete(site);
     if (habit === null) return;
     for (const send of listeners) send({ kind: "habit", site, habit: null });
-    deps.onChange({ site, habit, formed: false, basis: 0 });
+    deps.onChange({ site, habit, isLearned: false, basis: 0 });
   }
 
-  function learn(site: string, habit: Habit | null, basis: number): void {
+  function learn(site: string, habit: LearnedBehaviour | null, basis: number): void {
     const sinceMs = clock.now();
     const belief = { site, habit, sinceMs, untilMs: sinceMs + heldMs };
     set(belief, basis);
@@ -143,7 +156,7 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
   }
 
   /** @returns false: it is a named provider's, whose operator is told instead */
-  function form(site: string, habit: Habit, basis: number): boolean {
+  function form(site: string, habit: LearnedBehaviour, basis: number): boolean {
     if (!deps.isProvider(site)) {
       learn(site, habit, basis);
       return true;
@@ -163,12 +176,13 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
   /** Where somebody was accepted of late. */
   function acceptingDomain(site: string): string | null {
     const known = accepting.get(site);
-    return known !== undefined && clock.monotonic() - known.atMs <= LIMITS.belief.strangerKeptMs
+    return known !== undefined &&
+      clock.monotonic() - known.atMs <= LIMITS.learnedBehaviour.catchAllProbeKeptMs
       ? known.domain
       : null;
   }
 
-  function control(site: string, run: RefusalRun): Say | null {
+  function control(site: string, run: RefusalRun): RefusalRuling | null {
     const domain = run.nextControl(acceptingDomain(site), deps.random);
     if (domain === null) return null;
     run.waiting ??= [];
@@ -176,7 +190,7 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
     return { kind: "control", domain };
   }
 
-  function conclude(site: string, run: RefusalRun, say: Say): Say {
+  function conclude(site: string, run: RefusalRun, say: RefusalRuling): RefusalRuling {
     controlling.delete(site);
     const { waiting } = run;
     run.forgetControls();
@@ -192,11 +206,11 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
   /** What was counted counts no more, and until then no postmaster is asked. */
   function rest(site: string, restsUntil: number): void {
     const fresh = new RefusalRun();
-    fresh.restsUntil = restsUntil;
+    fresh.pausedUntil = restsUntil;
     runs.set(site, fresh);
   }
 
-  function isNews({ site, habit, sinceMs }: SharedBelief): boolean {
+  function isNews({ site, habit, sinceMs }: SharedBehaviour): boolean {
     if (habit !== null && (deps.isProvider(site) || isFallen(site))) return false;
     return sinceMs > (beliefs.get(site)?.sinceMs ?? Number.NEGATIVE_INFINITY);
   }
@@ -217,9 +231,9 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
   }
 
   return {
-    habitOf,
-    refuses,
-    refused(site, sightings) {
+    behaviourOf: habitOf,
+    noteRefusal: refuses,
+    onRefused(site, sightings) {
       refuses(site);
       if (habitOf(site) === "refuses_all") return REFUSES_ALL;
       const run = controlling.get(site) ?? runs.get(site) ?? new RefusalRun();
@@ -227,10 +241,10 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
       run.add(sightings, clock.monotonic());
       const { waiting } = run;
       if (waiting !== null) return new Promise((resolve) => waiting.push(resolve));
-      if (!run.isSuspicious || clock.monotonic() < run.restsUntil || isFallen(site)) return BELIEVED;
+      if (!run.isSuspicious || clock.monotonic() < run.pausedUntil || isFallen(site)) return BELIEVED;
       return control(site, run) ?? BELIEVED;
     },
-    controlled(site, answer) {
+    onControlAnswered(site, answer) {
       const run = controlling.get(site);
       if (run === undefined) return BELIEVED;
       const nowMs = clock.monotonic();
@@ -238,7 +252,7 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
         rest(site, nowMs + controlEveryMs);
         return conclude(site, run, BELIEVED);
       }
-      if (run.heardControl(answer)) {
+      if (run.recordControl(answer)) {
         const formed = form(site, "refuses_all", run.addresses);
         if (!formed) rest(site, nowMs + controlEveryMs);
         return conclude(site, run, formed ? REFUSES_ALL : BELIEVED);
@@ -246,25 +260,25 @@ export function createBeliefAuthority(deps: BeliefAuthorityDeps): BeliefAuthorit
       const next = control(site, run);
       if (next !== null) return next;
       // Too few of them spoke. What was counted still counts: they are soon asked again.
-      run.restsUntil = nowMs + silenceRestMs;
+      run.pausedUntil = nowMs + silenceRestMs;
       return conclude(site, run, BELIEVED);
     },
-    abandoned(site) {
+    onControlAbandoned(site) {
       const run = controlling.get(site);
       if (run !== undefined) conclude(site, run, BELIEVED);
     },
-    accepted(site, domain) {
+    onAccepted(site, domain) {
       accepting.set(site, { domain, atMs: clock.monotonic() });
       const run = controlling.get(site);
       if (run !== undefined) run.acceptedMeanwhile = true;
-      const restsUntil = runs.get(site)?.restsUntil ?? Number.NEGATIVE_INFINITY;
+      const restsUntil = runs.get(site)?.pausedUntil ?? Number.NEGATIVE_INFINITY;
       if (restsUntil > clock.monotonic()) rest(site, restsUntil);
       else runs.delete(site);
       if (habitOf(site) === "refuses_all") learn(site, null, 1);
     },
-    stranger(site, domain, accepted) {
+    onCatchAllProbe(site, domain, accepted) {
       if (!accepted) return refuses(site);
-      const tally = strangers.get(site) ?? new StrangerTally();
+      const tally = strangers.get(site) ?? new AcceptedProbeTally();
       strangers.set(site, tally);
       tally.accepted(domain, clock.monotonic());
       if (habitOf(site) === null && tally.acceptsAll && !isFallen(site))

@@ -1,30 +1,33 @@
 /** What a site does at RCPT that makes its answers worthless. */
-export type Habit = "accepts_all" | "refuses_all";
+export type LearnedBehaviour = "accepts_all" | "refuses_all";
 
 /** An address that was refused as unknown. */
-export interface Sighting {
+export interface RefusedAddress {
   address: string;
   domain: string;
 }
 
 /** What RFC 5321 §4.5.1 obliges every domain to accept, `postmaster`, was answered with. */
-export type ControlAnswer = "accepted" | "refused" | "inconclusive";
+export type PostmasterAnswer = "accepted" | "refused" | "inconclusive";
 
 /** What is to be made of a refusal: believed; not, since everybody is refused; or a postmaster is to be asked first. */
-export type Say = { kind: "believed" } | { kind: "refuses_all" } | { kind: "control"; domain: string };
+export type RefusalRuling =
+  | { kind: "believed" }
+  | { kind: "refuses_all" }
+  | { kind: "control"; domain: string };
 
 /** From a check thread. */
-export type BeliefReport =
+export type BehaviourReport =
   /** The latest last, and answered by `said`. */
-  | { type: "refused"; id: number; site: string; sightings: Sighting[] }
+  | { type: "refused"; id: number; site: string; sightings: RefusedAddress[] }
   /** The end of a control, answered by `said`. */
-  | { type: "controlled"; id: number; site: string; domain: string; answer: ControlAnswer }
+  | { type: "controlled"; id: number; site: string; domain: string; answer: PostmasterAnswer }
   | { type: "accepted"; site: string; domain: string }
   /** Somebody was refused as unknown, of whom `refused` does not tell yet. */
   | { type: "refuses"; site: string };
 
 /** To a check thread. */
-export type BeliefNews =
-  | { kind: "said"; id: number; say: Say }
+export type BehaviourUpdate =
+  | { kind: "said"; id: number; say: RefusalRuling }
   /** null: it is believed again. */
-  | { kind: "habit"; site: string; habit: Habit | null };
+  | { kind: "habit"; site: string; habit: LearnedBehaviour | null };

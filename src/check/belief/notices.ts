@@ -1,7 +1,7 @@
-import type { BeliefEvent, BeliefSuspicion } from "./authority.ts";
+import type { BehaviourEvent, BehaviourSuspicion } from "./authority.ts";
 
 /** What the operator is told of beliefs, in words. */
-export function beliefNotice({ site, habit, formed, basis }: BeliefEvent): string {
+export function behaviourNotice({ site, habit, isLearned: formed, basis }: BehaviourEvent): string {
   const again = "one check in twenty asks all the same, to notice when that ends";
   if (!formed)
     return habit === "accepts_all"
@@ -20,7 +20,7 @@ export function beliefNotice({ site, habit, formed, basis }: BeliefEvent): strin
 }
 
 /** What the operator may want to do about a provider that is not disbelieved by itself. */
-export function suspicionNotice({ provider, habit, basis }: BeliefSuspicion): string {
+export function suspicionNotice({ provider, habit, basis }: BehaviourSuspicion): string {
   const seen =
     habit === "accepts_all"
       ? `strangers of ${basis} domains were accepted at ${provider} and none was refused`

@@ -1,6 +1,6 @@
 import { getDomain } from "tldts";
 import { LIMITS } from "../../core/limits.ts";
-import type { ControlAnswer, Say, Sighting } from "./messages.ts";
+import type { PostmasterAnswer, RefusalRuling, RefusedAddress } from "./messages.ts";
 
 /** Who registered a domain: subdomains of a zone are one customer, however many there are. */
 export function registrantOf(domain: string): string {
@@ -24,14 +24,14 @@ export class RefusalRun {
   #controls: string[] | null = null;
   #refusedControls = 0;
   /** Whoever waits for the control under way; null: there is none. */
-  waiting: ((say: Say) => void)[] | null = null;
+  waiting: ((say: RefusalRuling) => void)[] | null = null;
   /** Somebody was accepted while it was. */
   acceptedMeanwhile = false;
   /** `Clock.monotonic` before which no postmaster is asked. */
-  restsUntil = Number.NEGATIVE_INFINITY;
+  pausedUntil = Number.NEGATIVE_INFINITY;
 
-  add(sightings: readonly Sighting[], nowMs: number): void {
-    const { addressesKept, domainsKept, runMs } = LIMITS.belief;
+  add(sightings: readonly RefusedAddress[], nowMs: number): void {
+    const { addressesKept, domainsKept, runMs } = LIMITS.learnedBehaviour;
     for (const { address, domain } of sightings) {
       const registrant = registrantOf(domain);
       this.#addresses.delete(address);
@@ -45,7 +45,7 @@ export class RefusalRun {
 
   /** Too many to be chance; that they are all unknown is still likelier than that everybody is refused. */
   get isSuspicious(): boolean {
-    const { addresses, domains } = LIMITS.belief;
+    const { addresses, domains } = LIMITS.learnedBehaviour;
     return this.#addresses.size >= addresses && this.#domains.size >= domains;
   }
 
@@ -64,7 +64,7 @@ export class RefusalRun {
   }
 
   #drawn(accepted: string | null, random: () => number): string[] {
-    const { controlsTried } = LIMITS.belief;
+    const { controlsTried } = LIMITS.learnedBehaviour;
     const drawn = accepted === null ? [] : [accepted];
     const left = [...this.#domains]
       .filter(([registrant]) => accepted === null || registrant !== registrantOf(accepted))
@@ -75,9 +75,9 @@ export class RefusalRun {
   }
 
   /** @returns true: so many postmasters were refused that the site refuses everybody */
-  heardControl(answer: ControlAnswer): boolean {
+  recordControl(answer: PostmasterAnswer): boolean {
     if (answer === "refused") this.#refusedControls += 1;
-    return this.#refusedControls >= LIMITS.belief.controls;
+    return this.#refusedControls >= LIMITS.learnedBehaviour.controls;
   }
 
   /** The question is over without an answer: the next one begins anew. */
@@ -89,11 +89,12 @@ export class RefusalRun {
 }
 
 /** Of whose domains strangers were accepted at a site where none was refused, the latest LIMITS.belief.strangersKept. */
-export class StrangerTally {
+export class AcceptedProbeTally {
   readonly #accepted = new Map<string, { atMs: number }>();
 
   accepted(domain: string, nowMs: number): void {
-    const { strangersKept, strangerKeptMs } = LIMITS.belief;
+    const { catchAllProbesKept: strangersKept, catchAllProbeKeptMs: strangerKeptMs } =
+      LIMITS.learnedBehaviour;
     const registrant = registrantOf(domain);
     this.#accepted.delete(registrant);
     this.#accepted.set(registrant, { atMs: nowMs });
@@ -102,7 +103,7 @@ export class StrangerTally {
 
   /** Enough registrants. One is never enough, whatever it calls below its domain: that is a catch-all. */
   get acceptsAll(): boolean {
-    return this.#accepted.size >= LIMITS.belief.strangerDomains;
+    return this.#accepted.size >= LIMITS.learnedBehaviour.catchAllProbeDomains;
   }
 
   get domains(): number {

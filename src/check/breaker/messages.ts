@@ -1,4 +1,4 @@
-import type { Way } from "./way.ts";
+import type { BreakerScope } from "./scope.ts";
 
 /** How a probe ended, as far as it tells whether we are blocked. */
 export type ProbeEnd =
@@ -44,10 +44,10 @@ export type BreakerReport =
   | { type: "tried"; token: string; end: TrialEnd };
 
 /** To a check thread. */
-export type BreakerNews =
+export type BreakerUpdate =
   /** `opened` false: it was open before, the time is new. */
-  | { kind: "open"; way: Way; dueInMs: number; opened: boolean }
-  | { kind: "closed"; way: Way }
+  | { kind: "open"; way: BreakerScope; dueInMs: number; opened: boolean }
+  | { kind: "closed"; way: BreakerScope }
   /** From now on, and from now on no more, it matters who is let through. */
   | { kind: "watched" | "calm"; key: string }
   /** To who asked for the trial. `free`: the way is open to all meanwhile. Without a token: ask again after `dueInMs`. */

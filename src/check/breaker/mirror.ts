@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { BreakerNews, BreakerReport, ProbeEnd, TrialEnd } from "./messages.ts";
-import { keyOf, type Way, wayKey } from "./way.ts";
+import type { BreakerReport, BreakerUpdate, ProbeEnd, TrialEnd } from "./messages.ts";
+import { type BreakerScope, breakerKey, keyOfScope } from "./scope.ts";
 
 /**
  * The circuit breakers as a check thread sees them: when the replies of a site say that *we* are blocked, asking on makes it
@@ -13,13 +13,13 @@ export interface Breaker {
    * Whether nothing is open or watched on that way: everybody may go, and whoever is let through has nothing to tell. Then
    * only a block needs a visit.
    */
-  isCalm(site: string, path: string, domain: string): boolean;
+  isClear(site: string, path: string, domain: string): boolean;
   /** The same for every domain of the site. */
-  isCalmForAll(site: string, path: string): boolean;
-  visit(target: VisitTarget): Visit;
+  isClearForSite(site: string, path: string): boolean;
+  guard(target: GuardedTarget): ProbeGuard;
 }
 
-export interface VisitTarget {
+export interface GuardedTarget {
   site: string;
   provider: string | null;
   /** Of the address that is asked about. */
@@ -27,9 +27,9 @@ export interface VisitTarget {
 }
 
 /** One probe, from before it sets out to its end. */
-export interface Visit {
+export interface ProbeGuard {
   /** Whether it may go out this way: at once, but where a trial is due. It is the trial then. */
-  mayGo(path: string): boolean | Promise<boolean>;
+  mayProbe(path: string): boolean | Promise<boolean>;
   /** Whether nobody may go out this way now; `watched`: somebody was blocked there lately. */
   stateOf(path: string): "closed" | "watched" | "open";
   /** Who was held back may come again after this. */
@@ -41,16 +41,16 @@ export interface Visit {
 }
 
 /** The line to the main thread. */
-export interface BreakerLine {
+export interface BreakerPort {
   report(report: BreakerReport): void;
-  listen(listener: (news: BreakerNews) => void): void;
+  listen(listener: (news: BreakerUpdate) => void): void;
 }
 
 export interface BreakerMirrorDeps {
   clock: Clock;
-  line: BreakerLine;
+  port: BreakerPort;
   /** Nobody goes out this way from now on: who waits for a session there is turned back. */
-  holdBack(way: Way): void;
+  holdBack(way: BreakerScope): void;
 }
 
 interface Trial {
@@ -58,47 +58,47 @@ interface Trial {
   token: string;
 }
 
-type TrialAnswer = Extract<BreakerNews, { kind: "trial" }>;
+type TrialAnswer = Extract<BreakerUpdate, { kind: "trial" }>;
 
 const NONE: readonly string[] = [];
 
-class Mirror implements Breaker {
+class BreakerMirror implements Breaker {
   readonly clock: Clock;
   readonly #deps: BreakerMirrorDeps;
   /** Open breakers, and when somebody may ask for their trial. */
   readonly #open = new Map<string, { dueAt: number }>();
   readonly #watched = new Set<string>();
-  readonly #asked = new Map<number, (answer: TrialAnswer) => void>();
+  readonly #trialRequests = new Map<number, (answer: TrialAnswer) => void>();
   readonly #asking = new Set<string>();
   #nextId = 0;
 
   constructor(deps: BreakerMirrorDeps) {
     this.#deps = deps;
     this.clock = deps.clock;
-    deps.line.listen((news) => this.#hear(news));
+    deps.port.listen((news) => this.#onUpdate(news));
   }
 
-  isCalm(site: string, path: string, domain: string): boolean {
+  isClear(site: string, path: string, domain: string): boolean {
     if (this.#open.size === 0 && this.#watched.size === 0) return true;
     const target = { site, domain, provider: null };
     return this.openKeys(target, path).length === 0 && !this.isWatched(target, path);
   }
 
-  isCalmForAll(site: string, path: string): boolean {
-    const way = wayKey(site, path);
+  isClearForSite(site: string, path: string): boolean {
+    const way = breakerKey(site, path);
     for (const key of [...this.#open.keys(), ...this.#watched])
       if (key === way || key.startsWith(`${way} `)) return false;
     return true;
   }
 
-  visit(target: VisitTarget): Visit {
-    return new ProbeVisit(this, target);
+  guard(target: GuardedTarget): ProbeGuard {
+    return new MirrorProbeGuard(this, target);
   }
 
   /** Keys of the open breakers in the way, the site's first. */
-  openKeys({ site, domain }: VisitTarget, path: string): readonly string[] {
+  openKeys({ site, domain }: GuardedTarget, path: string): readonly string[] {
     if (this.#open.size === 0) return NONE;
-    return [wayKey(site, path), wayKey(site, path, domain)].filter((key) => this.#open.has(key));
+    return [breakerKey(site, path), breakerKey(site, path, domain)].filter((key) => this.#open.has(key));
   }
 
   /** Until somebody may ask for the trial. */
@@ -111,35 +111,35 @@ class Mirror implements Breaker {
     this.#watched.add(key);
   }
 
-  isWatched({ site, domain }: VisitTarget, path: string): boolean {
+  isWatched({ site, domain }: GuardedTarget, path: string): boolean {
     if (this.#watched.size === 0) return false;
-    return this.#watched.has(wayKey(site, path)) || this.#watched.has(wayKey(site, path, domain));
+    return this.#watched.has(breakerKey(site, path)) || this.#watched.has(breakerKey(site, path, domain));
   }
 
   report(report: BreakerReport): void {
-    this.#deps.line.report(report);
+    this.#deps.port.report(report);
   }
 
   /** One asks at a time; who comes meanwhile need not wait for the answer. */
-  async ask(key: string): Promise<TrialAnswer> {
+  async requestTrial(key: string): Promise<TrialAnswer> {
     const id = this.#nextId++;
     this.#asking.add(key);
     const answer = await new Promise<TrialAnswer>((resolve) => {
-      this.#asked.set(id, resolve);
+      this.#trialRequests.set(id, resolve);
       this.report({ type: "trial", id, key });
     });
     this.#asking.delete(key);
     return answer;
   }
 
-  #hear(news: BreakerNews): void {
+  #onUpdate(news: BreakerUpdate): void {
     switch (news.kind) {
       case "open":
-        this.#open.set(keyOf(news.way), { dueAt: this.clock.monotonic() + news.dueInMs });
+        this.#open.set(keyOfScope(news.way), { dueAt: this.clock.monotonic() + news.dueInMs });
         if (news.opened) this.#deps.holdBack(news.way);
         break;
       case "closed":
-        this.#open.delete(keyOf(news.way));
+        this.#open.delete(keyOfScope(news.way));
         break;
       case "watched":
         this.watch(news.key);
@@ -148,8 +148,8 @@ class Mirror implements Breaker {
         this.#watched.delete(news.key);
         break;
       case "trial":
-        this.#asked.get(news.id)?.(news);
-        this.#asked.delete(news.id);
+        this.#trialRequests.get(news.id)?.(news);
+        this.#trialRequests.delete(news.id);
         break;
     }
   }
@@ -161,13 +161,13 @@ class Mirror implements Breaker {
   }
 }
 
-class ProbeVisit implements Visit {
+class MirrorProbeGuard implements ProbeGuard {
   trialUntil = Number.POSITIVE_INFINITY;
-  readonly #mirror: Mirror;
-  readonly #target: VisitTarget;
+  readonly #mirror: BreakerMirror;
+  readonly #target: GuardedTarget;
   readonly #trials = new Map<string, Trial>();
 
-  constructor(mirror: Mirror, target: VisitTarget) {
+  constructor(mirror: BreakerMirror, target: GuardedTarget) {
     this.#mirror = mirror;
     this.#target = target;
   }
@@ -178,7 +178,7 @@ class ProbeVisit implements Visit {
   }
 
   /** Where the site's breaker is open and the domain's too, the site's trial is both's. */
-  mayGo(path: string): boolean | Promise<boolean> {
+  mayProbe(path: string): boolean | Promise<boolean> {
     const keys = this.#mirror.openKeys(this.#target, path);
     const [key] = keys;
     if (key === undefined || keys.some((each) => this.#trials.has(each))) return true;
@@ -206,15 +206,15 @@ class ProbeVisit implements Visit {
     }
     const { early, rule, reply } = end;
     // The main thread will say so too.
-    this.#mirror.watch(wayKey(site, path));
+    this.#mirror.watch(breakerKey(site, path));
     this.#mirror.report({ type: "blocked", block: { site, path, domain, provider, early, rule, reply } });
   }
 
   async #seekTrial(key: string, path: string): Promise<boolean> {
-    const { token, free, dueInMs } = await this.#mirror.ask(key);
+    const { token, free, dueInMs } = await this.#mirror.requestTrial(key);
     // The domain's own may be open still.
     if (free)
-      return this.#mirror.openKeys(this.#target, path).every((each) => each === key) || this.mayGo(path);
+      return this.#mirror.openKeys(this.#target, path).every((each) => each === key) || this.mayProbe(path);
     if (token === null) {
       this.#mirror.postpone(key, dueInMs);
       return false;
@@ -235,5 +235,5 @@ function trialEnd(end: ProbeEnd, path: string, domain: string): TrialEnd {
 }
 
 export function createBreaker(deps: BreakerMirrorDeps): Breaker {
-  return new Mirror(deps);
+  return new BreakerMirror(deps);
 }

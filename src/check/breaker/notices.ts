@@ -1,16 +1,16 @@
 import type { BreakerEvent } from "./authority.ts";
-import type { Way } from "./way.ts";
+import type { BreakerScope } from "./scope.ts";
 
 /** What the operator is told of breakers, in words. Nothing of it names a recipient; where a breaker is a domain's, it names that. */
 
 /** "example.com (192.0.2.1)", "example.com at microsoft365". */
-function nameOf({ site, path, domain }: Way): string {
+function describeScope({ site, path, domain }: BreakerScope): string {
   const who = domain === "" || domain === site ? site : `${domain} at ${site}`;
   return path === "direct" ? who : `${who} (${path})`;
 }
 
 /** "90 s", "15 min", "2.5 h". */
-function span(ms: number): string {
+function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 120) return `${seconds} s`;
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3_600).toFixed(1)} h`;
@@ -22,9 +22,9 @@ export function breakerNotice(state: "opened" | "reopened", event: BreakerEvent,
   const reply = event.reply.replace(/\.$/, "");
   const until = `${new Date(now + Math.max(0, dueInMs)).toISOString().slice(11, 19)} UTC`;
   if (state === "reopened")
-    return `${nameOf(way)} still blocks us, for ${span(openForMs)} now: ${reply}. It is tried again at ${until}.`;
+    return `${describeScope(way)} still blocks us, for ${formatDuration(openForMs)} now: ${reply}. It is tried again at ${until}.`;
   return (
-    `${nameOf(way)} blocks us: ${reply}. Nothing is asked there until ${until}; ` +
+    `${describeScope(way)} blocks us: ${reply}. Nothing is asked there until ${until}; ` +
     "single requests answer unknown/sender_blocked, rows of jobs wait."
   );
 }
@@ -32,5 +32,5 @@ export function breakerNotice(state: "opened" | "reopened", event: BreakerEvent,
 /** @param rows called by this process; null: none of its business */
 export function recoveryNotice({ way, openForMs }: BreakerEvent, rows: number | null): string {
   const released = rows === null ? "" : `; ${rows} rows of jobs that waited are asked now`;
-  return `${nameOf(way)} lets us in again, after ${span(openForMs)}${released}.`;
+  return `${describeScope(way)} lets us in again, after ${formatDuration(openForMs)}${released}.`;
 }

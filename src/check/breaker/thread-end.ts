@@ -1,21 +1,24 @@
 import type { BreakerAuthority } from "./authority.ts";
-import type { BreakerNews, BreakerReport } from "./messages.ts";
+import type { BreakerReport, BreakerUpdate } from "./messages.ts";
 
 /** The main thread's end of one check thread's line. */
 export interface BreakerThread {
   receive(report: BreakerReport): void;
   /** The thread is gone, and the trials that it had are others'. */
-  gone(): void;
+  close(): void;
 }
 
-export function attachThread(authority: BreakerAuthority, send: (news: BreakerNews) => void): BreakerThread {
+export function attachBreakerThread(
+  authority: BreakerAuthority,
+  send: (news: BreakerUpdate) => void,
+): BreakerThread {
   const tokens = new Set<string>();
   let isGone = false;
   const detach = authority.attach(send);
 
   async function seekTrial(id: number, key: string): Promise<void> {
-    const { token, free, dueInMs } = await authority.seekTrial(key);
-    if (token !== null && isGone) return authority.tried(token, { kind: "ours" });
+    const { token, free, dueInMs } = await authority.requestTrial(key);
+    if (token !== null && isGone) return authority.onTrialEnded(token, { kind: "ours" });
     if (token !== null) tokens.add(token);
     if (!isGone) send({ kind: "trial", id, token, free, dueInMs });
   }
@@ -24,19 +27,19 @@ export function attachThread(authority: BreakerAuthority, send: (news: BreakerNe
     receive(report) {
       switch (report.type) {
         case "blocked":
-          return authority.blocked(report.block);
+          return authority.onBlocked(report.block);
         case "passed":
-          return authority.passed(report.site, report.path, report.domain);
+          return authority.onPassed(report.site, report.path, report.domain);
         case "trial":
           return void seekTrial(report.id, report.key);
         case "tried":
-          if (tokens.delete(report.token)) authority.tried(report.token, report.end);
+          if (tokens.delete(report.token)) authority.onTrialEnded(report.token, report.end);
       }
     },
-    gone() {
+    close() {
       isGone = true;
       detach();
-      for (const token of tokens) authority.tried(token, { kind: "ours" });
+      for (const token of tokens) authority.onTrialEnded(token, { kind: "ours" });
     },
   };
 }

@@ -1,13 +1,13 @@
 import { lazy } from "../../core/lazy.ts";
 import type { FailureCause, RcptOutcome } from "../../smtp/outcome.ts";
 import type { Fault, SmtpClass } from "../evidence.ts";
+import { prepareReply, type SelfIdentity, withoutOurNames } from "./matchable-reply.ts";
 import { compileRules } from "./matcher.ts";
 import { FAULT_OF, type Rule } from "./rule.ts";
 import { RULES } from "./rules/rules.ts";
-import { type SelfIdentity, subjectOf, withoutUs } from "./subject.ts";
 
-export { redactReply, restoredReply } from "./redact.ts";
-export type { SelfIdentity } from "./subject.ts";
+export type { SelfIdentity } from "./matchable-reply.ts";
+export { redactReply, restoreReply } from "./redact.ts";
 
 export interface Classification {
   class: SmtpClass;
@@ -56,22 +56,22 @@ export function classify(outcome: RcptOutcome, context: ClassifyContext): Classi
     return { class: smtpClass, fault, rule: `failure.${outcome.cause}` };
   }
   const { stage, reply } = outcome;
-  const subject = subjectOf(stage, reply, context.provider, context.self);
+  const subject = prepareReply(stage, reply, context.provider, context.self);
   const rule = matcher().find(subject);
   if (rule === null) return { class: "smtp_protocol_error", fault: "their_server", rule: "none" };
-  if (subject.namesUs && condemns(rule)) {
+  if (subject.namesUs && blamesRecipient(rule)) {
     // A reply that names us condemns only whom it would condemn without our name.
     const unnamed = matcher().find(
-      subjectOf(stage, withoutUs(reply, context.self), context.provider, NOBODY),
+      prepareReply(stage, withoutOurNames(reply, context.self), context.provider, NO_IDENTITY),
     );
-    if (unnamed === null || !condemns(unnamed))
+    if (unnamed === null || !blamesRecipient(unnamed))
       return { class: "sender_blocked", fault: "our_address", rule: "us.named" };
   }
   return { class: rule.class, fault: FAULT_OF[rule.class], rule: rule.id };
 }
 
-const NOBODY: SelfIdentity = { heloName: "", addresses: [] };
+const NO_IDENTITY: SelfIdentity = { heloName: "", addresses: [] };
 
-function condemns({ class: ruled }: Rule): boolean {
+function blamesRecipient({ class: ruled }: Rule): boolean {
   return ruled === "mailbox_not_found" || ruled === "mailbox_disabled";
 }

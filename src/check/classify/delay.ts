@@ -1,5 +1,5 @@
 import { LIMITS } from "../../core/limits.ts";
-import type { Reply } from "../../smtp/reply.ts";
+import type { SmtpReply } from "../../smtp/reply.ts";
 import type { SmtpClass } from "../evidence.ts";
 import { decoded } from "./decoding.ts";
 import { textOf } from "./text.ts";
@@ -104,7 +104,7 @@ const TIMELESS: ReadonlySet<SmtpClass> = new Set([
 ]);
 
 /** Seconds after which a temporary reply wants to be asked again, as the whole of the reply names them; null: it names none. */
-export function delayOf(reply: Reply, ruling: SmtpClass): number | null {
+export function delayOf(reply: SmtpReply, ruling: SmtpClass): number | null {
   if (reply.code < 400 || TIMELESS.has(ruling)) return null;
   return delayNamed(textOf({ ...reply, lines: reply.lines.map(decoded) }));
 }

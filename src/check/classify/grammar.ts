@@ -20,13 +20,13 @@ export const STATEMENTS = ["absent", "invalid", "unavailable", "shut", "full"] a
 export type Statement = (typeof STATEMENTS)[number];
 
 /** What a reply says, by its grammar. */
-export interface Said {
+export interface RecipientStatements {
   /** Of the recipient. */
   statements: ReadonlySet<Statement>;
   /** A sender is unknown or invalid: `Expéditeur inconnu`. */
-  ofSender: boolean;
+  concernsSender: boolean;
   /** The reply has another subject too: a domain, a message, a certificate, not merely as a place. */
-  elsewhere: boolean;
+  concernsOthers: boolean;
 }
 
 type Noun = "recipient" | "sender" | "other";
@@ -329,7 +329,7 @@ function isOfSomethingElse({ spoken, hits }: Parsed, i: number): boolean {
  * it belongs to, and counts when that noun is the recipient's mailbox. One pass over the text and one over its terms.
  * @param prose decoded, with `*@*` for mail addresses and `*` for host names
  */
-export function saidIn(prose: string): Said {
+export function readStatements(prose: string): RecipientStatements {
   const spoken = spokenOf(prose);
   const hits = hitsIn(spoken);
   const parsed = { spoken, hits, kinds: nounsOf(spoken, hits) };
@@ -348,5 +348,5 @@ export function saidIn(prose: string): Said {
     if (ofEither && (statement === "absent" || statement === "invalid")) ofSender = true;
   }
   const elsewhere = parsed.kinds.some((kind) => kind === "other" || kind === "sender");
-  return { statements, ofSender, elsewhere };
+  return { statements, concernsSender: ofSender, concernsOthers: elsewhere };
 }

@@ -1,13 +1,13 @@
 import { delayNamed } from "./delay.ts";
-import { type Said, saidIn } from "./grammar.ts";
+import { type RecipientStatements, readStatements } from "./grammar.ts";
+import type { MatchableReply } from "./matchable-reply.ts";
 import { compilePhrases, type PhraseBook } from "./phrases.ts";
 import type { Rule } from "./rule.ts";
 import { saysNoReason } from "./silence.ts";
-import type { Subject } from "./subject.ts";
 
 /** Finds the first rule that a reply meets. */
 export interface RuleMatcher {
-  find(subject: Subject): Rule | null;
+  find(subject: MatchableReply): Rule | null;
 }
 
 /** Lists of fragments, each a number; `heard[list]` is the text in which one of its fragments was last found. */
@@ -40,20 +40,20 @@ function listsIn({ book, of, count }: Lists, text: string): Uint8Array {
 }
 
 /** What is heard in one reply; its grammar is looked at when the first rule asks. */
-class Hearing {
+class ReplyMatch {
   readonly inText: Uint8Array;
   readonly inProse: Uint8Array;
-  readonly #subject: Subject;
-  #said: Said | null = null;
+  readonly #subject: MatchableReply;
+  #said: RecipientStatements | null = null;
 
-  constructor(lists: Lists, subject: Subject) {
+  constructor(lists: Lists, subject: MatchableReply) {
     this.#subject = subject;
     this.inText = listsIn(lists, subject.text);
     this.inProse = subject.prose === subject.text ? this.inText : listsIn(lists, subject.prose);
   }
 
-  get said(): Said {
-    this.#said ??= saidIn(this.#subject.prose);
+  get grammar(): RecipientStatements {
+    this.#said ??= readStatements(this.#subject.prose);
     return this.#said;
   }
 
@@ -80,24 +80,24 @@ function hasAny(codes: readonly string[], enhanced: string | null): boolean {
 }
 
 /** All that is no words, but stage and code, which `RuleIndex` has looked at. */
-function meetsCodes(rule: Rule, subject: Subject): boolean {
+function meetsCodes(rule: Rule, subject: MatchableReply): boolean {
   const { enhanced, unlessEnhanced, providers } = rule;
   if (enhanced !== undefined && !hasAny(enhanced, subject.enhanced)) return false;
   if (unlessEnhanced !== undefined && hasAny(unlessEnhanced, subject.enhanced)) return false;
   if (providers !== undefined && !providers.includes(subject.provider ?? "")) return false;
   if (rule.namesUs && !subject.namesUs) return false;
-  if (rule.logsUs && !subject.logsUs) return false;
-  if (rule.hailsUs && !subject.hailsUs) return false;
+  if (rule.namesUsInNote && !subject.namesUsInNote) return false;
+  if (rule.namesUsInGreeting && !subject.namesUsInGreeting) return false;
   if (rule.terse && !subject.terse) return false;
   return !rule.wordless || subject.wordless;
 }
 
-function meetsGrammar(rule: Rule, hearing: Hearing): boolean {
+function meetsGrammar(rule: Rule, hearing: ReplyMatch): boolean {
   if (rule.namesDelay && !hearing.namesDelay) return false;
-  if (rule.ofSender && !hearing.said.ofSender) return false;
-  if (rule.unlessElsewhere && hearing.said.elsewhere) return false;
-  if (rule.says && !rule.says.some((statement) => hearing.said.statements.has(statement))) return false;
-  if (rule.unlessSays?.some((statement) => hearing.said.statements.has(statement))) return false;
+  if (rule.ofSender && !hearing.grammar.concernsSender) return false;
+  if (rule.unlessElsewhere && hearing.grammar.concernsOthers) return false;
+  if (rule.says && !rule.says.some((statement) => hearing.grammar.statements.has(statement))) return false;
+  if (rule.unlessSays?.some((statement) => hearing.grammar.statements.has(statement))) return false;
   return !rule.silent || hearing.givesNoReason;
 }
 
@@ -120,7 +120,7 @@ class RuleIndex {
     this.#rules = rules;
   }
 
-  of({ stage, code }: Subject): readonly CompiledRule[] {
+  of({ stage, code }: MatchableReply): readonly CompiledRule[] {
     const key = `${code}${stage}`;
     const known = this.#found.get(key);
     if (known !== undefined) return known;
@@ -156,7 +156,7 @@ export function compileRules(rules: readonly Rule[]): RuleMatcher {
   );
   return {
     find(subject) {
-      const hearing = new Hearing(lists, subject);
+      const hearing = new ReplyMatch(lists, subject);
       for (const { rule, text, beside, unless, inProse } of index.of(subject)) {
         if (text >= 0 && (inProse ? hearing.inProse : hearing.inText)[text] !== 1) continue;
         if (beside >= 0 && hearing.inText[beside] !== 1) continue;

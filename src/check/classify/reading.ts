@@ -1,8 +1,8 @@
 import type { RcptOutcome } from "../../smtp/outcome.ts";
-import type { Reply } from "../../smtp/reply.ts";
+import type { SmtpReply } from "../../smtp/reply.ts";
 import { type Classification, type ClassifyContext, classify } from "./classify.ts";
-import { redactReply, withoutOthers } from "./redact.ts";
-import type { SelfIdentity } from "./subject.ts";
+import type { SelfIdentity } from "./matchable-reply.ts";
+import { redactReply, redactWholeReply } from "./redact.ts";
 
 /**
  * What was made of replies before. Servers say the same thing a million times, but for the address they were asked about:
@@ -10,7 +10,7 @@ import type { SelfIdentity } from "./subject.ts";
  * functions: it tells what `classify` and `redactReply` would.
  */
 
-interface Reading {
+interface ReplyReading {
   stage: RcptOutcome["stage"];
   provider: string | null;
   self: SelfIdentity;
@@ -18,7 +18,7 @@ interface Reading {
   /** What evidence keeps of it, unless the local part stands in `lower` by itself. */
   kept: string;
   lower: string;
-  next: Reading | null;
+  next: ReplyReading | null;
 }
 
 /** Longer replies are read each time. */
@@ -36,36 +36,32 @@ const BEHIND = /^[\s>)\],;:]/;
 const MASK = "\0@";
 
 /** Replies that the parser hands out again and again, by themselves. */
-const byReply = new WeakMap<Reply, Reading>();
-const byText = new Map<string, Reading>();
+const byReply = new WeakMap<SmtpReply, ReplyReading>();
+const byText = new Map<string, ReplyReading>();
 
 /** As `classify`. @param address the one that was asked about, as in the command */
-export function classifyAbout(
-  outcome: RcptOutcome,
-  context: ClassifyContext,
-  address: string,
-): Classification {
+export function classifyFor(outcome: RcptOutcome, context: ClassifyContext, address: string): Classification {
   return outcome.kind === "reply"
     ? (readingOf(outcome, context, address)?.ruling ?? classify(outcome, context))
     : classify(outcome, context);
 }
 
 /** As `redactReply`. @param address the one that was asked about, as in the command */
-export function keptReply(
+export function redactedReplyFor(
   outcome: Extract<RcptOutcome, { kind: "reply" }>,
   context: ClassifyContext,
   address: string,
 ): string {
   const local = address.slice(0, address.lastIndexOf("@"));
   const reading = readingOf(outcome, context, address);
-  if (reading === null || mayName(reading.lower, local))
+  if (reading === null || mayContainLocalPart(reading.lower, local))
     return redactReply(outcome.reply, local, context.self);
   return reading.kept;
 }
 
 /**
- * What a reply was read as that names no address, once `classifyAbout` has read it: the same for all who are asked about,
- * but for those whose local part `mayName` finds in `lower`, whose `keptReply` is another. null: it is to be read each time.
+ * What a reply was read as that names no address, once `classifyFor` has read it: the same for all who are asked about,
+ * but for those whose local part `mayContainLocalPart` finds in `lower`, whose `redactedReplyFor` is another. null: it is to be read each time.
  */
 export function commonReading(
   { reply, stage }: Extract<RcptOutcome, { kind: "reply" }>,
@@ -80,7 +76,7 @@ const [QUOTE, PLUS, DEL] = [0x22, 0x2b, 0x7f];
  * False when no spelling of the local part stands in `text`, which is lower case and ASCII. Asked for each answer, and most texts
  * are shorter than he is: that is told by one look at each character.
  */
-export function mayName(text: string, local: string): boolean {
+export function mayContainLocalPart(text: string, local: string): boolean {
   let end = local.length;
   for (let i = 0; i < local.length; i++) {
     const code = local.charCodeAt(i);
@@ -95,7 +91,7 @@ function readingOf(
   outcome: Extract<RcptOutcome, { kind: "reply" }>,
   context: ClassifyContext,
   address: string,
-): Reading | null {
+): ReplyReading | null {
   const { reply, stage } = outcome;
   const known = fitting(byReply.get(reply), stage, context);
   if (known !== null) return known;
@@ -109,7 +105,7 @@ function readingOf(
 }
 
 /** What all say stays, however many say something of their own in between. */
-function recalled(key: string, stage: RcptOutcome["stage"], context: ClassifyContext): Reading | null {
+function recalled(key: string, stage: RcptOutcome["stage"], context: ClassifyContext): ReplyReading | null {
   const first = byText.get(key);
   const reading = fitting(first, stage, context);
   if (first === undefined || reading === null) return null;
@@ -119,22 +115,22 @@ function recalled(key: string, stage: RcptOutcome["stage"], context: ClassifyCon
 }
 
 function fitting(
-  first: Reading | undefined,
+  first: ReplyReading | undefined,
   stage: RcptOutcome["stage"],
   { provider, self }: ClassifyContext,
-): Reading | null {
+): ReplyReading | null {
   for (let reading = first ?? null; reading !== null; reading = reading.next)
     if (reading.provider === provider && reading.stage === stage && reading.self === self) return reading;
   return null;
 }
 
-function chained(reading: Reading, others: Reading | undefined): Reading {
+function chained(reading: ReplyReading, others: ReplyReading | undefined): ReplyReading {
   let count = 0;
   for (let other = others ?? null; other !== null; other = other.next) count++;
   return { ...reading, next: count < READINGS ? (others ?? null) : null };
 }
 
-function attach(reply: Reply, reading: Reading): void {
+function attach(reply: SmtpReply, reading: ReplyReading): void {
   byReply.set(reply, chained(reading, byReply.get(reply)));
 }
 
@@ -142,9 +138,9 @@ function learn(
   key: string,
   outcome: Extract<RcptOutcome, { kind: "reply" }>,
   context: ClassifyContext,
-): Reading | null {
+): ReplyReading | null {
   const { reply, stage } = outcome;
-  const kept = withoutOthers(reply, context.self);
+  const kept = redactWholeReply(reply, context.self);
   if (kept === null || !ASCII.test(kept)) return null;
   const { provider, self } = context;
   const ruling = Object.freeze(classify(outcome, context));
@@ -156,7 +152,7 @@ function learn(
   return reading;
 }
 
-function forget(key: string, reading: Reading): Reading {
+function forget(key: string, reading: ReplyReading): ReplyReading {
   byText.delete(key);
   return reading;
 }
@@ -165,7 +161,7 @@ function forget(key: string, reading: Reading): Reading {
  * The reply's text with the address masked; null where it cannot be told that another address in its place would be read
  * alike: it is not one plain token each time that it stands there, something else has an `@`, or a name of ours is in it.
  */
-function masked({ lines }: Reply, address: string, self: SelfIdentity): string | null {
+function masked({ lines }: SmtpReply, address: string, self: SelfIdentity): string | null {
   const text = lines.length === 1 ? (lines[0] ?? "") : lines.join("\n");
   if (text.length > CHARS || !ASCII.test(text)) return null;
   if (!text.includes("@")) return text;

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
-import type { Reply } from "../../smtp/reply.ts";
+import type { SmtpReply } from "../../smtp/reply.ts";
 import { decoded } from "./decoding.ts";
-import type { SelfIdentity } from "./subject.ts";
+import type { SelfIdentity } from "./matchable-reply.ts";
 import { REDACTED, textOf, withoutAddresses, withoutNames } from "./text.ts";
 
 /** Shorter local parts stand everywhere, and tell little. */
@@ -89,7 +89,7 @@ const CUT = "\u2026";
  * classified as the reply itself was.
  * @param local the local part of the address asked for, as in the address
  */
-export function redactReply(reply: Reply, local: string, self: SelfIdentity): string {
+export function redactReply(reply: SmtpReply, local: string, self: SelfIdentity): string {
   const { replyMatchedChars, replyTextChars } = LIMITS.check;
   const said = textOf({ ...reply, lines: reply.lines.map(readable) });
   const instead = redactedBut(self);
@@ -102,7 +102,7 @@ export function redactReply(reply: Reply, local: string, self: SelfIdentity): st
 /**
  * The same of a reply that stands whole and does not name the local part by itself; null where it would be cut.
  */
-export function withoutOthers(reply: Reply, self: SelfIdentity): string | null {
+export function redactWholeReply(reply: SmtpReply, self: SelfIdentity): string | null {
   const { replyMatchedChars, replyTextChars } = LIMITS.check;
   const said = textOf({ ...reply, lines: reply.lines.map(readable) });
   if (said.length > replyMatchedChars) return null;
@@ -116,7 +116,7 @@ export function withoutOthers(reply: Reply, self: SelfIdentity): string | null {
  * @param kept by `redactReply`
  * @param enhanced as the reply's was
  */
-export function restoredReply(kept: string, enhanced: string | null): Reply | null {
+export function restoreReply(kept: string, enhanced: string | null): SmtpReply | null {
   if (kept.length === LIMITS.check.replyTextChars && kept.endsWith(CUT)) return null;
   const code = Number(kept.slice(0, 3));
   if (!(code >= 200 && code <= 599)) return null;

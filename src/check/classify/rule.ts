@@ -1,6 +1,6 @@
 import type { Fault, SmtpClass } from "../evidence.ts";
 import type { Statement } from "./grammar.ts";
-import type { ReplyStage } from "./subject.ts";
+import type { ReplyStage } from "./matchable-reply.ts";
 
 /** One fact about what servers say. Every condition given must hold. */
 export interface Rule {
@@ -19,9 +19,9 @@ export interface Rule {
   /** The reply names our address or our HELO name. */
   namesUs?: true;
   /** The reply names us in a closing note of who asked, and nowhere else. */
-  logsUs?: true;
+  namesUsInNote?: true;
   /** The reply names us only in a salutation or in a link. */
-  hailsUs?: true;
+  namesUsInGreeting?: true;
   /** Nothing was said but codes. */
   wordless?: true;
   /** A few words behind the code: no name, number, link or code of their own. */

@@ -1,11 +1,11 @@
-import type { Reply } from "../../smtp/reply.ts";
+import type { SmtpReply } from "../../smtp/reply.ts";
 import { inPlainWords } from "./plain-words.ts";
 
 /** An enhanced code in front of a line; in the middle of a reply it tears the sentence apart. */
 const LINE_CODE = /^[#[(]?[245]\.[0-9]{1,3}\.[0-9]{1,3}[)\]]?(?=\s)/;
 
 /** All lines as one, controls and runs of white space as one space: servers break sentences anywhere. */
-export function textOf(reply: Reply): string {
+export function textOf(reply: SmtpReply): string {
   return reply.lines
     .map((line, index) => (index === 0 ? line : line.replace(LINE_CODE, "")))
     .join(" ")

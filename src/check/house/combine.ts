@@ -1,24 +1,24 @@
-import type { CheckResult, Finding } from "./report.ts";
+import type { SelfCheckFinding, SelfCheckResult } from "./report.ts";
 
 /** What counts for all: one address that fails is enough, since any of them may be the next that a server sees. */
-const ORDER: readonly CheckResult[] = ["fail", "unknown", "pass", "skipped"];
+const ORDER: readonly SelfCheckResult[] = ["fail", "unknown", "pass", "skipped"];
 
 /** The finding says of which address it is. */
-export function partOf(address: string, finding: Finding): Finding {
+export function attributeToAddress(address: string, finding: SelfCheckFinding): SelfCheckFinding {
   if (finding.failing !== undefined || finding.untold !== undefined) return finding;
   if (finding.result === "fail") return { ...finding, failing: [address] };
   return finding.result === "unknown" ? { ...finding, untold: [address] } : finding;
 }
 
 /** One finding for each check. @param found of each address the same checks in the same order */
-export function combined(found: readonly (readonly Finding[])[]): Finding[] {
+export function combineFindings(found: readonly (readonly SelfCheckFinding[])[]): SelfCheckFinding[] {
   const [first = []] = found;
   return first.map((_, i) => combine(found.flatMap((findings) => findings[i] ?? [])));
 }
 
-function combine(findings: readonly Finding[]): Finding {
+function combine(findings: readonly SelfCheckFinding[]): SelfCheckFinding {
   const ranked = findings.toSorted((a, b) => ORDER.indexOf(a.result) - ORDER.indexOf(b.result));
-  const [worst] = ranked as [Finding];
+  const [worst] = ranked as [SelfCheckFinding];
   const alike = ranked.filter(({ result }) => result === worst.result);
   const failing = findings.flatMap((finding) => finding.failing ?? []);
   const untold = findings.flatMap((finding) => finding.untold ?? []);

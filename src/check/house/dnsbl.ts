@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { LIMITS } from "../../core/limits.ts";
 import type { DnsOutcome, FullResolver } from "../../dns/resolver.ts";
-import { type Finding, fine } from "./report.ts";
-import { reversed } from "./reverse.ts";
+import { noActionFinding, type SelfCheckFinding } from "./report.ts";
+import { reverseLabels } from "./reverse.ts";
 
 /**
  * Block lists of addresses, by DNS (RFC 5782). An answer is a listing only when it is in 127.0.0.0/8, is none of the
@@ -36,9 +36,9 @@ const isCode = (answer: string) => answer.startsWith("127.");
 /** `127.255.255.254`: asked through a public resolver; `.255`: too often; `.252`: a typing error in the zone's name. */
 const isError = (answer: string) => answer.startsWith("127.255.255.");
 
-type Looked = { codes: string[]; why?: undefined } | { codes?: undefined; why: Distrust };
+type ZoneReading = { codes: string[]; why?: undefined } | { codes?: undefined; why: Distrust };
 
-function read(outcome: DnsOutcome<string>): Looked {
+function read(outcome: DnsOutcome<string>): ZoneReading {
   if (outcome.status === "nxdomain" || outcome.status === "no_data") return { codes: [] };
   if (outcome.status !== "ok")
     return { why: { text: `it did not answer (${outcome.code})`, kind: "silent" } };
@@ -48,13 +48,13 @@ function read(outcome: DnsOutcome<string>): Looked {
   return { why: { text: `it answered ${strange}, which is an error`, kind } };
 }
 
-export interface BlockLists {
+export interface DnsBlockLists {
   /** Asks every zone about `address`. */
-  check(address: string): Promise<Finding>;
+  check(address: string): Promise<SelfCheckFinding>;
 }
 
 /** For one round of checks: each zone is tested once by IP version, whatever number of addresses is asked about. */
-export function createBlockLists(resolver: FullResolver, zones: readonly string[]): BlockLists {
+export function createDnsBlockLists(resolver: FullResolver, zones: readonly string[]): DnsBlockLists {
   const tests = new Map<string, Promise<Distrust | null>>();
   const ask = async (zone: string, labels: string) => read(await resolver.a(`${labels}.${zone}`));
 
@@ -80,7 +80,7 @@ export function createBlockLists(resolver: FullResolver, zones: readonly string[
     const key = `${zone} ${family}`;
     const test = tests.get(key) ?? testZone(zone, family);
     tests.set(key, test);
-    const labels = reversed(address);
+    const labels = reverseLabels(address);
     const [why, answer] = await Promise.all([test, ask(zone, labels)]);
     if (answer.why !== undefined) return { kind: "broken", zone, why: why ?? answer.why };
     if (why !== null) {
@@ -90,7 +90,7 @@ export function createBlockLists(resolver: FullResolver, zones: readonly string[
     if (answer.codes.length === 0) return { kind: "clear", zone };
     const texts = await resolver.txt(`${labels}.${zone}`);
     const text = texts.status === "ok" ? printable(texts.records[0] ?? "") : "";
-    return { kind: "listed", zone, codes: answer.codes.slice(0, LIMITS.house.codesTold), text };
+    return { kind: "listed", zone, codes: answer.codes.slice(0, LIMITS.selfCheck.codesReported), text };
   }
 
   return {
@@ -103,10 +103,10 @@ export function createBlockLists(resolver: FullResolver, zones: readonly string[
 
 /** What strangers wrote, on one line and no longer than is read. */
 function printable(text: string): string {
-  return text.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, LIMITS.house.textChars);
+  return text.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, LIMITS.selfCheck.textChars);
 }
 
-function findingOf(address: string, answers: readonly ZoneAnswer[]): Finding {
+function findingOf(address: string, answers: readonly ZoneAnswer[]): SelfCheckFinding {
   const listed = answers.filter((answer) => answer.kind === "listed");
   const clear = answers.filter((answer) => answer.kind === "clear");
   const unbelieved = answers.filter((answer) => answer.kind === "broken" || answer.kind === "unproven");
@@ -128,13 +128,17 @@ function findingOf(address: string, answers: readonly ZoneAnswer[]): Finding {
       untold,
     };
   }
-  if (answers.length === 0) return fine("dnsbl", "skipped", "trust", "No list is asked (DNSBL_ZONES).");
+  if (answers.length === 0)
+    return noActionFinding("dnsbl", "skipped", "trust", "No list is asked (DNSBL_ZONES).");
   if (unbelieved.some(({ kind }) => kind === "unproven")) {
     const seen = `${address} may be listed.${notes}`;
-    return { ...fine("dnsbl", "unknown", "trust", seen), untold, again: true };
+    return { ...noActionFinding("dnsbl", "unknown", "trust", seen), untold, again: true };
   }
   if (clear.length === 0)
-    return { ...fine("dnsbl", "unknown", "trust", `No list could be asked.${notes}`), untold };
+    return { ...noActionFinding("dnsbl", "unknown", "trust", `No list could be asked.${notes}`), untold };
   const names = clear.map(({ zone }) => zone).join(", ");
-  return { ...fine("dnsbl", "pass", "trust", `${address} is not listed at ${names}.${notes}`), untold };
+  return {
+    ...noActionFinding("dnsbl", "pass", "trust", `${address} is not listed at ${names}.${notes}`),
+    untold,
+  };
 }

@@ -1,13 +1,13 @@
 import { isIP } from "node:net";
 import type { DnsOutcome, FullResolver } from "../../dns/resolver.ts";
-import { type Finding, fine } from "./report.ts";
-import { reverseName, sameAddress } from "./reverse.ts";
+import { noActionFinding, type SelfCheckFinding } from "./report.ts";
+import { isSameAddress, ptrNameOf } from "./reverse.ts";
 
 /** The name that we give in EHLO. */
-export interface HeloName {
+export interface HeloNameSource {
   name: string;
   /** False: made up from the host's name. */
-  given: boolean;
+  isConfigured: boolean;
 }
 
 const NAME_IT =
@@ -18,14 +18,18 @@ const LOCAL = /(^|\.)(localdomain|local|localhost|internal|lan|home\.arpa|invali
 /**
  * @param isPublic mail servers of the internet can be reached: before that a made-up name harms nobody
  */
-export function checkHeloName({ name, given }: HeloName, isPublic: boolean): Finding {
+export function checkHeloName(
+  { name, isConfigured: given }: HeloNameSource,
+  isPublic: boolean,
+): SelfCheckFinding {
   const made = { check: "helo_name", weight: "trust" } as const;
   if (!given) {
     const seen = `SMTP_HELO_NAME is not set: mail servers are told ${name}, which was made up from this host's name.`;
     return { ...made, result: isPublic ? "fail" : "unknown", seen, advice: NAME_IT };
   }
   const isFull = name.includes(".") && !LOCAL.test(name);
-  if (isFull || !isPublic) return fine("helo_name", "pass", "trust", `Mail servers are told ${name}.`);
+  if (isFull || !isPublic)
+    return noActionFinding("helo_name", "pass", "trust", `Mail servers are told ${name}.`);
   const seen = `Mail servers are told ${name}, which is no name of the internet (RFC 5321 §4.1.1.1).`;
   return { ...made, weight: "advice", result: "fail", seen, advice: NAME_IT };
 }
@@ -41,13 +45,18 @@ function isAbsent(outcome: DnsOutcome<unknown>): boolean {
 }
 
 function holds(outcome: DnsOutcome<string>, address: string): boolean {
-  return outcome.status === "ok" && outcome.records.some((record) => sameAddress(record, address));
+  return outcome.status === "ok" && outcome.records.some((record) => isSameAddress(record, address));
 }
 
 /** The name of EHLO leads to the address that servers see. */
-export async function checkForward(resolver: FullResolver, name: string, address: string): Promise<Finding> {
+export async function checkForward(
+  resolver: FullResolver,
+  name: string,
+  address: string,
+): Promise<SelfCheckFinding> {
   const found = await addressesOf(resolver, name, address);
-  if (holds(found, address)) return fine("helo_forward", "pass", "trust", `${name} resolves to ${address}.`);
+  if (holds(found, address))
+    return noActionFinding("helo_forward", "pass", "trust", `${name} resolves to ${address}.`);
   const failed = { check: "helo_forward", result: "fail", weight: "trust" } as const;
   const advice = `Add an ${isIP(address) === 6 ? "AAAA" : "A"} record: ${name} → ${address}.`;
   if (found.status === "ok")
@@ -57,26 +66,35 @@ export async function checkForward(resolver: FullResolver, name: string, address
       advice,
     };
   if (isAbsent(found)) return { ...failed, seen: `${name} does not resolve to an address.`, advice };
-  return fine("helo_forward", "unknown", "trust", `${name} could not be looked up.`);
+  return noActionFinding("helo_forward", "unknown", "trust", `${name} could not be looked up.`);
 }
 
 /** The address has a name (PTR), which is that of EHLO or leads back to the address: FCrDNS. */
-export async function checkReverse(resolver: FullResolver, name: string, address: string): Promise<Finding> {
-  const pointers = await resolver.ptr(reverseName(address));
+export async function checkReverse(
+  resolver: FullResolver,
+  name: string,
+  address: string,
+): Promise<SelfCheckFinding> {
+  const pointers = await resolver.ptr(ptrNameOf(address));
   const failed = { check: "reverse_name", result: "fail", weight: "trust" } as const;
   const advice = `Have whoever gave you ${address} set its PTR record to ${name}.`;
   if (pointers.status !== "ok") {
     if (isAbsent(pointers)) return { ...failed, seen: `${address} has no PTR record.`, advice };
-    return fine("reverse_name", "unknown", "trust", `The PTR record of ${address} could not be looked up.`);
+    return noActionFinding(
+      "reverse_name",
+      "unknown",
+      "trust",
+      `The PTR record of ${address} could not be looked up.`,
+    );
   }
   const names = pointers.records.slice(0, 5);
   if (names.includes(name.toLowerCase()))
-    return fine("reverse_name", "pass", "trust", `The PTR record of ${address} is ${name}.`);
+    return noActionFinding("reverse_name", "pass", "trust", `The PTR record of ${address} is ${name}.`);
   const back = await Promise.all(names.map((pointer) => addressesOf(resolver, pointer, address)));
   const told = `The PTR record of ${address} is ${names.join(", ")}`;
   if (back.some((outcome) => holds(outcome, address)))
-    return fine("reverse_name", "pass", "trust", `${told}, which resolves back to it.`);
+    return noActionFinding("reverse_name", "pass", "trust", `${told}, which resolves back to it.`);
   if (back.some((outcome) => outcome.status !== "ok" && !isAbsent(outcome)))
-    return fine("reverse_name", "unknown", "trust", `${told}, which could not be looked up.`);
+    return noActionFinding("reverse_name", "unknown", "trust", `${told}, which could not be looked up.`);
   return { ...failed, seen: `${told}, which does not resolve back to it.`, advice };
 }

@@ -2,31 +2,37 @@ import { createServer, isIP } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
 import type { FullResolver } from "../../dns/resolver.ts";
+import type { EgressRoute } from "../../smtp/egress-routes.ts";
 import type { Greeting } from "../../smtp/greet.ts";
-import type { Path } from "../../smtp/path.ts";
 import { lookUpMx } from "../mx.ts";
-import { combined, partOf } from "./combine.ts";
-import { type BlockLists, createBlockLists } from "./dnsbl.ts";
-import { addressBy, type Exchanger, type Family, knownExchangers } from "./exchangers.ts";
+import { attributeToAddress, combineFindings } from "./combine.ts";
+import { createDnsBlockLists, type DnsBlockLists } from "./dnsbl.ts";
+import { type AddressFamily, dialAddressFor, type KnownExchanger, knownExchangers } from "./exchangers.ts";
 import { checkForward, checkHeloName, checkReverse } from "./names.ts";
-import { type Finding, fine, reportOf, type SeenAddress, type WayReport } from "./report.ts";
-import { addressSeen, mostSeen, withRemembered } from "./seen-address.ts";
-import { spfAllows } from "./spf.ts";
+import {
+  noActionFinding,
+  type RouteReport,
+  routeReportOf,
+  type SeenAddress,
+  type SelfCheckFinding,
+} from "./report.ts";
+import { mostFrequentAddress, seenAddressOf, withRemembered } from "./seen-address.ts";
+import { evaluateSpf } from "./spf.ts";
 
 export interface PreflightDeps {
   clock: Clock;
   /** Without a cache: what was put in order shows in the next run. */
   resolver: FullResolver;
   /** How a mail exchanger greets us by a way. Never rejects, ends in bounded time. */
-  greet(path: Path, host: string, address: string): Promise<Greeting>;
+  greet(path: EgressRoute, host: string, address: string): Promise<Greeting>;
   /** True when a socket can be bound to the address. Never rejects. */
   canBind(address: string): Promise<boolean>;
   /** Lists of addresses, at most LIMITS.house.zones. */
   dnsblZones: readonly string[];
   /** The HELO name of the way was given, not made up. */
-  heloGiven(path: Path): boolean;
+  isHeloConfigured(path: EgressRoute): boolean;
   /** How connections go out where a way does not say. */
-  family: Family;
+  family: AddressFamily;
   /** Reverse path of MAIL FROM; "" is the null sender. */
   mailFrom: string;
   probePrivateAddresses: boolean;
@@ -35,17 +41,17 @@ export interface PreflightDeps {
 /** One look at our own house. */
 export interface PreflightRun {
   /** Exchangers of the big providers, those whose names could be resolved. */
-  readonly exchangers: readonly Exchanger[];
+  readonly exchangers: readonly KnownExchanger[];
   /**
    * What can be seen now. Never rejects for the network's sake.
    * @param known addresses that servers saw us come from before: they are looked at too
    */
-  look(path: Path, known?: readonly SeenAddress[]): Promise<WayReport>;
+  checkRoute(path: EgressRoute, known?: readonly SeenAddress[]): Promise<RouteReport>;
 }
 
 /** What is known of a way before its names are looked at. */
-interface Facts {
-  path: Path;
+interface RouteFacts {
+  path: EgressRoute;
   greetings: readonly Greeting[];
   /** Mail servers of the internet take our connections. */
   isPublic: boolean;
@@ -56,21 +62,24 @@ interface Facts {
 }
 
 /** Resolves the names that every way needs; `look` then examines one way at a time or several at once. */
-export async function beginPreflight(deps: PreflightDeps): Promise<PreflightRun> {
+export async function startPreflight(deps: PreflightDeps): Promise<PreflightRun> {
   const exchangers = await knownExchangers(deps.resolver, deps.probePrivateAddresses);
-  const lists = createBlockLists(deps.resolver, deps.dnsblZones);
-  return { exchangers, look: (path, known = []) => lookAt(deps, exchangers, lists, path, known) };
+  const lists = createDnsBlockLists(deps.resolver, deps.dnsblZones);
+  return {
+    exchangers,
+    checkRoute: (path, known = []) => checkRouteWith(deps, exchangers, lists, path, known),
+  };
 }
 
-async function lookAt(
+async function checkRouteWith(
   deps: PreflightDeps,
-  exchangers: readonly Exchanger[],
-  lists: BlockLists,
-  path: Path,
+  exchangers: readonly KnownExchanger[],
+  lists: DnsBlockLists,
+  path: EgressRoute,
   known: readonly SeenAddress[],
-): Promise<WayReport> {
+): Promise<RouteReport> {
   const dialled = exchangers.flatMap((exchanger) => {
-    const address = addressBy(path, exchanger, deps.family);
+    const address = dialAddressFor(path, exchanger, deps.family);
     return address === null ? [] : [{ host: exchanger.host, address }];
   });
   const [greetings, source] = await Promise.all([
@@ -80,58 +89,67 @@ async function lookAt(
   const isPublic = dialled.some(
     ({ address }, i) => greetings[i]?.reached === true && isPublicAddress(address),
   );
-  const told = greetings.flatMap(({ hello }) => addressSeen(hello, deps.probePrivateAddresses) ?? []);
+  const told = greetings.flatMap(({ hello }) => seenAddressOf(hello, deps.probePrivateAddresses) ?? []);
   const seen = withRemembered(told, known, deps.clock.now());
-  const address = mostSeen(told) ?? configured(deps, path) ?? seen[0]?.address ?? null;
+  const address = mostFrequentAddress(told) ?? configured(deps, path) ?? seen[0]?.address ?? null;
   const addresses = [...new Set([...(address === null ? [] : [address]), ...seen.map((one) => one.address)])];
   const facts = { path, greetings, isPublic, address, addresses };
   const names = await checkNames(deps, lists, facts);
   const sender = await checkSender(deps, facts);
   const findings = [source, checkProxy(facts), checkPort(facts), checkTls(facts), ...names, ...sender];
-  return reportOf(path.name, address, deps.clock.now(), findings, seen);
+  return routeReportOf(path.name, address, deps.clock.now(), findings, seen);
 }
 
 /** The way's own address, which counts while nobody contradicts. */
-function configured(deps: PreflightDeps, { localAddress: own }: Path): string | null {
+function configured(deps: PreflightDeps, { localAddress: own }: EgressRoute): string | null {
   return own !== null && (isPublicAddress(own) || deps.probePrivateAddresses) ? own : null;
 }
 
-async function checkSource(deps: PreflightDeps, { localAddress, proxy }: Path): Promise<Finding> {
+async function checkSource(
+  deps: PreflightDeps,
+  { localAddress, proxy }: EgressRoute,
+): Promise<SelfCheckFinding> {
   const check = "source_address";
-  if (proxy !== null) return fine(check, "skipped", "service", "The proxy chooses the address.");
-  if (localAddress === null) return fine(check, "skipped", "service", "The system chooses the address.");
+  if (proxy !== null) return noActionFinding(check, "skipped", "service", "The proxy chooses the address.");
+  if (localAddress === null)
+    return noActionFinding(check, "skipped", "service", "The system chooses the address.");
   if (await deps.canBind(localAddress))
-    return fine(check, "pass", "service", `${localAddress} is an address of this host.`);
+    return noActionFinding(check, "pass", "service", `${localAddress} is an address of this host.`);
   const seen = `${localAddress} is no address of this host.`;
   const advice = "Add it to a network interface, or take it out of SMTP_SOURCE_ADDRESSES.";
   return { check, result: "fail", weight: "service", seen, advice };
 }
 
-const proxyFault = ({ greetings }: Facts) =>
+const proxyFault = ({ greetings }: RouteFacts) =>
   greetings.some(({ reached }) => reached)
     ? undefined
     : greetings.find((greeting) => greeting.failure?.cause === "proxy")?.failure?.detail;
 
-function checkProxy(facts: Facts): Finding {
+function checkProxy(facts: RouteFacts): SelfCheckFinding {
   const { path, greetings } = facts;
   const check = "proxy";
-  if (path.proxy === null) return fine(check, "skipped", "service", "This way has no proxy.");
+  if (path.proxy === null) return noActionFinding(check, "skipped", "service", "This way has no proxy.");
   if (greetings.some(({ reached }) => reached))
-    return fine(check, "pass", "service", "The proxy lets us in and connects.");
+    return noActionFinding(check, "pass", "service", "The proxy lets us in and connects.");
   const fault = proxyFault(facts);
   if (fault === undefined)
-    return fine(check, "unknown", "service", "No mail exchanger could be asked for through the proxy.");
+    return noActionFinding(
+      check,
+      "unknown",
+      "service",
+      "No mail exchanger could be asked for through the proxy.",
+    );
   const seen = `The proxy does not do its part (${fault.replace(/^proxy: /, "")}).`;
   const advice =
     "Check that it runs, that its address and credentials in SMTP_PROXIES are right, and its rules.";
   return { check, result: "fail", weight: "service", seen, advice };
 }
 
-function checkPort(facts: Facts): Finding {
+function checkPort(facts: RouteFacts): SelfCheckFinding {
   const { path, greetings } = facts;
   const check = "port_25";
   if (proxyFault(facts) !== undefined)
-    return fine(check, "unknown", "service", "The proxy let nobody be asked.");
+    return noActionFinding(check, "unknown", "service", "The proxy let nobody be asked.");
   if (greetings.length === 0) {
     const seen = "No mail exchanger of the big providers could be resolved.";
     const advice = "Have DNS_SERVERS name a resolver that knows the internet.";
@@ -139,7 +157,7 @@ function checkPort(facts: Facts): Finding {
   }
   const reached = greetings.filter((greeting) => greeting.reached).length;
   if (reached > 0)
-    return fine(
+    return noActionFinding(
       check,
       "pass",
       "service",
@@ -153,12 +171,12 @@ function checkPort(facts: Facts): Finding {
   return { check, result: "fail", weight: "service", seen, advice };
 }
 
-function checkTls({ greetings }: Facts): Finding {
+function checkTls({ greetings }: RouteFacts): SelfCheckFinding {
   const check = "starttls";
   if (greetings.some(({ tls }) => tls === "works"))
-    return fine(check, "pass", "advice", "A TLS session with a big provider works.");
+    return noActionFinding(check, "pass", "advice", "A TLS session with a big provider works.");
   if (!greetings.some(({ tls }) => tls === "broken" || tls === "not_offered"))
-    return fine(check, "unknown", "advice", "No server came so far as to be asked for TLS.");
+    return noActionFinding(check, "unknown", "advice", "No server came so far as to be asked for TLS.");
   const seen = "No big provider's STARTTLS works from here, as all of them offer it.";
   const advice =
     "Look for a firewall or proxy that inspects SMTP and takes STARTTLS out, and switch that off.";
@@ -166,15 +184,19 @@ function checkTls({ greetings }: Facts): Finding {
 }
 
 /** HELO name, forward and reverse look-up, block lists: what servers judge a stranger by, of each address that they see. */
-async function checkNames(deps: PreflightDeps, lists: BlockLists, facts: Facts): Promise<Finding[]> {
+async function checkNames(
+  deps: PreflightDeps,
+  lists: DnsBlockLists,
+  facts: RouteFacts,
+): Promise<SelfCheckFinding[]> {
   const { addresses, path, isPublic } = facts;
-  const helo = checkHeloName({ name: path.heloName, given: deps.heloGiven(path) }, isPublic);
+  const helo = checkHeloName({ name: path.heloName, isConfigured: deps.isHeloConfigured(path) }, isPublic);
   if (addresses.length === 0) {
     const unseen = "What mail servers take for our address is not known.";
-    return [helo, ...ADDRESS_CHECKS.map((check) => fine(check, "unknown", "trust", unseen))];
+    return [helo, ...ADDRESS_CHECKS.map((check) => noActionFinding(check, "unknown", "trust", unseen))];
   }
   const found = await Promise.all(addresses.map((address) => checkAddress(deps, lists, path, address)));
-  return [helo, ...combined(found)];
+  return [helo, ...combineFindings(found)];
 }
 
 const ADDRESS_CHECKS = ["helo_forward", "reverse_name", "dnsbl"] as const;
@@ -182,14 +204,14 @@ const ADDRESS_CHECKS = ["helo_forward", "reverse_name", "dnsbl"] as const;
 /** What `ADDRESS_CHECKS` find of one address, in their order. */
 async function checkAddress(
   { resolver }: PreflightDeps,
-  lists: BlockLists,
-  { heloName }: Path,
+  lists: DnsBlockLists,
+  { heloName }: EgressRoute,
   address: string,
-): Promise<Finding[]> {
+): Promise<SelfCheckFinding[]> {
   if (!isPublicAddress(address)) {
     const why = `${address} is no address of the internet: nobody's DNS names it.`;
     const skipped = (["helo_forward", "reverse_name"] as const).map((check) =>
-      fine(check, "skipped", "trust", why),
+      noActionFinding(check, "skipped", "trust", why),
     );
     return [...skipped, await lists.check(address)];
   }
@@ -198,31 +220,32 @@ async function checkAddress(
     checkReverse(resolver, heloName, address),
     lists.check(address),
   ]);
-  return found.map((finding) => partOf(address, finding));
+  return found.map((finding) => attributeToAddress(address, finding));
 }
 
 /** The domain that is asked whether we may send in its name (RFC 7208 §2.4). */
-async function checkSender(deps: PreflightDeps, { address, path }: Facts): Promise<Finding[]> {
+async function checkSender(deps: PreflightDeps, { address, path }: RouteFacts): Promise<SelfCheckFinding[]> {
   const { mailFrom, resolver } = deps;
   const domain = mailFrom === "" ? path.heloName : mailFrom.slice(mailFrom.lastIndexOf("@") + 1);
   const spf =
-    address === null || !isPublicAddress(address) ? null : await spfAllows(resolver, domain, address);
+    address === null || !isPublicAddress(address) ? null : await evaluateSpf(resolver, domain, address);
   const found = [mailFrom === "" ? nullSender() : await checkMailFrom(resolver, domain)];
-  if (spf === null) found.push(fine("spf", "skipped", "advice", "No public address of ours is known."));
+  if (spf === null)
+    found.push(noActionFinding("spf", "skipped", "advice", "No public address of ours is known."));
   else found.push(spfFinding(spf, domain, address ?? ""));
   return found;
 }
 
-function nullSender(): Finding {
-  return fine("mail_from", "skipped", "advice", "MAIL FROM is <>, which has no domain.");
+function nullSender(): SelfCheckFinding {
+  return noActionFinding("mail_from", "skipped", "advice", "MAIL FROM is <>, which has no domain.");
 }
 
-async function checkMailFrom(resolver: FullResolver, domain: string): Promise<Finding> {
+async function checkMailFrom(resolver: FullResolver, domain: string): Promise<SelfCheckFinding> {
   const mx = await lookUpMx(resolver, domain);
   if (mx.status === "ok" || mx.status === "implicit")
-    return fine("mail_from", "pass", "advice", `The domain of MAIL FROM, ${domain}, takes mail.`);
+    return noActionFinding("mail_from", "pass", "advice", `The domain of MAIL FROM, ${domain}, takes mail.`);
   if (mx.status === "dns_error")
-    return fine(
+    return noActionFinding(
       "mail_from",
       "unknown",
       "advice",
@@ -233,10 +256,15 @@ async function checkMailFrom(resolver: FullResolver, domain: string): Promise<Fi
   return { check: "mail_from", result: "fail", weight: "advice", seen, advice };
 }
 
-function spfFinding(answer: Awaited<ReturnType<typeof spfAllows>>, domain: string, address: string): Finding {
-  if (answer === "pass") return fine("spf", "pass", "advice", `SPF of ${domain} includes ${address}.`);
+function spfFinding(
+  answer: Awaited<ReturnType<typeof evaluateSpf>>,
+  domain: string,
+  address: string,
+): SelfCheckFinding {
+  if (answer === "pass")
+    return noActionFinding("spf", "pass", "advice", `SPF of ${domain} includes ${address}.`);
   if (answer === "unknown")
-    return fine("spf", "unknown", "advice", `SPF of ${domain} could not be evaluated.`);
+    return noActionFinding("spf", "unknown", "advice", `SPF of ${domain} could not be evaluated.`);
   const seen =
     answer === "none" ? `${domain} has no SPF record.` : `SPF of ${domain} does not include ${address}.`;
   const ip = isIP(address) === 6 ? "ip6" : "ip4";

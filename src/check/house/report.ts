@@ -1,5 +1,5 @@
 /** What preflight looks at, in the order in which it is told. */
-export const HOUSE_CHECKS = [
+export const SELF_CHECKS = [
   "source_address",
   "proxy",
   "port_25",
@@ -11,21 +11,21 @@ export const HOUSE_CHECKS = [
   "mail_from",
   "spf",
 ] as const;
-export type HouseCheck = (typeof HOUSE_CHECKS)[number];
+export type SelfCheckName = (typeof SELF_CHECKS)[number];
 
 /** `unknown`: it could not be told; `skipped`: it does not apply to this way. */
-export type CheckResult = "pass" | "fail" | "unknown" | "skipped";
+export type SelfCheckResult = "pass" | "fail" | "unknown" | "skipped";
 
 /**
  * What a failure means. `trust`: refusals by this way may be about us, so they condemn nobody; `service`: nothing can
  * be probed this way; `advice`: answers are good, but could be better.
  */
-export type CheckWeight = "trust" | "service" | "advice";
+export type SelfCheckWeight = "trust" | "service" | "advice";
 
-export interface Finding {
-  check: HouseCheck;
-  result: CheckResult;
-  weight: CheckWeight;
+export interface SelfCheckFinding {
+  check: SelfCheckName;
+  result: SelfCheckResult;
+  weight: SelfCheckWeight;
   /** A sentence: what was seen. */
   seen: string;
   /** A sentence: what to do; "" when there is nothing to do. */
@@ -47,7 +47,7 @@ export interface SeenAddress {
 }
 
 /** A time in which we were distrusted without knowing it, or knew it; ISO 8601, UTC. */
-export interface Doubt {
+export interface DistrustPeriod {
   /** The last look that found all in order. */
   from: string;
   /** The first that did again; null: none has yet. */
@@ -55,7 +55,7 @@ export interface Doubt {
 }
 
 /** What preflight found of one way out. */
-export interface WayReport {
+export interface RouteReport {
   /** Name of the way: a source address, a proxy, `direct`. */
   way: string;
   /** `failing` while something fails that is more than advice. */
@@ -71,12 +71,12 @@ export interface WayReport {
   /** The last look that found nothing against us; ISO 8601, UTC; null: none is known. */
   trustedAt: string | null;
   /** What was refused this way meanwhile condemns nobody, also of what was learnt before it was known. */
-  doubted: Doubt[];
-  findings: Finding[];
+  doubted: DistrustPeriod[];
+  findings: SelfCheckFinding[];
 }
 
 /** What check threads have to know of it. Plain data: it crosses into them. */
-export interface HouseNews {
+export interface SelfCheckUpdate {
   /** Names of the ways that are not trusted. */
   distrusted: readonly string[];
   /** What mail servers take for our address, by name of the way, where it is known. */
@@ -84,36 +84,36 @@ export interface HouseNews {
 }
 
 /** A finding that needs nothing done. */
-export function fine(
-  check: HouseCheck,
-  result: Exclude<CheckResult, "fail">,
-  weight: CheckWeight,
+export function noActionFinding(
+  check: SelfCheckName,
+  result: Exclude<SelfCheckResult, "fail">,
+  weight: SelfCheckWeight,
   seen: string,
-): Finding {
+): SelfCheckFinding {
   return { check, result, weight, seen, advice: "" };
 }
 
-const failsBy = (findings: readonly Finding[], ...weights: CheckWeight[]) =>
+const failsBy = (findings: readonly SelfCheckFinding[], ...weights: SelfCheckWeight[]) =>
   findings.some(({ result, weight }) => result === "fail" && weights.includes(weight));
 
 /** While it is so, what RCPT is answered can condemn nobody. Only what certainly failed counts: `unknown` withdraws nothing. */
-export function isTrusted(findings: readonly Finding[]): boolean {
+export function isRouteTrusted(findings: readonly SelfCheckFinding[]): boolean {
   return !failsBy(findings, "trust");
 }
 
 /** What one look found, as if there had been none before. */
-export function reportOf(
+export function routeReportOf(
   way: string,
   address: string | null,
   epochMs: number,
-  findings: readonly Finding[],
+  findings: readonly SelfCheckFinding[],
   addresses: SeenAddress[] = [],
-): WayReport {
-  const order = (finding: Finding) => HOUSE_CHECKS.indexOf(finding.check);
+): RouteReport {
+  const order = (finding: SelfCheckFinding) => SELF_CHECKS.indexOf(finding.check);
   return {
     way,
     state: failsBy(findings, "trust", "service") ? "failing" : "ok",
-    trusted: isTrusted(findings),
+    trusted: isRouteTrusted(findings),
     address,
     addresses,
     checkedAt: new Date(epochMs).toISOString(),

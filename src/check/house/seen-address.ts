@@ -12,7 +12,7 @@ const LITERAL = /\[(?:IPv6:)?([0-9a-f:.]{3,45})\]/gi;
  * @param allowPrivate also addresses that only a private network, or a test, can see
  * @returns null: it names none, or one that no server of the internet can have seen
  */
-export function addressSeen(helloLine: string, allowPrivate: boolean): string | null {
+export function seenAddressOf(helloLine: string, allowPrivate: boolean): string | null {
   for (const [, text = ""] of helloLine.matchAll(LITERAL)) {
     if (isIP(text) !== 0 && (allowPrivate || isPublicAddress(text))) return text.toLowerCase();
   }
@@ -20,7 +20,7 @@ export function addressSeen(helloLine: string, allowPrivate: boolean): string | 
 }
 
 /** What most say; null when nobody says anything. Behind a pool of addresses they differ, and the first wins a tie. */
-export function mostSeen(addresses: readonly string[]): string | null {
+export function mostFrequentAddress(addresses: readonly string[]): string | null {
   const counts = new Map<string, number>();
   for (const address of addresses) counts.set(address, (counts.get(address) ?? 0) + 1);
   let best: string | null = null;
@@ -39,7 +39,7 @@ export function withRemembered(
   known: readonly SeenAddress[],
   epochMs: number,
 ): SeenAddress[] {
-  const { addresses: most, rememberedMs } = LIMITS.house;
+  const { addresses: most, rememberedMs } = LIMITS.selfCheck;
   const now = [...new Set(seen)].map((address) => ({ address, seenAt: new Date(epochMs).toISOString() }));
   const families = new Set(now.map(({ address }) => isIP(address)));
   const before = known.filter(

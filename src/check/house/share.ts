@@ -1,19 +1,19 @@
-import type { Exchanger } from "./exchangers.ts";
-import type { WayReport } from "./report.ts";
+import type { KnownExchanger } from "./exchangers.ts";
+import type { RouteReport } from "./report.ts";
 
 /** What one process of an egress found, for all whose ways out are the same. Plain data. */
-export interface SharedLook {
+export interface SharedSelfCheck {
   /** Layout. */
   v: 1;
-  exchangers: Exchanger[];
-  reports: WayReport[];
+  exchangers: KnownExchanger[];
+  reports: RouteReport[];
 }
 
 /** Where processes of an egress with the same ways tell each other what they found. All reject when it is away. */
-export interface HouseShare {
+export interface SelfCheckShare {
   /** null: nothing that can be read. */
-  read(): Promise<SharedLook | null>;
+  read(): Promise<SharedSelfCheck | null>;
   /** True: it is this process that looks, and nobody else for `ms`, unless it says so anew. */
-  lead(ms: number): Promise<boolean>;
-  tell(look: SharedLook): Promise<void>;
+  acquireLead(ms: number): Promise<boolean>;
+  publish(look: SharedSelfCheck): Promise<void>;
 }

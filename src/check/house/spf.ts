@@ -32,7 +32,11 @@ interface Walk {
 class Undecided extends Error {}
 
 /** Never rejects. */
-export async function spfAllows(resolver: FullResolver, domain: string, address: string): Promise<SpfAnswer> {
+export async function evaluateSpf(
+  resolver: FullResolver,
+  domain: string,
+  address: string,
+): Promise<SpfAnswer> {
   try {
     return await evaluate({ resolver, address, lookups: 0 }, domain);
   } catch (error) {

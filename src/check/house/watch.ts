@@ -1,11 +1,11 @@
 import type { Clock, Timer } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { Path } from "../../smtp/path.ts";
-import type { Exchanger } from "./exchangers.ts";
+import type { EgressRoute } from "../../smtp/egress-routes.ts";
+import type { KnownExchanger } from "./exchangers.ts";
 import type { PreflightRun } from "./preflight.ts";
-import type { HouseNews, WayReport } from "./report.ts";
-import type { HouseShare } from "./share.ts";
-import { withHistory } from "./standing.ts";
+import type { RouteReport, SelfCheckUpdate } from "./report.ts";
+import { withHistory } from "./report-history.ts";
+import type { SelfCheckShare } from "./share.ts";
 
 /**
  * Looks at our own house again and again, way by way, for as long as the process probes. What it finds goes to the
@@ -14,7 +14,7 @@ import { withHistory } from "./standing.ts";
  * Of the processes of an egress that have the same ways one looks, and the others take what it found: mail servers are
  * greeted by one of them, and who starts knows at once what is known. Where they cannot tell each other each looks for itself.
  */
-export interface HouseWatch {
+export interface SelfCheckWatch {
   /**
    * The first look begins at once; nobody waits for it.
    * @returns when it is known what others have found, or that it cannot be known at once
@@ -22,44 +22,53 @@ export interface HouseWatch {
   start(): Promise<void>;
   stop(): void;
   /** The last report of each way, in the order of the ways; none before its first look has ended. */
-  reports(): WayReport[];
+  reports(): RouteReport[];
 }
 
-export interface HouseWatchDeps {
+export interface SelfCheckWatchDeps {
   clock: Clock;
   /** Milliseconds between two looks, more or less by LIMITS.house.jitter of it. */
   everyMs: number;
   /** 0 to 1. */
   random(): number;
-  ways: readonly Path[];
-  share: HouseShare;
-  begin(): Promise<PreflightRun>;
+  routes: readonly EgressRoute[];
+  share: SelfCheckShare;
+  startPreflight(): Promise<PreflightRun>;
   /** @param looking by them this process is about to look itself */
-  onExchangers(exchangers: readonly Exchanger[], looking: boolean): void;
+  onExchangers(exchangers: readonly KnownExchanger[], looking: boolean): void;
   /** @param before the report of the look before; null: this is the first */
-  onReport(report: WayReport, before: WayReport | null): void;
+  onReport(report: RouteReport, before: RouteReport | null): void;
   /** Told whenever it changes. */
-  onNews(news: HouseNews): void;
+  onUpdate(news: SelfCheckUpdate): void;
   /** A fault of ours; the report before goes on to count. */
   onError(error: unknown): void;
 }
 
-const { jitter, waysAtOnce, leadMs, followMs, followFirstMs, readMs, againMs, againTimes } = LIMITS.house;
+const {
+  jitter,
+  routesAtOnce: waysAtOnce,
+  leadMs,
+  followMs,
+  followFirstMs,
+  readMs,
+  retryMs: againMs,
+  retries: againTimes,
+} = LIMITS.selfCheck;
 
-class Watch implements HouseWatch {
-  readonly #deps: HouseWatchDeps;
-  readonly #reports = new Map<string, WayReport>();
-  #told = JSON.stringify(newsOf([]));
+class RepeatedSelfCheck implements SelfCheckWatch {
+  readonly #deps: SelfCheckWatchDeps;
+  readonly #reports = new Map<string, RouteReport>();
+  #published = JSON.stringify(updateOf([]));
   #exchangers = "";
   /** `Clock.monotonic` of this process' next look, and of the last report that was new. */
   #dueMs = 0;
-  #learntMs = 0;
+  #reportedMs = 0;
   /** Looks in a row that were soon after the one before. */
-  #soon = 0;
+  #soonCount = 0;
   #timer: Timer | null = null;
   #stopped = false;
 
-  constructor(deps: HouseWatchDeps) {
+  constructor(deps: SelfCheckWatchDeps) {
     this.#deps = deps;
   }
 
@@ -79,8 +88,8 @@ class Watch implements HouseWatch {
     this.#timer?.cancel();
   }
 
-  reports(): WayReport[] {
-    return this.#deps.ways.flatMap(({ name }) => this.#reports.get(name) ?? []);
+  reports(): RouteReport[] {
+    return this.#deps.routes.flatMap(({ name }) => this.#reports.get(name) ?? []);
   }
 
   async #round(): Promise<void> {
@@ -92,7 +101,7 @@ class Watch implements HouseWatch {
       if (this.#stopped) return;
       // It falls to whoever leads next, at once.
       if (leads === "others") this.#dueMs = 0;
-      if (leads !== "others" && this.#isDue(leads)) await this.#look();
+      if (leads !== "others" && this.#isDue(leads)) await this.#checkRoutes();
       nextMs = this.#untilNextRound();
     } catch (error) {
       this.#dueMs = clock.monotonic() + nextMs;
@@ -105,7 +114,7 @@ class Watch implements HouseWatch {
   /** `nobody`: they cannot tell each other, and who knows nothing new looks for himself. */
   async #lead(ms: number): Promise<"me" | "others" | "nobody"> {
     try {
-      return (await this.#deps.share.lead(Math.ceil(ms))) ? "me" : "others";
+      return (await this.#deps.share.acquireLead(Math.ceil(ms))) ? "me" : "others";
     } catch {
       return "nobody";
     }
@@ -114,7 +123,7 @@ class Watch implements HouseWatch {
   #isDue(leads: "me" | "nobody"): boolean {
     const nowMs = this.#deps.clock.monotonic();
     if (leads === "me" || this.#reports.size === 0) return nowMs >= this.#dueMs;
-    return nowMs >= Math.max(this.#dueMs, this.#learntMs + this.#deps.everyMs);
+    return nowMs >= Math.max(this.#dueMs, this.#reportedMs + this.#deps.everyMs);
   }
 
   async #adopt(): Promise<void> {
@@ -127,19 +136,19 @@ class Watch implements HouseWatch {
       const mine = this.#reports.get(report.way);
       if (mine === undefined || mine.checkedAt < report.checkedAt) this.#keep(report);
     }
-    this.#tellNews();
+    this.#publishUpdate();
   }
 
-  async #look(): Promise<void> {
-    const { ways, share } = this.#deps;
-    const run = await this.#deps.begin();
+  async #checkRoutes(): Promise<void> {
+    const { routes: ways, share } = this.#deps;
+    const run = await this.#deps.startPreflight();
     if (this.#stopped) return;
     this.#exchangers = JSON.stringify(run.exchangers);
     this.#deps.onExchangers(run.exchangers, true);
     const left = [...ways];
     const lookers = Array.from({ length: Math.min(waysAtOnce, ways.length) }, async () => {
       for (let way = left.shift(); way !== undefined && !this.#stopped; way = left.shift()) {
-        await this.#lookAt(run, way);
+        await this.#checkRoute(run, way);
         if (left.length > 0) await this.#lead(leadMs);
       }
     });
@@ -149,37 +158,37 @@ class Watch implements HouseWatch {
     this.#dueMs = this.#deps.clock.monotonic() + nextMs;
     await this.#lead(nextMs);
     // Nobody hears of it while the store is away: then each has looked himself.
-    await share.tell({ v: 1, exchangers: [...run.exchangers], reports: this.reports() }).catch(() => {});
+    await share.publish({ v: 1, exchangers: [...run.exchangers], reports: this.reports() }).catch(() => {});
   }
 
-  async #lookAt(run: PreflightRun, way: Path): Promise<void> {
+  async #checkRoute(run: PreflightRun, way: EgressRoute): Promise<void> {
     const before = this.#reports.get(way.name) ?? null;
-    const seen = await run.look(way, before?.addresses ?? []);
+    const seen = await run.checkRoute(way, before?.addresses ?? []);
     if (this.#stopped) return;
     this.#keep(withHistory(seen, before, this.#deps.everyMs));
-    this.#tellNews();
+    this.#publishUpdate();
   }
 
-  #keep(report: WayReport): void {
+  #keep(report: RouteReport): void {
     const before = this.#reports.get(report.way) ?? null;
     this.#reports.set(report.way, report);
-    this.#learntMs = this.#deps.clock.monotonic();
+    this.#reportedMs = this.#deps.clock.monotonic();
     this.#deps.onReport(report, before);
   }
 
-  #tellNews(): void {
-    const news = newsOf(this.reports());
-    if (JSON.stringify(news) === this.#told) return;
-    this.#told = JSON.stringify(news);
-    this.#deps.onNews(news);
+  #publishUpdate(): void {
+    const news = updateOf(this.reports());
+    if (JSON.stringify(news) === this.#published) return;
+    this.#published = JSON.stringify(news);
+    this.#deps.onUpdate(news);
   }
 
   /** Sooner, a few times, where something serious could not be told. */
   #untilNextLook(): number {
     const unsure = this.reports().some(({ findings }) => findings.some(({ again }) => again === true));
-    this.#soon = unsure ? this.#soon + 1 : 0;
+    this.#soonCount = unsure ? this.#soonCount + 1 : 0;
     const { everyMs } = this.#deps;
-    return this.#spread(unsure && this.#soon <= againTimes ? Math.min(againMs, everyMs) : everyMs);
+    return this.#spread(unsure && this.#soonCount <= againTimes ? Math.min(againMs, everyMs) : everyMs);
   }
 
   /** Until its own look is due, or others may have found something. */
@@ -195,11 +204,11 @@ class Watch implements HouseWatch {
   }
 }
 
-export function createHouseWatch(deps: HouseWatchDeps): HouseWatch {
-  return new Watch(deps);
+export function createSelfCheckWatch(deps: SelfCheckWatchDeps): SelfCheckWatch {
+  return new RepeatedSelfCheck(deps);
 }
 
-function newsOf(reports: readonly WayReport[]): HouseNews {
+function updateOf(reports: readonly RouteReport[]): SelfCheckUpdate {
   const seen = reports.flatMap(({ way, address }): [string, string][] =>
     address === null ? [] : [[way, address]],
   );

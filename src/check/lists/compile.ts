@@ -1,9 +1,9 @@
 import { createRequire } from "node:module";
 import * as v from "valibot";
 import { buildTable, type SharedTable } from "./hash-table.ts";
-import { NAMED_SO } from "./named-so.ts";
 import { buildRoleHints } from "./role-hints.ts";
 import { OWN_ROLES } from "./roles.ts";
+import { SELF_NAMED_DISPOSABLES } from "./self-named-disposables.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE, NOT_FREE } from "./trusted.ts";
 
 /** The lists in shared memory: built once in the main thread, opened by each thread through `workerData`. */
@@ -80,7 +80,7 @@ export function compileLists(): SharedLists {
     readNames("fakefilter", readOnce),
     readNames("disposable-email-domains-js", readOnce),
     readNames("mailchecker", readOnce),
-    [...NAMED_SO],
+    [...SELF_NAMED_DISPOSABLES],
   ];
   const disposable = buildTable(labelled(lists), countOf(lists));
   const providers = new Set(readNames("email-providers", readOnce));

@@ -65,7 +65,7 @@ const NOWHERE: ReadonlySet<string> = new Set([
   ...["localhost", "localhost.localdomain", "127.0.0.1", "0.0.0.0", "dev.null", "blackhole"],
 ]);
 
-export interface ExchangersRead {
+export interface ExchangerOwners {
   /** How many of them belong to throw-away services. */
   throwAway: "all" | "some" | "none";
   /** Mail to them reaches nobody: all of them are a parking service's, or the sender's own machine. */
@@ -73,16 +73,16 @@ export interface ExchangersRead {
 }
 
 /** By identity: cached evidence is judged anew for each request, and its hosts do not change. */
-const read = new WeakMap<readonly string[], ExchangersRead>();
+const read = new WeakMap<readonly string[], ExchangerOwners>();
 
 /** Whose mail exchangers these are: host names, lower case. The array must not be changed afterwards. */
-export function readExchangers(hosts: readonly string[]): ExchangersRead {
+export function exchangerOwnersOf(hosts: readonly string[]): ExchangerOwners {
   const known = read.get(hosts);
   if (known !== undefined) return known;
   const theirs = hosts.filter((host) => nearestIn(host, DISPOSABLE_MX) !== null).length;
   const throwAway = theirs === 0 ? "none" : theirs === hosts.length ? "all" : "some";
   const parked = hosts.every((host) => NOWHERE.has(host) || nearestIn(host, PARKING_MX) !== null);
-  const found: ExchangersRead = { throwAway, parked: parked && hosts.length > 0 };
+  const found: ExchangerOwners = { throwAway, parked: parked && hosts.length > 0 };
   read.set(hosts, found);
   return found;
 }
@@ -91,12 +91,12 @@ export function readExchangers(hosts: readonly string[]): ExchangersRead {
  * Whether a domain is disposable: by the lists, or by all of its exchangers (source `shared-mx`). Never one that is
  * trusted, whoever runs its servers.
  */
-export function disposableBy(
+export function findDisposable(
   lists: Pick<Lists, "disposable">,
   domain: string,
   hosts: readonly string[],
 ): { listed: boolean; source: string } {
   const listed = lists.disposable(domain);
-  if (listed.listed || readExchangers(hosts).throwAway !== "all") return listed;
+  if (listed.listed || exchangerOwnersOf(hosts).throwAway !== "all") return listed;
   return nearestIn(domain, NEVER_DISPOSABLE) === null ? { listed: true, source: "shared-mx" } : listed;
 }

@@ -1,7 +1,7 @@
 import type { ParsedAddress } from "../address.ts";
 import type { Evidence } from "../evidence.ts";
 import { aliasServiceOf } from "../lists/alias-services.ts";
-import { readExchangers } from "../lists/mx-hosts.ts";
+import { exchangerOwnersOf } from "../lists/mx-hosts.ts";
 import { suggestAddress } from "../suggest.ts";
 
 /**
@@ -133,7 +133,7 @@ function evidenceSignals(evidence: Evidence): Signal[] {
 function domainSignals({ mx, domain }: Evidence): Signal[] {
   if (mx.status !== "ok" && mx.status !== "implicit") return [];
   const signals: Signal[] = [];
-  const { parked, throwAway } = readExchangers(mx.hosts);
+  const { parked, throwAway } = exchangerOwnersOf(mx.hosts);
   if (parked || domain?.parkedAddress) signals.push("parked_domain");
   if (throwAway === "some") signals.push("disposable_mx");
   if (domain && domain.listedBy !== null) signals.push("listed_domain");

@@ -5,7 +5,7 @@ export type Verdict = "valid" | "invalid" | "risky" | "unknown";
 /** `ours`: our service itself, its deadline or a bug. Evidence never says so, only a check that did not end. */
 export type VerdictFault = Fault | "ours";
 
-export interface Row {
+export interface VerdictRow {
   verdict: Verdict;
   reason: string;
   /** Who is at fault, in general; where evidence knows better (`our_network` for a silence), evidence wins. */
@@ -28,7 +28,7 @@ const DAY_S = 24 * HOUR_S;
  * The verdict table: one row for each way a check can end, in the order in which `decide` asks. docs/verdicts.md shows
  * the same table to readers; a test holds the two together.
  */
-export const ROWS = {
+export const VERDICT_ROWS = {
   empty: row("unknown", "empty", null, 0, 50),
   several_addresses: row("invalid", "several_addresses", "recipient", 0, 100),
   invalid_format: row("invalid", "invalid_format", "recipient", 0, 100),
@@ -62,10 +62,10 @@ export const ROWS = {
   accepted_mailbox: row("valid", "accepted_mailbox", null, DAY_S, 3),
   deadline: failure("deadline", "ours", 0, 50),
   internal_error: failure("internal_error", "ours", 0, 50),
-} as const satisfies Record<string, Row>;
+} as const satisfies Record<string, VerdictRow>;
 
-export type RowId = keyof typeof ROWS;
-export type Reason = (typeof ROWS)[RowId]["reason"];
+export type VerdictRowId = keyof typeof VERDICT_ROWS;
+export type Reason = (typeof VERDICT_ROWS)[VerdictRowId]["reason"];
 
 function row<const R extends string>(
   verdict: Verdict,

@@ -1,7 +1,14 @@
 import type { ParsedAddress } from "../address.ts";
 import type { Evidence, SmtpEvidence } from "../evidence.ts";
 import { type Reputation, reputationOf } from "./reputation.ts";
-import { type Reason, ROWS, type Row, type RowId, type Verdict, type VerdictFault } from "./table.ts";
+import {
+  type Reason,
+  VERDICT_ROWS,
+  type Verdict,
+  type VerdictFault,
+  type VerdictRow,
+  type VerdictRowId,
+} from "./table.ts";
 
 /** Why a text is no address that can be verified. */
 export type MalformedReason = "empty" | "several_addresses" | "invalid_format";
@@ -23,7 +30,7 @@ export interface DecideInput {
 }
 
 export interface Decision {
-  row: RowId;
+  row: VerdictRowId;
   verdict: Verdict;
   reason: Reason;
   fault: VerdictFault | null;
@@ -49,7 +56,7 @@ const RISK_PER_PENALTY = 0.25;
 export function decide(input: DecideInput): Decision {
   const reputation = reputationOf(input.address, input.evidence);
   const row = chooseRow(input, reputation);
-  const { verdict, reason, fault, baseRisk }: Row & { reason: Reason } = ROWS[row];
+  const { verdict, reason, fault, baseRisk }: VerdictRow & { reason: Reason } = VERDICT_ROWS[row];
   const [min, max] = BANDS[verdict];
   const risk = Math.round(baseRisk + (100 - reputation.score) * RISK_PER_PENALTY);
   return {
@@ -62,13 +69,13 @@ export function decide(input: DecideInput): Decision {
   };
 }
 
-function chooseRow(input: DecideInput, reputation: Reputation): RowId {
+function chooseRow(input: DecideInput, reputation: Reputation): VerdictRowId {
   const { address, evidence, probing, blocked } = input;
   if (address === null) return input.malformed ?? "invalid_format";
   if (blocked) return "blocklisted_domain";
   if (evidence === null) return input.failure ?? "internal_error";
   const { status } = evidence.mx;
-  if (status === "skipped") return unaskedRow(input, evidence, reputation);
+  if (status === "skipped") return unansweredRow(input, evidence, reputation);
   if (status !== "ok" && status !== "implicit" && status !== "dns_error") return status;
   if (evidence.disposable.listed) return "disposable_domain";
   if (status === "dns_error") return knownWithoutDns(evidence, reputation) ?? status;
@@ -78,25 +85,29 @@ function chooseRow(input: DecideInput, reputation: Reputation): RowId {
 }
 
 /** No mail server and no name server had answered yet. */
-function unaskedRow({ failure, probing }: DecideInput, evidence: Evidence, reputation: Reputation): RowId {
+function unansweredRow(
+  { failure, probing }: DecideInput,
+  evidence: Evidence,
+  reputation: Reputation,
+): VerdictRowId {
   if (failure === "deadline" && evidence.disposable.listed) return "disposable_domain";
   const known = failure === "deadline" && !probing ? knownWithoutDns(evidence, reputation) : null;
   return known ?? failure ?? "internal_error";
 }
 
 /** What is certain although no name server answers: the lists, and the address itself, need none. */
-function knownWithoutDns({ role }: Evidence, { risk }: Reputation): RowId | null {
+function knownWithoutDns({ role }: Evidence, { risk }: Reputation): VerdictRowId | null {
   if (role !== null) return "unprobed_role";
   return risk === "high" ? "unprobed_low_reputation" : null;
 }
 
-function unprobedRow(evidence: Evidence, reputation: Reputation, declined: boolean): RowId {
+function unprobedRow(evidence: Evidence, reputation: Reputation, declined: boolean): VerdictRowId {
   const known = knownWithoutDns(evidence, reputation);
   if (known !== null) return known;
   return declined ? "smtp_not_requested" : "smtp_not_in_tier";
 }
 
-function smtpRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation): RowId {
+function smtpRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation): VerdictRowId {
   if (smtp.class === "accepted") return acceptedRow(evidence, smtp, reputation);
   const condemns = smtp.class === "mailbox_not_found" || smtp.class === "mailbox_disabled";
   // Whatever a rule says: before RCPT, or by another's fault, nothing was learnt about the recipient.
@@ -106,7 +117,7 @@ function smtpRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation)
   return smtp.class;
 }
 
-function acceptedRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation): RowId {
+function acceptedRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation): VerdictRowId {
   if (smtp.catchAll === "accepted") return "catch_all";
   // `252 Cannot VRFY user, but will accept message` (RFC 5321, 3.5.3): the server does not know.
   if (smtp.code === 252) return "catch_all_unconfirmed";
@@ -117,20 +128,20 @@ function acceptedRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputat
 }
 
 /** Rows of a failure somewhere on the way, where only the evidence knows whose it was. */
-function knownFault(row: RowId, evidence: Evidence | null): VerdictFault | null {
+function knownFault(row: VerdictRowId, evidence: Evidence | null): VerdictFault | null {
   if (row === "dns_error") return evidence?.mx.fault ?? null;
   const onTheWay = row === "timeout" || row === "no_connect" || row === "smtp_protocol_error";
   return onTheWay ? (evidence?.smtp?.fault ?? null) : null;
 }
 
 const GIVEN_BACK: ReadonlySet<string> = new Set(
-  Object.values(ROWS)
-    .filter((row: Row) => row.givenBack)
+  Object.values(VERDICT_ROWS)
+    .filter((row: VerdictRow) => row.givenBack)
     .map((row) => row.reason),
 );
 
 /** True for the reasons that cost nothing: `unknown` by failure, ours or theirs. */
-export function isFree(reason: Reason): boolean {
+export function isUncharged(reason: Reason): boolean {
   return GIVEN_BACK.has(reason);
 }
 
@@ -139,12 +150,12 @@ export function isFree(reason: Reason): boolean {
  * @param mxTtlS what the DNS allows for the MX answer; bounds the rows that rest on it alone
  * @param overrides seconds by reason, the operator's
  */
-export function lifetimeS(
+export function evidenceLifetimeS(
   decision: Pick<Decision, "row">,
   mxTtlS: number,
   overrides: Partial<Record<Reason, number>> = {},
 ): number {
-  const { keptS, reason, dnsTtlBound }: Row & { reason: Reason } = ROWS[decision.row];
+  const { keptS, reason, dnsTtlBound }: VerdictRow & { reason: Reason } = VERDICT_ROWS[decision.row];
   if (keptS === 0) return 0;
   const wantedS = overrides[reason] ?? keptS;
   return dnsTtlBound ? Math.min(wantedS, mxTtlS) : wantedS;

@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { PROBE_SECONDS } from "../durations.ts";
-import { Durations } from "../tally.ts";
+import { DurationHistogram } from "../custom-metrics.ts";
+import { PROBE_BUCKETS_S } from "../durations.ts";
 
-/** Mail servers, and what keeps us from asking them. Providers are those of the shaping table, and `other`. */
+/** Mail servers, and what prevents probes. Providers are those of the shaping table, and `other`. */
 export function engineSeries(registers: Registry[]) {
-  return { ...probeSeries(registers), ...beliefSeries(registers), ...waySeries(registers) };
+  return { ...probeSeries(registers), ...learnedBehaviourSeries(registers), ...egressRouteSeries(registers) };
 }
 
 function probeSeries(registers: Registry[]) {
@@ -15,11 +15,11 @@ function probeSeries(registers: Registry[]) {
       labelNames: ["provider", "outcome"],
       registers,
     }),
-    probeSeconds: new Durations({
+    probeSeconds: new DurationHistogram({
       name: "rcpt_probe_duration_seconds",
-      help: "Time from MAIL to the answer of transactions that were answered; of a pipelined write, to its last answer.",
+      help: "Time from MAIL to the answer of answered transactions; for a pipelined write, to its last answer.",
       label: "provider",
-      buckets: PROBE_SECONDS,
+      buckets: PROBE_BUCKETS_S,
       registers,
     }),
     greylistings: new Counter({
@@ -35,86 +35,86 @@ function probeSeries(registers: Registry[]) {
     }),
     transactions: new Counter({
       name: "rcpt_smtp_transactions_total",
-      help: "SMTP transactions of one recipient each; by session: how far connections are shared.",
+      help: "SMTP transactions of one recipient each; divided by sessions: how far connections are shared.",
       registers,
     }),
     pipelineWrites: new Counter({
       name: "rcpt_smtp_pipeline_writes_total",
-      help: "Writes of whole transactions to servers that pipeline.",
+      help: "Writes of whole transactions to servers with PIPELINING.",
       registers,
     }),
     pipelineGroups: new Counter({
       name: "rcpt_smtp_pipeline_groups_total",
-      help: "Transactions in such writes; by write: the depth.",
+      help: "Transactions in such writes; divided by writes: the depth.",
       registers,
     }),
     dnsLookups: new Counter({
       name: "rcpt_dns_lookups_total",
-      help: "Names looked up by check threads: hit (known, or being asked), answered, absent, failed.",
+      help: "Names looked up by check threads: hit (cached or in progress), answered, absent, failed.",
       labelNames: ["result"],
       registers,
     }),
     catchAllLookups: new Counter({
       name: "rcpt_catch_all_lookups_total",
-      help: "Accepted mailboxes whose server's way with strangers was known (hit), or had to be asked for.",
+      help: "Catch-all look-ups for accepted mailboxes: known (hit), or probed.",
       labelNames: ["result"],
       registers,
     }),
   };
 }
 
-function beliefSeries(registers: Registry[]) {
+function learnedBehaviourSeries(registers: Registry[]) {
   return {
     breakerTransitions: new Counter({
       name: "rcpt_breaker_transitions_total",
-      help: "Circuit breakers that this process opened, opened again after a trial, or closed, by provider.",
+      help: "Circuit breakers that this process opened, reopened after a trial, or closed, by provider.",
       labelNames: ["state", "provider"],
       registers,
     }),
-    sitesDisbelieved: new Gauge({
+    sitesWithLearnedBehaviour: new Gauge({
       name: "rcpt_sites_disbelieved",
-      help: "Sites that were learnt to accept, or refuse, everybody, so that asking there tells nothing, by habit.",
+      help: "Sites with learned behaviour, accepts-everyone or refuses-everyone, so that probes there prove nothing, by habit.",
       labelNames: ["habit"],
       registers,
     }),
-    habitsSuspected: new Counter({
+    behaviourSuspicions: new Counter({
       name: "rcpt_provider_habits_suspected_total",
-      help: "Times a named provider seemed to accept, or refuse, everybody: the operator may give it that habit.",
+      help: "Times a named provider seemed to accept, or refuse, every recipient: the operator may configure that habit.",
       labelNames: ["provider", "habit"],
       registers,
     }),
   };
 }
 
-function waySeries(registers: Registry[]) {
+function egressRouteSeries(registers: Registry[]) {
   return {
     networkDown: new Gauge({
       name: "rcpt_our_network_down",
-      help: "1 while no site can be reached from here.",
+      help: "1 while no site is reachable from this process.",
       registers,
     }),
-    wayDown: new Gauge({
+    egressRouteDown: new Gauge({
       name: "rcpt_way_down",
-      help: "1 while no site can be reached by this way out: a source address of ours, a proxy, or direct.",
+      help: "1 while no site is reachable by this egress route: a source address, a proxy, or direct.",
       labelNames: ["way"],
       registers,
     }),
-    houseOk: new Gauge({
+    selfCheckOk: new Gauge({
       name: "rcpt_house_ok",
-      help: "1 while preflight finds our own house in order on this way out, 0 while something fails.",
+      help: "1 while the self-check passes for this egress route, 0 while a check fails.",
       labelNames: ["way"],
       registers,
     }),
-    houseCheck: new Gauge({
+    selfCheckResult: new Gauge({
       name: "rcpt_house_check",
-      help: "1 where a check of preflight passed on this way out, 0 where it failed; absent where it cannot be told.",
+      help: "1 where a check of the self-check passed for this egress route, 0 where it failed; absent where unknown.",
       labelNames: ["way", "check"],
       registers,
     }),
   };
 }
 
-/** What is read of the check engine whenever the metrics are asked for. */
+/** The check engine's load, read when the metrics are scraped. */
 export interface EngineLoad {
   checksInFlight: number;
   slotsHeld: number;
@@ -127,7 +127,7 @@ export interface EngineLoad {
 
 type Count = { [K in keyof EngineLoad]: EngineLoad[K] extends number ? K : never }[keyof EngineLoad];
 
-/** Adds the gauges of the engine's load to a registry: read when scraped, costing nothing in between. */
+/** Adds the gauges of the engine's load to a registry: read when scraped, at no cost in between. */
 export function observeEngine({ registry }: { registry: Registry }, read: () => EngineLoad): void {
   const gauge = (name: string, help: string, value: Count) =>
     new Gauge({
@@ -142,18 +142,18 @@ export function observeEngine({ registry }: { registry: Registry }, read: () => 
   gauge("rcpt_smtp_slots_in_use", "Connection slots held by this process.", "slotsHeld");
   gauge(
     "rcpt_smtp_sessions_open",
-    "SMTP sessions through their handshake that are open, as check threads last told.",
+    "Open SMTP sessions past their handshake, as check threads last reported.",
     "sessionsOpen",
   );
   gauge(
     "rcpt_sites_reduced",
-    "Sites that get fewer connections of this process than they might, since they refused some.",
+    "Sites that get fewer connections from this process because they refused some.",
     "sitesReduced",
   );
-  gauge("rcpt_smtp_slots_waiting", "Requests for a connection slot that wait.", "slotWaiters");
+  gauge("rcpt_smtp_slots_waiting", "Waiters for a connection slot.", "slotWaiters");
   new Gauge({
     name: "rcpt_breakers_open",
-    help: "Open circuit breakers, sites that block us, as far as this process knows, by provider.",
+    help: "Open circuit breakers (sites that block us) known to this process, by provider.",
     labelNames: ["provider"],
     registers: [registry],
     collect() {

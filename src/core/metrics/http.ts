@@ -1,18 +1,18 @@
 import { Gauge, type Registry } from "prom-client";
-import { AskedGauge, Durations, TalliedCounter } from "../tally.ts";
+import { CellCounter, DurationHistogram, PulledGauge } from "../custom-metrics.ts";
 
-/** Requests: their rate, their errors and how long they took, by route. */
+/** Requests: rate, errors and duration, by route. */
 export function httpSeries(registers: Registry[]) {
   return {
-    httpRequests: new TalliedCounter({
+    httpRequests: new CellCounter({
       name: "rcpt_http_requests_total",
-      help: "Requests by route (its pattern, or unmatched), method and status; 499: the client left before its answer.",
+      help: "Requests by route (its pattern, or unmatched), method and status; 499: the client disconnected before its answer.",
       labelNames: ["route", "method", "status"],
       registers,
     }),
-    httpSeconds: new Durations({
+    httpSeconds: new DurationHistogram({
       name: "rcpt_http_request_duration_seconds",
-      help: "Time from request to response; of a body that is streamed, to its head.",
+      help: "Time from request to response; for a streamed body, to its head.",
       label: "route",
       // A cached answer takes less than a tenth of a millisecond, a check up to its deadline.
       buckets: [
@@ -20,14 +20,14 @@ export function httpSeries(registers: Registry[]) {
       ],
       registers,
     }),
-    httpInFlight: new AskedGauge({
+    httpInFlight: new PulledGauge({
       name: "rcpt_http_requests_in_flight",
       help: "Requests being served.",
       registers,
     }),
     httpStreams: new Gauge({
       name: "rcpt_http_streams",
-      help: "Answers whose bodies are being streamed: downloads and events.",
+      help: "Streamed answers in progress: downloads and events.",
       registers,
     }),
   };

@@ -1,30 +1,30 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { AskedGauge } from "../tally.ts";
+import { PulledGauge } from "../custom-metrics.ts";
 import { VERSION } from "../version.ts";
 
-/** What runs here, and whether it serves. */
+/** The process's version and readiness. */
 export function processSeries(registers: Registry[]) {
   return {
     buildInfo: new Gauge({
       name: "rcpt_build_info",
-      help: "1: what runs here, by its labels.",
+      help: "Always 1; its labels name the version, role and Node.js.",
       labelNames: ["version", "role", "node"],
       registers,
     }),
     listTimestamp: new Gauge({
       name: "rcpt_list_timestamp_seconds",
-      help: "Of what day a list of domains or roles is, as seconds since 1970: its age is time() less this.",
+      help: "Date of a list of domains or roles, in seconds since 1970: its age is time() less this.",
       labelNames: ["list"],
       registers,
     }),
-    ready: new AskedGauge({
+    ready: new PulledGauge({
       name: "rcpt_ready",
-      help: "1 from when the process has started until it drains.",
+      help: "1 while the process serves: from its start until it drains.",
       registers,
     }),
     traceSpansDropped: new Counter({
       name: "rcpt_trace_spans_dropped_total",
-      help: "Spans that were lost: more waited than may, or no collector took them.",
+      help: "Lost spans: the queue was full, or no collector accepted them.",
       registers,
     }),
   };

@@ -1,43 +1,43 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { AskedGauge, TalliedCounter } from "../tally.ts";
+import { CellCounter, PulledGauge } from "../custom-metrics.ts";
 
-/** What is answered, from where, and what it rests on. */
+/** Verifications, caches, and the dependencies of answers. */
 export function serviceSeries(registers: Registry[]) {
   return {
-    verifications: new TalliedCounter({
+    verifications: new CellCounter({
       name: "rcpt_verifications_total",
-      help: "Verifications by verdict, reason and whether from cache.",
+      help: "Verifications by verdict, reason and whether they came from the cache.",
       labelNames: ["verdict", "reason", "cached"],
       registers,
     }),
-    cacheLookups: new TalliedCounter({
+    cacheLookups: new CellCounter({
       name: "rcpt_evidence_cache_lookups_total",
       help: "Evidence cache look-ups by result.",
       labelNames: ["result"],
       registers,
     }),
-    admissionsRefused: new TalliedCounter({
+    admissionsRefused: new CellCounter({
       name: "rcpt_admission_refused_total",
-      help: "Checks of requests that were refused since checks waited too long for our own CPU.",
+      help: "Checks of requests refused because checks waited too long for our own CPU.",
       registers,
     }),
-    checkQueueSeconds: new AskedGauge({
+    checkQueueSeconds: new PulledGauge({
       name: "rcpt_check_queue_seconds",
-      help: "How long a check of a request waited for our own CPU, on the average, when that was looked at last.",
+      help: "Average wait of a request's check for our own CPU, as last measured.",
       registers,
     }),
     rechecks: new Counter({
       name: "rcpt_rechecks_total",
-      help: "Addresses whose servers put us off, asked about again in the background, by result.",
+      help: "Background rechecks of temporarily refused addresses, by result.",
       labelNames: ["result"],
       registers,
     }),
-    rechecksPending: new AskedGauge({
+    rechecksPending: new PulledGauge({
       name: "rcpt_rechecks_pending",
-      help: "Addresses that wait to be asked about again in the background.",
+      help: "Addresses waiting for a background recheck.",
       registers,
     }),
-    keyLookups: new TalliedCounter({
+    keyLookups: new CellCounter({
       name: "rcpt_key_cache_lookups_total",
       help: "API key look-ups by result.",
       labelNames: ["result"],
@@ -45,18 +45,18 @@ export function serviceSeries(registers: Registry[]) {
     }),
     quotaLeases: new Counter({
       name: "rcpt_quota_leases_total",
-      help: "Leases asked of the ledger by result.",
+      help: "Leases requested from the ledger, by result.",
       labelNames: ["result"],
       registers,
     }),
     paidTwice: new Counter({
       name: "rcpt_billing_paid_twice_total",
-      help: "Changes that left a team with more than one subscription that gives a tier; the log names them.",
+      help: "Changes that left a team with more than one subscription that grants a tier; the log names them.",
       registers,
     }),
     dependencyUp: new Gauge({
       name: "rcpt_dependency_up",
-      help: "1 while a dependency answers, as it was last asked: by readiness in an API, by each count in a relay.",
+      help: "1 while a dependency answers, as last checked: by readiness in an API, by each count in a relay.",
       labelNames: ["dependency"],
       registers,
     }),

@@ -4,7 +4,7 @@ export function webhookSeries(registers: Registry[]) {
   return {
     webhookAttempts: new Counter({
       name: "rcpt_webhook_attempts_total",
-      help: "Attempts to deliver to webhooks by result: succeeded, retrying, failed (given up).",
+      help: "Attempts to deliver to webhooks, by result: succeeded, retrying, failed (given up).",
       labelNames: ["result"],
       registers,
     }),
@@ -16,7 +16,7 @@ export function webhookSeries(registers: Registry[]) {
     }),
     webhookBacklog: new Gauge({
       name: "rcpt_webhook_deliveries_pending",
-      help: "Deliveries that wait for their next attempt, of the whole deployment.",
+      help: "Deliveries waiting for their next attempt, in the whole deployment.",
       registers,
     }),
   };

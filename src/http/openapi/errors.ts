@@ -44,7 +44,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   if (route.signedBody !== undefined) add(SIGNED_BODY_ERRORS);
   if (route.incoming === true) add(["bad_request", "unsupported_media_type", "request_timeout"]);
   codes.add("internal_error");
-  if (route.essential !== true) add(LOAD_ERRORS);
+  if (route.isEssential !== true) add(LOAD_ERRORS);
   return [...codes];
 }
 

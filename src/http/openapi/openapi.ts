@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import { ERRORS, type ErrorCode } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { KeptHeader } from "../request.ts";
+import type { RetainedHeader } from "../request.ts";
 import { jsonBounds, type Route, type Success } from "../route.ts";
 import { ProblemSchema } from "../schemas.ts";
 import { errorsOf, problemExample } from "./errors.ts";
@@ -98,7 +98,7 @@ function parametersOf(schema: v.GenericSchema, where: "query" | "path", schemas:
 }
 
 /** Headers that routes without a body read: those that are for anybody to send. */
-const READ_HEADERS: Partial<Record<KeptHeader, Json>> = {
+const READ_HEADERS: Partial<Record<RetainedHeader, Json>> = {
   range: {
     name: "Range",
     description:

@@ -15,7 +15,7 @@ export interface Schemas {
 }
 
 /** Fields that say the same wherever they are; every other is described beside its schema. */
-const SAID_ONCE: Readonly<Record<string, string>> = {
+const COMMON_DESCRIPTIONS: Readonly<Record<string, string>> = {
   id: "Its id: prefixed, sorts by creation.",
   created_at: "When it was made (ISO 8601, UTC).",
   data: "The entries of this page.",
@@ -33,7 +33,7 @@ function liftedDescription(field: Json): unknown {
 function describeFields(schema: Json): Json {
   for (const [name, field] of Object.entries(isJson(schema.properties) ? schema.properties : {}))
     if (isJson(field) && field.description === undefined) {
-      const description = liftedDescription(field) ?? SAID_ONCE[name];
+      const description = liftedDescription(field) ?? COMMON_DESCRIPTIONS[name];
       if (description !== undefined) field.description = description;
     }
   for (const value of Object.values(schema))
@@ -41,14 +41,14 @@ function describeFields(schema: Json): Json {
   return schema;
 }
 
-interface Part {
+interface SchemaPart {
   schema: v.GenericSchema;
   /** Names of the fields that lead to it; entries of a list have the name of the list. */
   fields: readonly string[];
 }
 
 /** The schemas that a schema is made of, itself first. */
-function* withinSchema(part: Part): Generator<Part> {
+function* nestedSchemas(part: SchemaPart): Generator<SchemaPart> {
   yield part;
   const { entries, pipe, options, wrapped, item, value } = part.schema as unknown as Record<string, unknown>;
   const inner: [unknown, readonly string[]][] = [
@@ -65,7 +65,7 @@ function* withinSchema(part: Part): Generator<Part> {
   ];
   for (const [schema, fields] of inner)
     if (isJson(schema) && schema.kind === "schema" && schema !== (part.schema as unknown))
-      yield* withinSchema({ schema: schema as unknown as v.GenericSchema, fields });
+      yield* nestedSchemas({ schema: schema as unknown as v.GenericSchema, fields });
 }
 
 const isObject = (schema: v.GenericSchema) => schema.type === "object" && !("pipe" in schema);
@@ -90,17 +90,17 @@ function nameFor(path: string, fields: readonly string[]): string {
 }
 
 /** Every schema of the answers with who uses it, those of GET first: a resource is named after where it is read. */
-function* answered(routes: readonly Route[]): Generator<Part & { route: Route }> {
+function* answeredSchemas(routes: readonly Route[]): Generator<SchemaPart & { route: Route }> {
   const readsFirst = routes.toSorted((a, b) => Number(b.method === "GET") - Number(a.method === "GET"));
   for (const route of readsFirst)
     for (const { schema } of [route.success, ...(route.alternatives ?? [])])
-      if (schema !== null) for (const part of withinSchema({ schema, fields: [] })) yield { ...part, route };
+      if (schema !== null) for (const part of nestedSchemas({ schema, fields: [] })) yield { ...part, route };
 }
 
 /** Objects that more than one operation answers with, by name. */
 function sharedSchemas(routes: readonly Route[]): Record<string, v.GenericSchema> {
   const uses = new Map<v.GenericSchema, { name: string; operations: Set<string> }>();
-  for (const { schema, fields, route } of answered(routes)) {
+  for (const { schema, fields, route } of answeredSchemas(routes)) {
     if (!isObject(schema)) continue;
     const use = uses.get(schema) ?? { name: nameFor(route.path, fields), operations: new Set() };
     uses.set(schema, use);

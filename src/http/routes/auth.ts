@@ -3,7 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Identity, OwnAccount } from "../../services/accounts/own-account.ts";
 import type { Registration } from "../../services/accounts/registration.ts";
 import type { SignIn } from "../../services/accounts/sign-in.ts";
-import { ROLES } from "../../services/actor.ts";
+import { MEMBER_ROLES } from "../../services/actor.ts";
 import { publicRoute, type Route, teamRoute } from "../route.ts";
 import {
   emailSchema,
@@ -36,7 +36,7 @@ const PasswordSchema = v.strictObject({
 const IdentitySchema = v.object({
   user: v.pipe(v.nullable(UserSchema), v.description("null: the user of the key has left the team.")),
   team: v.pipe(PortalTeamSchema, v.description("The team of the credential.")),
-  role: v.pipe(v.picklist(ROLES), v.description("What the credential may do in the team.")),
+  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("What the credential may do in the team.")),
   credential: v.pipe(
     v.object({
       type: v.pipe(v.picklist(["session", "api_key"]), v.description("Of a person, or of a program.")),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { Blocklist, BlocklistEntry } from "../../services/teams/blocklist.ts";
-import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
+import { PageQuerySchema, pageSchema, readPageRequest } from "../paging.ts";
 import { type Route, teamRoute } from "../route.ts";
 
 const CHARS = LIMITS.check.addressChars;
@@ -59,7 +59,7 @@ export function createBlocklistRoutes(blocklist: Blocklist): Route[] {
         schema: pageSchema(EntrySchema),
         example: { data: [example], next_cursor: null },
       },
-      handler: ({ query }, actor) => blocklist.list(actor, pageAsk(query)),
+      handler: ({ query }, actor) => blocklist.list(actor, readPageRequest(query)),
     }),
     teamRoute({
       method: "POST",

@@ -3,7 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import type { BulkJobs } from "../../services/bulk/jobs.ts";
 import { CONTENT_TYPES, type Format } from "../../services/bulk/result-rows.ts";
 import type { ResultsBody } from "../../services/bulk/results.ts";
-import { Reply } from "../reply.ts";
+import { HttpReply } from "../reply.ts";
 import { type Route, teamRoute } from "../route.ts";
 import { completedJob, JobParamsSchema, queuedJob, ResultsQuerySchema } from "../schemas/bulk.ts";
 import { verificationExample } from "./verify.ts";
@@ -27,7 +27,7 @@ const CONTENT_DISPOSITION = "A file name for the rows.";
 const ETAG = "Of results without `verdict` of a completed job.";
 const ACCEPT_RANGES = "`bytes`, where there is an `ETag`: a range of it can be asked for.";
 
-function reply(body: ResultsBody, id: string, format: Format): Reply {
+function reply(body: ResultsBody, id: string, format: Format): HttpReply {
   const { range, etag } = body;
   const headers: Record<string, string> = { "Content-Disposition": `attachment; filename="${id}.${format}"` };
   if (etag !== null) Object.assign(headers, { ETag: etag, "Accept-Ranges": "bytes" });
@@ -36,7 +36,7 @@ function reply(body: ResultsBody, id: string, format: Format): Reply {
     headers["Content-Range"] = `bytes ${range.firstByte}-${last}/${range.total}`;
   }
   const contentType = CONTENT_TYPES[format];
-  return new Reply(range === null ? 200 : 206, body, { contentType, headers, released: body.release });
+  return new HttpReply(range === null ? 200 : 206, body, { contentType, headers, released: body.release });
 }
 
 function resultsRoute(jobs: BulkJobs): Route {
@@ -148,10 +148,10 @@ function eventsRoute(jobs: BulkJobs): Route {
     ],
     async handler({ params }, actor, { headers }) {
       const events = await jobs.events(actor, params.id, headers["last-event-id"] ?? "");
-      if (events === null) return new Reply(204, null);
+      if (events === null) return new HttpReply(204, null);
       const { open, release } = events;
       const body = { bytes: null, endless: true, open };
-      return new Reply(200, body, { contentType: "text/event-stream", released: release });
+      return new HttpReply(200, body, { contentType: "text/event-stream", released: release });
     },
   });
 }

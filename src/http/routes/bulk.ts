@@ -1,12 +1,12 @@
 import type * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
-import { jobPlace } from "../../core/trace-context.ts";
+import { jobSpanRef } from "../../core/trace-context.ts";
 import type { BulkJobs } from "../../services/bulk/jobs.ts";
 import type { BulkList } from "../../services/bulk/submit.ts";
 import { inlineTooLarge } from "../../services/bulk/submit-inline.ts";
 import type { ParseLargeBody } from "../large-bodies.ts";
-import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
-import { Reply, renderJson } from "../reply.ts";
+import { PageQuerySchema, pageSchema, readPageRequest } from "../paging.ts";
+import { HttpReply, renderJson } from "../reply.ts";
 import { type Route, teamRoute } from "../route.ts";
 import {
   BulkJobSchema,
@@ -16,7 +16,7 @@ import {
   queuedJob,
   SubmitBulkSchema,
 } from "../schemas/bulk.ts";
-import { sourceOptionsOf } from "../schemas/file-options.ts";
+import { readSourceOptions } from "../schemas/file-options.ts";
 import { createBulkReadingRoutes } from "./bulk-reading.ts";
 
 /** What most of them share. */
@@ -93,7 +93,7 @@ function submitRoute(jobs: BulkJobs, parseLarge: ParseLargeBody): Route {
       const job = await jobs.submit(actor, {
         list: listOf(body),
         options: {
-          ...sourceOptionsOf(body),
+          ...readSourceOptions(body),
           escapeFormulas: body.escape_formulas,
           splitCells: body.split_cells,
         },
@@ -102,10 +102,10 @@ function submitRoute(jobs: BulkJobs, parseLarge: ParseLargeBody): Route {
         webhookUrl: body.webhook_url,
       });
       // Where the job is traced too, it leads there.
-      span?.link(jobPlace(job.id));
+      span?.link(jobSpanRef(job.id));
       span?.set({ "rcpt.job": job.id });
       const headers = { Location: `/v1/bulk-jobs/${job.id}` };
-      return new Reply(202, renderJson(job, false), { headers });
+      return new HttpReply(202, renderJson(job, false), { headers });
     },
   });
 }
@@ -127,7 +127,7 @@ function listRoute(jobs: BulkJobs): Route {
       schema: pageSchema(BulkJobSchema),
       example: { data: [failedJob, completedJob], next_cursor: null },
     },
-    handler: ({ query }, actor) => jobs.list(actor, pageAsk(query)),
+    handler: ({ query }, actor) => jobs.list(actor, readPageRequest(query)),
   });
 }
 

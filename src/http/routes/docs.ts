@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { AppError } from "../../core/errors.ts";
 import { type DocsAssets, loadDocsAssets } from "../docs-assets.ts";
-import { Reply } from "../reply.ts";
+import { HttpReply } from "../reply.ts";
 import { type PublicRoute, publicRoute } from "../route.ts";
 
 /**
@@ -53,7 +53,7 @@ export function createDocsRoutes(): PublicRoute[] {
     },
     async handler() {
       const { html } = await assets();
-      return new Reply(200, html, {
+      return new HttpReply(200, html, {
         contentType: "text/html; charset=utf-8",
         headers: { ...SECURITY_HEADERS, "Cache-Control": "no-cache" },
       });
@@ -76,7 +76,7 @@ export function createDocsRoutes(): PublicRoute[] {
       const { version, files } = await assets();
       const file = params.version === version ? files.get(params.file) : undefined;
       if (file === undefined) throw new AppError("not_found", "There is nothing at this path.");
-      return new Reply(200, file.bytes, {
+      return new HttpReply(200, file.bytes, {
         contentType: file.contentType,
         headers: { ...SECURITY_HEADERS, "Cache-Control": A_YEAR },
       });

@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { AcceptInvite } from "../../services/accounts/accept-invite.ts";
 import type { Invite, Invites } from "../../services/accounts/invites.ts";
-import { ROLES } from "../../services/actor.ts";
-import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
+import { MEMBER_ROLES } from "../../services/actor.ts";
+import { PageQuerySchema, pageSchema, readPageRequest } from "../paging.ts";
 import { publicRoute, type Route, teamRoute } from "../route.ts";
 import {
   emailSchema,
@@ -17,7 +17,7 @@ import {
 const inviteEntries = {
   id: v.pipe(v.string(), v.description("The invitation's, `inv_…`.")),
   email: v.pipe(v.string(), v.description("Who is invited.")),
-  role: v.pipe(v.picklist(ROLES), v.description("What they will be.")),
+  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("What they will be.")),
   status: v.pipe(v.literal("pending"), v.description("Invitations that were accepted are members.")),
   created_at: instantSchema("When they were invited."),
   expires_at: instantSchema("Until when it can be accepted."),
@@ -53,7 +53,7 @@ const CreateSchema = v.strictObject({
   email: emailSchema("Whom to invite."),
   role: v.optional(
     v.pipe(
-      v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`),
+      v.picklist(MEMBER_ROLES, `must be one of ${MEMBER_ROLES.join(", ")}`),
       v.description("What they will be; only an owner invites an owner. `member` when absent."),
     ),
     "member",
@@ -123,7 +123,7 @@ function teamRoutes(invites: Invites): Route[] {
         schema: pageSchema(InviteSchema),
         example: { data: [example], next_cursor: null },
       },
-      handler: ({ query }, actor) => invites.list(actor, pageAsk(query)),
+      handler: ({ query }, actor) => invites.list(actor, readPageRequest(query)),
     }),
     inviteRoute(invites),
     teamRoute({

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
-import { ROLES } from "../../services/actor.ts";
+import { MEMBER_ROLES } from "../../services/actor.ts";
 import type { ApiKey, CreatedKey, Keys } from "../../services/teams/keys.ts";
-import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
+import { PageQuerySchema, pageSchema, readPageRequest } from "../paging.ts";
 import { type Route, teamRoute } from "../route.ts";
 import { labelSchema } from "../schemas/label.ts";
 
@@ -13,7 +13,7 @@ const KeyEntries = {
   label: v.pipe(v.string(), v.description("As it was given.")),
   env: v.pipe(v.picklist(ENVS), v.description("`test` keys check nothing and cost nothing.")),
   role: v.pipe(
-    v.picklist(ROLES),
+    v.picklist(MEMBER_ROLES),
     v.description(
       "What the key may do now: the role it was made with, or its user's where that is lower; `member` without a user.",
     ),
@@ -55,7 +55,7 @@ const CreateSchema = v.strictObject({
   ),
   role: v.optional(
     v.pipe(
-      v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`),
+      v.picklist(MEMBER_ROLES, `must be one of ${MEMBER_ROLES.join(", ")}`),
       v.description(
         "The most the key may ever do; at most the role you act with, and that when absent. It falls with its user's " +
           "role in the team and never rises above this.",
@@ -100,7 +100,7 @@ function listRoute(keys: Keys): Route {
       schema: pageSchema(KeySchema),
       example: { data: [example], next_cursor: null },
     },
-    handler: ({ query }, actor) => keys.list(actor, pageAsk(query)),
+    handler: ({ query }, actor) => keys.list(actor, readPageRequest(query)),
   });
 }
 

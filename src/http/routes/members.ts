@@ -1,12 +1,12 @@
 import * as v from "valibot";
-import { ROLES } from "../../services/actor.ts";
+import { MEMBER_ROLES } from "../../services/actor.ts";
 import type { Member, Members } from "../../services/teams/members.ts";
 import { type Route, teamRoute } from "../route.ts";
 
 export const MemberSchema = v.object({
   id: v.pipe(v.string(), v.description("The user's.")),
   email: v.pipe(v.string(), v.description("Of the user's account.")),
-  role: v.pipe(v.picklist(ROLES), v.description("What the member may do in this team.")),
+  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("What the member may do in this team.")),
   joined_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When the user became a member.")),
 });
 
@@ -37,7 +37,7 @@ export function createMemberRoutes(members: Members): Route[] {
       params: ParamsSchema,
       body: v.strictObject({
         role: v.pipe(
-          v.picklist(ROLES, `must be one of ${ROLES.join(", ")}`),
+          v.picklist(MEMBER_ROLES, `must be one of ${MEMBER_ROLES.join(", ")}`),
           v.description("What the member may do from now on."),
         ),
       }),

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { MaybePromise } from "../maybe-promise.ts";
-import { Reply } from "../reply.ts";
+import { HttpReply } from "../reply.ts";
 import { type PublicRoute, publicRoute } from "../route.ts";
 import { HealthSchema, type Readiness, ReadinessSchema } from "../schemas.ts";
 
@@ -15,11 +15,11 @@ export function createHealthRoute(): PublicRoute {
     summary: "Is the process alive?",
     tag: "operations",
     rate: "none",
-    essential: true,
+    isEssential: true,
     errors: [],
     query: "ignored",
     success: { status: 200, description: "Alive", schema: HealthSchema, example: HEALTHY },
-    lasting: () => true,
+    isReusable: () => true,
     handler: () => HEALTHY,
   });
 }
@@ -44,7 +44,7 @@ export function createReadinessRoute(readiness: () => MaybePromise<Readiness>): 
     summary: "May requests be sent here? Tells dependencies apart",
     tag: "operations",
     rate: "none",
-    essential: true,
+    isEssential: true,
     errors: [],
     query: "ignored",
     success: { status: 200, description: "Ready", schema: ReadinessSchema, example: ready },
@@ -59,14 +59,14 @@ export function createReadinessRoute(readiness: () => MaybePromise<Readiness>): 
     async handler() {
       const state = await readiness();
       const isReady = state.status === "ready" || state.status === "degraded";
-      return isReady ? state : new Reply(503, JSON.stringify(state));
+      return isReady ? state : new HttpReply(503, JSON.stringify(state));
     },
   });
 }
 
 /** @param document the rendered OpenAPI document, asked for once, when first wanted */
 export function createOpenApiRoute(document: () => string): PublicRoute {
-  let reply: Reply | null = null;
+  let reply: HttpReply | null = null;
   return publicRoute({
     method: "GET",
     path: "/openapi.json",
@@ -82,7 +82,7 @@ export function createOpenApiRoute(document: () => string): PublicRoute {
       schema: v.looseObject({ openapi: v.pipe(v.string(), v.description("The version of the format.")) }),
     },
     handler() {
-      reply ??= new Reply(200, Buffer.from(document()), {
+      reply ??= new HttpReply(200, Buffer.from(document()), {
         headers: { "Cache-Control": "public, max-age=300" },
       });
       return reply;

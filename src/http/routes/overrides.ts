@@ -3,7 +3,7 @@ import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Override, Overrides } from "../../services/overrides/overrides.ts";
 import type { ParseLargeBody } from "../large-bodies.ts";
-import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
+import { PageQuerySchema, pageSchema, readPageRequest } from "../paging.ts";
 import { type Route, teamRoute } from "../route.ts";
 import { DomainSchema, SubmitOverridesSchema } from "../schemas/override.ts";
 
@@ -108,7 +108,7 @@ export function createOverrideRoutes(overrides: Overrides, parseLarge: ParseLarg
         schema: pageSchema(OverrideSchema),
         example: { data: [pending, merged], next_cursor: null },
       },
-      handler: ({ query }, actor) => overrides.list(actor, pageAsk(query)),
+      handler: ({ query }, actor) => overrides.list(actor, readPageRequest(query)),
     }),
     teamRoute({
       ...OWNERS,

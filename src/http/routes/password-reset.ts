@@ -3,10 +3,10 @@ import type { PasswordReset } from "../../services/accounts/password-reset.ts";
 import { publicRoute, type Route } from "../route.ts";
 import { emailSchema, newPasswordSchema, tokenSchema } from "../schemas/portal.ts";
 
-const AskedSchema = v.object({
+const RequestedSchema = v.object({
   status: v.pipe(v.literal("accepted"), v.description("Says nothing of whether there is an account.")),
 });
-const ASKED = { status: "accepted" } as const;
+const REQUESTED = { status: "accepted" } as const;
 
 export function createPasswordResetRoutes(reset: PasswordReset): Route[] {
   return [
@@ -23,10 +23,10 @@ export function createPasswordResetRoutes(reset: PasswordReset): Route[] {
       errors: ["feature_unconfigured", "rate_limited"],
       body: v.strictObject({ email: emailSchema("The address of the account, in any case.") }),
       bodyExample: { email: "owner@example.com" },
-      success: { status: 202, description: "Noted", schema: AskedSchema, example: ASKED },
+      success: { status: 202, description: "Noted", schema: RequestedSchema, example: REQUESTED },
       async handler({ body }, { clientAddress }) {
         await reset.request(body.email, clientAddress);
-        return ASKED;
+        return REQUESTED;
       },
     }),
     publicRoute({

@@ -5,7 +5,7 @@ import {
   type PortalPage,
   RESET_PASSWORD_PAGE,
 } from "../portal-page.ts";
-import { Reply } from "../reply.ts";
+import { HttpReply } from "../reply.ts";
 import { type PublicRoute, publicRoute } from "../route.ts";
 
 const HTML = "text/html; charset=utf-8";
@@ -14,7 +14,7 @@ function pageRoute(
   about: { path: string; operationId: string; summary: string },
   { html, contentSecurityPolicy }: PortalPage,
 ): PublicRoute {
-  const reply = new Reply(200, html, {
+  const reply = new HttpReply(200, html, {
     contentType: HTML,
     headers: {
       "Content-Security-Policy": contentSecurityPolicy,

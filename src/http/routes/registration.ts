@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { Registration } from "../../services/accounts/registration.ts";
-import { Reply, renderJson } from "../reply.ts";
+import { HttpReply, renderJson } from "../reply.ts";
 import { publicRoute, type Route } from "../route.ts";
 import { labelSchema } from "../schemas/label.ts";
 import {
@@ -69,7 +69,7 @@ function registerRoute(registration: Registration): Route {
         status: "confirmation_sent",
         email: registered.mailedTo,
       };
-      return new Reply(202, renderJson(sent, false));
+      return new HttpReply(202, renderJson(sent, false));
     },
   });
 }

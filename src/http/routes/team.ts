@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { TIERS } from "../../core/tiers.ts";
-import { ROLES } from "../../services/actor.ts";
+import { MEMBER_ROLES } from "../../services/actor.ts";
 import type { Team, TeamView } from "../../services/teams/team.ts";
 import { type Route, teamRoute } from "../route.ts";
 import { labelSchema } from "../schemas/label.ts";
@@ -10,7 +10,7 @@ const TeamSchema = v.object({
   id: v.string(),
   name: v.pipe(v.string(), v.description("For people.")),
   tier: v.pipe(v.picklist(TIERS), v.description("What the team may do, and how much.")),
-  role: v.pipe(v.picklist(ROLES), v.description("Yours.")),
+  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("Yours.")),
   members: v.pipe(v.array(MemberSchema), v.description("By the time they joined.")),
   created_at: v.pipe(v.string(), v.isoTimestamp()),
 });

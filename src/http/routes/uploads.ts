@@ -2,9 +2,9 @@ import { LIST_ERROR_CODES } from "../../core/job-errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Uploads } from "../../services/uploads/uploads.ts";
 import { fileBodyOf } from "../file-body.ts";
-import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
+import { PageQuerySchema, pageSchema, readPageRequest } from "../paging.ts";
 import { incomingRoute, type Route, teamRoute } from "../route.ts";
-import { FileOptionsSchema, sourceOptionsOf } from "../schemas/file-options.ts";
+import { FileOptionsSchema, readSourceOptions } from "../schemas/file-options.ts";
 import {
   CreatedUploadSchema,
   CreateUploadSchema,
@@ -53,7 +53,7 @@ function createRoute(uploads: Uploads): Route {
     idempotent: true,
     feature: "bulk",
     // What it answers with are URLs.
-    holdsUntilField: "expires_at",
+    validUntilField: "expires_at",
     errors: ["bulk_too_large", "limit_reached", "feature_unconfigured"],
     body: CreateUploadSchema,
     bodyExample: { filename: "list.csv", bytes: 1_048_576 },
@@ -86,7 +86,7 @@ function listRoute(uploads: Uploads): Route {
       schema: pageSchema(UploadSchema),
       example: { data: [uploadExample], next_cursor: null },
     },
-    handler: ({ query }, actor) => uploads.list(actor, pageAsk(query)),
+    handler: ({ query }, actor) => uploads.list(actor, readPageRequest(query)),
   });
 }
 
@@ -179,7 +179,7 @@ function previewRoute(uploads: Uploads): Route {
     handler({ params, body }, actor, context) {
       const gone = new AbortController();
       context.onCancel(() => gone.abort(new Error("the client has gone")));
-      return uploads.preview(actor, params.upload, sourceOptionsOf(body), gone.signal);
+      return uploads.preview(actor, params.upload, readSourceOptions(body), gone.signal);
     },
   });
 }

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { Entrance } from "../../services/verify/entrance.ts";
+import type { EarlyAdmission } from "../../services/verify/early-admission.ts";
 import type { VerificationResult } from "../../services/verify/verification-result.ts";
 import type { VerifyAddress } from "../../services/verify/verify-address.ts";
 import type { VerifyInput } from "../../services/verify/verify-input.ts";
@@ -8,7 +8,7 @@ import { VerificationResultSchema, VerifyQuerySchema } from "../schemas.ts";
 
 type Query = v.InferOutput<typeof VerifyQuerySchema>;
 
-export const inputOf = ({ email, refresh, evidence, probe }: Query): VerifyInput => ({
+export const verifyInputOf = ({ email, refresh, evidence, probe }: Query): VerifyInput => ({
   email,
   refresh,
   withEvidence: evidence,
@@ -58,7 +58,7 @@ export const verificationExample: VerificationResult = {
 };
 
 /** @param enter asked before the token */
-export function createVerifyRoute(verify: VerifyAddress, enter: Entrance["enter"]) {
+export function createVerifyRoute(verify: VerifyAddress, enter: EarlyAdmission["enter"]) {
   return teamRoute({
     method: "GET",
     path: "/v1/verify",
@@ -79,8 +79,8 @@ export function createVerifyRoute(verify: VerifyAddress, enter: Entrance["enter"
       example: verificationExample,
     },
     // The service hands out one object per cached piece of evidence.
-    lasting: (result) => result.cached,
-    early: ({ query }, actor, context) => enter(inputOf(query), actor, context),
-    handler: ({ query }, actor, context) => verify(inputOf(query), actor, context),
+    isReusable: (result) => result.cached,
+    early: ({ query }, actor, context) => enter(verifyInputOf(query), actor, context),
+    handler: ({ query }, actor, context) => verify(verifyInputOf(query), actor, context),
   });
 }

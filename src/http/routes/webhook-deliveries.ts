@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { WebhookDeliveries, WebhookDelivery } from "../../services/webhooks/deliveries.ts";
 import { SHOWN_ERRORS } from "../../services/webhooks/outcome.ts";
-import { PageQueryEntries, pageAsk, pageSchema } from "../paging.ts";
+import { PageQueryEntries, pageSchema, readPageRequest } from "../paging.ts";
 import { type Route, teamRoute } from "../route.ts";
 
 const TAG = "webhooks";
@@ -88,7 +88,7 @@ function listRoute(deliveries: WebhookDeliveries): Route {
       example: { data: [example], next_cursor: null },
     },
     handler: ({ params, query }, actor) =>
-      deliveries.list(actor, params.id, { ...pageAsk(query), status: query.status ?? null }),
+      deliveries.list(actor, params.id, { ...readPageRequest(query), status: query.status ?? null }),
   });
 }
 

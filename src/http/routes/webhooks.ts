@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import type { Webhooks } from "../../services/webhooks/webhooks.ts";
-import { PageQuerySchema, pageAsk, pageSchema } from "../paging.ts";
+import { PageQuerySchema, pageSchema, readPageRequest } from "../paging.ts";
 import { type Route, teamRoute } from "../route.ts";
 import {
   CreatedWebhookSchema,
@@ -55,7 +55,7 @@ function listRoute(webhooks: Webhooks): Route {
       schema: pageSchema(WebhookSchema),
       example: { data: [webhookExample], next_cursor: null },
     },
-    handler: ({ query }, actor) => webhooks.list(actor, pageAsk(query)),
+    handler: ({ query }, actor) => webhooks.list(actor, readPageRequest(query)),
   });
 }
 

@@ -4,8 +4,8 @@ import { LIMITS } from "../../core/limits.ts";
 import { FORMATS } from "../../services/bulk/result-rows.ts";
 import { VERDICTS } from "../../services/bulk/shard.ts";
 import type { BulkJob } from "../../services/bulk/view.ts";
-import { fileOptions, storable } from "./file-options.ts";
-import { CandidateSchema, inlineColumnsExample, JobSourceSchema } from "./source-columns.ts";
+import { fileOptionEntries, storableText } from "./file-options.ts";
+import { CandidateSchema, inlineSourceColumnsExample, JobSourceSchema } from "./source-columns.ts";
 
 const { inlineRows, keyBytes, metadataPairs, metadataKeyChars, metadataValueChars, metadataBytes } =
   LIMITS.bulk;
@@ -43,8 +43,13 @@ function metadataPairsOf() {
   const tooMany = `must have at most ${metadataPairs} names`;
   const schema = v.pipe(
     v.record(
-      v.pipe(v.string(), v.minLength(1, "names must not be empty"), v.maxLength(metadataKeyChars), storable),
-      v.pipe(v.string(), v.maxLength(metadataValueChars), storable),
+      v.pipe(
+        v.string(),
+        v.minLength(1, "names must not be empty"),
+        v.maxLength(metadataKeyChars),
+        storableText,
+      ),
+      v.pipe(v.string(), v.maxLength(metadataValueChars), storableText),
     ),
     v.check((pairs) => Object.keys(pairs).length <= metadataPairs, tooMany),
     v.check(
@@ -71,12 +76,12 @@ function metadataPairsOf() {
 }
 
 const s3Place = v.strictObject({
-  bucket: v.pipe(v.string(), v.minLength(1), v.maxLength(255), storable, described("The bucket.")),
+  bucket: v.pipe(v.string(), v.minLength(1), v.maxLength(255), storableText, described("The bucket.")),
   key: v.pipe(
     v.string(),
     v.minLength(1),
     v.check((key) => Buffer.byteLength(key) <= keyBytes, `must be at most ${keyBytes} bytes`),
-    storable,
+    storableText,
     described("The object's key, below a prefix that the operator has granted to the team."),
   ),
 });
@@ -89,7 +94,7 @@ const submission = v.strictObject({
     v.pipe(v.string(), v.maxLength(100), described("A file that you have uploaded: its id, `upl_…`.")),
   ),
   s3: v.optional(v.pipe(s3Place, v.description("An object of a bucket of yours."))),
-  ...fileOptions,
+  ...fileOptionEntries,
   escape_formulas: v.optional(
     v.pipe(
       v.boolean(),
@@ -140,9 +145,9 @@ const submission = v.strictObject({
 type Submission = v.InferOutput<typeof submission>;
 
 /** What is said of a file; a list in the request has one column and nothing else. */
-function ofFiles<Name extends "email_column" | "has_header" | "delimiter" | "sheet" | "escape" | "encoding">(
-  name: Name,
-) {
+function requireFile<
+  Name extends "email_column" | "has_header" | "delimiter" | "sheet" | "escape" | "encoding",
+>(name: Name) {
   return v.forward(
     v.check<Submission, string>(
       (body) => body.emails === undefined || body[name] === undefined,
@@ -153,7 +158,10 @@ function ofFiles<Name extends "email_column" | "has_header" | "delimiter" | "she
 }
 
 /** Of the three forms of a list one is enough, and the later one is too much. */
-function onlyWithout<Name extends "upload_id" | "s3">(name: Name, others: readonly (typeof LISTS)[number][]) {
+function requireWithout<Name extends "upload_id" | "s3">(
+  name: Name,
+  others: readonly (typeof LISTS)[number][],
+) {
   return v.forward(
     v.check<Submission, string>(
       (body) => body[name] === undefined || others.every((other) => body[other] === undefined),
@@ -172,14 +180,14 @@ export const SubmitBulkSchema = v.pipe(
     ),
     ["emails"],
   ),
-  onlyWithout("upload_id", ["emails"]),
-  onlyWithout("s3", ["emails", "upload_id"]),
-  ofFiles("email_column"),
-  ofFiles("has_header"),
-  ofFiles("delimiter"),
-  ofFiles("sheet"),
-  ofFiles("escape"),
-  ofFiles("encoding"),
+  requireWithout("upload_id", ["emails"]),
+  requireWithout("s3", ["emails", "upload_id"]),
+  requireFile("email_column"),
+  requireFile("has_header"),
+  requireFile("delimiter"),
+  requireFile("sheet"),
+  requireFile("escape"),
+  requireFile("encoding"),
   v.forward(
     v.check<Submission, string>(
       (body) => body.delimiter !== "\\" || body.escape !== "\\",
@@ -295,7 +303,7 @@ export const JobParamsSchema = v.strictObject({ id: text("The job's id, `job_…
 export const queuedJob: BulkJob = {
   id: "job_01h455vb4pex5vsknk084sn02q",
   status: "queued",
-  source: { type: "inline", columns: inlineColumnsExample, warnings: [] },
+  source: { type: "inline", columns: inlineSourceColumnsExample, warnings: [] },
   created_at: "2026-01-01T00:00:00.000Z",
   started_at: null,
   completed_at: null,

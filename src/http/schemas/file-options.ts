@@ -8,13 +8,19 @@ const { columns } = LIMITS.bulk;
 const described = (text: string) => v.description<string, string>(text);
 
 /** What the database can keep as JSON. */
-export const storable = v.regex<string, string>(
+export const storableText = v.regex<string, string>(
   /^[^\0\p{Cs}]*$/u,
   "must not hold NUL or half of a surrogate pair",
 );
 
 const emailColumn = v.union([
-  v.pipe(v.string(), v.minLength(1), v.maxLength(1_000), storable, v.description("Its name in the header.")),
+  v.pipe(
+    v.string(),
+    v.minLength(1),
+    v.maxLength(1_000),
+    storableText,
+    v.description("Its name in the header."),
+  ),
   v.pipe(
     v.number(),
     v.integer(),
@@ -25,7 +31,7 @@ const emailColumn = v.union([
 ]);
 
 const sheet = v.union([
-  v.pipe(v.string(), v.minLength(1), v.maxLength(255), storable, v.description("Its name.")),
+  v.pipe(v.string(), v.minLength(1), v.maxLength(255), storableText, v.description("Its name.")),
   v.pipe(
     v.number(),
     v.integer(),
@@ -38,7 +44,7 @@ const sheet = v.union([
 const isDelimiter = /^[\t !#-~]$/;
 
 /** What may be said of a file, of a job and of a preview. */
-export const fileOptions = {
+export const fileOptionEntries = {
   email_column: v.optional(
     v.pipe(emailColumn, v.description("The column of a file that has the addresses; found out when absent.")),
   ),
@@ -77,7 +83,7 @@ export const fileOptions = {
 };
 
 /** What is said of a file, as the services take it. */
-export function sourceOptionsOf(body: v.InferOutput<typeof FileOptionsSchema>): SourceOptions {
+export function readSourceOptions(body: v.InferOutput<typeof FileOptionsSchema>): SourceOptions {
   return {
     ...(body.email_column === undefined ? {} : { emailColumn: body.email_column }),
     ...(body.has_header === undefined ? {} : { hasHeader: body.has_header }),
@@ -88,4 +94,4 @@ export function sourceOptionsOf(body: v.InferOutput<typeof FileOptionsSchema>): 
   };
 }
 
-export const FileOptionsSchema = v.strictObject(fileOptions);
+export const FileOptionsSchema = v.strictObject(fileOptionEntries);

@@ -3,7 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { TIERS } from "../../core/tiers.ts";
 import { passwordFault } from "../../services/accounts/password.ts";
 import type { SignedIn } from "../../services/accounts/portal-session.ts";
-import { ROLES } from "../../services/actor.ts";
+import { MEMBER_ROLES } from "../../services/actor.ts";
 
 const EMAIL_CHARS = LIMITS.check.addressChars;
 /** No password that was ever accepted is longer; what is longer is not worth reading. */
@@ -58,7 +58,7 @@ export const PortalTeamSchema = v.object({
   id: v.pipe(v.string(), v.description("`team_…`")),
   name: v.pipe(v.string(), v.description("As its admins have named it.")),
   tier: v.pipe(v.picklist(TIERS), v.description("What it may do, and how much.")),
-  role: v.pipe(v.picklist(ROLES), v.description("The user's in this team.")),
+  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("The user's in this team.")),
 });
 
 export const SignedInSchema = v.object({

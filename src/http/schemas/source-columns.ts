@@ -112,7 +112,7 @@ export const JobSourceSchema = v.pipe(
   v.description("Where the list came from, and how it was read."),
 );
 
-export const columnsExample: SourceColumns = {
+export const sourceColumnsExample: SourceColumns = {
   email: { index: 1, name: "Business Email", chosen_by: "header" },
   others: [{ index: 2, name: "Owner", addresses: 300, distinct: 3 }],
   delimiter: ",",
@@ -124,8 +124,8 @@ export const columnsExample: SourceColumns = {
 };
 
 /** Of a list in a request. */
-export const inlineColumnsExample: SourceColumns = {
-  ...columnsExample,
+export const inlineSourceColumnsExample: SourceColumns = {
+  ...sourceColumnsExample,
   email: { index: 0, name: "email", chosen_by: "only" },
   others: [],
   has_header: false,

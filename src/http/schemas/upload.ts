@@ -2,9 +2,9 @@ import * as v from "valibot";
 import { LIMITS } from "../../core/limits.ts";
 import {
   CandidateSchema,
-  columnsExample,
   SourceColumnsSchema,
   SourceWarningSchema,
+  sourceColumnsExample,
 } from "./source-columns.ts";
 
 const { filenameChars, singleBytes, previewRows, previewCellChars } = LIMITS.uploads;
@@ -139,7 +139,7 @@ export const UploadPreviewSchema = v.object({
 });
 
 export const previewExample = {
-  layout: columnsExample,
+  layout: sourceColumnsExample,
   header: ["Name", "Business Email", "Owner"],
   candidates: [
     {

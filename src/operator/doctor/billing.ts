@@ -1,14 +1,14 @@
 import type { BillingConfig, Config } from "../../core/config.ts";
-import { type Finding, fail, type Group, ok, reasonOf, skipped, warn } from "./finding.ts";
+import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, skipped, warn } from "./finding.ts";
 
 const WITHIN_MS = 8_000;
 const FOR_SALE = 6;
 
 const modeOf = (key: string) => /^(?:sk|rk)_(live|test)_/.exec(key)?.[1] ?? null;
 
-/** What can be told of Stripe's settings without asking Stripe. Pure. */
-export function judgeBilling(billing: BillingConfig, { http }: Pick<Config, "http">): Finding[] {
-  const found: Finding[] = [];
+/** Checks of Stripe's settings that do not call Stripe. Pure. */
+export function judgeBilling(billing: BillingConfig, { http }: Pick<Config, "http">): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
   const mode = modeOf(billing.secretKey);
   if (mode === null)
     found.push(
@@ -57,14 +57,14 @@ interface Price {
 }
 
 /**
- * A price as Stripe has it: whether it is for sale, and by which period. Pure.
- * @param body of an answer with status 200; null: it had none that could be read
+ * A price at Stripe: whether it is for sale, and its period. Pure.
+ * @param body of an answer with status 200; null: unreadable
  */
 export function judgePrice(
   id: string,
   plan: { tier: string; interval: string } | undefined,
   { status, body }: { status: number; body: Price | null },
-): Finding {
+): DoctorFinding {
   const check = "prices";
   const name = `${plan?.tier} by the ${plan?.interval}`;
   if (status === 401) return fail(check, "Stripe refuses STRIPE_SECRET_KEY.", "Set the key in force.");
@@ -97,7 +97,7 @@ export function judgePrice(
   return ok(check, `${id} is ${name}.`);
 }
 
-async function askForPrice(billing: BillingConfig, id: string): Promise<Finding> {
+async function askForPrice(billing: BillingConfig, id: string): Promise<DoctorFinding> {
   const url = `${billing.apiBase}/v1/prices/${encodeURIComponent(id)}`;
   const answer = await fetch(url, {
     headers: { Authorization: `Bearer ${billing.secretKey}` },
@@ -105,13 +105,13 @@ async function askForPrice(billing: BillingConfig, id: string): Promise<Finding>
     signal: AbortSignal.timeout(WITHIN_MS),
   });
   const { status } = answer;
-  // A proxy's page is no price; the body of an error is not needed.
+  // A proxy's page is not a price; the body of an error is not needed.
   const body = status === 200 ? ((await answer.json().catch(() => null)) as Price | null) : null;
   if (status !== 200) await answer.body?.cancel();
   return judgePrice(id, billing.prices.get(id), { status, body });
 }
 
-export const BILLING_GROUP: Group = {
+export const BILLING_GROUP: DoctorGroup = {
   name: "billing",
   title: "billing",
   async examine({ config, online }, { note }) {
@@ -124,7 +124,7 @@ export const BILLING_GROUP: Group = {
         note(await askForPrice(billing, id));
       } catch (error) {
         return note(
-          fail("Stripe", `Stripe cannot be asked (${reasonOf(error)}).`, "Open https to api.stripe.com."),
+          fail("Stripe", `Stripe cannot be asked (${errorLine(error)}).`, "Open https to api.stripe.com."),
         );
       }
     }

@@ -1,11 +1,11 @@
-import { type Finding, type Group, ok, reasonOf, skipped, warn } from "./finding.ts";
+import { type DoctorFinding, type DoctorGroup, errorLine, ok, skipped, warn } from "./finding.ts";
 
 const WITHIN_MS = 5_000;
-/** A request without spans, as every collector takes it. */
+/** A request without spans, which every collector accepts. */
 const NO_SPANS = '{"resourceSpans":[]}';
 
-/** Traces are lost where it fails, and nothing else. Pure. */
-export function judgeCollector(host: string, status: number): Finding {
+/** A failure only loses traces. Pure. */
+export function judgeCollector(host: string, status: number): DoctorFinding {
   const check = "traces";
   if (status < 300) return ok(check, `${host} takes traces.`);
   const advice =
@@ -15,7 +15,7 @@ export function judgeCollector(host: string, status: number): Finding {
   return warn(check, `${host} answers ${status} to traces.`, advice);
 }
 
-export const COLLECTORS_GROUP: Group = {
+export const COLLECTORS_GROUP: DoctorGroup = {
   name: "collectors",
   title: "collectors",
   async examine({ config }, { note }) {
@@ -36,7 +36,7 @@ export const COLLECTORS_GROUP: Group = {
       note(
         warn(
           "traces",
-          `${host} cannot be reached (${reasonOf(error)}): traces are lost, and nothing else.`,
+          `${host} cannot be reached (${errorLine(error)}): traces are lost, and nothing else.`,
           "Check OTEL_EXPORTER_OTLP_ENDPOINT, and that the collector runs.",
         ),
       );

@@ -3,11 +3,11 @@ import { readLifetimes } from "../../compose/lifetimes.ts";
 import { ownShaping } from "../../compose/shaping.ts";
 import { type Config, type ConfigDiagnosis, SETTING_NAMES } from "../../core/config.ts";
 import { isPublicAddress } from "../../core/public-address.ts";
-import { type Finding, fail, type Group, ok, reasonOf, warn } from "./finding.ts";
+import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, warn } from "./finding.ts";
 import { nearMisses } from "./near-miss.ts";
 import { concerns } from "./roles.ts";
 
-/** A host that clients elsewhere on the internet cannot mean: loopback, private, or known inside a network alone. */
+/** A host that clients elsewhere on the internet cannot reach: loopback, private, or known only inside a network. */
 export function isLocalHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, "").toLowerCase();
   if (isIP(host) !== 0) return !isPublicAddress(host);
@@ -17,8 +17,8 @@ export function isLocalHost(hostname: string): boolean {
 const hostOf = (url: string) => new URL(url).hostname;
 const isPublicUrl = (url: string | null) => url !== null && !isLocalHost(hostOf(url));
 
-/** What is wrong with the settings, and what is most likely not meant so. Pure. */
-export function judgeConfiguration(diagnosis: ConfigDiagnosis): Finding[] {
+/** Wrong settings, and probable mistakes. Pure. */
+export function judgeConfiguration(diagnosis: ConfigDiagnosis): DoctorFinding[] {
   const wrong = [...judgeProblems(diagnosis), ...judgeAgainstTables(diagnosis.config)];
   const names = judgeNames(diagnosis);
   const read = `${diagnosis.given.size} of ${SETTING_NAMES.length} settings are given; the others have their defaults.`;
@@ -32,7 +32,7 @@ export function judgeConfiguration(diagnosis: ConfigDiagnosis): Finding[] {
   ];
 }
 
-function judgeProblems({ problems }: ConfigDiagnosis): Finding[] {
+function judgeProblems({ problems }: ConfigDiagnosis): DoctorFinding[] {
   return problems.map(({ setting, message, isServiceLink }) =>
     fail(
       setting,
@@ -44,8 +44,8 @@ function judgeProblems({ problems }: ConfigDiagnosis): Finding[] {
   );
 }
 
-/** What only shows beside the tables of the program. */
-function judgeAgainstTables(config: Config): Finding[] {
+/** Errors that only show against the program's tables. */
+function judgeAgainstTables(config: Config): DoctorFinding[] {
   const looks: [string, () => unknown][] = [
     ["CACHE_LIFETIMES", () => readLifetimes(config.verify.lifetimesS)],
     ["SHAPING", () => ownShaping(config)],
@@ -55,12 +55,12 @@ function judgeAgainstTables(config: Config): Finding[] {
       look();
       return [];
     } catch (error) {
-      return [fail(setting, `${reasonOf(error)}.`, "Mend it; the process does not start until then.")];
+      return [fail(setting, `${errorLine(error)}.`, "Mend it; the process does not start until then.")];
     }
   });
 }
 
-function judgeNames({ variables, given }: ConfigDiagnosis): Finding[] {
+function judgeNames({ variables, given }: ConfigDiagnosis): DoctorFinding[] {
   return nearMisses(variables, SETTING_NAMES).map(({ variable, meant }) => {
     if (meant === null)
       return warn(variable, `${variable} is no setting: nobody reads it.`, "Take it out, or correct it.");
@@ -70,8 +70,8 @@ function judgeNames({ variables, given }: ConfigDiagnosis): Finding[] {
   });
 }
 
-function judgeAddresses({ http, objects }: Config): Finding[] {
-  const found: Finding[] = [];
+function judgeAddresses({ http, objects }: Config): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
   const { publicUrl, trustedProxies } = http;
   if (publicUrl === null)
     found.push(
@@ -112,10 +112,10 @@ function judgeAddresses({ http, objects }: Config): Finding[] {
   return found;
 }
 
-/** Of those that answer requests: the others hand their work back at once. */
-function judgeEnding({ config, variables }: ConfigDiagnosis): Finding[] {
+/** For processes that answer requests: the others hand their work back at once. */
+function judgeEnding({ config, variables }: ConfigDiagnosis): DoctorFinding[] {
   if (!concerns(config.role, "requests")) return [];
-  const found: Finding[] = [];
+  const found: DoctorFinding[] = [];
   const { shutdownGraceMs, drainDelayMs, verify } = config;
   const work = shutdownGraceMs - drainDelayMs;
   if (work < verify.deadlineMs)
@@ -137,8 +137,8 @@ function judgeEnding({ config, variables }: ConfigDiagnosis): Finding[] {
   return found;
 }
 
-function judgeServing({ config }: ConfigDiagnosis): Finding[] {
-  const found: Finding[] = [];
+function judgeServing({ config }: ConfigDiagnosis): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
   const { role, logLevel, objects, secretsKey, webhooks } = config;
   if (logLevel === "debug" || logLevel === "trace")
     found.push(
@@ -175,8 +175,8 @@ function judgeServing({ config }: ConfigDiagnosis): Finding[] {
   return found;
 }
 
-function judgeProbing({ config, variables, given }: ConfigDiagnosis): Finding[] {
-  const found: Finding[] = [];
+function judgeProbing({ config, variables, given }: ConfigDiagnosis): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
   const { role, smtp, http } = config;
   if (!concerns(role, "probes")) return found;
   if (smtp.probePrivateAddresses && isPublicUrl(http.publicUrl))
@@ -206,7 +206,7 @@ function judgeProbing({ config, variables, given }: ConfigDiagnosis): Finding[] 
   return found;
 }
 
-export const CONFIGURATION_GROUP: Group = {
+export const CONFIGURATION_GROUP: DoctorGroup = {
   name: "configuration",
   title: "configuration",
   async examine({ diagnosis }, { note }) {

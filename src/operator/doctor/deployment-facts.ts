@@ -1,32 +1,32 @@
 import type { Database } from "../../store/postgres.ts";
 
 /** Roles as their connections to Postgres name them. */
-export type SeenRole = "api" | "bulk" | "relay";
+export type SessionRole = "api" | "bulk" | "relay";
 
 export interface DeploymentFacts {
   /** Sessions of each role; null: a pooler hides them. */
-  sessions: Record<SeenRole, number> | null;
-  /** Jobs that have not ended; more than `JOBS_COUNTED` are not counted. */
+  sessions: Record<SessionRole, number> | null;
+  /** Unfinished jobs; not counted beyond `JOBS_COUNTED`. */
   unfinishedJobs: number;
-  /** Since the task of an unfinished job that has been in its stream, or with a worker, for longest came there; null: none is. */
+  /** Age of the oldest task of an unfinished job in its stream or with a worker; null: none. */
   oldestTaskS: number | null;
-  /** How long the mail, and the webhook delivery, that is due for longest has been; null: none is. */
+  /** How long the oldest due mail, and the oldest due webhook delivery, has been due; null: none. */
   oldestMailS: number | null;
   oldestDeliveryS: number | null;
 }
 
 export const JOBS_COUNTED = 1_000;
-/** Windows of emission keep far fewer under way. */
+/** Windows of emission keep far fewer in progress. */
 const TASKS_COUNTED = 100_000;
 
-/** Every question goes by an index of what is unfinished, and stops at a bound. */
+/** Every query uses an index of unfinished rows, and stops at a bound. */
 export async function lookAtDeployment(sql: Database): Promise<DeploymentFacts> {
   const seen = await sql<{ role: string; n: number }[]>`
     select substr(application_name, 6) as role, count(*)::int as n from pg_stat_activity
     where datname = current_database() and application_name in ('rcpt-api', 'rcpt-bulk', 'rcpt-relay')
     group by 1`;
   const own = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`;
-  const count = (role: SeenRole) => seen.find((row) => row.role === role)?.n ?? 0;
+  const count = (role: SessionRole) => seen.find((row) => row.role === role)?.n ?? 0;
   const [jobs] = await sql<{ n: number }[]>`
     select count(*)::int as n from (
       select from jobs where completed_at is null and removed_at is null limit ${JOBS_COUNTED}) unfinished`;

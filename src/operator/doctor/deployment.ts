@@ -1,17 +1,22 @@
 import { composePreflight } from "../../compose/preflight.ts";
 import { ownShaping } from "../../compose/shaping.ts";
 import type { Config } from "../../core/config.ts";
-import { createHouseShare } from "../../store/house-reports.ts";
 import { appliedMigrations } from "../../store/migrate.ts";
-import { type DeploymentFacts, JOBS_COUNTED, lookAtDeployment, type SeenRole } from "./deployment-facts.ts";
+import { createSelfCheckShare } from "../../store/self-check-reports.ts";
 import {
+  type DeploymentFacts,
+  JOBS_COUNTED,
+  lookAtDeployment,
+  type SessionRole,
+} from "./deployment-facts.ts";
+import {
+  type DoctorFinding,
+  type DoctorGroup,
+  type DoctorSubject,
   type Examination,
-  type Finding,
+  errorLine,
   fail,
-  type Group,
   ok,
-  reasonOf,
-  type Subject,
   skipped,
   warn,
 } from "./finding.ts";
@@ -19,31 +24,34 @@ import { hasDatabase, openDatabase } from "./postgres.ts";
 import { hasRedis, openRedis } from "./redis.ts";
 import { concerns } from "./roles.ts";
 
-/** A chunk takes seconds to minutes; with slow servers some more. */
+/** A chunk takes seconds to minutes; longer with slow servers. */
 const TASK_LONG_S = 1_800;
-/** The relay looks every second or so. */
+/** The relay looks about every second. */
 const DUE_LONG_S = 600;
 
-const DUTIES: Record<SeenRole, string> = {
+const DUTIES: Record<SessionRole, string> = {
   api: "nobody answers requests",
   bulk: "no job is worked on",
   relay: "no webhook and no mail goes out, and nothing is tidied",
 };
 
-/** Whether there is somebody for each task, and whether it gets done. Pure. */
-export function judgeDeployment(facts: DeploymentFacts, config: Pick<Config, "objects" | "mail">): Finding[] {
+/** Whether every role runs, and its work gets done. Pure. */
+export function judgeDeployment(
+  facts: DeploymentFacts,
+  config: Pick<Config, "objects" | "mail">,
+): DoctorFinding[] {
   return [...judgeRoles(facts, config), judgeJobs(facts), ...judgeRelay(facts, config)];
 }
 
-/** A role without which something waits that is there. */
-function isMissed(role: SeenRole, facts: DeploymentFacts, { mail }: Pick<Config, "mail">): boolean {
+/** A role that existing work waits for. */
+function isMissed(role: SessionRole, facts: DeploymentFacts, { mail }: Pick<Config, "mail">): boolean {
   if (role === "bulk") return facts.unfinishedJobs > 0;
   return (
     role === "relay" && ((mail !== null && facts.oldestMailS !== null) || facts.oldestDeliveryS !== null)
   );
 }
 
-function judgeRoles(facts: DeploymentFacts, config: Pick<Config, "objects" | "mail">): Finding[] {
+function judgeRoles(facts: DeploymentFacts, config: Pick<Config, "objects" | "mail">): DoctorFinding[] {
   const { sessions } = facts;
   if (sessions === null) return [skipped("roles", "A pooler hides which processes are connected.")];
   return (["api", "bulk", "relay"] as const).map((role) => {
@@ -59,7 +67,7 @@ function judgeRoles(facts: DeploymentFacts, config: Pick<Config, "objects" | "ma
   });
 }
 
-function judgeJobs({ unfinishedJobs, oldestTaskS }: DeploymentFacts): Finding {
+function judgeJobs({ unfinishedJobs, oldestTaskS }: DeploymentFacts): DoctorFinding {
   const check = "jobs";
   const many = unfinishedJobs >= JOBS_COUNTED ? `${JOBS_COUNTED} or more` : unfinishedJobs;
   const seen = `${many} jobs have not ended.`;
@@ -71,7 +79,7 @@ function judgeJobs({ unfinishedJobs, oldestTaskS }: DeploymentFacts): Finding {
   );
 }
 
-function judgeRelay(facts: DeploymentFacts, { mail }: Pick<Config, "mail">): Finding[] {
+function judgeRelay(facts: DeploymentFacts, { mail }: Pick<Config, "mail">): DoctorFinding[] {
   const waits: [string, number | null][] = [
     ["webhooks", facts.oldestDeliveryS],
     ["mails", facts.oldestMailS],
@@ -88,8 +96,8 @@ function judgeRelay(facts: DeploymentFacts, { mail }: Pick<Config, "mail">): Fin
   });
 }
 
-/** Whether processes of our egress go out by the ways that these settings say. */
-async function judgeEgress(subject: Subject, examination: Examination): Promise<Finding> {
+/** Whether processes of our egress use the egress routes of these settings. */
+async function judgeEgress(subject: DoctorSubject, examination: Examination): Promise<DoctorFinding> {
   const check = "egress";
   const { config, clock } = subject;
   const { redis, failure } = await openRedis(subject, examination);
@@ -97,7 +105,7 @@ async function judgeEgress(subject: Subject, examination: Examination): Promise<
   const preflight = composePreflight(config, ownShaping(config), clock);
   examination.atEnd(() => preflight.close());
   const { egressId } = config.smtp;
-  const look = await createHouseShare(redis, egressId, preflight.settings).read();
+  const look = await createSelfCheckShare(redis, egressId, preflight.settings).read();
   if (look === null)
     return warn(
       check,
@@ -108,7 +116,7 @@ async function judgeEgress(subject: Subject, examination: Examination): Promise<
   return ok(check, `Processes of egress ${egressId} tell of the same ways: ${ways}.`);
 }
 
-export const DEPLOYMENT_GROUP: Group = {
+export const DEPLOYMENT_GROUP: DoctorGroup = {
   name: "deployment",
   title: "running deployment",
   async examine(subject, examination) {
@@ -119,7 +127,7 @@ export const DEPLOYMENT_GROUP: Group = {
       const migrations = await appliedMigrations(sql);
       facts = migrations === null || migrations.pending.length > 0 ? null : await lookAtDeployment(sql);
     } catch (error) {
-      return examination.note(skipped("processes", `Postgres cannot be asked (${reasonOf(error)}).`));
+      return examination.note(skipped("processes", `Postgres cannot be asked (${errorLine(error)}).`));
     }
     if (facts === null) return examination.note(skipped("processes", "Migrations are pending."));
     examination.note(...judgeDeployment(facts, subject.config));

@@ -4,28 +4,36 @@ import { createResolver } from "../../dns/client.ts";
 import type { DnsOutcome } from "../../dns/resolver.ts";
 import { parseServerAddress } from "../../dns/server-address.ts";
 import { askOverTcp } from "../../dns/tcp.ts";
-import { type Finding, fail, type Group, ok, type Subject, skipped, warn } from "./finding.ts";
+import {
+  type DoctorFinding,
+  type DoctorGroup,
+  type DoctorSubject,
+  fail,
+  ok,
+  skipped,
+  warn,
+} from "./finding.ts";
 import { concerns } from "./roles.ts";
 
-/** Have mail exchangers for certain, and are asked for all day by everybody; the second where the first has trouble. */
+/** These certainly have mail exchangers, and are queried constantly; the second where the first fails. */
 const CERTAIN = ["gmail.com", "outlook.com"] as const;
-/** An answer above this holds up every address of a new domain. */
+/** A slower answer delays every address of a new domain. */
 const LATENCY_FAR_MS = 200;
-/** Servers that are looked at. */
+/** Servers to check. */
 const SERVERS_MOST = 8;
 
 export interface DnsFacts {
   server: string;
   latencyMs: number;
   known: DnsOutcome<unknown>["status"];
-  /** Of a name that nobody has. */
+  /** For a name that does not exist. */
   absent: { status: DnsOutcome<unknown>["status"]; proven: boolean };
-  /** It answers over TCP too. */
+  /** It also answers over TCP. */
   tcp: boolean;
 }
 
-/** What one server is worth. Pure. */
-export function judgeServer({ server, latencyMs, known, absent, tcp }: DnsFacts): Finding[] {
+/** The quality of one server. Pure. */
+export function judgeServer({ server, latencyMs, known, absent, tcp }: DnsFacts): DoctorFinding[] {
   const check = server;
   if (known === "no_answer" || known === "server_failure")
     return [
@@ -43,7 +51,7 @@ export function judgeServer({ server, latencyMs, known, absent, tcp }: DnsFacts)
         "Let DNS_SERVERS name resolvers that know the internet: every domain is answered dns_error meanwhile.",
       ),
     ];
-  const found: Finding[] = [];
+  const found: DoctorFinding[] = [];
   if (absent.status === "ok")
     found.push(
       fail(
@@ -90,7 +98,7 @@ export function judgeServer({ server, latencyMs, known, absent, tcp }: DnsFacts)
 
 async function lookAt(
   server: string,
-  { clock }: Subject,
+  { clock }: DoctorSubject,
   close: (fn: () => unknown) => void,
 ): Promise<DnsFacts> {
   const resolver = createResolver({ servers: [server], clock });
@@ -114,7 +122,7 @@ async function lookAt(
   };
 }
 
-export const DNS_GROUP: Group = {
+export const DNS_GROUP: DoctorGroup = {
   name: "dns",
   title: "DNS",
   async examine(subject, { note, atEnd }) {

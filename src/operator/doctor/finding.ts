@@ -1,72 +1,72 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Config, ConfigDiagnosis } from "../../core/config.ts";
 
-/** `warn`: it works, and will not always, or not as well as it could. `skipped`: `seen` says why. */
-export type State = "ok" | "warn" | "fail" | "skipped";
+/** `warn`: it works, but not always or not as well as it could. `skipped`: `seen` says why. */
+export type FindingState = "ok" | "warn" | "fail" | "skipped";
 
-/** What one check of the doctor found. Neither sentence may name a secret; what does all the same is masked before it is told. */
-export interface Finding {
+/** The finding of one check of the doctor. No sentence may contain a secret; any that does is masked before output. */
+export interface DoctorFinding {
   /** A few words, e.g. `migrations`. */
   check: string;
-  state: State;
-  /** A sentence: what was found, or why nothing was looked at. */
+  state: FindingState;
+  /** A sentence: the finding, or why the check was skipped. */
   seen: string;
-  /** A sentence: what to do; "" when there is nothing to do. */
+  /** A sentence: what to do; "" for nothing. */
   advice: string;
 }
 
-export const ok = (check: string, seen: string): Finding => ({ check, state: "ok", seen, advice: "" });
-export const warn = (check: string, seen: string, advice: string): Finding => ({
+export const ok = (check: string, seen: string): DoctorFinding => ({ check, state: "ok", seen, advice: "" });
+export const warn = (check: string, seen: string, advice: string): DoctorFinding => ({
   check,
   state: "warn",
   seen,
   advice,
 });
-export const fail = (check: string, seen: string, advice: string): Finding => ({
+export const fail = (check: string, seen: string, advice: string): DoctorFinding => ({
   check,
   state: "fail",
   seen,
   advice,
 });
-export const skipped = (check: string, seen: string): Finding => ({
+export const skipped = (check: string, seen: string): DoctorFinding => ({
   check,
   state: "skipped",
   seen,
   advice: "",
 });
 
-/** What is examined. */
-export interface Subject {
+/** The subject of the examination. */
+export interface DoctorSubject {
   diagnosis: ConfigDiagnosis;
   config: Config;
   clock: Clock;
-  /** Services of others may be asked as well (`--online`). */
+  /** Services of third parties may be called too (`--online`). */
   online: boolean;
 }
 
-/** One group's examination under way. */
+/** A running examination of one group. */
 export interface Examination {
-  /** What is noted counts, also when the group ends in an error or is out of time. */
-  note(...findings: Finding[]): void;
-  /** Run when the group has ended, or is out of time: latest first, each whatever became of the others. */
+  /** Findings count even when the group fails or times out later. */
+  note(...findings: DoctorFinding[]): void;
+  /** Runs when the group has ended or timed out: latest first, each independent of the others. */
   atEnd(close: () => unknown): void;
 }
 
 /** Checks that belong together and need the same connection. */
-export interface Group {
+export interface DoctorGroup {
   name: string;
   title: string;
-  examine(subject: Subject, examination: Examination): Promise<void>;
+  examine(subject: DoctorSubject, examination: Examination): Promise<void>;
 }
 
-/** One line of an error, for `seen`: those of clients may have several, or only a code. */
-export function reasonOf(error: unknown): string {
+/** One line of an error, for `seen`: client errors may have several lines, or only a code. */
+export function errorLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
   const own = error.message.split("\n")[0]?.trim() ?? "";
   const code = (error as NodeJS.ErrnoException).code;
   const text = own === "" ? (typeof code === "string" ? code : error.name) : own;
-  return inner instanceof Error && !text.includes(inner.message) ? `${text}: ${reasonOf(inner)}` : text;
+  return inner instanceof Error && !text.includes(inner.message) ? `${text}: ${errorLine(inner)}` : text;
 }
 
 /** A share of a whole, for people. */

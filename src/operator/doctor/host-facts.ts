@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, statfs, writeFile } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
-import { reasonOf } from "./finding.ts";
+import { errorLine } from "./finding.ts";
 
 /** The machine, or container, that the process runs in. */
 export interface HostFacts {
@@ -80,7 +80,7 @@ async function lookAtScratch(dir: string): Promise<ScratchFacts> {
     folder = await mkdtemp(join(dir, "rcpt-doctor-"));
     await writeFile(join(folder, "probe"), Buffer.alloc(PROBE_BYTES), { flush: true });
   } catch (cause) {
-    error = reasonOf(cause);
+    error = errorLine(cause);
   } finally {
     if (folder !== null) await rm(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
-import { type Config, threadsOf } from "../../core/config.ts";
+import { type Config, countCheckThreads } from "../../core/config.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { bytesText, type Finding, fail, type Group, ok, skipped, warn } from "./finding.ts";
+import { bytesText, type DoctorFinding, type DoctorGroup, fail, ok, skipped, warn } from "./finding.ts";
 import { type HostFacts, lookAtHost, type ScratchFacts } from "./host-facts.ts";
 
 const NODE_MIN = [20, 19] as const;
@@ -25,7 +25,10 @@ function isOlder(version: string, least: readonly [number, number]): boolean {
 }
 
 /** What of the machine does not fit the settings. Pure. */
-export function judgeHost(host: HostFacts, config: Pick<Config, "verify" | "role" | "objects">): Finding[] {
+export function judgeHost(
+  host: HostFacts,
+  config: Pick<Config, "verify" | "role" | "objects">,
+): DoctorFinding[] {
   return [
     judgeNode(host),
     judgeGlibc(host),
@@ -36,12 +39,12 @@ export function judgeHost(host: HostFacts, config: Pick<Config, "verify" | "role
   ];
 }
 
-function judgeNode({ node }: HostFacts): Finding {
+function judgeNode({ node }: HostFacts): DoctorFinding {
   if (!isOlder(node, NODE_MIN)) return ok("Node.js", `Node.js ${node}.`);
   return fail("Node.js", `Node.js ${node} is too old.`, `Run Node.js ${NODE_MIN.join(".")} or newer.`);
 }
 
-function judgeGlibc({ node, glibc }: HostFacts): Finding {
+function judgeGlibc({ node, glibc }: HostFacts): DoctorFinding {
   const check = "C library";
   if (glibc === null) return skipped(check, "Which C library this is was not told (it should be glibc).");
   const wants = Number(node.split(".")[0]) >= NODE_WITH_NEW_GLIBC && isOlder(glibc, GLIBC_MIN);
@@ -53,7 +56,7 @@ function judgeGlibc({ node, glibc }: HostFacts): Finding {
   );
 }
 
-function judgeOpenFiles({ openFiles }: HostFacts): Finding {
+function judgeOpenFiles({ openFiles }: HostFacts): DoctorFinding {
   const check = "open files";
   const wanted = LIMITS.http.connections + FILES_BESIDE;
   if (openFiles === null || openFiles >= wanted)
@@ -63,7 +66,10 @@ function judgeOpenFiles({ openFiles }: HostFacts): Finding {
   return openFiles < FILES_LEAST ? fail(check, seen, advice) : warn(check, seen, advice);
 }
 
-function judgeScratch(scratch: ScratchFacts, { objects, role }: Pick<Config, "objects" | "role">): Finding[] {
+function judgeScratch(
+  scratch: ScratchFacts,
+  { objects, role }: Pick<Config, "objects" | "role">,
+): DoctorFinding[] {
   const { dir, error, freeBytes, isMemory } = scratch;
   const check = "scratch directory";
   if (objects === null || role === "relay")
@@ -76,7 +82,7 @@ function judgeScratch(scratch: ScratchFacts, { objects, role }: Pick<Config, "ob
         "Make it writable for the user that runs rcpt, or let SCRATCH_DIR name a directory that is.",
       ),
     ];
-  const found: Finding[] = [];
+  const found: DoctorFinding[] = [];
   const move = "Let SCRATCH_DIR name a directory on a disk with room.";
   if (isMemory)
     found.push(warn(check, `${dir} lies in memory: what long lists need there comes off it.`, move));
@@ -92,7 +98,7 @@ function judgeScratch(scratch: ScratchFacts, { objects, role }: Pick<Config, "ob
 function judgeThreads(
   { cores, cpuLimit }: HostFacts,
   { verify, role }: Pick<Config, "verify" | "role">,
-): Finding {
+): DoctorFinding {
   const check = "check threads";
   if (role === "relay") return skipped(check, "A relay has none.");
   const cpus = Math.min(cores, cpuLimit ?? cores);
@@ -102,14 +108,14 @@ function judgeThreads(
   return warn(
     check,
     `${seen}: they take it from each other.${limit}`,
-    `Set CHECK_THREADS=${threadsOf(role, Math.max(1, Math.floor(cpus)))}.`,
+    `Set CHECK_THREADS=${countCheckThreads(role, Math.max(1, Math.floor(cpus)))}.`,
   );
 }
 
 function judgeMemory(
   { memoryLimitBytes, memoryBytes, heapLimitBytes }: HostFacts,
   { verify, role }: Pick<Config, "verify" | "role">,
-): Finding {
+): DoctorFinding {
   const check = "memory";
   const cache = role === "relay" ? 0 : verify.cacheEntries * CACHE_ENTRY_BYTES;
   const threads = role === "relay" ? 0 : verify.threads * THREAD_BYTES;
@@ -136,7 +142,7 @@ function judgeMemory(
   return ok(check, `It takes ${sum}.`);
 }
 
-export const HOST_GROUP: Group = {
+export const HOST_GROUP: DoctorGroup = {
   name: "host",
   title: "machine and process",
   async examine({ config, diagnosis }, { note }) {

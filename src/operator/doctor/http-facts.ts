@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
-import { reasonOf } from "./finding.ts";
+import { errorLine } from "./finding.ts";
 
 /** What came back for `GET /healthz`. */
 export interface HealthAnswer {
@@ -59,6 +59,6 @@ export async function askHealth(baseUrl: string): Promise<HealthLook> {
       body,
     };
   } catch (error) {
-    return { failure: reasonOf(error) };
+    return { failure: errorLine(error) };
   }
 }

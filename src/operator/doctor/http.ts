@@ -1,5 +1,5 @@
 import { localUrl } from "../../core/local-url.ts";
-import { type Finding, fail, type Group, ok, skipped, warn } from "./finding.ts";
+import { type DoctorFinding, type DoctorGroup, fail, ok, skipped, warn } from "./finding.ts";
 import { askHealth, type HealthAnswer, type HealthLook, type HttpFacts } from "./http-facts.ts";
 import { concerns } from "./roles.ts";
 
@@ -23,7 +23,7 @@ const namedBy = ({ server }: HealthAnswer) =>
  * Whether what stands between users and us speaks HTTP/1.1 to us. A proxy that speaks HTTP/1.0 passes on the refusal
  * that it gets (505), or is refused itself by an Envoy before us (426), or makes a 502 of it. Pure.
  */
-export function judgeHttp(publicUrl: string, { byPublicUrl: seen, directly }: HttpFacts): Finding {
+export function judgeHttp(publicUrl: string, { byPublicUrl: seen, directly }: HttpFacts): DoctorFinding {
   const { origin } = new URL(publicUrl);
   if ("failure" in seen)
     return warn(CHECK, `${origin} cannot be asked from here (${seen.failure}).`, FROM_OUTSIDE);
@@ -38,7 +38,7 @@ export function judgeHttp(publicUrl: string, { byPublicUrl: seen, directly }: Ht
   return judgeOther(origin, seen, directly);
 }
 
-function judgeHealthy(origin: string, seen: HealthAnswer): Finding {
+function judgeHealthy(origin: string, seen: HealthAnswer): DoctorFinding {
   if (seen.httpVersion === "1.0")
     return warn(
       CHECK,
@@ -48,7 +48,7 @@ function judgeHealthy(origin: string, seen: HealthAnswer): Finding {
   return ok(CHECK, `${origin} leads to us, and what is in between speaks HTTP/1.1 to us.`);
 }
 
-function speaksOldHttp(origin: string, seen: HealthAnswer): Finding {
+function speaksOldHttp(origin: string, seen: HealthAnswer): DoctorFinding {
   return fail(
     CHECK,
     `${origin} answers ${seen.status}${namedBy(seen)}: a proxy speaks HTTP/1.0 to us, which is not served. Every request fails.`,
@@ -56,7 +56,7 @@ function speaksOldHttp(origin: string, seen: HealthAnswer): Finding {
   );
 }
 
-function judgeOther(origin: string, seen: HealthAnswer, directly: HealthLook): Finding {
+function judgeOther(origin: string, seen: HealthAnswer, directly: HealthLook): DoctorFinding {
   const { status } = seen;
   if (status >= 300 && status < 400)
     return warn(
@@ -83,7 +83,7 @@ function judgeOther(origin: string, seen: HealthAnswer, directly: HealthLook): F
   );
 }
 
-export const HTTP_GROUP: Group = {
+export const HTTP_GROUP: DoctorGroup = {
   name: "http",
   title: "HTTP by way of PUBLIC_URL",
   async examine({ config, diagnosis }, { note }) {

@@ -1,4 +1,4 @@
-import { type Finding, fail, ok, warn } from "./finding.ts";
+import { type DoctorFinding, fail, ok, warn } from "./finding.ts";
 
 /** A round trip above this is another place: each request that is not cached waits for several. */
 const LATENCY_FAR_MS = 20;
@@ -11,14 +11,18 @@ const SKEW_MOST_MS = 60_000;
  * @param latencyMs the quickest of a few round trips
  * @param farMs above this it is too far
  */
-export function judgeLatency(check: string, latencyMs: number, farMs: number = LATENCY_FAR_MS): Finding {
+export function judgeLatency(
+  check: string,
+  latencyMs: number,
+  farMs: number = LATENCY_FAR_MS,
+): DoctorFinding {
   const seen = `A round trip takes ${latencyMs.toFixed(1)} ms.`;
   if (latencyMs <= farMs) return ok(check, seen);
   return warn(check, seen, "Run rcpt in the same place: what is not cached waits for several of them.");
 }
 
 /** @param skewMs how far the clock of `whose` is ahead of ours */
-export function judgeSkew(check: string, whose: string, skewMs: number, toleranceMs = 0): Finding {
+export function judgeSkew(check: string, whose: string, skewMs: number, toleranceMs = 0): DoctorFinding {
   const apart = Math.abs(skewMs);
   const seconds = `${(apart / 1_000).toFixed(1)} s`;
   if (apart <= SKEW_EASY_MS + toleranceMs)

@@ -1,10 +1,10 @@
 import { tryMailServer } from "../../relay/mail-transport.ts";
-import { fail, type Group, ok, reasonOf, skipped } from "./finding.ts";
+import { type DoctorGroup, errorLine, fail, ok, skipped } from "./finding.ts";
 import { concerns } from "./roles.ts";
 
 const WITHIN_MS = 8_000;
 
-export const MAIL_GROUP: Group = {
+export const MAIL_GROUP: DoctorGroup = {
   name: "mail",
   title: "outgoing mail",
   async examine({ config }, { note }) {
@@ -25,7 +25,7 @@ export const MAIL_GROUP: Group = {
     } catch (error) {
       const advice =
         "Check host, port, user and password in SMTP_OUT_URL, and that the server offers STARTTLS (?requireTLS=false where it need not).";
-      note(fail(check, `${host} does not let us in (${reasonOf(error)}).`, advice));
+      note(fail(check, `${host} does not let us in (${errorLine(error)}).`, advice));
     }
   },
 };

@@ -19,10 +19,10 @@ import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config.ts";
 import { httpStatus, type ObjectStore } from "../../store/objects.ts";
 import { createUploadObjects } from "../../store/upload-objects.ts";
-import { reasonOf } from "./finding.ts";
+import { errorLine } from "./finding.ts";
 
 /** Something that the service does with objects, by the right that it takes. */
-export interface Tried {
+export interface TriedRight {
   right: string;
   /** null: it did what it should. */
   error: string | null;
@@ -33,7 +33,7 @@ export interface ObjectsFacts {
   latencyMs: number;
   /** Of the store's clock, ahead of ours; null: it tells none. */
   skewMs: number | null;
-  tried: Tried[];
+  tried: TriedRight[];
   presigned: { host: string; error: string | null; status: number | null };
   /** null: it does not tell. */
   rules: LifecycleRule[] | null;
@@ -97,15 +97,15 @@ export async function forgetVersions(
 async function tryRights({
   client,
   bucket: Bucket,
-}: ObjectStore): Promise<{ tried: Tried[]; versionsLeft: number }> {
-  const tried: Tried[] = [];
+}: ObjectStore): Promise<{ tried: TriedRight[]; versionsLeft: number }> {
+  const tried: TriedRight[] = [];
   const attempt = async <T>(right: string, work: () => Promise<T>): Promise<T | null> => {
     try {
       const value = await work();
       tried.push({ right, error: null, status: null });
       return value;
     } catch (error) {
-      tried.push({ right, error: reasonOf(error), status: httpStatus(error) ?? null });
+      tried.push({ right, error: errorLine(error), status: httpStatus(error) ?? null });
       return null;
     }
   };
@@ -190,7 +190,7 @@ async function putBy(url: string, headers: Record<string, string>) {
     const code = /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1];
     return { error: answer.ok ? null : (code ?? `status ${status}`), status, version };
   } catch (error) {
-    return { error: reasonOf(error), status: null, version: null };
+    return { error: errorLine(error), status: null, version: null };
   }
 }
 

@@ -1,8 +1,8 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import type { Config } from "../../core/config.ts";
-import { type Finding, fail, type Group, ok, reasonOf, skipped, warn } from "./finding.ts";
+import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, skipped, warn } from "./finding.ts";
 import { judgeLatency, judgeSkew } from "./judge-distance.ts";
-import type { ObjectsFacts, Tried } from "./objects-facts.ts";
+import type { ObjectsFacts, TriedRight } from "./objects-facts.ts";
 
 /** Its dates are whole seconds. */
 const DATE_TOLERANCE_MS = 1_000;
@@ -14,7 +14,7 @@ const PREFIX = "teams/";
 const OPTIONAL = "ListBucketMultipartUploads";
 
 /** What of the object storage keeps jobs and uploads from working. Pure. */
-export function judgeObjects(facts: ObjectsFacts, config: Pick<Config, "retentionDays">): Finding[] {
+export function judgeObjects(facts: ObjectsFacts, config: Pick<Config, "retentionDays">): DoctorFinding[] {
   const skew =
     facts.skewMs === null
       ? skipped("clock", "It tells no time.")
@@ -29,7 +29,7 @@ export function judgeObjects(facts: ObjectsFacts, config: Pick<Config, "retentio
   ];
 }
 
-function judgeRights(tried: readonly Tried[]): Finding[] {
+function judgeRights(tried: readonly TriedRight[]): DoctorFinding[] {
   const check = "rights";
   const failed = tried.filter(({ error }) => error !== null);
   const found = failed
@@ -55,7 +55,7 @@ function judgeRights(tried: readonly Tried[]): Finding[] {
   return [ok(check, `${tried.map(({ right }) => right).join(", ")} work.`)];
 }
 
-function judgePresigned({ host, error, status }: ObjectsFacts["presigned"]): Finding {
+function judgePresigned({ host, error, status }: ObjectsFacts["presigned"]): DoctorFinding {
   const check = "presigned URLs";
   if (error === null) return ok(check, `An upload by a URL of ${host} works from here.`);
   if (status === null)
@@ -80,7 +80,10 @@ function expiryOf({ Expiration, Filter, Prefix }: LifecycleRule): number | null 
   return prefix.startsWith(PREFIX) || PREFIX.startsWith(prefix) ? Expiration.Days : null;
 }
 
-function judgeLifecycle({ rules }: ObjectsFacts, { retentionDays }: Pick<Config, "retentionDays">): Finding {
+function judgeLifecycle(
+  { rules }: ObjectsFacts,
+  { retentionDays }: Pick<Config, "retentionDays">,
+): DoctorFinding {
   const check = "lifecycle";
   if (rules === null) return skipped(check, "It does not tell its rules.");
   const days = rules.flatMap((rule) => expiryOf(rule) ?? []);
@@ -96,7 +99,7 @@ function judgeLifecycle({ rules }: ObjectsFacts, { retentionDays }: Pick<Config,
   return ok(check, "No rule is in our way; a rule that aborts incomplete multipart uploads does no harm.");
 }
 
-function judgeVersions({ versioned, versionsLeft }: ObjectsFacts): Finding {
+function judgeVersions({ versioned, versionsLeft }: ObjectsFacts): DoctorFinding {
   const check = "versions";
   if (versioned === null) return skipped(check, "It does not tell whether it keeps versions.");
   if (versioned)
@@ -109,7 +112,7 @@ function judgeVersions({ versioned, versionsLeft }: ObjectsFacts): Finding {
   return ok(check, "Objects have no versions: what is deleted cannot be restored (docs/operations.md).");
 }
 
-export const OBJECTS_GROUP: Group = {
+export const OBJECTS_GROUP: DoctorGroup = {
   name: "objects",
   title: "object storage",
   async examine({ config, clock }, { note, atEnd }) {
@@ -136,7 +139,7 @@ function judgeUnreachable(
   { bucket }: NonNullable<Config["objects"]>,
   status: number | undefined,
   error: unknown,
-): Finding {
+): DoctorFinding {
   if (status === 404)
     return fail(
       "bucket",
@@ -149,10 +152,10 @@ function judgeUnreachable(
       `The bucket ${bucket} is denied to us (status 403).`,
       "Check S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, the bucket's policy, the region and this machine's clock.",
     );
-  const why = status === undefined ? reasonOf(error) : `status ${status}`;
+  const why = status === undefined ? errorLine(error) : `status ${status}`;
   return fail(
     "bucket",
-    `Object storage cannot be used (${why}).`,
+    `Object storage is unavailable (${why}).`,
     "Check S3_ENDPOINT and S3_REGION, and that it runs.",
   );
 }

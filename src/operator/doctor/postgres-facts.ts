@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import { appliedMigrations, type MigrationState } from "../../store/migrate.ts";
 import { MIGRATIONS } from "../../store/migrations/index.ts";
 import type { Database } from "../../store/postgres.ts";
-import { reasonOf } from "./finding.ts";
+import { errorLine } from "./finding.ts";
 
 /** Every question is about one row, or about the server's own statistics: none reads the tables of jobs. */
 export interface PostgresFacts {
@@ -77,7 +77,7 @@ async function tryTransaction(sql: Database): Promise<string | null> {
     });
     return null;
   } catch (error) {
-    return error instanceof RolledBack ? null : reasonOf(error);
+    return error instanceof RolledBack ? null : errorLine(error);
   }
 }
 

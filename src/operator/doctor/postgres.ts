@@ -3,14 +3,14 @@ import { LIMITS } from "../../core/limits.ts";
 import { createPostgres, type Database } from "../../store/postgres.ts";
 import { isLocalHost } from "./configuration.ts";
 import {
+  type DoctorFinding,
+  type DoctorGroup,
+  type DoctorSubject,
   type Examination,
-  type Finding,
+  errorLine,
   fail,
-  type Group,
   ok,
   percent,
-  reasonOf,
-  type Subject,
   skipped,
   warn,
 } from "./finding.ts";
@@ -22,7 +22,7 @@ const VERSION_MIN = 140_000;
 const TRANSACTION_AGE_MOST = 1_000_000_000;
 
 /** What of the database keeps the service from working, or soon will. Pure. */
-export function judgePostgres(facts: PostgresFacts, config: Config): Finding[] {
+export function judgePostgres(facts: PostgresFacts, config: Config): DoctorFinding[] {
   return [
     judgeVersion(facts),
     judgeLatency("distance", facts.latencyMs),
@@ -35,14 +35,14 @@ export function judgePostgres(facts: PostgresFacts, config: Config): Finding[] {
   ];
 }
 
-function judgeVersion({ version }: PostgresFacts): Finding {
+function judgeVersion({ version }: PostgresFacts): DoctorFinding {
   const text = `PostgreSQL ${Math.floor(version / 10_000)}.${version % 10_000}.`;
   return version >= VERSION_MIN
     ? ok("version", text)
     : fail("version", text, "Run PostgreSQL 14 or newer: statements of ours need it.");
 }
 
-function judgeEncryption({ encrypted, pooled }: PostgresFacts, { database }: Config): Finding {
+function judgeEncryption({ encrypted, pooled }: PostgresFacts, { database }: Config): DoctorFinding {
   const check = "encryption";
   const host = URL.canParse(database.url) ? new URL(database.url).hostname : "";
   // What Postgres tells is of the pooler's connection with it; ours ends before.
@@ -57,14 +57,14 @@ function judgeEncryption({ encrypted, pooled }: PostgresFacts, { database }: Con
   return warn(check, `${seen} The server is ${host}.`, "Add ?sslmode=require to DATABASE_URL.");
 }
 
-function judgeWriting(facts: PostgresFacts): Finding[] {
+function judgeWriting(facts: PostgresFacts): DoctorFinding[] {
   const check = "rights";
   if (facts.isStandby || facts.readOnly) {
     const what = facts.isStandby ? "is a standby" : "takes no writes";
     const advice = "Let DATABASE_URL lead to the primary (a host list with target_session_attrs=primary).";
     return [fail("writing", `The server ${what}.`, advice)];
   }
-  const found: Finding[] = [];
+  const found: DoctorFinding[] = [];
   if (facts.transactionError !== null) found.push(judgeTransaction(facts.transactionError, facts.pooled));
   if (facts.missingRights.length > 0)
     found.push(
@@ -94,7 +94,7 @@ function judgeWriting(facts: PostgresFacts): Finding[] {
   return found;
 }
 
-function judgeTransaction(error: string, pooled: boolean): Finding {
+function judgeTransaction(error: string, pooled: boolean): DoctorFinding {
   // PgBouncer says so, and ends the connection: mostly that is all that the client tells.
   if (pooled && /statement pooling|CONNECTION_CLOSED/i.test(error))
     return fail(
@@ -105,7 +105,7 @@ function judgeTransaction(error: string, pooled: boolean): Finding {
   return fail("writing", `A transaction that makes a table failed (${error}).`, "See the server's log.");
 }
 
-function judgeMigrations({ migrations }: PostgresFacts): Finding[] {
+function judgeMigrations({ migrations }: PostgresFacts): DoctorFinding[] {
   const check = "migrations";
   if (migrations === "denied")
     return [
@@ -118,7 +118,7 @@ function judgeMigrations({ migrations }: PostgresFacts): Finding[] {
   const run = "Run `node dist/src/main.js migrate` (npm start does it by itself).";
   if (migrations === null) return [fail(check, "There is no schema of ours in this database.", run)];
   const { applied, pending, unknown, changed } = migrations;
-  const found: Finding[] = [];
+  const found: DoctorFinding[] = [];
   if (changed.length > 0)
     found.push(
       fail(
@@ -139,7 +139,7 @@ function judgeMigrations({ migrations }: PostgresFacts): Finding[] {
   return found.length > 0 ? found : [ok(check, `All ${applied} are applied.`)];
 }
 
-function judgeConnections({ connections, pooled }: PostgresFacts, { database }: Config): Finding {
+function judgeConnections({ connections, pooled }: PostgresFacts, { database }: Config): DoctorFinding {
   const check = "connections";
   const { most, used, ours } = connections;
   const processes = ours.reduce((sum, role) => sum + Math.max(1, role.processes), 0);
@@ -153,8 +153,8 @@ function judgeConnections({ connections, pooled }: PostgresFacts, { database }: 
   return ok(check, seen);
 }
 
-function judgeTrouble(facts: PostgresFacts): Finding[] {
-  const found: Finding[] = [];
+function judgeTrouble(facts: PostgresFacts): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
   const [longest] = facts.longTransactions;
   if (longest !== undefined)
     found.push(
@@ -194,7 +194,7 @@ function judgeTrouble(facts: PostgresFacts): Finding[] {
 }
 
 /** A connection of the doctor, closed at the end. One at a time: what is asked is to be no load. */
-export function openDatabase({ config }: Subject, { atEnd }: Examination): Database {
+export function openDatabase({ config }: DoctorSubject, { atEnd }: Examination): Database {
   const sql = createPostgres({
     url: config.database.url,
     maxConnections: 1,
@@ -206,13 +206,13 @@ export function openDatabase({ config }: Subject, { atEnd }: Examination): Datab
 }
 
 /** True: DATABASE_URL can be used. Else says why nothing is looked at. */
-export function hasDatabase({ diagnosis }: Subject, { note }: Examination): boolean {
+export function hasDatabase({ diagnosis }: DoctorSubject, { note }: Examination): boolean {
   if (diagnosis.given.has("DATABASE_URL")) return true;
   note(skipped("database", "DATABASE_URL is missing or wrong."));
   return false;
 }
 
-export const POSTGRES_GROUP: Group = {
+export const POSTGRES_GROUP: DoctorGroup = {
   name: "postgres",
   title: "Postgres",
   async examine(subject, examination) {
@@ -223,7 +223,7 @@ export const POSTGRES_GROUP: Group = {
     } catch (error) {
       const advice =
         "Check host, port, user, password and database in DATABASE_URL, that the server runs, and its pg_hba.conf and firewall.";
-      return examination.note(fail("connection", `Postgres cannot be used (${reasonOf(error)}).`, advice));
+      return examination.note(fail("connection", `Postgres is unavailable (${errorLine(error)}).`, advice));
     }
     examination.note(...judgePostgres(await lookAtPostgres(sql, subject.clock), subject.config));
   },

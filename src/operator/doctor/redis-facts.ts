@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
 import { jobStreamKeys } from "../../store/job-stream.ts";
 import type { RedisClient, RedisClients } from "../../store/redis.ts";
-import { reasonOf } from "./finding.ts";
+import { errorLine } from "./finding.ts";
 
 export interface RedisFacts {
   /** Of INFO, by name; null: it is refused, as some providers do. */
@@ -111,7 +111,7 @@ async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();
   } catch (error) {
-    if (isRefusal(reasonOf(error))) return null;
+    if (isRefusal(errorLine(error))) return null;
     throw error;
   }
 }
@@ -124,7 +124,7 @@ async function tryCommands({ commands, subscriber }: RedisClients): Promise<Redi
     try {
       await work();
     } catch (error) {
-      const why = reasonOf(error);
+      const why = errorLine(error);
       if (isRefusal(why)) refused.push({ command, why });
     }
   };

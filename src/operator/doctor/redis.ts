@@ -3,14 +3,14 @@ import { createLog } from "../../core/log.ts";
 import { createRedis, type RedisClients } from "../../store/redis.ts";
 import {
   bytesText,
+  type DoctorFinding,
+  type DoctorGroup,
+  type DoctorSubject,
   type Examination,
-  type Finding,
+  errorLine,
   fail,
-  type Group,
   ok,
   percent,
-  reasonOf,
-  type Subject,
   skipped,
   warn,
 } from "./finding.ts";
@@ -22,7 +22,7 @@ const COMMAND_MS = 10_000;
 const POLICY = "volatile-lru";
 
 /** What of Redis keeps the service from working, or soon will. Pure. */
-export function judgeRedis(facts: RedisFacts, config: Pick<Config, "objects">): Finding[] {
+export function judgeRedis(facts: RedisFacts, config: Pick<Config, "objects">): DoctorFinding[] {
   return [
     ...judgeServer(facts),
     ...judgeTiming(facts),
@@ -34,16 +34,16 @@ export function judgeRedis(facts: RedisFacts, config: Pick<Config, "objects">): 
 
 type Info = NonNullable<RedisFacts["info"]>;
 
-function judgeServer({ info }: RedisFacts): Finding[] {
+function judgeServer({ info }: RedisFacts): DoctorFinding[] {
   return info === null ? [] : [judgeVersion(info), ...judgeMode(info)];
 }
 
-function judgeTiming({ timing }: RedisFacts): Finding[] {
+function judgeTiming({ timing }: RedisFacts): DoctorFinding[] {
   if (timing === null) return [skipped("distance", "TIME is refused.")];
   return [judgeLatency("distance", timing.latencyMs), judgeSkew("clock", "Redis", timing.skewMs)];
 }
 
-function judgeState({ info }: RedisFacts): Finding[] {
+function judgeState({ info }: RedisFacts): DoctorFinding[] {
   if (info !== null) return [judgePolicy(info), judgeMemory(info), judgePersistence(info)];
   return [
     skipped(
@@ -55,7 +55,7 @@ function judgeState({ info }: RedisFacts): Finding[] {
 
 const numberOf = (info: Info, name: string) => Number(info.get(name) ?? 0);
 
-function judgeVersion(info: Info): Finding {
+function judgeVersion(info: Info): DoctorFinding {
   const valkey = info.get("valkey_version");
   const version = valkey ?? info.get("redis_version") ?? "0";
   const text = `${valkey === undefined ? "Redis" : "Valkey"} ${version}.`;
@@ -68,8 +68,8 @@ function judgeVersion(info: Info): Finding {
       );
 }
 
-function judgeMode(info: Info): Finding[] {
-  const found: Finding[] = [];
+function judgeMode(info: Info): DoctorFinding[] {
+  const found: DoctorFinding[] = [];
   if (info.get("cluster_enabled") === "1")
     found.push(
       fail(
@@ -85,7 +85,7 @@ function judgeMode(info: Info): Finding[] {
   return found.length > 0 ? found : [ok("mode", "One server that takes writes.")];
 }
 
-function judgePolicy(info: Info): Finding {
+function judgePolicy(info: Info): DoctorFinding {
   const check = "eviction";
   const policy = info.get("maxmemory_policy") ?? "unknown";
   const advice = `Set maxmemory-policy ${POLICY}.`;
@@ -105,7 +105,7 @@ function judgePolicy(info: Info): Finding {
   return warn(check, `maxmemory-policy is ${policy}: what is used often may go first.`, advice);
 }
 
-function judgeMemory(info: Info): Finding {
+function judgeMemory(info: Info): DoctorFinding {
   const check = "memory";
   const most = numberOf(info, "maxmemory");
   const used = numberOf(info, "used_memory");
@@ -121,7 +121,7 @@ function judgeMemory(info: Info): Finding {
   return ok(check, evicted === 0 ? seen : `${seen} More memory would keep the cache longer.`);
 }
 
-function judgePersistence(info: Info): Finding {
+function judgePersistence(info: Info): DoctorFinding {
   const check = "persistence";
   if (info.get("rdb_last_bgsave_status") === "err" || info.get("aof_last_write_status") === "err")
     return fail(
@@ -137,7 +137,7 @@ function judgePersistence(info: Info): Finding {
   );
 }
 
-function judgeRights({ refused }: RedisFacts): Finding {
+function judgeRights({ refused }: RedisFacts): DoctorFinding {
   const check = "rights";
   if (refused.length === 0) return ok(check, "All commands that we use are allowed.");
   const commands = [...new Set(refused.map(({ command }) => command))].join(", ");
@@ -148,7 +148,10 @@ function judgeRights({ refused }: RedisFacts): Finding {
   );
 }
 
-function judgeStreams({ streams, deadLetters }: RedisFacts, { objects }: Pick<Config, "objects">): Finding[] {
+function judgeStreams(
+  { streams, deadLetters }: RedisFacts,
+  { objects }: Pick<Config, "objects">,
+): DoctorFinding[] {
   if (objects === null) return [skipped("tasks", "There is no bulk verification here.")];
   if (streams === null || deadLetters === null)
     return [skipped("tasks", "Streams of tasks cannot be looked at: see what is said above.")];
@@ -165,7 +168,7 @@ function judgeStreams({ streams, deadLetters }: RedisFacts, { objects }: Pick<Co
   return found;
 }
 
-function judgeStream({ name, entries, lag, pending, consumers, stuck }: StreamFacts): Finding {
+function judgeStream({ name, entries, lag, pending, consumers, stuck }: StreamFacts): DoctorFinding {
   const check = `stream ${name}`;
   if (entries === null) return ok(check, "Nothing is in it.");
   const seen = `${entries} tasks: ${pending} are worked on by ${consumers} consumers, ${lag ?? "an unknown number"} wait.`;
@@ -180,7 +183,7 @@ function judgeStream({ name, entries, lag, pending, consumers, stuck }: StreamFa
 
 /** The doctor's connections, closed at the end. `failure`: why there is none, as the server or the network tells. */
 export async function openRedis(
-  { config }: Subject,
+  { config }: DoctorSubject,
   { atEnd }: Examination,
 ): Promise<{ redis: RedisClients; failure: string | null }> {
   const log = createLog("silent", { role: "operator" }, process.stderr);
@@ -193,7 +196,7 @@ export async function openRedis(
   });
   let said: string | null = null;
   redis.commands.on("error", (error: Error) => {
-    said ??= reasonOf(error);
+    said ??= errorLine(error);
   });
   atEnd(() => redis.stop());
   await redis.start();
@@ -201,18 +204,18 @@ export async function openRedis(
     await redis.ping();
     return { redis, failure: null };
   } catch (error) {
-    return { redis, failure: said ?? reasonOf(error) };
+    return { redis, failure: said ?? errorLine(error) };
   }
 }
 
 /** True: REDIS_URL can be used. Else says why nothing is looked at. */
-export function hasRedis({ diagnosis }: Subject, { note }: Examination): boolean {
+export function hasRedis({ diagnosis }: DoctorSubject, { note }: Examination): boolean {
   if (diagnosis.given.has("REDIS_URL")) return true;
   note(skipped("redis", "REDIS_URL is missing or wrong."));
   return false;
 }
 
-export const REDIS_GROUP: Group = {
+export const REDIS_GROUP: DoctorGroup = {
   name: "redis",
   title: "Redis",
   async examine(subject, examination) {
@@ -221,7 +224,7 @@ export const REDIS_GROUP: Group = {
     if (failure !== null) {
       const advice =
         "Check host, port, user and password in REDIS_URL, rediss:// for TLS, and that the server runs.";
-      return examination.note(fail("connection", `Redis cannot be used (${failure}).`, advice));
+      return examination.note(fail("connection", `Redis is unavailable (${failure}).`, advice));
     }
     const facts = await lookAtRedis(redis, subject.config.smtp.egressId, subject.clock);
     examination.note(...judgeRedis(facts, subject.config));

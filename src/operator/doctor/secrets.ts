@@ -1,8 +1,8 @@
-import { mailPlace } from "../../services/mail/queue.ts";
+import { mailSealContext } from "../../services/mail/queue.ts";
 import { createSecretBox, type SecretBox } from "../../services/secret-box.ts";
-import { secretPlace } from "../../services/webhooks/secrets.ts";
+import { secretSealContext } from "../../services/webhooks/secrets.ts";
 import type { Database } from "../../store/postgres.ts";
-import { type Finding, fail, type Group, ok, reasonOf, skipped } from "./finding.ts";
+import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, skipped } from "./finding.ts";
 import { hasDatabase, openDatabase } from "./postgres.ts";
 import { concerns } from "./roles.ts";
 
@@ -25,20 +25,20 @@ async function sealedSamples(sql: Database): Promise<Sealed[]> {
   return [
     ...webhooks.map(({ id, secret }) => ({
       what: "a webhook's secret",
-      place: secretPlace({ webhookId: id }),
+      place: secretSealContext({ webhookId: id }),
       bytes: secret,
     })),
     ...teams.map(({ team_id: teamId, secret }) => ({
       what: "a team's webhook secret",
-      place: secretPlace({ teamId }),
+      place: secretSealContext({ teamId }),
       bytes: secret,
     })),
-    ...mails.map(({ id, sealed }) => ({ what: "a waiting mail", place: mailPlace(id), bytes: sealed })),
+    ...mails.map(({ id, sealed }) => ({ what: "a waiting mail", place: mailSealContext(id), bytes: sealed })),
   ];
 }
 
 /** What the key is worth beside what is stored. Pure. @param box null: SECRETS_KEY is not set */
-export function judgeSecrets(box: SecretBox | null, samples: readonly Sealed[]): Finding {
+export function judgeSecrets(box: SecretBox | null, samples: readonly Sealed[]): DoctorFinding {
   const check = "SECRETS_KEY";
   if (box === null) {
     if (samples.length === 0)
@@ -70,7 +70,7 @@ function opens(box: SecretBox, bytes: Buffer, place: string): boolean {
   }
 }
 
-export const SECRETS_GROUP: Group = {
+export const SECRETS_GROUP: DoctorGroup = {
   name: "secrets",
   title: "stored secrets",
   async examine(subject, examination) {
@@ -90,7 +90,7 @@ export const SECRETS_GROUP: Group = {
       const samples = await sealedSamples(sql);
       examination.note(judgeSecrets(secretsKey === null ? null : createSecretBox(secretsKey), samples));
     } catch (error) {
-      examination.note(skipped("SECRETS_KEY", `What is stored cannot be read (${reasonOf(error)}).`));
+      examination.note(skipped("SECRETS_KEY", `What is stored cannot be read (${errorLine(error)}).`));
     }
   },
 };

@@ -1,12 +1,12 @@
-import type { Finding as HouseFinding, WayReport } from "../../check/house/report.ts";
+import type { SelfCheckFinding as HouseFinding, RouteReport } from "../../check/house/report.ts";
 import { composePreflight } from "../../compose/preflight.ts";
 import { ownShaping } from "../../compose/shaping.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { type Finding, type Group, skipped } from "./finding.ts";
+import { type DoctorFinding, type DoctorGroup, skipped } from "./finding.ts";
 import { concerns } from "./roles.ts";
 
 /** A way's findings by preflight, in the doctor's terms. Pure. */
-export function judgeWay({ way, findings }: WayReport): Finding[] {
+export function judgeRoute({ way, findings }: RouteReport): DoctorFinding[] {
   return findings.map((finding) => ({
     check: `${way}: ${finding.check.replaceAll("_", " ")}`,
     state: stateOf(finding),
@@ -15,24 +15,25 @@ export function judgeWay({ way, findings }: WayReport): Finding[] {
   }));
 }
 
-function stateOf({ result, weight }: HouseFinding): Finding["state"] {
+function stateOf({ result, weight }: HouseFinding): DoctorFinding["state"] {
   if (result === "fail") return weight === "advice" ? "warn" : "fail";
   // What cannot be told of a way by which nothing was reached is no reassurance, and no fault either.
   return result === "unknown" ? "warn" : result === "skipped" ? "skipped" : "ok";
 }
 
 /** `npm run preflight`, as a part of the whole. */
-export const SMTP_GROUP: Group = {
+export const SMTP_GROUP: DoctorGroup = {
   name: "smtp",
   title: "SMTP: how mail servers see us",
   async examine({ config, clock }, { note, atEnd }) {
     if (!concerns(config.role, "probes")) return note(skipped("ways", "A relay probes nobody."));
     const preflight = composePreflight(config, ownShaping(config), clock);
     atEnd(() => preflight.close());
-    const run = await preflight.begin();
-    for (let i = 0; i < preflight.ways.length; i += LIMITS.house.waysAtOnce) {
-      const some = preflight.ways.slice(i, i + LIMITS.house.waysAtOnce);
-      for (const report of await Promise.all(some.map((path) => run.look(path)))) note(...judgeWay(report));
+    const run = await preflight.startRun();
+    for (let i = 0; i < preflight.routes.length; i += LIMITS.selfCheck.routesAtOnce) {
+      const some = preflight.routes.slice(i, i + LIMITS.selfCheck.routesAtOnce);
+      for (const report of await Promise.all(some.map((path) => run.checkRoute(path))))
+        note(...judgeRoute(report));
     }
   },
 };

@@ -16,30 +16,31 @@ import { guessableFault } from "./guessable-password.ts";
 import { type Passwords, passwordFault } from "./password.ts";
 import { tokenUnusable } from "./password-reset.ts";
 import type { PortalLimits, SignInAttempt } from "./portal-limits.ts";
-import { holdSession, openSession, type SignedIn } from "./portal-session.ts";
+import { openSession, type SignedIn, shareLockSession } from "./portal-session.ts";
 
-/** Who accepts an invitation, as far as they have said. */
-export interface Accepting {
+/** A request to accept an invitation. */
+export interface InviteAcceptance {
   token: string;
-  /** Of the account of the invited address, or for the one that is to be made. */
+  /** The password of the invited address's account, or of the account to create. */
   password: string | null;
-  /** Whoever's credential came along; null: none. */
+  /** The credential sent along; null: none. */
   actor: Actor | null;
   clientAddress: string;
 }
 
 /**
- * Accepts an invitation, once: makes its address's account a member of the team and begins a session there.
+ * Accepts an invitation, once: makes its address's account a member of the team and opens a session there.
  *
- * The token shows that somebody was invited, not who they are. An account that exists joins only when its owner says
- * so, by a session or by the password; one that does not is made with the password: where mail is sent by the token of
- * the mail alone, since that of whoever invites does not prove the mailbox. It is good for as long as whoever made it may make it: the database withdraws it when he leaves the team or his role is lowered, under the team's lock.
+ * The token proves an invitation, not an identity. An existing account joins only with its owner's session or password. A
+ * new account is created with the password; where mail is sent only by the mailed token, since the inviter's token does not
+ * prove the mailbox. An invitation is valid as long as its inviter may invite: the database revokes it, under the team's
+ * lock, when the inviter leaves the team or loses the role.
  *
  * @throws AppError `token_unusable`; `already_member`, which uses the token up; `invalid_credentials`; `session_required`
- * when a key came along; `registration_closed`; `account_exists` when the account was made meanwhile; `limit_reached`;
- * `validation_failed`; `rate_limited` and `overloaded` as for signing in
+ *   when a key was sent along; `registration_closed`; `account_exists` when the account was created meanwhile;
+ *   `limit_reached`; `validation_failed`; `rate_limited` and `overloaded` as for signing in
  */
-export type AcceptInvite = (accepting: Accepting) => Promise<SignedIn>;
+export type AcceptInvite = (acceptance: InviteAcceptance) => Promise<SignedIn>;
 
 export interface AcceptInviteDeps {
   sql: Database;
@@ -49,10 +50,10 @@ export interface AcceptInviteDeps {
   registration: Config["registration"];
 }
 
-/** The person who joins; `made`: the account is still to be made, and what to count then. */
+/** The joining user; `made`: the account must still be created, with the attempt to settle then. */
 interface Joiner {
   user: UserRow;
-  /** The session that says so; null: a password did. */
+  /** The session that proves the identity; null: a password did. */
   session: Actor | null;
   made: SignInAttempt | null;
 }
@@ -61,10 +62,11 @@ const notProven = () =>
   new AppError(
     "invalid_credentials",
     "Sign in to the account of the invited address, or send its password. If there is none, and the invitation was mailed, " +
-      "the link of the mail makes it.",
+      "the link in the mail creates it.",
   );
 
-const teamIsFull = () => new AppError("limit_reached", `A team may have ${LIMITS.team.members} members.`);
+const teamIsFull = () =>
+  new AppError("limit_reached", `A team may have at most ${LIMITS.team.members} members.`);
 
 function wrongPassword(fault: string): AppError {
   return new AppError("validation_failed", `password (body) ${fault}.`, {
@@ -85,30 +87,28 @@ async function newPasswordFault(
 export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
   const { sql, publisher, passwords, limits } = deps;
 
-  /** The account that is to be made. What refuses it is asked before the hash: a token may be sent any number of times. */
+  /** The account to create. All refusals come before the hash: a token may be sent any number of times. */
   async function newcomer(
     { email, teamId }: InviteRow,
     password: string,
     attempt: SignInAttempt,
   ): Promise<Joiner> {
     if (deps.registration === "closed")
-      throw new AppError("registration_closed", "No accounts are made here: ask the operator for one.");
+      throw new AppError("registration_closed", "Registration is closed: ask the operator for an account.");
     if ((await countMembers(sql, teamId)) >= LIMITS.team.members) throw teamIsFull();
     const passwordHash = await passwords.hash(password, attempt.standing);
     return { user: { id: newId("usr"), email, passwordHash }, session: null, made: attempt };
   }
 
   /**
-   * Whoever invited somebody has the token, too: what is wrong with the password is answered, and what is tried is
-   * counted, the same whether the address has an account or not, and in the same time. An account's own password is
-   * good also when it is from before today's rules.
+   * The inviter has the token too. So errors of the password, counted attempts and timing are the same whether the address
+   * has an account or not. An existing password is valid even if it predates today's rules.
    */
-  async function identify(invite: TokenInvite, accepting: Accepting): Promise<Joiner> {
+  async function identify(invite: TokenInvite, accepting: InviteAcceptance): Promise<Joiner> {
     const { actor, password, clientAddress } = accepting;
     const user = await findUserByEmail(sql, invite.email);
     if (user !== null && actor?.userId === user.id) return { user, session: actor, made: null };
-    if (password === null)
-      throw wrongPassword("is required unless the invited address's session comes along");
+    if (password === null) throw wrongPassword("is required without a session of the invited address");
     const attempt = await limits.signIn(invite.email, clientAddress);
     const fault = await newPasswordFault(sql, invite, password);
     if (user === null && fault === null && invite.makesAccount) return newcomer(invite, password, attempt);
@@ -118,16 +118,16 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     return { user, session: null, made: null };
   }
 
-  /** null: they are a member already; the invitation is gone all the same. */
+  /** null: the user is a member already; the invitation is used up all the same. */
   async function join(tx: Transaction, invite: InviteRow, joiner: Joiner): Promise<SignedIn | null> {
     const { user, session } = joiner;
     const isNew = joiner.made !== null;
     const { teamId, role } = invite;
     if (!(await lockTeam(tx, teamId)) || !(await takeInvite(tx, invite))) throw tokenUnusable();
     if (isNew && !(await insertUser(tx, user)))
-      throw new AppError("account_exists", "The account has been made meanwhile: accept as its owner.");
+      throw new AppError("account_exists", "The account was created meanwhile: accept as its owner.");
     if (!isNew && !(await lockUser(tx, user))) throw notProven();
-    if (session !== null) await holdSession(tx, session);
+    if (session !== null) await shareLockSession(tx, session);
     if ((await findMember(tx, teamId, user.id)) !== null) return null;
     if ((await countMembers(tx, teamId)) >= LIMITS.team.members) throw teamIsFull();
     const team = await findTeam(tx, teamId);
@@ -147,7 +147,7 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     if (invite === null) throw tokenUnusable();
     const joiner = await identify(invite, accepting);
     const signedIn = await publisher.transact((tx) => join(tx, invite, joiner));
-    if (signedIn === null) throw new AppError("already_member", "You are a member of this team already.");
+    if (signedIn === null) throw new AppError("already_member", "You are already a member of this team.");
     await joiner.made?.succeeded();
     return signedIn;
   };

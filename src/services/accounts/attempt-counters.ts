@@ -9,7 +9,7 @@ interface Counter {
   endsAtMs: number;
 }
 
-/** Counters of this process alone, LIMITS.portal.localCounters at most: the least used are forgotten first. */
+/** Counters of this process alone, at most LIMITS.portal.localCounters: the least used are forgotten first. */
 export function createLocalCounters(clock: Clock): AttemptCounters {
   const counters = new LRUCache<string, Counter>({ max: LIMITS.portal.localCounters });
 
@@ -44,10 +44,10 @@ export function createLocalCounters(clock: Clock): AttemptCounters {
 }
 
 /**
- * Counters that all processes share and, while they do not answer, this process's own: n processes then let n times as
- * much through, rather than all or nothing. What cannot be settled there is not settled later: counters end by themselves.
+ * Counters shared by all processes and, while Redis does not answer, this process's own: n processes then allow n times as
+ * much, instead of everything or nothing. Settling that fails is not repeated: counters end by themselves.
  */
-export function createAttempts(deps: {
+export function createSharedAttemptCounters(deps: {
   shared: AttemptCounters;
   clock: Clock;
   log: Logger;
@@ -61,8 +61,8 @@ export function createAttempts(deps: {
     try {
       return await question(shared);
     } catch (error) {
-      askAgainAtMs = clock.monotonic() + LIMITS.portal.aloneMs;
-      log.debug({ err: error }, "attempts are counted by this process alone");
+      askAgainAtMs = clock.monotonic() + LIMITS.portal.storeRetryMs;
+      log.debug({ err: error }, "counting attempts in this process alone");
       return question(local);
     }
   }

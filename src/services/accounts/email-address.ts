@@ -1,13 +1,13 @@
 import { parseAddress } from "../../check/address.ts";
 import { AppError } from "../../core/errors.ts";
 
-/** The one spelling in which an address of an account is stored and looked up; null when it is no address. */
+/** The canonical spelling in which an account's address is stored and looked up; null when it is not an address. */
 export function readEmail(text: string): string | null {
   const parsed = parseAddress(text);
   return parsed.ok ? parsed.address.normalised : null;
 }
 
-/** The same of the field `email` of a body. @throws AppError `validation_failed` */
+/** The same for the field `email` of a body. @throws AppError `validation_failed` */
 export function requireEmail(text: string): string {
   const email = readEmail(text);
   if (email !== null) return email;

@@ -2,16 +2,19 @@ import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { normalisedPassword } from "./password.ts";
 
-/** What an attacker tries first with an account: its owner and what it is for. */
+/** An attacker's first guesses for an account: its owner and its purpose. */
 export interface PasswordContext {
   email: string;
-  /** Names of teams of the account, as far as they are at hand. */
+  /** Names of teams of the account, as far as known. */
   teamNames: readonly string[];
 }
 
 const SERVICE = "rcpt";
 
-/** Some 50,000 passwords of published breaches, in lower case. 3 MB and tens of milliseconds: loaded by the first new password. */
+/**
+ * Some 50,000 passwords of published breaches, in lower case. 3 MB and tens of milliseconds: loaded with the first new
+ * password.
+ */
 let common: Promise<ReadonlySet<string>> | null = null;
 async function loadCommon(): Promise<ReadonlySet<string>> {
   const { dictionary } = await import("@zxcvbn-ts/language-common");
@@ -31,7 +34,7 @@ function contextWords({ email, teamNames }: PasswordContext): Set<string> {
 
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
-/** From one character to the next: of digits 0 follows 9. */
+/** The step from one character to the next: for digits, 0 follows 9. */
 function stepOf(from: number, to: number): number {
   return isDigit(from) && isDigit(to) ? ((to - from + 11) % 10) - 1 : to - from;
 }
@@ -53,9 +56,9 @@ function isRun(text: string): boolean {
 }
 
 /**
- * Whether a whole password is what is tried first: a known one, one of `words`, a run of characters, one of these
- * repeated, or with a short or a known tail (`password123!`). What merely contains such a word is not meant (NIST SP
- * 800-63B-4, 3.1.1.2), nor is any kind of character asked for.
+ * Whether the whole password is an obvious guess: a known one, one of `words`, a run of characters, one of these repeated,
+ * or with a short or a known tail (`password123!`). A password that merely contains such a word passes (NIST SP 800-63B-4,
+ * 3.1.1.2), and no kind of character is required.
  */
 export function isGuessable(
   password: string,
@@ -69,8 +72,8 @@ export function isGuessable(
   if (repeated !== undefined)
     return isKnown(repeated) || [...repeated].length <= LIMITS.portal.repeatedCharsMax;
   const chars = [...text];
-  // What is known may end in digits itself: each place where a tail without letters can begin. Its digits are put together on
-  // the way: anew for each place they took 7 ms of 200 signs, which a stranger may send.
+  // A known password may end in digits itself: try each start of a tail without letters. The digits are collected on the
+  // way: collecting them for each start took 7 ms for 200 characters, which any client may send.
   let digits = "";
   for (let at = chars.length - 1; at > 0 && !/\p{L}/u.test(chars[at] ?? ""); at--) {
     digits = wordOf(chars[at] ?? "") + digits;
@@ -97,7 +100,7 @@ export async function refuseGuessable(
     });
 }
 
-/** What is wrong with a new password of the account, in words; null: it is not easily guessed. */
+/** Why a new password of the account is easily guessed, in words; null: it is not. */
 export async function guessableFault(password: string, context: PasswordContext): Promise<string | null> {
   common ??= loadCommon();
   return isGuessable(password, await common, contextWords(context))

@@ -12,49 +12,49 @@ import { findMember } from "../../store/members.ts";
 import type { Database } from "../../store/postgres.ts";
 import { findTeam } from "../../store/teams.ts";
 import { findUserByEmail } from "../../store/users.ts";
-import type { Actor, Role } from "../actor.ts";
+import type { Actor, MemberRole } from "../actor.ts";
 import { hashSecret, newSecret } from "../api-key.ts";
 import type { MailQueue } from "../mail/queue.ts";
 import { invitationMail, portalLink } from "../mail/texts.ts";
-import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { type Page, type PageRequest, pageOf } from "../page.ts";
 import { insufficientRole, lockActingMember } from "../teams/acting-member.ts";
 import { requireEmail } from "./email-address.ts";
 import type { PortalLimits } from "./portal-limits.ts";
 
-/** An invitation that waits. It is listed until it is accepted, withdrawn or has expired. */
+/** A pending invitation. It is listed until it is accepted, revoked or expired. */
 export interface Invite {
   id: string;
   email: string;
-  role: Role;
+  role: MemberRole;
   status: "pending";
   created_at: string;
   expires_at: string;
 }
 
 /**
- * The token, alone and in the link, is shown once: it is stored as a hash. Where mail is sent the mail has another one, and
- * that alone makes an account: whoever invites has not shown that the address is theirs.
+ * The token, alone and in the link, is shown once: it is stored as a hash. Where mail is sent the mail contains another
+ * token, and only that one creates an account: the inviter has not proved the address.
  */
 export interface NewInvitation extends Invite {
   token: string;
   link: string;
-  /** False: no mail goes out here, or too many did of late; whoever invites hands the link on. */
+  /** False: no mail is sent here, or too many were sent recently; the inviter passes the link on. */
   mailed: boolean;
 }
 
 export interface Invites {
   /** Newest first. */
-  list(actor: Actor, ask: PageAsk): Promise<Page<Invite>>;
+  list(actor: Actor, ask: PageRequest): Promise<Page<Invite>>;
   /**
-   * Invites an address, in place of an earlier invitation, and mails it where mail is configured, unless the address has
-   * been mailed too many of late.
-   * @throws AppError `insufficient_role` when an admin invites, or was to replace the invitation of, an owner; `already_member`; `limit_reached`;
-   * `rate_limited`; `validation_failed`
+   * Invites an address, in place of an earlier invitation, and mails it where mail is configured, unless the address got
+   * too many mails recently.
+   * @throws AppError `insufficient_role` when an admin invites an owner or replaces an owner's invitation;
+   *   `already_member`; `limit_reached`; `rate_limited`; `validation_failed`
    */
-  create(actor: Actor, invite: { email: string; role: Role }): Promise<NewInvitation>;
+  create(actor: Actor, invite: { email: string; role: MemberRole }): Promise<NewInvitation>;
   /**
-   * Withdraws an invitation; a mail of it that waits is not sent any more.
-   * @throws AppError `not_found`; `insufficient_role` when an admin withdraws that of an owner
+   * Revokes an invitation; its waiting mail is not sent any more.
+   * @throws AppError `not_found`; `insufficient_role` when an admin revokes that of an owner
    */
   cancel(actor: Actor, id: string): Promise<void>;
 }
@@ -80,8 +80,8 @@ function render(row: InviteRow): Invite {
   };
 }
 
-/** What makes an owner is for owners. @throws AppError `insufficient_role` */
-function requireOwner(invited: readonly (Role | undefined)[], own: Role): void {
+/** Only owners may create owners. @throws AppError `insufficient_role` */
+function requireOwner(invited: readonly (MemberRole | undefined)[], own: MemberRole): void {
   if (invited.includes("owner") && own !== "owner") throw insufficientRole("owner", own);
 }
 
@@ -91,7 +91,7 @@ export function createInvites(deps: InvitesDeps): Invites {
   /** Writes the invitation and, where `mails` is not null, its mail. @param token of the mail, where mail is sent */
   function store(
     actor: Actor,
-    { email, role, token, shown }: { email: string; role: Role; token: string; shown: string | null },
+    { email, role, token, shown }: { email: string; role: MemberRole; token: string; shown: string | null },
     mails: MailQueue | null,
   ): Promise<InviteRow> {
     return sql.begin(async (tx) => {
@@ -100,7 +100,7 @@ export function createInvites(deps: InvitesDeps): Invites {
       requireOwner([role, replaced?.role], own);
       const user = await findUserByEmail(tx, email);
       if (user !== null && (await findMember(tx, actor.teamId, user.id)) !== null)
-        throw new AppError("already_member", "This address is a member of the team already.");
+        throw new AppError("already_member", "This address is already a member of the team.");
       const row = await insertInvite(tx, {
         ...{ id: newId("inv"), teamId: actor.teamId, email, role, invitedBy: userId },
         hash: hashOf(token),
@@ -109,7 +109,7 @@ export function createInvites(deps: InvitesDeps): Invites {
       if (row === null)
         throw new AppError(
           "limit_reached",
-          `A team may have ${LIMITS.portal.invitesPerTeam} open invitations.`,
+          `A team may have at most ${LIMITS.portal.invitesPerTeam} pending invitations.`,
         );
       const team = await findTeam(tx, actor.teamId);
       if (mails !== null && team !== null) {
@@ -144,7 +144,7 @@ export function createInvites(deps: InvitesDeps): Invites {
         const invite = isId("inv", id) ? await findTeamInvite(tx, actor.teamId, { id }) : null;
         requireOwner([invite?.role], own);
         if (invite === null || !(await takeInvite(tx, invite)))
-          throw new AppError("not_found", "The team has no open invitation of this id.");
+          throw new AppError("not_found", "The team has no pending invitation with this id.");
       });
     },
   };

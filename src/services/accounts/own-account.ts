@@ -13,28 +13,28 @@ import {
   teamNames,
   type UserRow,
 } from "../../store/users.ts";
-import type { Actor, Role } from "../actor.ts";
+import type { Actor, MemberRole } from "../actor.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import { refuseGuessable } from "./guessable-password.ts";
 import type { Passwords } from "./password.ts";
 import type { PortalLimits } from "./portal-limits.ts";
 import {
-  holdSession,
   invalidCredentials,
   type PortalTeam,
   type PortalUser,
   requireSession,
+  shareLockSession,
 } from "./portal-session.ts";
 
-/** Who asks, by which credential. */
+/** The caller's identity, with its credential. */
 export interface Identity {
   /** null: a key whose user has left the team. */
   user: PortalUser | null;
   team: PortalTeam;
-  /** What the credential may do in the team: the user's role, or a key's lower one. */
-  role: Role;
+  /** The credential's role in the team: the user's, or a key's lower one. */
+  role: MemberRole;
   credential: { type: "session" | "api_key"; id: string };
-  /** Of a session all the user's teams, LIMITS.portal.teamsListed at most. A key knows of its own only. */
+  /** For a session all the user's teams, at most LIMITS.portal.teamsListed. A key shows its own team only. */
   teams: PortalTeam[];
 }
 
@@ -43,10 +43,10 @@ export interface OwnAccount {
   /** Ends the session, here at once, in every other process within a second. @throws AppError `session_required` */
   logout(actor: Actor): Promise<void>;
   /**
-   * Sets the user's password. All their other sessions end, in whichever team, and links for a new password with them.
+   * Sets the user's password. Ends all their other sessions, in every team, and all password reset links.
    * @param current null when none is set yet
-   * @throws AppError `session_required`; `validation_failed` when `current` is wanting or the new one is easily guessed; `invalid_credentials`;
-   * `rate_limited`, by the counters of signing in; `overloaded`
+   * @throws AppError `session_required`; `validation_failed` when `current` is missing or the new one is easily guessed;
+   *   `invalid_credentials`; `rate_limited`, by the counters of signing in; `overloaded`
    */
   changePassword(
     actor: Actor,
@@ -62,7 +62,7 @@ export interface OwnAccountDeps {
   limits: PortalLimits;
 }
 
-const isGone = () => new AppError("unauthorized", "The account or the team has been deleted.");
+const accountDeleted = () => new AppError("unauthorized", "The account or the team has been deleted.");
 
 function currentIsRequired(): AppError {
   const message = "is required: the account has a password";
@@ -89,7 +89,7 @@ export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
         userId === null ? null : findUser(sql, userId),
         findTeam(sql, actor.teamId),
       ]);
-      if (team === null) throw isGone();
+      if (team === null) throw accountDeleted();
       const own = { id: team.id, name: team.name, tier: team.tier, role: actor.role };
       const isPerson = actor.isSession && userId !== null;
       return {
@@ -109,7 +109,7 @@ export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
     async changePassword(actor, { current, next }, clientAddress) {
       const { userId, sessionId } = requireSession(actor);
       const user = await findUser(sql, userId);
-      if (user === null) throw isGone();
+      if (user === null) throw accountDeleted();
       await prove(user, current, clientAddress);
       await refuseGuessable(
         next,
@@ -120,7 +120,7 @@ export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
       await retryDeadlocks(LIMITS.portal.transactionAttempts, () =>
         publisher.transact(async (tx) => {
           if (!(await lockUser(tx, user))) throw invalidCredentials();
-          await holdSession(tx, actor);
+          await shareLockSession(tx, actor);
           await setPassword(tx, userId, passwordHash);
           await deleteSessionsOfUser(tx, userId, sessionId);
           await deleteResetsOfUser(tx, userId);

@@ -14,17 +14,17 @@ import { refuseGuessable } from "./guessable-password.ts";
 import type { Passwords } from "./password.ts";
 import type { PortalLimits } from "./portal-limits.ts";
 
-/** A new password for who has lost theirs, by a link that is mailed. */
+/** A new password by a mailed link. */
 export interface PasswordReset {
   /**
-   * Notes that a link was asked for; whether the address has an account is looked up by the relay, so that neither
-   * answer nor time tells it to whoever asks.
+   * Records a request for a link. The relay looks up whether the address has an account, so that neither the answer nor its
+   * timing reveals it.
    * @throws AppError `feature_unconfigured` without outgoing mail; `validation_failed`; `rate_limited`; `overloaded`
    */
   request(email: string, clientAddress: string): Promise<void>;
   /**
-   * Sets the password and ends all sessions of the user. The token, and all others of the user, are used up. It proves
-   * the account: whoever guesses at the password keeps its owner from signing in no longer.
+   * Sets the password and ends all sessions of the user. Uses up the token and all others of the user. It proves the
+   * account, so its counters of failed sign-ins are reset.
    * @throws AppError `token_unusable`; `validation_failed` for a password that is easily guessed; `overloaded`
    */
   confirm(token: string, password: string, clientAddress: string): Promise<void>;
@@ -50,7 +50,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
       if (box === null)
         throw new AppError(
           "feature_unconfigured",
-          "No mail is sent here: ask the operator for a link for a new password.",
+          "Mail is not configured: ask the operator for a password reset link.",
         );
       const email = requireEmail(text);
       await limits.passwordReset(clientAddress);
@@ -58,7 +58,9 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
       const sealedEmail = box.seal(email, resetRequestContext(id));
       const noted = await insertResetRequest(sql, { id, sealedEmail });
       if (!noted)
-        throw new AppError("overloaded", "Too many requests for a new password wait.", { retryAfterS: 60 });
+        throw new AppError("overloaded", "Too many password reset requests are waiting. Retry after 60 s.", {
+          retryAfterS: 60,
+        });
     },
 
     async confirm(token, password, clientAddress) {
@@ -74,13 +76,13 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
       const passwordHash = await passwords.hash(password, "known");
       await retryDeadlocks(LIMITS.portal.transactionAttempts, () =>
         publisher.transact(async (tx) => {
-          // The user first, as whoever changes a password locks him first.
+          // The user first: a password change locks the user first too.
           await setPassword(tx, user.id, passwordHash);
           if (!(await takeReset(tx, user.id, hash))) throw tokenUnusable();
           await deleteSessionsOfUser(tx, user.id, null);
         }),
       );
-      await limits.proven(user.email, clientAddress);
+      await limits.resetAfterProof(user.email, clientAddress);
     },
   };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 
-/** Loaded by the first password: 30 ms that the start of a process need not wait for. */
+/** Loaded with the first password: 30 ms that the start of a process need not wait for. */
 const argon2 = () => import("@node-rs/argon2");
 
 const MIN = LIMITS.portal.passwordCharsMin;
@@ -14,11 +14,11 @@ export function normalisedPassword(password: string): string {
 }
 
 /**
- * What keeps a password from being hashed, in words; null: nothing. Characters are code points after NFKC, at most 4
- * bytes each, which also bounds what is hashed. Any of them will do except NUL, which some tools take for the end.
+ * Why a password cannot be hashed, in words; null: it can. Characters are code points after NFKC, at most 4 bytes each,
+ * which also bounds the hashed bytes. All are allowed except NUL, which some tools take for the end.
  */
 function hashFault(password: string): string | null {
-  // Far more than NFKC makes MAX characters of: not worth the work.
+  // Far more than NFKC could turn into MAX characters: not worth the work.
   if (password.length > 8 * MAX) return `must be at most ${MAX} characters`;
   if (/\p{Cs}/u.test(password)) return "must be Unicode text";
   const text = normalisedPassword(password);
@@ -26,30 +26,30 @@ function hashFault(password: string): string | null {
   return text.includes("\0") ? "must not contain NUL" : null;
 }
 
-/** What is wrong with the form of a new password, in words; null: nothing. See also `guessableFault`. */
+/** Why the form of a new password is invalid, in words; null: it is valid. See also `guessableFault`. */
 export function passwordFault(password: string): string | null {
   const isShort = [...normalisedPassword(password.slice(0, 8 * MAX))].length < MIN;
   return isShort ? `must be at least ${MIN} characters` : hashFault(password);
 }
 
-/** Who waits for a hash: somebody who has proven an account before, here or with what came along, or anybody. */
-export type Standing = "known" | "stranger";
+/** Who requests a hash: a client that has proved an account, before or with this request, or any other. */
+export type HashRequester = "known" | "stranger";
 
-/** Passwords, kept as argon2id. */
+/** Passwords, stored as argon2id. */
 export interface Passwords {
   /** @param password without a fault. @throws AppError `overloaded` */
-  hash(password: string, standing: Standing): Promise<string>;
+  hash(password: string, standing: HashRequester): Promise<string>;
   /**
-   * Takes as long for a password that cannot be hashed or an account that has none (`stored` null): false then. One that
-   * is shorter than new ones have to be may be from before that rule.
+   * Takes as long for a password that cannot be hashed, or for an account without one (`stored` null): false then. An
+   * existing password may be shorter than new ones must be.
    * @throws AppError `overloaded`
    */
-  verify(stored: string | null, password: string, standing: Standing): Promise<boolean>;
+  verify(stored: string | null, password: string, standing: HashRequester): Promise<boolean>;
 }
 
 const unpadded = (bytes: Buffer) => bytes.toString("base64").replaceAll("=", "");
 
-/** The form of a hash that nobody has the password of: to verify against it takes as long as against a real one. */
+/** A well-formed hash that matches no password: verifying against it takes as long as against a real one. */
 function unmatchable(): string {
   const { memoryCost, timeCost, parallelism } = LIMITS.portal.argon2;
   const head = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}`;
@@ -57,22 +57,24 @@ function unmatchable(): string {
 }
 
 /**
- * Each hash takes tens of milliseconds of a thread and 19 MiB, so that few are computed at once and not many wait: a
- * flood of sign-ins is turned away, it does not stop the process. Who is known waits in a queue of his own, which goes
- * first: strangers, however many, keep none of them out.
- * @param cores of the machine: half of them hash, LIMITS.portal.hashesInFlight at most
+ * Each hash takes tens of milliseconds of a thread and 19 MiB, so few run at once and not many wait: a flood of sign-ins is
+ * refused and does not stop the process. Known requesters have a queue of their own, which goes first: no number of
+ * strangers delays them.
+ * @param cores of the machine: half of them hash, at most LIMITS.portal.hashesInFlight
  */
 export function createPasswords(cores: number): Passwords {
   const nobody = unmatchable();
   const places = Math.min(LIMITS.portal.hashesInFlight, Math.max(1, Math.floor(cores / 2)));
-  const waiting: Record<Standing, (() => void)[]> = { known: [], stranger: [] };
+  const waiting: Record<HashRequester, (() => void)[]> = { known: [], stranger: [] };
   let inFlight = 0;
 
-  async function inTurn<T>(standing: Standing, work: () => Promise<T>): Promise<T> {
+  async function withPermit<T>(standing: HashRequester, work: () => Promise<T>): Promise<T> {
     if (inFlight >= places) {
       if (waiting[standing].length >= LIMITS.portal.hashesWaiting[standing])
-        throw new AppError("overloaded", "Too many passwords are being checked.", { retryAfterS: 2 });
-      // Whoever ends hands its place on.
+        throw new AppError("overloaded", "Too many passwords are being checked. Retry after 2 s.", {
+          retryAfterS: 2,
+        });
+      // The hash that ends passes its permit on.
       await new Promise<void>((resolve) => waiting[standing].push(resolve));
     } else inFlight++;
     try {
@@ -86,12 +88,14 @@ export function createPasswords(cores: number): Passwords {
 
   return {
     hash: (password, standing) =>
-      inTurn(standing, async () => (await argon2()).hash(normalisedPassword(password), LIMITS.portal.argon2)),
+      withPermit(standing, async () =>
+        (await argon2()).hash(normalisedPassword(password), LIMITS.portal.argon2),
+      ),
 
     async verify(stored, password, standing) {
       const hasFault = hashFault(password) !== null;
       const text = hasFault ? "" : normalisedPassword(password);
-      const matches = await inTurn(standing, async () => (await argon2()).verify(stored ?? nobody, text));
+      const matches = await withPermit(standing, async () => (await argon2()).verify(stored ?? nobody, text));
       return matches && !hasFault && stored !== null;
     },
   };

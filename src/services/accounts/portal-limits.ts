@@ -5,47 +5,47 @@ import type { Tier } from "../../core/tiers.ts";
 import type { AttemptCount, AttemptCounters } from "../../store/attempt-counters.ts";
 import { hashSecret } from "../api-key.ts";
 import { clientNetwork, clientSite } from "../client-network.ts";
-import type { Standing } from "./password.ts";
+import type { HashRequester } from "./password.ts";
 
 /**
- * How often strangers may try. Sign-ins are counted before the password is looked at, so that many at once count too, by
- * three counters of ten minutes: of (account, client address), strict, which stops who guesses; of the client address
- * over all accounts, which stops who sprays; of the account over all addresses, lax, which stops who guesses from many
- * addresses. The last one alone could be used to lock the owner out, so it does not count for an address from which
- * somebody has signed in to this account before. Success begins the account's counters anew, not the address's: an
- * account of one's own would wash it clean, and what a client may cost us in hashes would have no bound.
+ * Limits of attempts by unauthenticated clients. Sign-ins are counted before the password is checked, so that concurrent
+ * ones count too, by three counters of ten minutes: of (account, client address), strict, against guessing; of the client
+ * address over all accounts, against spraying; of the account over all addresses, lax, against guessing from many
+ * addresses. The last one alone could lock the owner out, so it does not count for an address that has signed in to this
+ * account before. Success resets the account's counters, not the address's: an attacker's own account would reset them, and
+ * a client's cost in hashes would have no bound.
  *
- * IPv6 clients count by their /64: a single one has that many addresses. As a whole site (/48) has 65 536 of those, each
- * counter of a client has a wider one beside it, for LIMITS.portal.clientsPerSite clients. Keys hold hashes of e-mail
- * addresses only.
+ * IPv6 clients count by their /64: a single client has that many addresses. As a whole site (/48) has 65 536 of those, each
+ * counter of a client has a wider one beside it, for LIMITS.portal.clientsPerSite clients. Keys hold only hashes of e-mail
+ * addresses.
  */
 export interface PortalLimits {
   /** @throws AppError `rate_limited` */
   signIn(email: string, clientAddress: string): Promise<SignInAttempt>;
   /** @throws AppError `rate_limited` */
   registration(clientAddress: string): Promise<void>;
-  /** Whether the mailbox may be mailed about one more registration. Not an error: it tells nothing of the account. */
+  /** Whether the mailbox may get one more mail about a registration. Not an error: it must not reveal the account. */
   registrationMail(email: string): Promise<boolean>;
   /** @throws AppError `rate_limited` */
   passwordReset(clientAddress: string): Promise<void>;
   /** @throws AppError `rate_limited` */
   invitation(teamId: string, email: string): Promise<void>;
   /**
-   * Whether one more invitation may be mailed to the address: any number of teams, which cost nothing to make, could
-   * fill a mailbox between them. Not an error: else strangers could keep somebody from being invited.
+   * Whether one more invitation may be mailed to the address: any number of teams, which cost nothing, could fill a mailbox
+   * together. Not an error: otherwise other teams could prevent an invitation.
    */
   invitationMail(team: { teamId: string; tier: Tier }, email: string): Promise<boolean>;
   /**
-   * Somebody at the client address has shown the account to be theirs, by whichever means: its counters begin anew, and
-   * from there its owner can sign in whatever others fail at.
+   * A client has proved the account, by any means: resets the account's counters, and lets its owner sign in from that
+   * address whatever attempts of others fail.
    */
-  proven(email: string, clientAddress: string): Promise<void>;
+  resetAfterProof(email: string, clientAddress: string): Promise<void>;
 }
 
 export interface SignInAttempt {
-  /** Known: somebody has signed in to this account from there before. */
-  standing: Standing;
-  /** The same as `proven`. */
+  /** Known: this address has signed in to this account before. */
+  standing: HashRequester;
+  /** The same as `resetAfterProof`. */
   succeeded(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ function clientCounts(name: string, address: string, limit: number, windowMs: nu
   return [...counts, { key: `${name}:${site}`, limit: limit * LIMITS.portal.clientsPerSite, windowMs }];
 }
 
-/** One mailbox in its spellings: with most providers what stands behind a plus sign leads to the same person. */
+/** One mailbox for all its spellings: with most providers the text after a plus sign leads to the same person. */
 const mailboxOf = (email: string) => email.replace(/\+[^@]*(?=@[^@]*$)/, "");
 
 const hashed = (email: string) => hashSecret(foldAddress(email)).slice(0, 32);
@@ -80,7 +80,7 @@ class CountedPortalLimits implements PortalLimits {
     this.#counters = counters;
   }
 
-  async proven(email: string, clientAddress: string): Promise<void> {
+  async resetAfterProof(email: string, clientAddress: string): Promise<void> {
     const account = hashed(email);
     const network = clientNetwork(clientAddress);
     await this.#counters.settle({
@@ -100,7 +100,7 @@ class CountedPortalLimits implements PortalLimits {
     await this.#take([ofPair(account, network), ...ofClient, ...ofAll], "sign-ins failed");
     return {
       standing: isKnown ? "known" : "stranger",
-      succeeded: () => this.proven(email, clientAddress),
+      succeeded: () => this.resetAfterProof(email, clientAddress),
     };
   }
 

@@ -3,11 +3,11 @@ import { newId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Tier } from "../../core/tiers.ts";
 import { insertSession } from "../../store/accounts.ts";
-import { holdCredential } from "../../store/credentials.ts";
+import { shareLockCredential } from "../../store/credentials.ts";
 import type { Transaction } from "../../store/postgres.ts";
 import { deleteSurplusSessions } from "../../store/sessions.ts";
 import type { UserRow, UserTeamRow } from "../../store/users.ts";
-import type { Actor, Role } from "../actor.ts";
+import type { Actor, MemberRole } from "../actor.ts";
 import { hashSecret, newSecret } from "../api-key.ts";
 
 export interface PortalUser {
@@ -15,16 +15,16 @@ export interface PortalUser {
   email: string;
 }
 
-/** A team as one of its members sees it in a list of theirs. */
+/** A team in a member's list of teams. */
 export interface PortalTeam {
   id: string;
   name: string;
   tier: Tier;
-  /** The user's in this team. */
-  role: Role;
+  /** The user's role in this team. */
+  role: MemberRole;
 }
 
-/** What whoever signs in is answered. The token is nowhere else: it is stored as a hash. */
+/** The answer to a sign-in. The token is stored only as a hash. */
 export interface SignedIn {
   user: PortalUser;
   team: PortalTeam;
@@ -32,7 +32,7 @@ export interface SignedIn {
 }
 
 /**
- * Begins a session of a user in a team, whose locks the caller holds; the oldest ones beyond
+ * Opens a session of a user in a team, whose locks the caller holds; the oldest sessions beyond
  * LIMITS.portal.sessionsPerUser end.
  */
 export async function openSession(tx: Transaction, user: UserRow, team: UserTeamRow): Promise<SignedIn> {
@@ -52,23 +52,26 @@ export async function openSession(tx: Transaction, user: UserRow, team: UserTeam
   };
 }
 
-/** Whose session it is. @throws AppError `session_required` for a key: what concerns the person is not for keys */
+/** The session's user. @throws AppError `session_required` for a key: personal matters need a session */
 export function requireSession(actor: Actor): { userId: string; sessionId: string } {
   if (actor.isSession && actor.userId !== null) return { userId: actor.userId, sessionId: actor.keyId };
-  throw new AppError("session_required", "This concerns your account: it needs a portal session, not a key.");
+  throw new AppError(
+    "session_required",
+    "This request concerns your account: use a portal session, not a key.",
+  );
 }
 
 /**
- * Keeps the session that asks from being ended before the transaction does: what authentication cached may be a second
- * old, and what is done with it lasts. The caller holds the user's lock. @throws AppError `unauthorized` when it has ended
+ * Prevents the calling session from being ended before the transaction: what authentication cached may be a second old, and
+ * the result of the transaction lasts. The caller holds the user's lock. @throws AppError `unauthorized` when it has ended
  */
-export async function holdSession(tx: Transaction, actor: Actor): Promise<void> {
+export async function shareLockSession(tx: Transaction, actor: Actor): Promise<void> {
   const { userId, sessionId } = requireSession(actor);
   const { teamId } = actor;
-  if (!(await holdCredential(tx, { id: sessionId, isSession: true, teamId, userId })))
+  if (!(await shareLockCredential(tx, { id: sessionId, isSession: true, teamId, userId })))
     throw new AppError("unauthorized", "The session has ended.");
 }
 
-/** The same answer whatever was wrong: it tells nobody who has an account. */
+/** The same answer whatever was wrong: it must not reveal accounts. */
 export const invalidCredentials = () =>
-  new AppError("invalid_credentials", "There is no such account with this password, or it has no team.");
+  new AppError("invalid_credentials", "Wrong address or password, or the account has no team.");

@@ -24,29 +24,29 @@ import { openSession, type SignedIn } from "./portal-session.ts";
 export interface NewAccount {
   email: string;
   password: string;
-  /** Of the team that is made. */
+  /** Name of the new team. */
   teamName: string;
 }
 
-/** What whoever registers is answered: a session, or that a mail goes to the address. */
+/** The answer to a registration: a session, or the address that gets a mail. */
 export type Registered = { made: SignedIn } | { mailedTo: string };
 
 /**
- * Makes accounts, each with a team of the tier free, of which it is the owner. Where mail is sent the address is confirmed
- * first, and whether it has an account is looked up by the relay, so that neither answer nor time tells it. An account
- * whose teams have all gone comes back by its password: it is given such a team.
+ * Creates accounts, each with a team of the tier free that it owns. Where mail is sent the address is confirmed first, and
+ * the relay looks up whether it has an account, so that neither the answer nor its timing reveals it. An account without
+ * any team left comes back by its password: it gets such a team.
  */
 export interface Registration {
   /**
    * @throws AppError `registration_closed`; `validation_failed`; `rate_limited`; `overloaded`; without mail also
-   * `account_exists`, also when the account has no password yet: whoever registers has not shown that the address is theirs
+   *   `account_exists`, even when the account has no password yet: a registration does not prove the address
    */
   register(account: NewAccount, clientAddress: string): Promise<Registered>;
   /**
-   * Makes what was registered, by the mailed token, once, and the password of the registration: whoever owns the mailbox
-   * gets no account whose password somebody else chose.
+   * Completes a registration, once, by the mailed token and the registration's password: the owner of the mailbox must not
+   * get an account whose password someone else chose.
    * @throws AppError `registration_closed`; `token_unusable`; `invalid_credentials`; `account_exists`; `rate_limited`;
-   * `overloaded`
+   *   `overloaded`
    */
   confirm(token: string, password: string, clientAddress: string): Promise<SignedIn>;
 }
@@ -62,9 +62,9 @@ export interface RegistrationDeps {
 }
 
 const accountExists = () =>
-  new AppError("account_exists", "This address has an account: sign in, or ask for a new password.");
+  new AppError("account_exists", "This address has an account: sign in, or reset the password.");
 
-async function beginTeam(tx: Transaction, user: UserRow, name: string): Promise<SignedIn> {
+async function createTeamOf(tx: Transaction, user: UserRow, name: string): Promise<SignedIn> {
   const team: UserTeamRow = { id: newId("team"), name, tier: "free", role: "owner" };
   await insertTeam(tx, team);
   await insertMembership(tx, { teamId: team.id, userId: user.id, role: team.role });
@@ -78,14 +78,14 @@ async function makeAccount(
 ): Promise<SignedIn> {
   const user = { ...account, id: newId("usr") };
   if (!(await insertUser(tx, user))) throw accountExists();
-  return beginTeam(tx, user, teamName);
+  return createTeamOf(tx, user, teamName);
 }
 
-async function comeBack(tx: Transaction, user: UserRow, teamName: string): Promise<SignedIn> {
-  // Who joins a team locks the user too: there is none that was joined meanwhile.
+async function reuseAccount(tx: Transaction, user: UserRow, teamName: string): Promise<SignedIn> {
+  // Joining a team locks the user too: no team was joined meanwhile.
   if (!(await lockUser(tx, user))) throw accountExists();
   if ((await listTeamsOfUser(tx, user.id, 1)).length > 0) throw accountExists();
-  return beginTeam(tx, user, teamName);
+  return createTeamOf(tx, user, teamName);
 }
 
 class TeamRegistration implements Registration {
@@ -118,7 +118,7 @@ class TeamRegistration implements Registration {
       if (!(await takeRegistration(tx, row))) throw tokenUnusable();
       return known === null
         ? makeAccount(tx, { email, passwordHash }, teamName)
-        : comeBack(tx, known.user, teamName);
+        : reuseAccount(tx, known.user, teamName);
     });
     await attempt.succeeded();
     return signedIn;
@@ -126,7 +126,7 @@ class TeamRegistration implements Registration {
 
   #requireOpen(): void {
     if (this.#deps.registration !== "open")
-      throw new AppError("registration_closed", "Accounts are not made here by registration.");
+      throw new AppError("registration_closed", "Registration is closed.");
   }
 
   /** The same is done and answered whether the address has an account or not. */
@@ -140,7 +140,9 @@ class TeamRegistration implements Registration {
         teamName,
       });
       if (!noted)
-        throw new AppError("overloaded", "Too many registrations wait to be mailed.", { retryAfterS: 60 });
+        throw new AppError("overloaded", "Too many registrations are waiting. Retry after 60 s.", {
+          retryAfterS: 60,
+        });
     }
     return { mailedTo: email };
   }
@@ -154,13 +156,13 @@ class TeamRegistration implements Registration {
       const signedIn = await this.#deps.publisher.transact((tx) =>
         makeAccount(tx, { email, passwordHash }, teamName),
       );
-      await this.#deps.limits.proven(email, clientAddress);
+      await this.#deps.limits.resetAfterProof(email, clientAddress);
       return signedIn;
     }
     const attempt = await this.#deps.limits.signIn(known.user.email, clientAddress);
     const matches = await this.#deps.passwords.verify(known.user.passwordHash, password, attempt.standing);
     if (!matches || known.team !== null) throw accountExists();
-    const signedIn = await this.#deps.publisher.transact((tx) => comeBack(tx, known.user, teamName));
+    const signedIn = await this.#deps.publisher.transact((tx) => reuseAccount(tx, known.user, teamName));
     await attempt.succeeded();
     return signedIn;
   }
@@ -168,7 +170,7 @@ class TeamRegistration implements Registration {
   /** Of the registration, or of the account that the address has by now. */
   async #requirePassword(stored: string | null, password: string, attempt: SignInAttempt) {
     if (!(await this.#deps.passwords.verify(stored, password, attempt.standing)))
-      throw new AppError("invalid_credentials", "This is not the password that was registered with.");
+      throw new AppError("invalid_credentials", "This is not the password of the registration.");
   }
 }
 

@@ -5,16 +5,16 @@ import { hashSecret, newSecret } from "../api-key.ts";
 import { portalLink } from "../mail/texts.ts";
 import { OperationError } from "../teams/operations.ts";
 
-/** Good for one use within LIMITS.portal.resetTtlMs. The token is nowhere else: it is stored as a hash. */
+/** Valid for one use within LIMITS.portal.resetTtlMs. The token is stored only as a hash. */
 export interface ResetLink {
   token: string;
   link: string;
 }
 
 /**
- * Makes a link for a new password for the account of an address, in place of all others of the account, for the operator
- * to hand over: where no mail is sent there is no other way back, nor for an account that was made without a password.
- * @throws OperationError when the address has no account, or others take its places for links meanwhile
+ * Creates a password reset link for the account of an address, in place of all its others, for the operator to hand over:
+ * the only way back where no mail is sent, or for an account without a password.
+ * @throws OperationError when the address has no account, or concurrent requests use up its links meanwhile
  */
 export type MakeResetLink = (email: string) => Promise<ResetLink>;
 
@@ -26,7 +26,7 @@ export function createMakeResetLink({ sql, baseUrl }: { sql: Database; baseUrl: 
       const token = newSecret("pwr");
       await deleteResetsOfUser(tx, user.id);
       if (!(await insertReset(tx, user.id, Buffer.from(hashSecret(token), "hex"))))
-        throw new OperationError("others ask for links for this account at this moment; try again");
+        throw new OperationError("concurrent requests for links of this account; retry");
       return { token, link: portalLink(baseUrl, "reset-password", token) };
     });
 }

@@ -3,7 +3,7 @@ import type { Logger } from "../../core/log.ts";
 import type { Database, Transaction } from "../../store/postgres.ts";
 import {
   deleteRegistration,
-  holdUnmailed,
+  lockUnmailed,
   type RegistrationRow,
   setRegistrationToken,
 } from "../../store/registrations.ts";
@@ -20,9 +20,9 @@ export interface SendConfirmationsDeps {
 }
 
 /**
- * Looks at the registrations that wait, LIMITS.portal.registrationsPerRun at most, and queues a mail for each: a link that
- * confirms the address, or, where it has an account with a team, that it has one. One that fails is left for the next run,
- * and the others are mailed all the same.
+ * Processes waiting registrations, at most LIMITS.portal.registrationsPerRun, and queues a mail for each: a link that
+ * confirms the address or, where it has an account with a team, a note that it has one. A failed one is left for the next
+ * run and does not stop the others.
  */
 export type SendConfirmations = (isStopping: () => boolean) => Promise<void>;
 
@@ -36,7 +36,7 @@ export function createSendConfirmations({
     const known = await findSignIn(tx, email, null);
     if (known !== null && known.team !== null) {
       await deleteRegistration(tx, id);
-      // To the address of the account, not to the one that was typed.
+      // To the address of the account, not to the typed one.
       await queue.enqueue(
         tx,
         accountExistsMail({ to: known.user.email }),
@@ -52,19 +52,19 @@ export function createSendConfirmations({
     await queue.enqueue(tx, mail, null, LIMITS.portal.registrationTtlMs);
   }
 
-  /** Answers the oldest behind `after`, in a transaction of its own. Its id; null: there is none. */
+  /** Processes the oldest after `after`, in a transaction of its own. Returns its id; null: none. */
   async function next(after: string): Promise<string | null> {
     const held: RegistrationRow[] = [];
     try {
       await sql.begin(async (tx) => {
-        const row = await holdUnmailed(tx, after);
+        const row = await lockUnmailed(tx, after);
         if (row === null) return;
         held.push(row);
         await answer(tx, row);
       });
     } catch (error) {
       if (held.length === 0) throw error;
-      log.warn({ err: error, request: held[0]?.id }, "a registration could not be mailed");
+      log.warn({ err: error, request: held[0]?.id }, "cannot mail a registration");
     }
     return held[0]?.id ?? null;
   }

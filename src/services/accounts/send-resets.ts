@@ -18,19 +18,19 @@ export interface SendResetsDeps {
 }
 
 /**
- * Looks at the requests for a new password that wait, LIMITS.portal.resetRequestsPerRun at most, and queues a link for
- * those whose address has an account. One that fails is left for the next run, and the others are answered all the same.
+ * Processes waiting password reset requests, at most LIMITS.portal.resetRequestsPerRun, and queues a link for those whose
+ * address has an account. A failed one is left for the next run and does not stop the others.
  */
 export type SendResets = (isStopping: () => boolean) => Promise<void>;
 
 export function createSendResets({ sql, box, queue, baseUrl, log }: SendResetsDeps): SendResets {
-  /** null: sealed under another key; whoever asked will ask again. */
+  /** null: sealed with another key; the user will request another link. */
   function readEmail(request: ResetRequest): string | null {
     try {
       return box.open(request.sealedEmail, resetRequestContext(request.id));
     } catch (error) {
       if (!(error instanceof SecretBoxError)) throw error;
-      log.warn({ err: error, request: request.id }, "a request for a new password cannot be read");
+      log.warn({ err: error, request: request.id }, "cannot read a password reset request");
       return null;
     }
   }
@@ -42,12 +42,12 @@ export function createSendResets({ sql, box, queue, baseUrl, log }: SendResetsDe
     const token = newSecret("pwr");
     const resetHash = Buffer.from(hashSecret(token), "hex");
     if (!(await insertReset(tx, user.id, resetHash))) return;
-    // To the address of the account, not to the one that was typed.
+    // To the address of the account, not to the typed one.
     const mail = resetMail({ to: user.email, link: portalLink(baseUrl, "reset-password", token), token });
     await queue.enqueue(tx, mail, { resetHash }, LIMITS.portal.resetTtlMs);
   }
 
-  /** Takes and answers the oldest request behind `after`, in a transaction of its own. Its id; null: there is none. */
+  /** Takes and answers the oldest request after `after`, in a transaction of its own. Returns its id; null: none. */
   async function next(after: string): Promise<string | null> {
     const taken: ResetRequest[] = [];
     try {
@@ -57,7 +57,7 @@ export function createSendResets({ sql, box, queue, baseUrl, log }: SendResetsDe
       });
     } catch (error) {
       if (taken.length === 0) throw error;
-      log.warn({ err: error, request: taken[0]?.id }, "a request for a new password could not be answered");
+      log.warn({ err: error, request: taken[0]?.id }, "cannot answer a password reset request");
     }
     return taken[0]?.id ?? null;
   }

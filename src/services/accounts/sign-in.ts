@@ -1,6 +1,6 @@
 import { isId } from "../../core/ids.ts";
 import type { Database } from "../../store/postgres.ts";
-import { findSignIn, holdMembership, lockUser } from "../../store/users.ts";
+import { findSignIn, lockUser, shareLockMembership } from "../../store/users.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import { readEmail } from "./email-address.ts";
 import type { Passwords } from "./password.ts";
@@ -9,8 +9,8 @@ import { invalidCredentials, openSession, type SignedIn } from "./portal-session
 
 export interface SignIn {
   /**
-   * Begins a session in one of the user's teams: the one that is named, else the one joined first.
-   * @throws AppError `invalid_credentials`, the same and as slowly whatever is wrong; `rate_limited`; `overloaded`
+   * Opens a session in one of the user's teams: the named one, else the one joined first.
+   * @throws AppError `invalid_credentials`, with the same text and timing whatever is wrong; `rate_limited`; `overloaded`
    */
   login(
     credentials: { email: string; password: string; teamId: string | null },
@@ -30,11 +30,11 @@ export function createSignIn(deps: SignInDeps): SignIn {
 
   return {
     async login(credentials, clientAddress) {
-      // What is no address has no account either, and is counted and checked like any other.
+      // An invalid address has no account, and is counted and checked like any other.
       const email = readEmail(credentials.email) ?? "";
       const { teamId } = credentials;
       const attempt = await limits.signIn(email, clientAddress);
-      // An id that cannot be one is sent on as one that is nobody's, so that the same is done for it.
+      // A malformed id is replaced by one that matches nothing, so that the same work is done.
       const named = teamId === null || isId("team", teamId) ? teamId : "";
       const found = await findSignIn(sql, email, named);
       const matches = await passwords.verify(
@@ -45,7 +45,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       if (!matches || found === null || found.team === null) throw invalidCredentials();
       const { user, team } = found;
       const signedIn = await publisher.transact(async (tx) => {
-        if (!(await holdMembership(tx, team.id, user.id))) throw invalidCredentials();
+        if (!(await shareLockMembership(tx, team.id, user.id))) throw invalidCredentials();
         if (!(await lockUser(tx, user))) throw invalidCredentials();
         return openSession(tx, user, team);
       });

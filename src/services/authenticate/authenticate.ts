@@ -1,10 +1,10 @@
 import type { Clock } from "../../core/clock.ts";
+import type { CountCell } from "../../core/custom-metrics.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Metrics } from "../../core/metrics.ts";
-import { afterTurns } from "../../core/stalls.ts";
-import type { Tally } from "../../core/tally.ts";
+import { startStallTolerantTimer } from "../../core/stall-tolerant-timer.ts";
 import type { AuthBus } from "../../store/auth-bus.ts";
 import type { AuthChange, AuthChanges } from "../../store/auth-changes.ts";
 import type { Credentials } from "../../store/credentials.ts";
@@ -49,11 +49,11 @@ export interface Authenticator {
   authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor>;
   /**
    * What `authenticate` would answer from memory at `nowMs`, if this is the header of an API key as most write it; else
-   * null. Counts nothing: see `use`.
+   * null. Counts nothing: see `noteUse`.
    */
-  known(authorization: string, nowMs: number): CachedCredential | null;
-  /** What `known` found has served a request. */
-  use(credential: CachedCredential, nowMs: number): void;
+  findCached(authorization: string, nowMs: number): CachedCredential | null;
+  /** What `findCached` found has served a request. */
+  noteUse(credential: CachedCredential, nowMs: number): void;
   /** Forgets what is cached of the subject, in this process. */
   invalidate(change: AuthChange): void;
   /** `listener` is told whenever the operator's lists have changed, or may have: changes may have been missed. */
@@ -113,7 +113,7 @@ class CachingAuthenticator implements Authenticator {
   readonly #inFlight = new Map<string, LookUp>();
   /** Of those that are awaited, and of those that went on when nobody waited any more. */
   #lookUpsRunning = 0;
-  readonly #counters: Record<"hit" | "miss" | "unknown" | "failed" | "limited", Tally>;
+  readonly #counters: Record<"hit" | "miss" | "unknown" | "failed" | "limited", CountCell>;
   readonly #charges: ClientCharges;
   #onListsChanged: () => void = () => undefined;
 
@@ -121,14 +121,14 @@ class CachingAuthenticator implements Authenticator {
     this.#deps = deps;
     this.#teamLists = createTeamLists({
       ...deps,
-      evicted: (teamId) => this.#cache.drop({ kind: "team", subject: teamId }),
+      onEvicted: (teamId) => this.#cache.drop({ kind: "team", subject: teamId }),
     });
     this.#lastUsed = createLastUsed({ credentials: deps.credentials, clock: deps.clock, log: deps.log });
     this.#feed = createChangeFeed({
       ...deps,
       apply: (change) => this.invalidate(change),
       reset: () => this.#reset(),
-      polling: () => this.#headers.expire(deps.clock.monotonic()),
+      onPoll: () => this.#headers.expire(deps.clock.monotonic()),
     });
     this.#counters = {
       hit: deps.metrics.keyLookups.tally({ result: "hit" }),
@@ -151,7 +151,7 @@ class CachingAuthenticator implements Authenticator {
     else this.#cache.drop(change);
   }
 
-  use(entry: CachedCredential, nowMs: number): void {
+  noteUse(entry: CachedCredential, nowMs: number): void {
     this.#counters.hit.count += 1;
     this.#noteUse(entry, nowMs);
   }
@@ -164,16 +164,16 @@ class CachingAuthenticator implements Authenticator {
     const nowMs = this.#deps.clock.monotonic();
     const entry = this.#cache.get(hash);
     if (entry && this.#isUsable(entry, nowMs)) {
-      this.use(entry, nowMs);
+      this.noteUse(entry, nowMs);
       return entry.lists.isSettled ? entry.actor : this.#bounded(this.#settle(entry), () => undefined);
     }
-    if (this.#cache.wasGood(hash)) return this.#lookUp(hash);
+    if (this.#cache.wasValid(hash)) return this.#lookUp(hash);
     if (!isWellFormedSecret(secret)) throw this.#charges.charge(MISTYPED, caller);
     if (this.#cache.isUnknown(hash, nowMs)) throw this.#charges.charge(UNKNOWN, caller);
     return this.#charges.lookUp(() => this.#lookUp(hash), caller, this.#inFlight.has(hash));
   }
 
-  known(authorization: string, nowMs: number): CachedCredential | null {
+  findCached(authorization: string, nowMs: number): CachedCredential | null {
     const entry = this.#headers.find(authorization, nowMs);
     const isGood =
       entry?.isKey === true && !entry.team.stale && entry.lists.isSettled && this.#isUsable(entry, nowMs);
@@ -260,7 +260,7 @@ class CachingAuthenticator implements Authenticator {
         failed();
         reject(new AppError("unavailable", "Credentials cannot be checked now.", { retryAfterS: 1, cause }));
       };
-      const timer = afterTurns(this.#deps.clock, LIMITS.keys.lookupTimeoutMs, () =>
+      const timer = startStallTolerantTimer(this.#deps.clock, LIMITS.keys.lookupTimeoutMs, () =>
         fail(new Error("look-up timed out")),
       );
       work

@@ -2,11 +2,11 @@ import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../core/limits.ts";
 import type { AuthChange } from "../../store/auth-changes.ts";
 import type { CredentialRow, TeamRow } from "../../store/credentials.ts";
-import type { DeskHolder } from "../verify/ready-answers.ts";
-import { actorOf, type TeamContext, teamContext } from "./lookup.ts";
+import type { HandleHolder } from "../verify/ready-answers.ts";
+import { buildActor, type TeamContext, teamContext } from "./lookup.ts";
 import type { TeamLists } from "./team-lists.ts";
 
-export interface CachedCredential extends DeskHolder {
+export interface CachedCredential extends HandleHolder {
   readonly team: TeamContext;
   /** The actor's overlay, which nobody is to be answered by while it is not settled. */
   readonly lists: TeamLists;
@@ -25,7 +25,7 @@ const DROPPED = "dropped";
 /** Longer ago than LIMITS.keys.lastUsedEveryMs, and whole. */
 const NEVER_MS = -(2 ** 30);
 
-export interface Found {
+export interface FoundCredential {
   credential: CredentialRow;
   team: TeamRow;
   lists: TeamLists;
@@ -34,13 +34,13 @@ export interface Found {
 export interface CredentialCache {
   get(hash: string): CachedCredential | undefined;
   /** True when the hash was a credential's when it was last looked up, also where it is to be looked up again. */
-  wasGood(hash: string): boolean;
+  wasValid(hash: string): boolean;
   /** True when the hash was looked up in vain a moment ago. */
   isUnknown(hash: string, nowMs: number): boolean;
   /** The entry for what was found. Kept unless something changed since `epoch` was read. */
   admit(
     hash: string,
-    found: Found,
+    found: FoundCredential,
     at: { beganMs: number; epoch: number; usableSinceMs: number },
   ): CachedCredential;
   admitUnknown(hash: string, nowMs: number, epoch: number): void;
@@ -76,11 +76,11 @@ export function createCredentialCache(): CredentialCache {
     return context;
   }
 
-  function build(found: Found, team: TeamContext, beganMs: number): CachedCredential {
+  function build(found: FoundCredential, team: TeamContext, beganMs: number): CachedCredential {
     const { credential, lists } = found;
     return {
-      actor: actorOf(credential, found.team, team, lists),
-      desk: null,
+      actor: buildActor(credential, found.team, team, lists),
+      handle: null,
       team,
       lists,
       loadedAtMs: Math.min(beganMs, team.loadedAtMs, lists.loadedAtMs),
@@ -95,7 +95,7 @@ export function createCredentialCache(): CredentialCache {
       const entry = entries.get(hash);
       return entry && entry !== DROPPED && !entry.team.stale ? entry : undefined;
     },
-    wasGood: (hash) => entries.has(hash),
+    wasValid: (hash) => entries.has(hash),
     isUnknown: (hash, nowMs) => nowMs < (unknown.get(hash) ?? 0),
     admit(hash, found, at) {
       if (at.epoch !== epoch) return build(found, teamContext(found.team, at.beganMs), at.beganMs);

@@ -36,7 +36,7 @@ export interface ChangeFeedDeps {
   /** Drops everything: changes may have been missed. */
   reset(): void;
   /** Called with each poll, whatever comes of it: for what has to go when its time is up. */
-  polling(): void;
+  onPoll(): void;
 }
 
 class PolledChangeFeed implements ChangeFeed {
@@ -58,7 +58,7 @@ class PolledChangeFeed implements ChangeFeed {
 
   // One at a time of each: what hangs is joined, not multiplied. Pool and connection have time limits of their own.
   async poll(): Promise<void> {
-    this.#deps.polling();
+    this.#deps.onPoll();
     this.#reading ??= this.#readChanges()
       .catch((error: unknown) => this.#report(error))
       .finally(() => {

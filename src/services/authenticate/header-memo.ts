@@ -18,7 +18,7 @@ const [SPREAD, SPREAD_AGAIN] = [0x9e3779b1, 0x85ebca6b];
 /** Of a header's two seats the first: an even one. */
 const PAIR_SHIFT = Math.clz32(LIMITS.keys.headerSeats / 2 - 1);
 
-interface Seated {
+interface MemoEntry {
   /** The first eight random characters, in two numbers. */
   readonly first: number;
   readonly second: number;
@@ -53,12 +53,12 @@ function fourAt(header: string, at: number): number {
   return low + (high << (2 * CHAR_BITS));
 }
 
-function seatOf(first: number, second: number): number {
+function memoSlotOf(first: number, second: number): number {
   return 2 * (Math.imul(first ^ Math.imul(second, SPREAD), SPREAD_AGAIN) >>> PAIR_SHIFT);
 }
 
 export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">): HeaderMemo {
-  const seats = new Array<Seated | null>(LIMITS.keys.headerSeats).fill(null);
+  const seats = new Array<MemoEntry | null>(LIMITS.keys.headerSeats).fill(null);
   let taken = 0;
   let untilMs = Number.NEGATIVE_INFINITY;
   let epoch = cache.epoch();
@@ -68,16 +68,16 @@ export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">):
     taken = 0;
   }
 
-  function seat(at: number, seated: Seated): void {
-    const before = seats[at] as Seated | null;
+  function store(at: number, seated: MemoEntry): void {
+    const before = seats[at] as MemoEntry | null;
     if (before === null || seats[at + 1] === null) taken += 1;
     if (before !== null) seats[at + 1] = before;
     seats[at] = seated;
   }
 
   /** Who sits there, if that is the header. */
-  function seatedAt(at: number, first: number, second: number, authorization: string): Seated | null {
-    const seated = seats[at] as Seated | null;
+  function entryAt(at: number, first: number, second: number, authorization: string): MemoEntry | null {
+    const seated = seats[at] as MemoEntry | null;
     if (seated === null || seated.first !== first || seated.second !== second) return null;
     return seated.authorization === authorization ? seated : null;
   }
@@ -92,13 +92,13 @@ export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">):
       if (authorization.length !== HEADER_CHARS) return undefined;
       const first = fourAt(authorization, RANDOM_AT);
       const second = fourAt(authorization, RANDOM_AT + 4);
-      const at = seatOf(first, second);
+      const at = memoSlotOf(first, second);
       const seated =
-        seatedAt(at, first, second, authorization) ?? seatedAt(at + 1, first, second, authorization);
+        entryAt(at, first, second, authorization) ?? entryAt(at + 1, first, second, authorization);
       if (seated !== null) return seated.entry;
       if (!authorization.startsWith(HEADER_START)) return undefined;
       const entry = cache.get(hashSecret(authorization.slice(SCHEME_CHARS)));
-      if (entry !== undefined) seat(at, { first, second, authorization, entry });
+      if (entry !== undefined) store(at, { first, second, authorization, entry });
       return entry;
     },
     expire(nowMs) {

@@ -1,6 +1,6 @@
 import { effectiveLimits, TIER_LIMITS, type TierLimits } from "../../core/tiers.ts";
 import type { CredentialRow, TeamRow } from "../../store/credentials.ts";
-import { type Actor, asRole, lowerRole, type Role } from "../actor.ts";
+import { type Actor, lowerRole, type MemberRole, parseMemberRole } from "../actor.ts";
 import type { RateSettings } from "../rate-limit/classes.ts";
 import type { TeamLists } from "./team-lists.ts";
 
@@ -44,8 +44,8 @@ export function limitsOf(row: Pick<TeamRow, "tier" | "limits">): TierLimits {
 }
 
 /** The lower of the key's role and what its user may do now; without a user, the lowest. */
-function effectiveRole(row: CredentialRow): Role {
-  return lowerRole(asRole(row.keyRole), asRole(row.memberRole));
+function effectiveRole(row: CredentialRow): MemberRole {
+  return lowerRole(parseMemberRole(row.keyRole), parseMemberRole(row.memberRole));
 }
 
 export function teamContext(row: TeamRow, loadedAtMs: number): TeamContext {
@@ -57,7 +57,7 @@ export function teamContext(row: TeamRow, loadedAtMs: number): TeamContext {
   };
 }
 
-export function actorOf(
+export function buildActor(
   credential: CredentialRow,
   team: TeamRow,
   context: TeamContext,

@@ -36,7 +36,7 @@ function overlayOf(lists: TeamLists): TeamOverlay {
 export function createOverlays(deps: OverlaysDeps): (teamId: string, jobId: string) => Promise<TeamOverlay> {
   const { changes, clock } = deps;
   const { overlaysFreshMs, overlaysKept } = LIMITS.bulk;
-  const store = createTeamLists({ ...deps, evicted: () => undefined });
+  const store = createTeamLists({ ...deps, onEvicted: () => undefined });
   /** When the feed was last read for a job, by its id. */
   const followed = new RecentMap<string, number>(2 * overlaysKept);
   const overlays = new WeakMap<TeamLists, { version: number; overlay: TeamOverlay }>();

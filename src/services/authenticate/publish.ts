@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/log.ts";
 import type { AuthBus } from "../../store/auth-bus.ts";
-import { type AuthChange, changesOf } from "../../store/auth-changes.ts";
+import { type AuthChange, readOwnChanges } from "../../store/auth-changes.ts";
 import type { Database, Transaction } from "../../store/postgres.ts";
 
 export interface ChangePublisher {
@@ -34,7 +34,7 @@ export function createChangePublisher(deps: {
     async transact(work) {
       const { value, changes } = await sql.begin(async (tx) => ({
         value: await work(tx),
-        changes: await changesOf(tx),
+        changes: await readOwnChanges(tx),
       }));
       await announce(changes);
       return value;

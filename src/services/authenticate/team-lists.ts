@@ -90,7 +90,7 @@ export interface TeamListsDeps {
   clock: Pick<Clock, "monotonic">;
   log: Logger;
   /** The team's lists had to make room: nobody is told of their changes any more. */
-  evicted(teamId: string): void;
+  onEvicted(teamId: string): void;
 }
 
 const { cacheEntries, domainsHeld } = LIMITS.keys;
@@ -114,7 +114,7 @@ class CachedTeamLists implements TeamListsStore {
       maxSize: domainsHeld,
       sizeCalculation: (lists) => 1 + lists.size,
       dispose: (_lists, teamId, reason) => {
-        if (reason === "evict") deps.evicted(teamId);
+        if (reason === "evict") deps.onEvicted(teamId);
       },
     });
   }

@@ -3,7 +3,7 @@ import type { BillingConfig, BillingInterval, BillingPlan } from "../../core/con
 import { AppError } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Tier } from "../../core/tiers.ts";
-import { findSubscription, findTeam } from "../../store/billing.ts";
+import { findSubscription, findTeamBilling } from "../../store/billing.ts";
 import type { Database } from "../../store/postgres.ts";
 import type { Actor } from "../actor.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
@@ -13,12 +13,12 @@ import type { BillingProvider } from "./provider.ts";
 import { verifySignature } from "./signature.ts";
 import { planOf } from "./state.ts";
 
-/** What a team may know of its subscription. */
+/** A team's view of its subscription. */
 export interface BillingOverview {
   tier: Tier;
-  /** Stripe's word; null: there is no subscription. */
+  /** Stripe's status; null: there is no subscription. */
   status: string | null;
-  /** null: none, or nothing tells. */
+  /** null: none, or unknown. */
   interval: BillingInterval | null;
   current_period_end: string | null;
   cancel_at_period_end: boolean;
@@ -28,13 +28,13 @@ export interface Billing {
   /** @throws AppError `unauthorized` when the team is gone */
   overview(actor: Actor): Promise<BillingOverview>;
   /**
-   * Where to pay for a tier; with a subscription, where to look after that one.
+   * The page to pay for a tier; with a subscription, the page to manage it.
    * @throws AppError `billing_unconfigured` without billing, or without a price for this; else see `Checkouts`
    */
   subscribe(actor: Actor, plan: BillingPlan): Promise<{ checkout_url: string }>;
   /** @throws AppError `billing_unconfigured`, `invalid_signature` */
   verify(body: Uint8Array, signatureHeader: string): void;
-  /** Takes a notification whose signature was verified. @throws AppError see `BillingEvents` */
+  /** Processes a notification whose signature was verified. @throws AppError see `BillingEvents` */
   receive(event: StripeEvent): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface BillingDeps {
   publisher: ChangePublisher;
   clock: Clock;
   log: Logger;
-  /** A team was found to pay for more than one subscription. */
+  /** A team pays for more than one subscription. */
   onPaidTwice(): void;
   /** null: no billing. */
   stripe: { config: BillingConfig; provider: BillingProvider } | null;
@@ -63,8 +63,8 @@ export function createBilling(deps: BillingDeps): Billing {
 
   return {
     async overview(actor) {
-      const team = await findTeam(sql, actor.teamId);
-      if (team === null) throw new AppError("unauthorized", "The team is gone.");
+      const team = await findTeamBilling(sql, actor.teamId);
+      if (team === null) throw new AppError("unauthorized", "The team has been deleted.");
       const { subscriptionId, tier } = team;
       const row = subscriptionId === null ? null : await findSubscription(sql, team.id, subscriptionId);
       const plan = row === null ? null : planOf(row, deps.stripe?.config.prices ?? new Map());

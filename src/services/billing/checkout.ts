@@ -3,14 +3,20 @@ import { type Clock, sleep } from "../../core/clock.ts";
 import type { BillingPlan } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { endSubscriptions, findTeam, lockTeam, setCustomer, subscriptionsOf } from "../../store/billing.ts";
+import {
+  endSubscriptions,
+  findTeamBilling,
+  listTeamSubscriptions,
+  lockTeamBilling,
+  setCustomer,
+} from "../../store/billing.ts";
 import { releaseClaim, takeClaim } from "../../store/billing-claims.ts";
 import { requestReread } from "../../store/billing-rereads.ts";
 import type { Database } from "../../store/postgres.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import type { BillingProvider } from "./provider.ts";
 import { type SettleDeps, settleTeam } from "./settle-team.ts";
-import { isOurs, planOf, type SeenSubscription, standingOf } from "./state.ts";
+import { isOurs, planOf, type SeenSubscription, subscriptionStandingOf } from "./state.ts";
 import type { SeenCheckout } from "./subscription.ts";
 
 export interface Offer extends BillingPlan {
@@ -19,11 +25,11 @@ export interface Offer extends BillingPlan {
 
 export interface Checkouts {
   /**
-   * Where the team can pay for a plan, or look after the subscription that it has: an open Checkout session or one of
-   * the billing portal. One at a time for each team, over all processes; asked again, the session that is still open,
-   * so that there is never more than one to be paid.
-   * @throws AppError `billing_provider_error`, within LIMITS.billing.answerMs; `already_enterprise` without a
-   *   subscription; `unauthorized` when the team is gone
+   * A page where the team can pay for a plan, or manage its subscription: an open Checkout session or one of the billing
+   * portal. One at a time for each team, over all processes. A second call returns the session that is still open, so that
+   * there is never more than one to pay.
+   * @throws AppError `billing_provider_error`, within LIMITS.billing.answerMs; `already_enterprise` without a subscription;
+   *   `unauthorized` when the team is gone
    */
   open(teamId: string, offer: Offer): Promise<string>;
 }
@@ -36,10 +42,10 @@ export interface CheckoutDeps extends SettleDeps {
 }
 
 function tooSlow(): AppError {
-  return new AppError("billing_provider_error", "The billing provider takes too long. Try again later.");
+  return new AppError("billing_provider_error", "The billing provider takes too long. Retry later.");
 }
 
-/** `work`, or its absence after `ms`; it goes on, and what it does is found by who asks next. */
+/** `work`, or an error after `ms`; the work goes on, and the next caller finds its result. */
 function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => reject(tooSlow()));
@@ -49,7 +55,7 @@ function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
 
 export function createCheckouts(deps: CheckoutDeps): Checkouts {
   const { sql, clock, log } = deps;
-  /** Of this process: whoever asks for the same meanwhile gets the same answer. */
+  /** Of this process: concurrent callers for the same team share the answer. */
   const underWay = new Map<string, Promise<string>>();
 
   async function claimed(teamId: string, offer: Offer): Promise<string> {
@@ -60,14 +66,14 @@ export function createCheckouts(deps: CheckoutDeps): Checkouts {
     const claim = randomUUID();
     while (!(await takeClaim(sql, teamId, claim))) {
       inTime();
-      if ((await findTeam(sql, teamId)) === null) throw gone();
+      if ((await findTeamBilling(sql, teamId)) === null) throw teamGone();
       await sleep(clock, LIMITS.billing.claimPollMs);
     }
     try {
       return await negotiate(deps, { teamId, offer, inTime });
     } finally {
       await releaseClaim(sql, teamId, claim).catch((error) =>
-        log.warn({ err: error, team: teamId }, "a checkout's claim waits for the end of its lease"),
+        log.warn({ err: error, team: teamId }, "cannot release a checkout claim: it ends with its lease"),
       );
     }
   }
@@ -88,26 +94,26 @@ export function createCheckouts(deps: CheckoutDeps): Checkouts {
 interface Negotiation {
   teamId: string;
   offer: Offer;
-  /** Before each call of the provider. @throws AppError when there is no time left for one */
+  /** Called before each provider call. @throws AppError when no time is left for one */
   inTime(): void;
 }
 
-/** What the team gets, while it holds the claim. */
+/** The team's page, while it holds the claim. */
 async function negotiate(deps: CheckoutDeps, asked: Negotiation): Promise<string> {
   const { sql, provider, plans } = deps;
-  const team = await findTeam(sql, asked.teamId);
-  if (team === null) throw gone();
+  const team = await findTeamBilling(sql, asked.teamId);
+  if (team === null) throw teamGone();
   const { id: teamId, customerId } = team;
-  const rows = await subscriptionsOf(sql, teamId);
+  const rows = await listTeamSubscriptions(sql, teamId);
   const known = rows.map(({ id }) => id);
   asked.inTime();
-  // Stripe's own word: whoever has just paid comes back sooner than the event, and the customer may be gone.
+  // Ask Stripe itself: a customer who has just paid comes back sooner than the event, and the customer may be gone.
   const listed = customerId === null ? null : await provider.listSubscriptions(customerId);
   const ours = (listed ?? []).filter((one) => isOurs(one, { teamId, known }, plans));
   const isEnterprise = team.tier === "enterprise";
   if (isEnterprise && !ours.some(isSubscription)) throw alreadyEnterprise();
   const planBefore = (id: string) => rows.find((row) => row.id === id)?.plan ?? null;
-  // What gives no tier keeps nobody from buying one; an enterprise team has nothing to buy.
+  // A subscription without a tier does not prevent a purchase; an enterprise team has nothing to buy.
   const seen = isEnterprise
     ? ours
     : ours.filter((one) => planOf({ ...one, plan: planBefore(one.id) ?? one.sold }, plans) !== null);
@@ -116,9 +122,9 @@ async function negotiate(deps: CheckoutDeps, asked: Negotiation): Promise<string
   return resume(deps, asked, { customerId, seen });
 }
 
-/** Good, or can be good again by paying: then a second one is not what is wanted. */
+/** Good, or can be good again by paying: then a second subscription is not wanted. */
 function isSubscription({ status }: { status: string }): boolean {
-  const standing = standingOf(status);
+  const standing = subscriptionStandingOf(status);
   return standing === "good" || standing === "suspended";
 }
 
@@ -139,8 +145,8 @@ async function resume(
   const open = (await provider.listOpenCheckouts(customerId)).filter((one) => one.teamId === asked.teamId);
   const same = open.find((one) => one.url !== null && one.priceId === asked.offer.priceId);
   const allExpired = await expireOthers(deps, asked, open, same);
-  // One that could not be expired was just paid. And what is incomplete beside no open session is being paid.
-  const beingPaid = open.length === 0 && seen.some((one) => standingOf(one.status) === "pending");
+  // A session that could not be expired was just paid. An incomplete subscription without an open session is being paid.
+  const beingPaid = open.length === 0 && seen.some((one) => subscriptionStandingOf(one.status) === "pending");
   if (!allExpired || beingPaid) return toPortal();
   return same?.url ?? begin(deps, asked, customerId);
 }
@@ -161,7 +167,7 @@ async function expireOthers(
   return all;
 }
 
-/** A new session; for a new customer, should Stripe know this one no longer. */
+/** A new session; for a new customer when Stripe no longer knows this one. */
 async function begin(deps: CheckoutDeps, asked: Negotiation, customerId: string): Promise<string> {
   const create = async (customer: string) => {
     asked.inTime();
@@ -175,8 +181,8 @@ async function begin(deps: CheckoutDeps, asked: Negotiation, customerId: string)
 }
 
 /**
- * Makes the team's customer, in place of one that Stripe has lost, whose subscriptions are over then. Whoever dies in
- * between leaves one at Stripe that nobody uses.
+ * Creates the team's customer, in place of one that Stripe has lost, whose subscriptions are over then. A process that dies
+ * in between leaves an unused customer at Stripe.
  */
 async function newCustomer(deps: CheckoutDeps, asked: Negotiation, replaced: string | null): Promise<string> {
   const { publisher, provider, log } = deps;
@@ -186,22 +192,22 @@ async function newCustomer(deps: CheckoutDeps, asked: Negotiation, replaced: str
     log.warn({ team: teamId, customer: replaced }, "Stripe does not know a team's customer");
   const customerId = await provider.createCustomer(teamId);
   const current = await publisher.transact(async (tx) => {
-    const team = await lockTeam(tx, teamId);
+    const team = await lockTeamBilling(tx, teamId);
     if (team === null || !(await setCustomer(tx, teamId, customerId, replaced))) return team?.customerId;
     if (replaced === null) return customerId;
     await endSubscriptions(tx, teamId);
     await settleTeam(tx, team, deps);
     return customerId;
   });
-  if (current == null) throw gone();
+  if (current == null) throw teamGone();
   return current;
 }
 
-/** No subscription changes that tier: it would be paid for nothing. */
+/** No subscription changes that tier: the team would pay for nothing. */
 function alreadyEnterprise(): AppError {
   return new AppError("already_enterprise", "The team has the tier enterprise, which contains all others.");
 }
 
-function gone(): AppError {
-  return new AppError("unauthorized", "The team is gone.");
+function teamGone(): AppError {
+  return new AppError("unauthorized", "The team has been deleted.");
 }

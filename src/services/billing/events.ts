@@ -8,8 +8,8 @@ import {
   findOrphan,
   findSubscription,
   lockCustomer,
-  lockTeam,
-  lockTeamOfCustomer,
+  lockCustomerBilling,
+  lockTeamBilling,
   recordStripeEvent,
   setCustomer,
   type TeamBilling,
@@ -21,17 +21,17 @@ import type { ChangePublisher } from "../authenticate/publish.ts";
 import { type SettleDeps, settleTeam } from "./settle-team.ts";
 import {
   type EventTime,
-  isAhead,
+  isInFuture,
   isOurs,
   mergeEvent,
   type Plans,
   planOf,
   type SeenSubscription,
-  standingOf,
+  subscriptionStandingOf,
 } from "./state.ts";
 import { readCheckout, readCustomer, readSubscription, type SeenCheckout } from "./subscription.ts";
 
-/** A notification of Stripe, its signature verified. */
+/** A notification of Stripe with a verified signature. */
 export interface StripeEvent {
   id: string;
   type: string;
@@ -42,10 +42,10 @@ export interface StripeEvent {
 
 export interface BillingEvents {
   /**
-   * Records an event and does what follows from it, in one transaction, once for each id. Kinds that say nothing of
-   * subscriptions are recorded and no more.
-   * @throws AppError `validation_failed` when its object is not what its type says; `unavailable` without Postgres: to be
-   *   delivered again
+   * Records an event and applies it, in one transaction, once for each id. Events unrelated to subscriptions are only
+   * recorded.
+   * @throws AppError `validation_failed` when its object does not match its type; `unavailable` without Postgres: Stripe
+   *   must deliver it again
    */
   receive(event: StripeEvent): Promise<void>;
 }
@@ -55,14 +55,14 @@ export interface BillingEventDeps extends SettleDeps {
   clock: Clock;
 }
 
-/** What an event tells us of a customer; `customer`: that something has changed. */
+/** An event's information about a customer; `customer`: something has changed. */
 type Notice = { customerId: string } & (
   | { of: "subscription"; seen: SeenSubscription }
   | { of: "checkout"; seen: SeenCheckout }
   | { of: "customer" }
 );
 
-/** null: nothing of ours. */
+/** null: irrelevant to us. */
 function readNotice({ type, data: { object } }: StripeEvent, plans: Plans): Notice | null {
   switch (type) {
     case "customer.subscription.created":
@@ -71,7 +71,7 @@ function readNotice({ type, data: { object } }: StripeEvent, plans: Plans): Noti
     case "customer.subscription.resumed":
     case "customer.subscription.deleted": {
       const seen = readSubscription(object, (price) => plans.has(price));
-      const isOver = type.endsWith("deleted") && standingOf(seen.status) !== "ended";
+      const isOver = type.endsWith("deleted") && subscriptionStandingOf(seen.status) !== "ended";
       const { customerId } = seen;
       return { of: "subscription", customerId, seen: isOver ? { ...seen, status: "canceled" } : seen };
     }
@@ -95,7 +95,7 @@ function wrongObject(issues: readonly v.BaseIssue<unknown>[]): AppError {
     path: `data.object.${v.getDotPath(issue) ?? ""}`,
     message: `must be ${issue.expected ?? "of another form"}`,
   }));
-  return new AppError("validation_failed", "The event's object is not what its type says.", { errors });
+  return new AppError("validation_failed", "The event's object does not match its type.", { errors });
 }
 
 class StripeEvents implements BillingEvents {
@@ -129,7 +129,7 @@ class StripeEvents implements BillingEvents {
   async #take(tx: Transaction, event: StripeEvent, notice: Notice): Promise<boolean> {
     const { customerId } = notice;
     await lockCustomer(tx, customerId);
-    const owner = await lockTeamOfCustomer(tx, customerId);
+    const owner = await lockCustomerBilling(tx, customerId);
     if (owner === null && (await findOrphan(tx, customerId)) !== null) return true;
     if (notice.of === "subscription") {
       const team = owner ?? (await adopt(tx, notice.seen, this.#deps.log));
@@ -164,7 +164,7 @@ class StripeEvents implements BillingEvents {
     seen: SeenCheckout,
   ): Promise<void> {
     const { subscriptionId: id, priceId, createdS } = seen;
-    if (seen.teamId !== team.id || !seen.paid || id === null || isAhead(this.#timeOf(event))) return;
+    if (seen.teamId !== team.id || !seen.paid || id === null || isInFuture(this.#timeOf(event))) return;
     const plan = planOf({ priceId, plan: seen.sold }, this.#deps.plans);
     if (plan === null) return;
     if ((await findSubscription(tx, team.id, id)) !== null) return;
@@ -195,8 +195,8 @@ export function createBillingEvents(deps: BillingEventDeps): BillingEvents {
 }
 
 /**
- * Makes the customer the one of the team that his subscription names: made by hand at Stripe, or for another deployment
- * on the same account. A checkout session never does that: whoever is given a payment link may write any team into it.
+ * Assigns the customer to the team that the subscription names: it was created by hand at Stripe, or by another deployment
+ * on the same account. A checkout session never does that: anyone with a payment link may write any team into it.
  * @returns the team, locked; null: none, or one that has another customer
  */
 async function adopt(
@@ -204,7 +204,7 @@ async function adopt(
   { customerId, teamId }: SeenSubscription,
   log: Logger,
 ): Promise<TeamBilling | null> {
-  const named = teamId !== null && isId("team", teamId) ? await lockTeam(tx, teamId) : null;
+  const named = teamId !== null && isId("team", teamId) ? await lockTeamBilling(tx, teamId) : null;
   if (named === null) return null;
   if (await setCustomer(tx, named.id, customerId, null)) return { ...named, customerId };
   log.warn({ team: named.id, customer: customerId }, "a subscription names a team that has another customer");

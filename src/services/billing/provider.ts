@@ -14,29 +14,29 @@ export interface NewCheckout extends BillingPlan {
 }
 
 /**
- * Stripe, by what billing asks of it. Every call is bounded (LIMITS.billing.callTimeoutMs an attempt) and repeated at
- * most LIMITS.billing.callRetries times. Only repetitions within a call have the idempotency key of the first attempt, as
- * Stripe's client does it: Stripe answers a key for a day what it answered first, its own failures too.
- * @throws AppError each of them: `billing_provider_error` for whatever went wrong; what it was is in the log alone
+ * Stripe, as far as billing uses it. Every call is bounded (LIMITS.billing.callTimeoutMs an attempt) and repeated at most
+ * LIMITS.billing.callRetries times. Only repetitions within a call share an idempotency key, as Stripe's client does it:
+ * Stripe repeats its first answer to a key for a day, its own failures too.
+ * @throws AppError from each method: `billing_provider_error` for every failure; the cause is only logged
  */
 export interface BillingProvider {
   /** A new customer, named after the team. */
   createCustomer(teamId: string): Promise<string>;
-  /** All subscriptions of a customer, ended ones too, latest first; null: Stripe does not know him. */
+  /** All subscriptions of a customer, ended ones too, latest first; null: Stripe does not know the customer. */
   listSubscriptions(customerId: string): Promise<SeenSubscription[] | null>;
-  /** None of a customer whom Stripe does not know. */
+  /** Empty for a customer unknown to Stripe. */
   listOpenCheckouts(customerId: string): Promise<SeenCheckout[]>;
-  /** Address of a new Checkout session; null: Stripe does not know the customer. */
+  /** URL of a new Checkout session; null: Stripe does not know the customer. */
   createCheckout(checkout: NewCheckout): Promise<string | null>;
   /** False: it was no longer open. */
   expireCheckout(id: string): Promise<boolean>;
-  /** Address of a new session of the billing portal. */
+  /** URL of a new session of the billing portal. */
   createPortal(customerId: string): Promise<string>;
-  /** Ends a deleted team's subscription at once; one that Stripe does not know, or that has ended, is as good as ended. */
+  /** Ends a deleted team's subscription at once; one that Stripe does not know, or that has ended, counts as ended. */
   cancelSubscription(id: string): Promise<void>;
 }
 
-/** An answer that cannot be used. Its message says why, and quotes nothing of it. */
+/** An unusable answer. Its message says why, and quotes nothing of it. */
 class UnusableAnswer extends Error {}
 
 function isStripeError(error: unknown): error is Stripe.errors.StripeError {
@@ -49,14 +49,14 @@ const isMissingCustomer = (error: unknown): boolean =>
 const isInvalidRequest = (error: unknown): boolean =>
   isStripeError(error) && error.rawType === "invalid_request_error" && error.statusCode === 400;
 
-/** What may be logged: Stripe's messages quote keys and customers' data. */
+/** The loggable part of an error: Stripe's messages quote keys and customers' data. */
 function failureOf(error: unknown): Record<string, unknown> {
   if (error instanceof UnusableAnswer) return { kind: "UnusableAnswer", reason: error.message };
   if (!isStripeError(error)) return { kind: error instanceof Error ? error.constructor.name : typeof error };
   return { kind: error.type, code: error.code, status: error.statusCode, stripe_request: error.requestId };
 }
 
-/** Stripe's client, made when it is first needed: its package takes 20 MB that most deployments have no use for. */
+/** Stripe's client, created on first use: its package takes 20 MB that most deployments do not need. */
 function lazyClient(config: BillingConfig): () => Promise<Stripe> {
   let made: Promise<Stripe> | null = null;
   async function make(): Promise<Stripe> {
@@ -69,7 +69,7 @@ function lazyClient(config: BillingConfig): () => Promise<Stripe> {
       timeout: LIMITS.billing.callTimeoutMs,
       maxNetworkRetries: LIMITS.billing.callRetries,
       telemetry: false,
-      // Its other client bounds the silence of a socket; this one the whole call, to the end of the body.
+      // Stripe's other client bounds the silence of a socket; this one the whole call, to the end of the body.
       httpClient: Client.createFetchHttpClient((url, init) => fetch(url, { ...init, redirect: "error" })),
     });
   }
@@ -184,7 +184,7 @@ class StripeProvider implements BillingProvider {
     } catch (error) {
       if (expected?.when(error) === true) return expected.value;
       this.#deps.log.warn({ call: name, ...failureOf(error) }, "the billing provider failed");
-      throw new AppError("billing_provider_error", "The billing provider did not do it. Try again later.");
+      throw new AppError("billing_provider_error", "The billing provider failed. Retry later.");
     }
   }
 }
@@ -193,20 +193,20 @@ export function createBillingProvider(deps: BillingProviderDeps): BillingProvide
   return new StripeProvider(deps);
 }
 
-/** The types promise it; whatever stands in for Stripe may not. */
+/** The types promise it; a stand-in for Stripe may not keep it. */
 function present(text: string | null): string {
-  if (typeof text !== "string" || text === "") throw new UnusableAnswer("what was asked for is missing");
+  if (typeof text !== "string" || text === "") throw new UnusableAnswer("a required value is missing");
   return text;
 }
 
 /**
- * The address of a page that a customer is sent to, to pay: https, and no user in front of the host. A stand-in for Stripe
- * on this machine may have pages here too.
+ * The URL of a payment page: https, without a user in front of the host. A stand-in for Stripe on this machine may have
+ * pages here too.
  */
 function pageOf(url: string | null, { apiBase }: BillingConfig): string {
   const text = present(url);
   if (text.length > LIMITS.billing.pageUrlChars || !URL.canParse(text))
-    throw new UnusableAnswer("the page's address is no URL");
+    throw new UnusableAnswer("the page's address is not a URL");
   const page = new URL(text);
   if (page.username !== "" || page.password !== "")
     throw new UnusableAnswer("the page's address names a user");
@@ -223,7 +223,7 @@ async function createSession(stripe: Stripe, config: BillingConfig, checkout: Ne
     customer: customerId,
     client_reference_id: teamId,
     line_items: [{ price: priceId, quantity: 1 }],
-    // `price_id` tells later whether the session is for what is asked for then.
+    // `price_id` tells later whether the session is for the requested price.
     metadata: { ...sold, price_id: priceId },
     subscription_data: { metadata: sold },
     success_url: config.returnUrl,

@@ -1,13 +1,13 @@
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import {
+  findCustomerBilling,
   findOrphan,
   findSubscription,
-  findTeamOfCustomer,
-  lockTeam,
+  listTeamSubscriptions,
+  lockTeamBilling,
   type Orphan,
-  revisionOf,
-  subscriptionsOf,
+  readBillingRevision,
   type TeamBilling,
   writeSubscription,
 } from "../../store/billing.ts";
@@ -16,14 +16,15 @@ import type { Database } from "../../store/postgres.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import type { BillingProvider } from "./provider.ts";
 import { type SettleDeps, settleTeam } from "./settle-team.ts";
-import { isOurs, mergeRead, standingOf } from "./state.ts";
+import { isOurs, mergeRead, subscriptionStandingOf } from "./state.ts";
 
 export interface BillingRereads {
   /**
-   * Reads what is due from Stripe and brings it about: the truth is written, and the subscriptions of deleted teams are
-   * cancelled, no others. What fails is due again later, for as long as it takes. Any number of processes at once.
+   * Reads due customers from Stripe and applies the result: writes their state, and cancels the subscriptions of deleted
+   * teams, no others. Failed ones become due again later, for as long as it takes. Any number of processes may run it at
+   * once.
    */
-  workOff(isStopping: () => boolean): Promise<void>;
+  processDue(isStopping: () => boolean): Promise<void>;
 }
 
 export interface BillingRereadDeps extends SettleDeps {
@@ -33,34 +34,37 @@ export interface BillingRereadDeps extends SettleDeps {
   clock: Clock;
 }
 
-/** `overtaken`: an event came while Stripe was read, so that what was read may be older. */
+/** `overtaken`: an event came during the read, so the result may be older. */
 type Outcome = "done" | "overtaken";
 
 export function createBillingRereads(deps: BillingRereadDeps): BillingRereads {
   const { sql, log } = deps;
 
   async function perform(customerId: string): Promise<Outcome> {
-    const team = await findTeamOfCustomer(sql, customerId);
+    const team = await findCustomerBilling(sql, customerId);
     if (team !== null) return readTeam(deps, team, customerId);
     const orphan = await findOrphan(sql, customerId);
-    if (orphan !== null) await clearAway(deps, orphan, customerId);
+    if (orphan !== null) await cancelOrphan(deps, orphan, customerId);
     return "done";
   }
 
-  /** False: Stripe or the database failed, and more of the same is to be expected. */
+  /** False: Stripe or the database failed, and the next one would fail too. */
   async function work(due: DueReread): Promise<boolean> {
     try {
       if ((await perform(due.customerId)) === "overtaken") await postponeReread(sql, due, 0);
       else await finishReread(sql, due);
       return true;
     } catch (error) {
-      log.warn({ err: error, customer: due.customerId, attempts: due.attempts }, "a customer was not read");
+      log.warn(
+        { err: error, customer: due.customerId, attempts: due.attempts },
+        "cannot read a customer from Stripe",
+      );
       await postponeReread(sql, due, delayOf(due.attempts));
       return false;
     }
   }
 
-  async function lane(isStopping: () => boolean): Promise<void> {
+  async function worker(isStopping: () => boolean): Promise<void> {
     for (let turn = 0; turn < LIMITS.billing.rereadsPerLane && !isStopping(); turn++) {
       const due = await leaseReread(sql);
       if (due === null || !(await work(due))) return;
@@ -68,15 +72,15 @@ export function createBillingRereads(deps: BillingRereadDeps): BillingRereads {
   }
 
   return {
-    async workOff(isStopping) {
-      const lanes = Array.from({ length: LIMITS.billing.rereadLanes }, () => lane(isStopping));
+    async processDue(isStopping) {
+      const lanes = Array.from({ length: LIMITS.billing.rereadLanes }, () => worker(isStopping));
       const failed = (await Promise.allSettled(lanes)).find((one) => one.status === "rejected");
       if (failed !== undefined) throw failed.reason;
     },
   };
 }
 
-/** Doubles with each failure, and differs a little so that what failed together does not come back together. */
+/** Doubles with each failure, with some jitter so that simultaneous failures do not return together. */
 function delayOf(attempts: number): number {
   const { rereadFirstMs, rereadMaxMs } = LIMITS.billing;
   return Math.min(rereadFirstMs * 2 ** (attempts - 1), rereadMaxMs) * (0.75 + Math.random() / 2);
@@ -84,18 +88,22 @@ function delayOf(attempts: number): number {
 
 async function readTeam(deps: BillingRereadDeps, team: TeamBilling, customerId: string): Promise<Outcome> {
   const { sql, publisher, provider, plans, clock, log } = deps;
-  const before = await revisionOf(sql, team.id);
+  const before = await readBillingRevision(sql, team.id);
   const readAt = new Date(clock.now());
   const listed = await provider.listSubscriptions(customerId);
   if (listed === null) {
     log.warn({ team: team.id, customer: customerId }, "Stripe does not know a team's customer");
     return "done";
   }
-  const known = (await subscriptionsOf(sql, team.id)).map(({ id }) => id);
+  const known = (await listTeamSubscriptions(sql, team.id)).map(({ id }) => id);
   const ours = listed.filter((one) => isOurs(one, { teamId: team.id, known }, plans));
   return publisher.transact(async (tx) => {
-    const locked = await lockTeam(tx, team.id);
-    if (locked === null || locked.customerId !== customerId || (await revisionOf(tx, team.id)) !== before)
+    const locked = await lockTeamBilling(tx, team.id);
+    if (
+      locked === null ||
+      locked.customerId !== customerId ||
+      (await readBillingRevision(tx, team.id)) !== before
+    )
       return "overtaken";
     for (const one of ours)
       await writeSubscription(
@@ -108,8 +116,8 @@ async function readTeam(deps: BillingRereadDeps, team: TeamBilling, customerId: 
   });
 }
 
-/** Ends what a deleted team still has at Stripe, or began to have: its customer pays for nothing any more. */
-async function clearAway(
+/** Ends a deleted team's subscriptions at Stripe, unfinished ones too: its customer must not go on paying. */
+async function cancelOrphan(
   { provider, plans, log }: BillingRereadDeps,
   { teamId, subscriptionId }: Orphan,
   customerId: string,
@@ -118,8 +126,8 @@ async function clearAway(
   for (const { id, teamId: named } of await provider.listOpenCheckouts(customerId))
     if (named === teamId) await provider.expireCheckout(id);
   for (const one of (await provider.listSubscriptions(customerId)) ?? []) {
-    if (standingOf(one.status) === "ended" || !isOurs(one, { teamId, known }, plans)) continue;
-    log.info({ team: teamId, subscription: one.id }, "the subscription of a deleted team is cancelled");
+    if (subscriptionStandingOf(one.status) === "ended" || !isOurs(one, { teamId, known }, plans)) continue;
+    log.info({ team: teamId, subscription: one.id }, "cancelling the subscription of a deleted team");
     await provider.cancelSubscription(one.id);
   }
 }

@@ -1,35 +1,35 @@
 import type { Logger } from "../../core/log.ts";
-import { setTierAndSubscription, subscriptionsOf, type TeamBilling } from "../../store/billing.ts";
+import { listTeamSubscriptions, setTierAndSubscription, type TeamBilling } from "../../store/billing.ts";
 import type { Transaction } from "../../store/postgres.ts";
-import { type Plans, paidTwice, settle } from "./state.ts";
+import { type Plans, paidTwice, settleTier } from "./state.ts";
 
-/** What settling goes by, and where it tells what the operator has to look at. */
+/** The inputs of settling, and the callbacks for the operator. */
 export interface SettleDeps {
   plans: Plans;
   log: Logger;
-  /** A team was found to pay for more than one subscription. */
+  /** A team pays for more than one subscription. */
   onPaidTwice(): void;
 }
 
 /**
- * Brings the team's tier in line with its subscriptions. The caller holds the team's lock. Where several give a tier the
- * best counts. None is ever cancelled for that: what a customer pays for is for the customer and the operator to end.
+ * Sets the team's tier according to its subscriptions. The caller holds the team's lock. Where several grant a tier the
+ * best counts. None is ever cancelled for that: the customer or the operator must end a paid subscription.
  */
 export async function settleTeam(
   tx: Transaction,
   team: TeamBilling,
   { plans, log, onPaidTwice }: SettleDeps,
 ): Promise<void> {
-  const all = await subscriptionsOf(tx, team.id);
-  const { tier, subscriptionId, unknownPrice } = settle(team, all, plans);
+  const all = await listTeamSubscriptions(tx, team.id);
+  const { tier, subscriptionId, unknownPrice } = settleTier(team, all, plans);
   if (unknownPrice !== null)
-    log.warn({ team: team.id, price: unknownPrice }, "a team's price is not configured: its tier stays");
+    log.warn({ team: team.id, price: unknownPrice }, "a team's price is not configured: keeping its tier");
   const [counts, ...others] = paidTwice(all, plans);
   if (counts !== undefined) {
     const beside = others.map(({ id }) => id);
     log.warn(
       { team: team.id, subscription: counts.id, beside },
-      "a team pays for more than one subscription: the best counts, end the others at Stripe",
+      "a team pays for more than one subscription: the best one counts; cancel the others at Stripe",
     );
     onPaidTwice();
   }

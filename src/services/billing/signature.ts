@@ -11,7 +11,7 @@ interface SignatureHeader {
   signatures: Buffer[];
 }
 
-/** `t=seconds,v1=hex,v1=hex,…`: one signature for each secret that is in force while secrets are changed. */
+/** `t=seconds,v1=hex,v1=hex,…`: one signature for each active secret during a rotation. */
 function readHeader(header: string): SignatureHeader | null {
   let timestamp: string | null = null;
   const signatures: Buffer[] = [];
@@ -24,8 +24,8 @@ function readHeader(header: string): SignatureHeader | null {
 }
 
 /**
- * Checks Stripe's signature (scheme v1: HMAC-SHA-256 of timestamp, dot and body) over the bytes of a body. Not by
- * Stripe's own library: that decodes the body first, which makes one text of different bytes.
+ * Checks Stripe's signature (scheme v1: HMAC-SHA-256 of timestamp, dot and body) over the bytes of a body. Not by Stripe's
+ * own library: it decodes the body first, which maps different bytes to one text.
  * @throws AppError `invalid_signature`: missing, malformed, not over these bytes, or older or further ahead than
  *   LIMITS.billing.signatureToleranceS
  */
@@ -39,7 +39,7 @@ export function verifySignature(
   const { timestamp, signatures } = read;
   const expected = createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest();
   if (!signatures.some((signature) => timingSafeEqual(signature, expected)))
-    throw new AppError("invalid_signature", "The signature is not one over this body with our secret.");
+    throw new AppError("invalid_signature", "The signature does not match the body and our secret.");
   const ageS = Math.floor(clock.now() / 1000) - Number(timestamp);
   if (Math.abs(ageS) > LIMITS.billing.signatureToleranceS)
     throw new AppError("invalid_signature", "The signature's timestamp is too far from now.");

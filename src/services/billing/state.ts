@@ -3,7 +3,7 @@ import { LIMITS } from "../../core/limits.ts";
 import { TIERS, type Tier } from "../../core/tiers.ts";
 import type { SubscriptionRow, TeamBilling } from "../../store/billing.ts";
 
-/** What follows from what Stripe says of subscriptions. Pure: the tests put every order of events to it. */
+/** The consequences of Stripe's reports on subscriptions. Pure functions: the tests try every order of events. */
 
 /** A subscription as an event or an answer of the API shows it. */
 export interface SeenSubscription {
@@ -13,19 +13,19 @@ export interface SeenSubscription {
   teamId: string | null;
   status: string;
   priceId: string | null;
-  /** What its metadata says that it was sold as; null: nothing. */
+  /** The plan it was sold as, by its metadata; null: unknown. */
   sold: BillingPlan | null;
   createdS: number;
   periodEndS: number | null;
   cancelAtPeriodEnd: boolean;
 }
 
-/** What is for sale, by price. */
+/** Plans for sale, by price. */
 export type Plans = BillingConfig["prices"];
 
 /**
- * From the first status of a subscription to its last, as far as there is an order: of two events of one second the
- * later status wins.
+ * Statuses from a subscription's first to its last, as far as they have an order: of two events of one second the later
+ * status wins.
  */
 const STATUSES = [
   "incomplete",
@@ -38,10 +38,10 @@ const STATUSES = [
   "canceled",
 ];
 
-/** `good`: the team has what it pays for. `suspended`: it pays no more and may again. `pending`: not yet, or unheard of. */
-export type Standing = "pending" | "good" | "suspended" | "ended";
+/** `good`: the team has what it pays for. `suspended`: payment failed and may resume. `pending`: not yet paid, or unknown. */
+export type SubscriptionStanding = "pending" | "good" | "suspended" | "ended";
 
-export function standingOf(status: string): Standing {
+export function subscriptionStandingOf(status: string): SubscriptionStanding {
   switch (status) {
     case "trialing":
     case "active":
@@ -60,13 +60,13 @@ export function standingOf(status: string): Standing {
 
 export interface Buyer {
   teamId: string;
-  /** Subscriptions that were found to be the team's before. */
+  /** Subscriptions already known as the team's. */
   known: readonly string[];
 }
 
 /**
- * The team's with this service: known as that, whatever became of its price or metadata since; or it names the team; or
- * it names none and is for sale. A customer may buy other things too.
+ * A subscription is the team's for this service when it is already known as that, whatever happened to its price or
+ * metadata; or it names the team; or it names none and its price is for sale. A customer may buy other things too.
  */
 export function isOurs(
   seen: Pick<SeenSubscription, "id" | "priceId" | "teamId">,
@@ -78,43 +78,44 @@ export function isOurs(
   return seen.priceId !== null && plans.has(seen.priceId);
 }
 
-export interface Merged {
-  /** What is known now; null: as before. */
+export interface MergedSubscription {
+  /** The new state; null: unchanged. */
   row: SubscriptionRow | null;
   /** The order of events left it open: Stripe must be asked. */
   reread: boolean;
 }
 
-/** When an event happened, and when it came; seconds of Stripe's clock and of ours. */
+/** When an event happened, by Stripe's clock, and when it arrived, by ours; seconds. */
 export interface EventTime {
   atS: number;
   nowS: number;
 }
 
-/** Whether a second is further ahead than clocks differ. Such an event proves nothing: Stripe is asked instead. */
-export function isAhead({ atS, nowS }: EventTime): boolean {
+/** Whether a second is further ahead than clocks differ. Such an event proves nothing: ask Stripe instead. */
+export function isInFuture({ atS, nowS }: EventTime): boolean {
   return atS > nowS + LIMITS.billing.eventLeadS;
 }
 
 /**
- * What an event adds to what is known. The newest wins, by Stripe's second; within one second the later status does, and
- * the truth is asked for. One from the future changes nothing: it would outlast all that really happens until then.
+ * Applies an event. The newest wins, by Stripe's second; within one second the later status wins, and Stripe is asked. An
+ * event from the future changes nothing: it would override everything that happens until then.
  */
 export function mergeEvent(
   known: SubscriptionRow | null,
   seen: SeenSubscription,
   { atS, nowS }: EventTime,
   plans: Plans,
-): Merged {
-  if (isAhead({ atS, nowS })) return { row: null, reread: true };
+): MergedSubscription {
+  if (isInFuture({ atS, nowS })) return { row: null, reread: true };
   const row = rowOf(known, seen, plans, { stateAtS: atS, readAt: known?.readAt ?? null });
-  // Nothing but its price shows whose it is: events of it that had another price may have been passed over.
+  // Only its price shows whose it is: earlier events with another price may have been ignored.
   if (known === null) return { row, reread: seen.teamId === null };
-  // What is known cannot be dated so; the read sets it right.
-  if (isAhead({ atS: known.stateAtS, nowS })) return { row: null, reread: true };
+  // The known state has an impossible date; the read corrects it.
+  if (isInFuture({ atS: known.stateAtS, nowS })) return { row: null, reread: true };
   if (atS < known.stateAtS) return { row: withEarlierPlan(known, seen, atS, plans), reread: false };
   if (atS > known.stateAtS) {
-    const revived = standingOf(known.status) === "ended" && standingOf(seen.status) !== "ended";
+    const revived =
+      subscriptionStandingOf(known.status) === "ended" && subscriptionStandingOf(seen.status) !== "ended";
     return { row, reread: revived || mayPrecedeRead(known, atS) };
   }
   if (isSameState(known, row)) return { row: null, reread: false };
@@ -122,7 +123,7 @@ export function mergeEvent(
   return { row: later ? row : null, reread: true };
 }
 
-/** What a read, begun at `readAt`, makes of what is known. Whoever calls has made sure that no event came in between. */
+/** Applies a read that started at `readAt`. The caller has made sure that no event came in between. */
 export function mergeRead(
   known: SubscriptionRow | null,
   seen: SeenSubscription,
@@ -147,7 +148,7 @@ function rowOf(
   return { id, status, priceId, plan, planAtS, createdS, periodEndS, cancelAtPeriodEnd, ...when };
 }
 
-/** An event that comes late may still tell what the price meant before it became one that is not for sale. */
+/** A late event may still tell the plan of a price that is no longer for sale. */
 function withEarlierPlan(
   known: SubscriptionRow,
   seen: SeenSubscription,
@@ -164,7 +165,7 @@ function isForSale({ priceId }: { priceId: string | null }, plans: Plans): boole
   return priceId !== null && plans.has(priceId);
 }
 
-/** What a subscription gives: by its price, by what was known before where that is not for sale (any more). */
+/** A subscription's plan: by its price, or by the last known plan where the price is not for sale (any more). */
 export function planOf(
   { priceId, plan }: Pick<SubscriptionRow, "priceId" | "plan">,
   plans: Plans,
@@ -172,7 +173,7 @@ export function planOf(
   return (priceId === null ? undefined : plans.get(priceId)) ?? plan;
 }
 
-/** An event from before a read may arrive after it. The margin is for our clock, which is not Stripe's. */
+/** An event from before a read may arrive after it. The margin is for our clock, which differs from Stripe's. */
 function mayPrecedeRead({ readAt }: SubscriptionRow, atS: number): boolean {
   return readAt !== null && atS * 1000 <= readAt.getTime() + LIMITS.billing.clockSkewMs;
 }
@@ -188,7 +189,7 @@ function isSameState(a: SubscriptionRow, b: SubscriptionRow): boolean {
 
 type Ranked = Pick<SubscriptionRow, "id" | "status" | "createdS" | "priceId" | "plan">;
 
-/** Whether the first counts rather than the second: by a price for sale, then the better tier, then the earlier. */
+/** Whether the first counts before the second: by a price for sale, then the better tier, then the earlier. */
 function inRank(plans: Plans): (a: Ranked, b: Ranked) => number {
   const rankOf = (one: Ranked) => {
     const plan = planOf(one, plans);
@@ -199,55 +200,65 @@ function inRank(plans: Plans): (a: Ranked, b: Ranked) => number {
 }
 
 /**
- * The one that counts. What gives a tier goes before what gives none, whatever their states: a stranger's price is no
- * reason to end or to keep what is paid here. Then good standing goes before suspended. null: none counts.
+ * The subscription that counts. One that grants a tier goes before one that does not, whatever their states: a foreign
+ * price is no reason to end or keep what is paid here. Then good standing goes before suspended. null: none counts.
  */
-function keptOf<S extends Ranked>(all: readonly S[], plans: Plans): S | null {
+function effectiveSubscriptionOf<S extends Ranked>(all: readonly S[], plans: Plans): S | null {
   const ranked = [...all].sort(inRank(plans));
   for (const gives of [true, false])
     for (const standing of ["good", "suspended"])
       for (const one of ranked)
-        if ((planOf(one, plans) !== null) === gives && standingOf(one.status) === standing) return one;
+        if ((planOf(one, plans) !== null) === gives && subscriptionStandingOf(one.status) === standing)
+          return one;
   return null;
 }
 
-/** All that give a tier when several do, the one that counts first: the team pays more than once. Else none. */
+/**
+ * All subscriptions that grant a tier when several do, the counting one first: the team pays more than once. Otherwise
+ * empty.
+ */
 export function paidTwice<S extends Ranked>(all: readonly S[], plans: Plans): S[] {
-  const paid = all.filter((one) => standingOf(one.status) === "good" && planOf(one, plans) !== null);
+  const paid = all.filter(
+    (one) => subscriptionStandingOf(one.status) === "good" && planOf(one, plans) !== null,
+  );
   return paid.length < 2 ? [] : paid.sort(inRank(plans));
 }
 
-export interface Settled {
+export interface SettledTier {
   tier: Tier;
   subscriptionId: string | null;
-  /** Of the subscription that counts, when nothing tells what it gives: the tier stays. */
+  /** The price of the counting subscription when its plan is unknown: the tier stays. */
   unknownPrice: string | null;
 }
 
 /**
- * The tier that the team's subscriptions make, and which of them it follows. Without one that counts, and where none has
- * ended that it followed, nothing changes: a tier that the operator set stays. `enterprise` is never sold, so nothing
- * that happens at Stripe takes it away.
+ * The tier that follows from the team's subscriptions, and the subscription it follows. Nothing changes when none counts
+ * and the followed one has not ended: a tier that the operator set stays. `enterprise` is never sold, so no event at Stripe
+ * removes it.
  */
-export function settle(
+export function settleTier(
   team: Pick<TeamBilling, "tier" | "subscriptionId">,
   all: readonly SubscriptionRow[],
   plans: Plans,
-): Settled {
-  const kept = keptOf(all, plans);
+): SettledTier {
+  const kept = effectiveSubscriptionOf(all, plans);
   const plan = kept === null ? null : planOf(kept, plans);
-  const to = (tier: Tier, subscriptionId: string | null, unknownPrice: string | null = null): Settled => ({
+  const to = (
+    tier: Tier,
+    subscriptionId: string | null,
+    unknownPrice: string | null = null,
+  ): SettledTier => ({
     tier: team.tier === "enterprise" ? "enterprise" : tier,
     subscriptionId,
     unknownPrice,
   });
   if (kept !== null && plan !== null)
-    return to(standingOf(kept.status) === "good" ? plan.tier : "free", kept.id);
+    return to(subscriptionStandingOf(kept.status) === "good" ? plan.tier : "free", kept.id);
   const followed = all.find((one) => one.id === team.subscriptionId) ?? null;
-  const hasEnded = followed !== null && standingOf(followed.status) === "ended";
+  const hasEnded = followed !== null && subscriptionStandingOf(followed.status) === "ended";
   if (kept === null) return hasEnded ? to("free", null) : to(team.tier, team.subscriptionId);
-  // What gives no tier takes the place of what does only when that has ended.
+  // A subscription without a tier replaces one with a tier only after that has ended.
   if (followed !== null && !hasEnded && planOf(followed, plans) !== null) return to(team.tier, followed.id);
-  const tier = hasEnded || standingOf(kept.status) === "suspended" ? "free" : team.tier;
-  return to(tier, kept.id, standingOf(kept.status) === "good" ? (kept.priceId ?? "") : null);
+  const tier = hasEnded || subscriptionStandingOf(kept.status) === "suspended" ? "free" : team.tier;
+  return to(tier, kept.id, subscriptionStandingOf(kept.status) === "good" ? (kept.priceId ?? "") : null);
 }

@@ -2,9 +2,9 @@ import * as v from "valibot";
 import type { BillingPlan } from "../../core/config.ts";
 import type { SeenSubscription } from "./state.ts";
 
-/** Stripe's objects, by the little that is read of them; events and answers of the API have the same ones. */
+/** The parts of Stripe's objects that are read; events and answers of the API have the same objects. */
 
-/** No control character ever: Postgres would refuse a NUL. */
+/** Never a control character: Postgres would reject a NUL. */
 const id = v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,255}$/, "must be an id"));
 /** Until the year 9999. */
 const seconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(253_402_300_799));
@@ -15,14 +15,14 @@ const reference = v.pipe(
 );
 const metadata = v.optional(v.nullable(v.record(v.string(), v.string())));
 
-/** As the metadata of what we made has it. */
+/** The metadata of objects that we created. */
 const SoldSchema = v.object({
   team_id: v.string(),
   tier: v.picklist(["starter", "pro", "pro_plus"]),
   interval: v.picklist(["month", "year"]),
 });
 
-/** What was sold; null: the metadata is not ours, or from elsewhere. */
+/** The sold plan; null: the metadata is not ours. */
 function readSold(given: unknown): BillingPlan | null {
   const sold = v.safeParse(SoldSchema, given);
   return sold.success ? { tier: sold.output.tier, interval: sold.output.interval } : null;
@@ -39,7 +39,7 @@ const SubscriptionSchema = v.object({
   status: v.pipe(v.string(), v.regex(/^[a-z_]{1,50}$/, "must be a status")),
   created: seconds,
   cancel_at_period_end: v.optional(v.boolean(), false),
-  // Of the subscription before Stripe's version 2025-03-31, of its items since.
+  // On the subscription before Stripe's version 2025-03-31, on its items since.
   current_period_end: v.optional(v.nullable(seconds)),
   items: v.object({ data: v.array(ItemSchema) }),
   metadata,
@@ -47,8 +47,8 @@ const SubscriptionSchema = v.object({
 
 /**
  * Reads a subscription.
- * @param isForSale of several prices, the one that we know is meant
- * @throws ValiError when it is none
+ * @param isForSale chooses the known price among several
+ * @throws ValiError when it is not a subscription
  */
 export function readSubscription(object: unknown, isForSale: (priceId: string) => boolean): SeenSubscription {
   const seen = v.parse(SubscriptionSchema, object);
@@ -85,14 +85,14 @@ export interface SeenCheckout {
   customerId: string | null;
   subscriptionId: string | null;
   teamId: string | null;
-  /** As we noted it when we made it; null: not one of ours. */
+  /** As recorded when we created it; null: not one of ours. */
   priceId: string | null;
   sold: BillingPlan | null;
   paid: boolean;
   createdS: number;
 }
 
-/** Reads a Checkout session. @throws ValiError when it is none */
+/** Reads a Checkout session. @throws ValiError when it is not one */
 export function readCheckout(object: unknown): SeenCheckout {
   const seen = v.parse(CheckoutSchema, object);
   return {
@@ -108,7 +108,7 @@ export function readCheckout(object: unknown): SeenCheckout {
   };
 }
 
-/** Whose customer an object of any other kind speaks of; null: it does not say. */
+/** The customer of an object of any other kind; null: it names none. */
 export function readCustomer(object: unknown): string | null {
   const seen = v.safeParse(v.object({ customer: reference }), object);
   return seen.success ? seen.output.customer : null;

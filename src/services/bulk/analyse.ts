@@ -1,20 +1,20 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { addressesIn, type Reading } from "../../check/address/addresses-in.ts";
+import { type AddressReading, readAddresses } from "../../check/address/addresses-in.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
-import type { Candidate } from "./columns/choose-column.ts";
-import { shown } from "./columns/pick-column.ts";
+import type { ScoredColumn } from "./columns/choose-column.ts";
+import { shownColumnName } from "./columns/pick-column.ts";
 import type { OpenedText, OpenOptions } from "./csv/decode.ts";
 import type { DetectedLayout, DetectedTable } from "./csv/detect.ts";
 import { textIn } from "./csv/field.ts";
-import { kindOfCell, PLAIN, UNSURE } from "./csv/plain-address.ts";
+import { kindOfCell, PLAIN_CELL, UNSURE_CELL } from "./csv/plain-address.ts";
 import { CsvProblemError, problem } from "./csv/problems.ts";
 import { createRecordScanner } from "./csv/scan.ts";
 import type { RecordScanner } from "./csv/scan-types.ts";
 import { SourceText } from "./csv/source-text.ts";
 import { quoteJudge } from "./csv/suspicion.ts";
 import { TableEnd, tableWidth } from "./csv/table-end.ts";
-import { bytesOf, whenRead } from "./csv/text-form.ts";
+import { byteUnitOf, whenRead } from "./csv/text-form.ts";
 import { type ValuePlace, valueAt } from "./csv/value-place.ts";
 import type { JobProblem, SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "./layout.ts";
 import { openSource } from "./open-source.ts";
@@ -35,7 +35,7 @@ export interface AnalysisSinks {
   /** Takes the text, piece by piece, of a source whose bytes are not the text as they are, or whose cells are split; asked for once. */
   rewrite(): { write(piece: Buffer): Promise<void> };
   /** What is read out of each row. What it throws ends the analysis. */
-  inspect?(reading: Reading): void;
+  inspect?(reading: AddressReading): void;
 }
 
 /** What a source is made of. Repeats are known to who has counted them. */
@@ -52,7 +52,7 @@ export interface ScannedSource {
   rewritten: boolean;
   columns: SourceColumns;
   /** By the first rows. */
-  candidates: Candidate[];
+  candidates: ScoredColumn[];
   warnings: SourceWarning[];
 }
 
@@ -138,7 +138,7 @@ function* slicesOf(piece: Buffer): Generator<Buffer> {
 
 function noAddress({ header, emailColumn, encoding }: DetectedLayout, rows: number): Refusal {
   const name = header?.[emailColumn];
-  const which = `column ${emailColumn}, counted from 0${name === undefined ? "" : `, ${shown(textIn(name, encoding))}`}`;
+  const which = `column ${emailColumn}, counted from 0${name === undefined ? "" : `, ${shownColumnName(textIn(name, encoding))}`}`;
   return problem("no_email_column", `None of the ${rows} rows has an email address in ${which}.`);
 }
 
@@ -198,7 +198,7 @@ class RowReader {
   constructor({ opened, detected, bounds, sinks, splitCells }: Plan) {
     const { layout, firstByte, shape } = detected;
     const { recordBytes, columns } = LIMITS.bulk;
-    const place = { firstByte, bytesOf: bytesOf(opened.form) };
+    const place = { firstByte, bytesOf: byteUnitOf(opened.form) };
     this.#opened = opened;
     this.#detected = detected;
     this.#rowsMax = bounds.rows;
@@ -252,7 +252,7 @@ class RowReader {
 
   /** Of a cell that has to be read as text. @returns as RepeatFinder.add */
   #takeText(cell: string): Promise<void> | null {
-    const reading = addressesIn(textIn(cell, this.#detected.layout.encoding));
+    const reading = readAddresses(textIn(cell, this.#detected.layout.encoding));
     this.#sinks.inspect?.(reading);
     if (reading.kind !== "one") {
       if (reading.kind === "empty") this.#empty += 1;
@@ -267,9 +267,9 @@ class RowReader {
 
   #take(cell: ValuePlace): Promise<void> | null {
     const { repeats, inspect } = this.#sinks;
-    const kind = inspect === undefined ? kindOfCell(cell) : UNSURE;
-    if (kind === PLAIN) return repeats.add(this.#rows, cell.bytes, cell.from, cell.to);
-    if (kind === UNSURE) return this.#takeText(valueAt(cell));
+    const kind = inspect === undefined ? kindOfCell(cell) : UNSURE_CELL;
+    if (kind === PLAIN_CELL) return repeats.add(this.#rows, cell.bytes, cell.from, cell.to);
+    if (kind === UNSURE_CELL) return this.#takeText(valueAt(cell));
     this.#malformed += 1;
     return null;
   }
@@ -311,7 +311,7 @@ class RowReader {
       return noAddress(this.#detected.layout, rows);
     const { candidates } = this.#detected;
     const { tolerated, form } = this.#opened;
-    const warnings = [...this.#detected.warnings, ...tolerated.warnings(bytesOf(form))];
+    const warnings = [...this.#detected.warnings, ...tolerated.warnings(byteUnitOf(form))];
     const above = this.#detected.columns.skipped_lines;
     const columns = { ...this.#detected.columns, skipped_lines: [...above, ...this.#tableEnd.end()] };
     const { emailColumn } = this.#detected.layout;

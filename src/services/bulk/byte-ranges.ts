@@ -1,13 +1,13 @@
 import { AppError } from "../../core/errors.ts";
 
 /** What is asked for of an object, as the headers have it; "" where there is none. */
-export interface RangeAsk {
+export interface RangeHeaders {
   range: string;
   ifRange: string;
 }
 
 /** Bytes of an object, from `firstByte`. */
-export interface AskedRange {
+export interface RequestedRange {
   firstByte: number;
   bytes: number;
 }
@@ -19,7 +19,11 @@ const SINGLE = /^bytes=(\d{0,15})-(\d{0,15})$/i;
  * ignored, as the RFC allows; so is one with an `If-Range` that does not name this very object.
  * @throws AppError `range_not_satisfiable`
  */
-export function askedRange({ range, ifRange }: RangeAsk, total: number, etag: string): AskedRange | null {
+export function parseRange(
+  { range, ifRange }: RangeHeaders,
+  total: number,
+  etag: string,
+): RequestedRange | null {
   const match = SINGLE.exec(range.trim());
   if (match === null || (ifRange !== "" && ifRange.trim() !== etag)) return null;
   const [, first = "", last = ""] = match;

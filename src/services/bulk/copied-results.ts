@@ -1,6 +1,6 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { Scratch, ScratchFile } from "../../store/scratch.ts";
-import { createFences } from "./fences.ts";
+import { createBlockIndex } from "./block-index.ts";
 
 /** A result as shards have it. */
 export interface CopiedResult {
@@ -88,7 +88,7 @@ function writeEntry(
 class CopiedResultFile implements CopiedResults {
   readonly #scratch: Scratch;
   readonly #sizes: CopiedSizes;
-  readonly #fences = createFences();
+  readonly #fences = createBlockIndex();
   readonly #kept: KeptBlocks;
   #file: ScratchFile | null = null;
   #fileEnd = 0;

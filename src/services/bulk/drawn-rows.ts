@@ -1,6 +1,6 @@
 import { codeAt } from "../../core/code-at.ts";
 import type { DrawnRow, RowTemplate } from "../verify/draw-rows.ts";
-import { RowBytes } from "./row-bytes.ts";
+import { RowBuffer } from "./row-buffer.ts";
 
 /**
  * Of a drawn row in a shard, before its address: its offset (u16), template, times, latency (u32 each), bytes of the address and of
@@ -23,7 +23,7 @@ export class DrawnRows {
   /** Of each template, its rows. */
   readonly rowsOf: number[] = [];
   size = 0;
-  readonly #rows: RowBytes;
+  readonly #rows: RowBuffer;
   readonly #templateNumbers = new Map<RowTemplate, number>();
   readonly #timesNumbers = new Map<string, number>();
   #lastTemplate: RowTemplate | null = null;
@@ -33,7 +33,7 @@ export class DrawnRows {
 
   /** @param rows so many are expected; there may be more */
   constructor(rows = 16) {
-    this.#rows = new RowBytes(rows * ROW_BYTES);
+    this.#rows = new RowBuffer(rows * ROW_BYTES);
   }
 
   /** @param offset each once */

@@ -4,7 +4,7 @@ import { JSON_START, type RowTemplate } from "../verify/draw-rows.ts";
 import { DRAWN_HEAD_BYTES, type DrawnRows } from "./drawn-rows.ts";
 import type { CellStyle } from "./layout.ts";
 import { renderCells } from "./result-cells.ts";
-import { RowBytes } from "./row-bytes.ts";
+import { RowBuffer } from "./row-buffer.ts";
 
 /*
  * The part of a shard that has rows which were drawn from templates. Numbers are big-endian.
@@ -79,14 +79,14 @@ export class DrawnResult {
   }
 
   /** Each cell with its delimiter before it. */
-  writeCells(to: RowBytes): void {
+  writeCells(to: RowBuffer): void {
     to.all(this.#template.cellsStart);
     to.part(this.#shard, this.#from, this.#to);
     to.all(this.#template.cellsEnd);
   }
 
   /** The result's JSON without the brace that opens it. */
-  writeMembers(to: RowBytes): void {
+  writeMembers(to: RowBuffer): void {
     const { afterEmail, afterNormalized, afterLatency } = this.#template;
     to.all(MEMBERS_START);
     to.part(this.#shard, this.#from, this.#to);
@@ -102,7 +102,7 @@ export class DrawnResult {
   }
 
   /** The cells and then the JSON, as StoredResult has them. @returns bytes of the cells */
-  writeBoth(to: RowBytes): number {
+  writeBoth(to: RowBuffer): number {
     const from = to.at;
     this.writeCells(to);
     const csvBytes = to.at - from;
@@ -112,13 +112,13 @@ export class DrawnResult {
   }
 
   get csv(): Buffer {
-    const written = new RowBytes(OWN_BYTES);
+    const written = new RowBuffer(OWN_BYTES);
     this.writeCells(written);
     return written.take();
   }
 
   get json(): Buffer {
-    const written = new RowBytes(OWN_BYTES);
+    const written = new RowBuffer(OWN_BYTES);
     written.all(BRACE);
     this.writeMembers(written);
     return written.take();

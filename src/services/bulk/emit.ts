@@ -11,13 +11,13 @@ import {
 import {
   egressesWithEmitted,
   egressesWithRetries,
-  type RetryLine,
+  type RetryQueue,
   releaseEgress,
   takeReadyRetries,
 } from "../../store/job-retries.ts";
 import type { JobStream, JobStreams } from "../../store/job-stream.ts";
 import { pointerKey } from "../../store/job-stream.ts";
-import { beginAssembly, jobsToAssemble, type TaskPointer } from "../../store/job-tasks.ts";
+import { jobsToAssemble, startAssembly, type TaskPointer } from "../../store/job-tasks.ts";
 import type { Database } from "../../store/postgres.ts";
 
 /**
@@ -91,7 +91,7 @@ class Reconciler {
     await this.#findLost(isStopping);
     await this.#lookAfterEgresses();
     for (const jobId of await jobsToAssemble(this.#deps.sql, jobsPerRound))
-      await beginAssembly(this.#deps.sql, jobId);
+      await startAssembly(this.#deps.sql, jobId);
     await this.#clearEnded(isStopping);
   }
 
@@ -179,7 +179,7 @@ class StreamEmitter implements Emitter {
   readonly #workers: WorkerCounts;
   readonly #reconciler: Reconciler;
   /** Where the next look at an egress's lines goes on. */
-  readonly #lines = new Map<string, RetryLine>();
+  readonly #lines = new Map<string, RetryQueue>();
   #nextEgress: string | null = null;
   /** Workers that the last emission of retries served. */
   #retryWorkers = 1;

@@ -2,7 +2,7 @@ import { type Clock, sleep } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { JobRow } from "../../store/jobs.ts";
-import { createPlaces } from "./places.ts";
+import { createTeamSlots } from "./team-slots.ts";
 import type { BulkJob } from "./view.ts";
 
 /** The events of a job, on their way to one who follows it. */
@@ -25,7 +25,7 @@ export interface JobFollowers {
   follow(job: JobRow): JobEvents;
 }
 
-export const ENDED = "end";
+export const END_EVENT_ID = "end";
 
 export interface FollowersDeps {
   /** Jobs as they are now, those that are to be seen. */
@@ -36,7 +36,7 @@ export interface FollowersDeps {
 }
 
 /** A job that is followed. */
-interface Followed {
+interface FollowedJob {
   /** null: it is gone. */
   row: JobRow | null;
   /** Climbs with each change. */
@@ -60,8 +60,8 @@ const { followers, teamFollowers, followEveryMs, followPage, followFailures, hea
 
 class StreamJobFollowers implements JobFollowers {
   readonly #deps: FollowersDeps;
-  readonly #places = createPlaces({ all: followers, ofTeam: teamFollowers }, "followers of jobs");
-  readonly #jobs = new Map<string, Followed>();
+  readonly #places = createTeamSlots({ all: followers, ofTeam: teamFollowers }, "followers of jobs");
+  readonly #jobs = new Map<string, FollowedJob>();
   #looking = false;
 
   constructor(deps: FollowersDeps) {
@@ -118,7 +118,7 @@ class StreamJobFollowers implements JobFollowers {
     this.#looking = false;
   }
 
-  #join(row: JobRow, wake: () => void): Followed {
+  #join(row: JobRow, wake: () => void): FollowedJob {
     const job = this.#jobs.get(row.id) ?? { row, version: 0, followers: new Set() };
     this.#jobs.set(row.id, job);
     job.followers.add(wake);
@@ -126,7 +126,7 @@ class StreamJobFollowers implements JobFollowers {
     return job;
   }
 
-  #leave(id: string, job: Followed, wake: () => void): void {
+  #leave(id: string, job: FollowedJob, wake: () => void): void {
     job.followers.delete(wake);
     if (job.followers.size === 0 && this.#jobs.get(id) === job) this.#jobs.delete(id);
   }
@@ -154,7 +154,7 @@ class StreamJobFollowers implements JobFollowers {
       for (let told = first; ; ) {
         const { row, version } = job;
         if (gone.aborted || row === null) return;
-        if (row.completed_at !== null) return yield eventOf("end", ENDED, this.#deps.render(row));
+        if (row.completed_at !== null) return yield eventOf("end", END_EVENT_ID, this.#deps.render(row));
         if (!isSame(row, told)) {
           told = row;
           yield eventOf("progress", `${version}`, this.#deps.render(row));

@@ -6,7 +6,7 @@ import { dialectOfResults } from "./csv/dialect.ts";
 import { createRecordScanner } from "./csv/scan.ts";
 import { valueAt } from "./csv/value-place.ts";
 import type { Format } from "./result-rows.ts";
-import { keepVerdict, valuesOf } from "./split/joined-cells.ts";
+import { keepVerdict, splitValues } from "./split/joined-cells.ts";
 
 /** Tells of each row of assembled results: where it ends in what was pushed so far, and whether anything of it is wanted. */
 type RowScanner = { push(bytes: Buffer): void; end(): void };
@@ -22,7 +22,7 @@ function csvScanner({ layout }: JobMaterial, verdict: Verdict, onRow: OnRow): Ro
   const options = { ...dialectOfResults(layout), emailColumn: columns, firstByte: skipped, ...bounds };
   const scanner = createRecordScanner(options, (_start, end, _columns, value) => {
     const cell = valueAt(value);
-    onRow(end, isHeader || cell === verdict || (isSplit && valuesOf(cell).includes(verdict)));
+    onRow(end, isHeader || cell === verdict || (isSplit && splitValues(cell).includes(verdict)));
     isHeader = false;
   });
   const check = (problem: { detail: string } | undefined) => {

@@ -1,13 +1,13 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { isId } from "../../core/ids.ts";
-import { findJob, hideJob, type JobRow, keepTeam, listJobs, lockJob } from "../../store/jobs.ts";
+import { findJob, hideJob, type JobRow, listJobs, lockJob, shareLockTeam } from "../../store/jobs.ts";
 import type { Database } from "../../store/postgres.ts";
-import { type Actor, mayReach } from "../actor.ts";
-import { type Page, type PageAsk, pageOf } from "../page.ts";
-import { type Endings, isActive } from "./ending.ts";
-import { ENDED, type JobEvents, type JobFollowers } from "./events.ts";
-import type { Results, ResultsAsk, ResultsBody } from "./results.ts";
+import { type Actor, canAccessMode } from "../actor.ts";
+import { type Page, type PageRequest, pageOf } from "../page.ts";
+import { END_EVENT_ID, type JobEvents, type JobFollowers } from "./events.ts";
+import { isActive, type JobEndings } from "./job-endings.ts";
+import type { Results, ResultsBody, ResultsQuery } from "./results.ts";
 import type { SubmitBulk } from "./submit.ts";
 import { type BulkJob, renderJob, type ViewSettings } from "./view.ts";
 
@@ -17,7 +17,7 @@ export interface BulkJobs {
   /** @throws AppError `not_found` */
   get(actor: Actor, id: string): Promise<BulkJob>;
   /** Newest first. */
-  list(actor: Actor, ask: PageAsk): Promise<Page<BulkJob>>;
+  list(actor: Actor, ask: PageRequest): Promise<Page<BulkJob>>;
   /** Ends a job at once; what is answered is charged and can be read. @throws AppError `not_found`, `job_finished` */
   cancel(actor: Actor, id: string): Promise<BulkJob>;
   /** Cancels it if it runs, and removes it with its results. @throws AppError `not_found` */
@@ -27,21 +27,21 @@ export interface BulkJobs {
    * @param gone aborted when the client has gone
    * @throws AppError `not_found`, and those of `Results`
    */
-  results(actor: Actor, id: string, ask: ResultsAsk, gone: AbortSignal): Promise<ResultsBody>;
+  results(actor: Actor, id: string, ask: ResultsQuery, gone: AbortSignal): Promise<ResultsBody>;
   /**
    * To be released when nobody follows any more.
-   * @param heard the id of the last event that the follower has heard of; "": of none
+   * @param lastEventId the id of the last event that the follower has heard of; "": of none
    * @returns null: the job has ended, and he has heard of it
    * @throws AppError `not_found`, and those of `JobFollowers`
    */
-  events(actor: Actor, id: string, heard: string): Promise<JobEvents | null>;
+  events(actor: Actor, id: string, lastEventId: string): Promise<JobEvents | null>;
 }
 
 export interface BulkJobsDeps {
   sql: Database;
   clock: Clock;
   view: ViewSettings;
-  endings: Endings;
+  endings: JobEndings;
   submit: SubmitBulk;
   /** null: no object storage is configured. */
   results: Results | null;
@@ -58,7 +58,7 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
 
   async function find(actor: Actor, id: string): Promise<JobRow> {
     const row = isId("job", id) ? await findJob(sql, actor.teamId, id) : null;
-    if (row === null || !mayReach(actor, row)) throw notFound();
+    if (row === null || !canAccessMode(actor, row)) throw notFound();
     return row;
   }
 
@@ -80,7 +80,7 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
     async remove(actor, id) {
       await find(actor, id);
       const ended = await sql.begin(async (tx) => {
-        if (!(await keepTeam(tx, actor.teamId))) throw notFound();
+        if (!(await shareLockTeam(tx, actor.teamId))) throw notFound();
         const status = await lockJob(tx, actor.teamId, id);
         if (status === null) throw notFound();
         const ending = { status: "cancelled" } as const;
@@ -96,9 +96,9 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
         throw new AppError("feature_unconfigured", "Object storage is not configured here.");
       return deps.results.read(job, ask, gone);
     },
-    async events(actor, id, heard) {
+    async events(actor, id, lastEventId) {
       const job = await find(actor, id);
-      return job.completed_at !== null && heard === ENDED ? null : deps.followers.follow(job);
+      return job.completed_at !== null && lastEventId === END_EVENT_ID ? null : deps.followers.follow(job);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Scratch } from "../../store/scratch.ts";
 import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
 import type { Lines } from "./csv/lines.ts";
 import { DrawnResult } from "./drawn-shard.ts";
-import { RowBytes } from "./row-bytes.ts";
+import { RowBuffer } from "./row-buffer.ts";
 import { StoredResult, VERDICTS } from "./shard.ts";
 import {
   type LoadedChunk,
@@ -69,7 +69,7 @@ type NoteCopied = (row: number, listRow: number, result: JoinedRow["result"]) =>
 
 function noteIn(copied: CopiedResults): NoteCopied {
   // The same for one after the other: whoever waits for a note to be taken is done with its bytes.
-  const drawn = new RowBytes(DRAWN_BYTES);
+  const drawn = new RowBuffer(DRAWN_BYTES);
   return (row, listRow, result) => {
     const verdict = VERDICTS.indexOf(result.verdict);
     if (result instanceof DrawnResult) {

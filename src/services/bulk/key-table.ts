@@ -11,7 +11,7 @@ export interface KeyTable {
    * @returns the row that came first with this key, which is now counted as repeated; `row` itself, when it is the
    *   first; NO_ROOM, when it would be and the table is full
    */
-  meet(key0: number, key1: number, key2: number, key3: number, row: number): number;
+  findOrAdd(key0: number, key1: number, key2: number, key3: number, row: number): number;
   /** Of the distinct keys so far. */
   size(): number;
   /** The first row of each of them, ascending, and by how many rows it was repeated. */
@@ -41,7 +41,7 @@ export function createKeyTable(capacity: number): KeyTable {
   }
 
   return {
-    meet(key0, key1, key2, key3, row) {
+    findOrAdd(key0, key1, key2, key3, row) {
       let place = key0 & mask;
       /** Counted from 1: 0 is a free place. */
       for (let entry = places[place] ?? 0; entry !== 0; entry = places[place] ?? 0) {

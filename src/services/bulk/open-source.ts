@@ -2,8 +2,8 @@ import { LIMITS } from "../../core/limits.ts";
 import { isAddressList, LIST_DELIMITER, listRows } from "./csv/address-list.ts";
 import { type OpenedText, type OpenOptions, openText } from "./csv/decode.ts";
 import { type DetectedTable, type DetectLayout, detectLayout } from "./csv/detect.ts";
-import { takeStart } from "./csv/start.ts";
-import { bytesOf } from "./csv/text-form.ts";
+import { peekStart } from "./csv/start.ts";
+import { byteUnitOf } from "./csv/text-form.ts";
 import type { JobProblem, SourceOptions } from "./layout.ts";
 
 /** A source whose beginning has been read, and how the rest is to be read. */
@@ -25,7 +25,7 @@ function mayBeList({ delimiter, emailColumn, hasHeader }: SourceOptions): boolea
 
 /** The text of a list, an address a line (csv/address-list.ts). */
 async function asRows(list: OpenedText, sampleBytes: number): Promise<OpenedText> {
-  const { start: head, whole, all, close } = await takeStart(listRows(list.text), sampleBytes);
+  const { start: head, whole, all, close } = await peekStart(listRows(list.text), sampleBytes);
   return { ...list, rangeReadable: false, head, whole, text: all(), close };
 }
 
@@ -52,7 +52,7 @@ export async function openSource(
     ...(isList ? { delimiter: LIST_DELIMITER, hasHeader: false, escape: '"' as const } : {}),
     ...opened.sheet,
     whole: opened.whole,
-    bytesOf: bytesOf(opened.form),
+    bytesOf: byteUnitOf(opened.form),
     ...(opened.form.utf16 === null ? {} : { encoding: opened.form.utf16 }),
   });
   if (detected.ok) {

@@ -1,7 +1,7 @@
 import { BACKSLASH, SECOND_BYTE_MIN } from "./csv/dialect.ts";
 import { HAS_EDGE_SPACE, HAS_ESCAPED, HAS_QUOTE, type Lines } from "./csv/lines.ts";
 import type { RecordStyle } from "./csv/write.ts";
-import type { RowBytes } from "./row-bytes.ts";
+import type { RowBuffer } from "./row-buffer.ts";
 
 const QUOTE = 0x22;
 
@@ -23,7 +23,7 @@ export class RecordCopier {
   }
 
   /** False, and nothing is written, where it is not sure. */
-  copy(to: RowBytes, { bytes, from, to: ends, marks, fields }: Lines, number: number): boolean {
+  copy(to: RowBuffer, { bytes, from, to: ends, marks, fields }: Lines, number: number): boolean {
     if (!this.#mayCopy) return false;
     // A field that has a space at an end is written in quotes.
     const isPlain = ((marks[number] as number) & (HAS_QUOTE | HAS_EDGE_SPACE)) === 0;
@@ -52,7 +52,7 @@ export class FieldWriter {
   }
 
   /** The address, in quotes; `""` of a record that is too short to have one. */
-  writeAddress(to: RowBytes, { bytes, addressFrom, addressTo }: Lines, number: number): void {
+  writeAddress(to: RowBuffer, { bytes, addressFrom, addressTo }: Lines, number: number): void {
     const from = addressFrom[number] as number;
     const end = addressTo[number] as number;
     const target = to.reserve(end - from + 2);
@@ -64,7 +64,7 @@ export class FieldWriter {
   }
 
   /** All fields, as the member `columns`, with a comma behind it. */
-  writeAll(to: RowBytes, { bytes, from, to: ends }: Lines, number: number): void {
+  writeAll(to: RowBuffer, { bytes, from, to: ends }: Lines, number: number): void {
     const delimiterByte = this.#delimiterByte;
     const start = from[number] as number;
     const end = ends[number] as number;

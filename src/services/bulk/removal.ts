@@ -12,7 +12,7 @@ import {
   staleSubmissions,
 } from "../../store/jobs.ts";
 import type { Database } from "../../store/postgres.ts";
-import { createRounds, doEach, type Item } from "../rounds.ts";
+import { createSweep, runEach, type SweepItem } from "../sweep.ts";
 import { giveUpSubmission } from "./submit-inline.ts";
 
 /** Clears away what jobs leave behind. Any number of processes may do it at once. */
@@ -34,9 +34,9 @@ export function createBulkRemoval(deps: {
   retentionDays: number;
 }): BulkRemoval {
   const { sql, log } = deps;
-  const stale = createRounds<Item>(log, "a submission could not be given up");
-  const removable = createRounds<Item>(log, "the objects of a job could not be removed");
-  const spent = createRounds<SpentJob>(log, "what a job left behind could not be removed");
+  const stale = createSweep<SweepItem>(log, "a submission could not be given up");
+  const removable = createSweep<SweepItem>(log, "the objects of a job could not be removed");
+  const spent = createSweep<SpentJob>(log, "what a job left behind could not be removed");
   const { jobsPerRound, submissionMs, removalRestMs, spentRestMs, objectPages } = LIMITS.bulk;
 
   async function removeObjects(prefix: string, spared?: string): Promise<boolean> {
@@ -56,7 +56,7 @@ export function createBulkRemoval(deps: {
 
   return {
     async sweep(isStopping) {
-      await doEach([
+      await runEach([
         () =>
           stale.run(
             (limit) => staleSubmissions(sql, submissionMs, limit),

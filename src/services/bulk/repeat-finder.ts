@@ -150,7 +150,13 @@ async function matchOnce({ added, outcomes, table }: Matching, list: number, lef
   for await (const words of added.take(list)) {
     for (let i = 0; i < words.length; i += ROW_WORDS) {
       const row = words[i + 4] ?? 0;
-      const first = table.meet(words[i] ?? 0, words[i + 1] ?? 0, words[i + 2] ?? 0, words[i + 3] ?? 0, row);
+      const first = table.findOrAdd(
+        words[i] ?? 0,
+        words[i + 1] ?? 0,
+        words[i + 2] ?? 0,
+        words[i + 3] ?? 0,
+        row,
+      );
       if (first === row) continue;
       let due: Promise<void> | null;
       if (first === NO_ROOM) {

@@ -5,7 +5,7 @@ import type { Transaction } from "../../store/postgres.ts";
 import { type HoldAnswer, holdQuota } from "../../store/quota-holds.ts";
 
 /** What a job is to hold of the day. */
-export interface Reservation {
+export interface JobReservation {
   jobId: string;
   teamId: string;
   /** Of the team's day. */
@@ -25,7 +25,7 @@ class QuotaShort extends Error {
 }
 
 /** There are too few units. */
-export interface Shortage {
+export interface QuotaShortage {
   /** A sentence for the team. */
   detail: string;
   /** Until the next day begins. */
@@ -36,7 +36,7 @@ export interface Shortage {
  * Holds the units for a job of the transaction, and notes the day with it.
  * @throws what `reserveInTime` waits for
  */
-export async function reserve(tx: Transaction, { jobId, ...hold }: Reservation): Promise<void> {
+export async function reserve(tx: Transaction, { jobId, ...hold }: JobReservation): Promise<void> {
   const answer = await holdQuota(tx, { jobId, ...hold });
   if (!answer.held) throw new QuotaShort(hold.limit, answer);
   if (answer.day !== null) await setJobDay(tx, jobId, answer.day);
@@ -56,7 +56,7 @@ export async function reserveInTime(
   units: number,
   attempt: () => Promise<void>,
   cancelled?: AbortSignal,
-): Promise<Shortage | null> {
+): Promise<QuotaShortage | null> {
   const untilMs = clock.monotonic() + LIMITS.bulk.quotaWaitMs;
   for (;;) {
     try {

@@ -7,7 +7,7 @@ import { DrawnResult } from "./drawn-shard.ts";
 import type { JoinedRow } from "./join.ts";
 import { FieldWriter, RecordCopier } from "./record-bytes.ts";
 import { EVIDENCE_COLUMNS, RESULT_COLUMNS } from "./result-cells.ts";
-import { ownRoom, type Room, type RowBytes } from "./row-bytes.ts";
+import { newRowBuffer, type RowBuffer, type RowBufferFactory } from "./row-buffer.ts";
 import { joinCells } from "./split/joined-cells.ts";
 import { type PartsWriter, type RowPart, SplitRows } from "./split/rows.ts";
 
@@ -37,7 +37,7 @@ const CSV_END = Buffer.from("\r\n");
 /** A class, as `JsonlRows`: see `RecordCopier`. */
 class CsvRows implements RowsFormat, PartsWriter {
   readonly start: Buffer;
-  readonly #room: Room;
+  readonly #room: RowBufferFactory;
   readonly #source: Dialect;
   readonly #style: RecordStyle;
   readonly #copier: RecordCopier;
@@ -46,7 +46,7 @@ class CsvRows implements RowsFormat, PartsWriter {
    * The columns of the source, as it names them, then ours. A source without a header gets one, `column_1` and so on, since
    * our columns need their names.
    */
-  constructor({ layout, escapeFormulas, withEvidence }: JobMaterial, room: Room) {
+  constructor({ layout, escapeFormulas, withEvidence }: JobMaterial, room: RowBufferFactory) {
     const { columns, header, bom } = layout;
     const style = { ...dialectOfResults(layout), columns, escapeFormulas };
     const names = header ?? Array.from({ length: columns }, (_, i) => `column_${i + 1}`);
@@ -70,7 +70,7 @@ class CsvRows implements RowsFormat, PartsWriter {
     return NOTHING;
   }
 
-  write(to: RowBytes, row: JoinedRow): void {
+  write(to: RowBuffer, row: JoinedRow): void {
     const { result } = row;
     this.#writeColumns(to, row);
     if (result instanceof DrawnResult) result.writeCells(to);
@@ -78,7 +78,7 @@ class CsvRows implements RowsFormat, PartsWriter {
     to.all(CSV_END);
   }
 
-  writeParts(to: RowBytes, row: JoinedRow, parts: readonly RowPart[]): void {
+  writeParts(to: RowBuffer, row: JoinedRow, parts: readonly RowPart[]): void {
     this.#writeColumns(to, row);
     to.text(
       joinCells(
@@ -89,7 +89,7 @@ class CsvRows implements RowsFormat, PartsWriter {
     to.all(CSV_END);
   }
 
-  #writeColumns(to: RowBytes, { lines, offset }: JoinedRow): void {
+  #writeColumns(to: RowBuffer, { lines, offset }: JoinedRow): void {
     if (this.#copier.copy(to, lines, offset)) return;
     to.text(writeRecord(fieldsOf(lineAt(lines, offset), this.#source), this.#style));
   }
@@ -112,7 +112,7 @@ const FIRST_PART = Buffer.from('{"input":');
 const NEXT_PART = Buffer.from(',{"input":');
 const PARTS_END = Buffer.from("]}\n");
 
-function writeDuplicate(to: RowBytes, duplicateOf: number | null): void {
+function writeDuplicate(to: RowBuffer, duplicateOf: number | null): void {
   if (duplicateOf === null) to.all(NO_DUPLICATE);
   else {
     to.all(DUPLICATE);
@@ -123,13 +123,13 @@ function writeDuplicate(to: RowBytes, duplicateOf: number | null): void {
 
 class JsonlRows implements RowsFormat, PartsWriter {
   readonly start = Buffer.alloc(0);
-  readonly #room: Room;
+  readonly #room: RowBufferFactory;
   readonly #emailColumn: number;
   readonly #source: Dialect;
   readonly #hasColumns: boolean;
   readonly #fields: FieldWriter;
 
-  constructor({ layout, hasColumns }: JobMaterial, room: Room) {
+  constructor({ layout, hasColumns }: JobMaterial, room: RowBufferFactory) {
     this.#room = room;
     this.#emailColumn = layout.split?.emailColumn ?? layout.emailColumn;
     this.#source = layout;
@@ -148,7 +148,7 @@ class JsonlRows implements RowsFormat, PartsWriter {
   }
 
   /** What comes before the row's result, the part of its result, and an end. */
-  write(to: RowBytes, row: JoinedRow): void {
+  write(to: RowBuffer, row: JoinedRow): void {
     const { result } = row;
     to.all(ROW);
     to.number(row.row + 1);
@@ -160,7 +160,7 @@ class JsonlRows implements RowsFormat, PartsWriter {
     to.all(JSONL_END);
   }
 
-  writeParts(to: RowBytes, row: JoinedRow, parts: readonly RowPart[]): void {
+  writeParts(to: RowBuffer, row: JoinedRow, parts: readonly RowPart[]): void {
     to.all(ROW);
     to.number(row.row + 1);
     to.all(INPUT);
@@ -176,7 +176,7 @@ class JsonlRows implements RowsFormat, PartsWriter {
   }
 
   /** The record's address and, where there are any, its columns. */
-  #writeValues(to: RowBytes, { lines, offset, duplicateOf }: JoinedRow): void {
+  #writeValues(to: RowBuffer, { lines, offset, duplicateOf }: JoinedRow): void {
     const fields = this.#fields;
     const hasColumns = this.#hasColumns;
     if (fields.areSelf(lines, offset)) {
@@ -201,7 +201,11 @@ class JsonlRows implements RowsFormat, PartsWriter {
  * result with `row` (from 1), `input`, `duplicate_of`, and `columns` where the source has any. Of a list whose cells were split
  * the addresses of a row stand together (split/rows.ts).
  */
-export function formatOf(format: Format, job: JobMaterial, room: Room = ownRoom): RowsFormat {
+export function formatOf(
+  format: Format,
+  job: JobMaterial,
+  room: RowBufferFactory = newRowBuffer,
+): RowsFormat {
   const rows = format === "csv" ? new CsvRows(job, room) : new JsonlRows(job, room);
   const { split } = job.layout;
   return split === undefined ? rows : new SplitRows(rows, { ...job.layout, ...split }, room);

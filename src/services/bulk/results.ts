@@ -14,14 +14,14 @@ import {
 import { isObjectsOutage } from "../../store/objects.ts";
 import { isOutage, type Queryable } from "../../store/postgres.ts";
 import { ScratchFull } from "../../store/scratch.ts";
-import { type AskedRange, askedRange, type RangeAsk } from "./byte-ranges.ts";
+import { parseRange, type RangeHeaders, type RequestedRange } from "./byte-ranges.ts";
 import { filterRows } from "./filter-rows.ts";
 import { type JoinDeps, readJoined } from "./join.ts";
-import { createPlaces } from "./places.ts";
 import { type Format, formatOf } from "./result-rows.ts";
-import { SourceLost } from "./rows-bytes.ts";
+import { SourceLost } from "./source-rows.ts";
+import { createTeamSlots } from "./team-slots.ts";
 
-export interface ResultsAsk extends RangeAsk {
+export interface ResultsQuery extends RangeHeaders {
   format: Format;
   /** Only rows of this one; null: all. */
   verdict: Verdict | null;
@@ -34,7 +34,7 @@ export interface ResultsBody {
   /** Of the whole, where it is an object. */
   etag: string | null;
   /** What was asked for of `total` bytes; null: the whole. */
-  range: (AskedRange & { total: number }) | null;
+  range: (RequestedRange & { total: number }) | null;
   /** Pieces, as fast as they are taken; at most once. */
   open(gone: AbortSignal): AsyncIterable<Uint8Array>;
   /** Nobody needs it any more. Idempotent. */
@@ -55,7 +55,7 @@ export interface Results {
    *   `not_found` when the job is being removed
    * @param gone aborted when the client has gone: nothing more is read, and it is released
    */
-  read(job: JobRow, ask: ResultsAsk, gone?: AbortSignal): Promise<ResultsBody>;
+  read(job: JobRow, ask: ResultsQuery, gone?: AbortSignal): Promise<ResultsBody>;
 }
 
 export interface ResultsDeps extends Omit<JoinDeps, "chunksOf" | "streams" | "sizes"> {
@@ -67,7 +67,7 @@ export interface ResultsDeps extends Omit<JoinDeps, "chunksOf" | "streams" | "si
 type Opened = Omit<ResultsBody, "release">;
 
 /** Heard by nobody, and nobody's fault. */
-function nobodyWaits(cause: unknown): AppError {
+function readAborted(cause: unknown): AppError {
   return new AppError("unavailable", "Nobody waits for the results any more.", { cause });
 }
 
@@ -95,7 +95,10 @@ function refusal(error: unknown): unknown {
  * The same pieces, once the first is there: what fails before it fails here. A first one that is long in coming keeps nobody
  * waiting for his answer's head: who wants few rows of many may have to.
  */
-async function begun(pieces: AsyncGenerator<Uint8Array>, clock: Clock): Promise<AsyncIterable<Uint8Array>> {
+async function awaitFirstPiece(
+  pieces: AsyncGenerator<Uint8Array>,
+  clock: Clock,
+): Promise<AsyncIterable<Uint8Array>> {
   const first = pieces.next();
   await new Promise<void>((resolve, reject) => {
     const timer = clock.after(LIMITS.results.headMs, resolve);
@@ -133,11 +136,11 @@ const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads } = LIMIT
 
 class StoredResults implements Results {
   readonly #deps: ResultsDeps;
-  readonly #places = createPlaces(
+  readonly #places = createTeamSlots(
     { all: downloads, ofTeam: teamDownloads, kept: LIMITS.results.keptDownloads },
     "downloads of results",
   );
-  readonly #joinedPlaces = createPlaces(
+  readonly #joinedPlaces = createTeamSlots(
     { all: joinedDownloads, ofTeam: teamJoinedDownloads },
     "downloads of results of jobs that are not completed",
   );
@@ -152,7 +155,7 @@ class StoredResults implements Results {
     };
   }
 
-  async read(job: JobRow, ask: ResultsAsk, gone?: AbortSignal): Promise<ResultsBody> {
+  async read(job: JobRow, ask: ResultsQuery, gone?: AbortSignal): Promise<ResultsBody> {
     const none = noResults(job);
     if (none !== null) throw none;
     const giveBack = this.#places.take(job.team_id);
@@ -167,7 +170,7 @@ class StoredResults implements Results {
       return { ...(await this.#opened(job, ask, control)), release };
     } catch (error) {
       release();
-      if (gone?.aborted === true) throw nobodyWaits(error);
+      if (gone?.aborted === true) throw readAborted(error);
       throw refusal(error);
     }
   }
@@ -180,9 +183,9 @@ class StoredResults implements Results {
     return { ref: { bucket: null, key, etag }, bytes, etag };
   }
 
-  async #assembled(key: string, ask: ResultsAsk): Promise<Opened> {
+  async #assembled(key: string, ask: ResultsQuery): Promise<Opened> {
     const { ref, bytes, etag } = await this.#object(key);
-    const range = askedRange(ask, bytes, etag);
+    const range = parseRange(ask, bytes, etag);
     return {
       bytes: range?.bytes ?? bytes,
       etag,
@@ -200,7 +203,7 @@ class StoredResults implements Results {
 
   async *#joinedRows(
     material: JobMaterial,
-    { format, verdict }: ResultsAsk,
+    { format, verdict }: ResultsQuery,
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     const writer = formatOf(format, material);
@@ -220,12 +223,12 @@ class StoredResults implements Results {
     if (end.length > 0) yield end;
   }
 
-  async #joined(material: JobMaterial, ask: ResultsAsk, control: AbortController): Promise<Opened> {
+  async #joined(material: JobMaterial, ask: ResultsQuery, control: AbortController): Promise<Opened> {
     control.signal.throwIfAborted();
     const giveBack = this.#joinedPlaces.take(material.teamId);
     control.signal.addEventListener("abort", giveBack, { once: true });
     const rows = this.#joinedRows(material, ask, control.signal);
-    const pieces = await begun(rows, this.#deps.clock);
+    const pieces = await awaitFirstPiece(rows, this.#deps.clock);
     // Also of one that nobody came to read.
     const end = () => void rows.return(undefined).catch(() => undefined);
     if (control.signal.aborted) end();
@@ -237,7 +240,7 @@ class StoredResults implements Results {
     return { bytes: null, ...whole, open };
   }
 
-  async #opened(job: JobRow, ask: ResultsAsk, control: AbortController): Promise<Opened> {
+  async #opened(job: JobRow, ask: ResultsQuery, control: AbortController): Promise<Opened> {
     const { format, verdict } = ask;
     const key = job.results_key === null ? null : `${job.results_key}.${format}`;
     if (key !== null && verdict === null) return this.#assembled(key, ask);

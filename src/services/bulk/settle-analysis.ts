@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { type ChunkRange, finishTask, insertChunks, type TaskPointer } from "../../store/job-tasks.ts";
-import { type Analysis, endAnalysis, keepTeam, noteAnalysis } from "../../store/jobs.ts";
+import { type Analysis, endAnalysis, recordAnalysis, shareLockTeam } from "../../store/jobs.ts";
 import type { Database } from "../../store/postgres.ts";
 import { findTeamTerms } from "../../store/teams.ts";
 import { limitsOf } from "../authenticate/lookup.ts";
@@ -29,10 +29,10 @@ export async function settleAnalysis(
   const units = found.rows - found.duplicates - found.malformed - found.empty;
   const settle = () =>
     sql.begin(async (tx) => {
-      if (!(await keepTeam(tx, teamId))) return;
+      if (!(await shareLockTeam(tx, teamId))) return;
       const terms = await findTeamTerms(tx, teamId);
       if (terms === null || !(await finishTask(tx, task)) || !(await endAnalysis(tx, jobId))) return;
-      await noteAnalysis(tx, jobId, found);
+      await recordAnalysis(tx, jobId, found);
       await insertChunks(tx, jobId, chunks);
       // Last, since who asks for quota of the team waits from here on.
       if (livemode) await reserve(tx, { jobId, teamId, limit: limitsOf(terms).dailyQuota, units });

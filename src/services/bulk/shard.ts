@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { Verdict } from "../../check/verdict/table.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { resultOf } from "../verify/draw-rows.ts";
+import { drawnResultOf } from "../verify/draw-rows.ts";
 import type { VerificationResult } from "../verify/verification-result.ts";
 import { DrawnRows } from "./drawn-rows.ts";
 import { type DrawnResult, encodeDrawn, isDrawnPart, readDrawn, UnknownShardForm } from "./drawn-shard.ts";
@@ -138,7 +138,7 @@ export async function encodeShard(
 
 function resultsOf(drawn: DrawnRows): OwnResult[] {
   const own: OwnResult[] = [];
-  drawn.each((offset, row) => own.push({ offset, result: resultOf(row) }));
+  drawn.each((offset, row) => own.push({ offset, result: drawnResultOf(row) }));
   return own;
 }
 

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { addressesIn } from "../../check/address/addresses-in.ts";
+import { readAddresses } from "../../check/address/addresses-in.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { ChunkRange } from "../../store/job-tasks.ts";
 import { asksForError } from "../verify/test-keys.ts";
@@ -7,7 +7,7 @@ import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
 import type { SourceColumns, SourceLayout } from "./layout.ts";
 import { type ChunkRepeats, encodeChunkRepeats } from "./repeats.ts";
 import { writeMark } from "./split/mark.ts";
-import { ADDRESS_COLUMN, textsOf } from "./split/splitter.ts";
+import { ADDRESS_COLUMN, splitAddressTexts } from "./split/splitter.ts";
 
 /** What is known of a list before any of its addresses is verified. */
 export interface AnalysedSource {
@@ -94,7 +94,7 @@ async function cellsOf(emails: readonly string[], splitCells: boolean): Promise<
   for (const [row, given] of emails.entries()) {
     if (splitCells && cells.length > LIMITS.bulk.inlineRows) break;
     if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
-    const texts = splitCells ? textsOf(given) : null;
+    const texts = splitCells ? splitAddressTexts(given) : null;
     if (texts === null) cells.push({ row, text: given, isPart: false, given });
     else for (const text of texts) cells.push({ row, text, isPart: true, given });
   }
@@ -106,7 +106,7 @@ async function findRepeats(emails: readonly string[], isTest: boolean): Promise<
   const found: Repeats = { sameAs: new Map(), copies: new Map(), malformed: 0, empty: 0, testError: null };
   for (const [row, email] of emails.entries()) {
     if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
-    const reading = addressesIn(email);
+    const reading = readAddresses(email);
     if (reading.kind !== "one") {
       if (reading.kind === "empty") found.empty += 1;
       else found.malformed += 1;

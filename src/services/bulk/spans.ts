@@ -4,10 +4,10 @@ import type { JobMaterial } from "../../store/job-results.ts";
 import type { ChunkOfResults } from "../../store/job-tasks.ts";
 import { findLines, type Lines } from "./csv/lines.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
-import { type RowsBytesDeps, readRowsBytes } from "./rows-bytes.ts";
 import { decodeShard, joinShards, type Shard } from "./shard.ts";
+import { readSourceRows, type SourceRowsDeps } from "./source-rows.ts";
 
-export interface SpanDeps extends RowsBytesDeps {
+export interface SpanDeps extends SourceRowsDeps {
   /**
    * Of a job, some of those after a number (-1: from the first), in order, `limit` at most; none: there are no more. May wait
    * for them.
@@ -136,7 +136,7 @@ export async function loadSpan(
   const loaded = {
     hasBytes: false,
     async readBytes() {
-      bytes = await readRowsBytes(deps, job, range, signal);
+      bytes = await readSourceRows(deps, job, range, signal);
       loaded.hasBytes = true;
     },
   };

@@ -2,9 +2,9 @@ import { AppError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
 import {
-  countActiveJobsAlone,
   type JobRow,
   type JobSource,
+  lockTeamAndCountActiveJobs,
   type NewJob,
   type ObjectPlace,
 } from "../../store/jobs.ts";
@@ -76,7 +76,7 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
  * @throws AppError `unauthorized`, `limit_reached`
  */
 export async function checkActiveJobs(tx: Transaction, actor: Actor): Promise<void> {
-  const active = await countActiveJobsAlone(tx, actor);
+  const active = await lockTeamAndCountActiveJobs(tx, actor);
   if (active === null) throw new AppError("unauthorized", "The team has been deleted.");
   if (active >= LIMITS.bulk.activeJobs)
     throw new AppError("limit_reached", `A team may have ${LIMITS.bulk.activeJobs} jobs under way.`);

@@ -5,7 +5,7 @@ import { ForbiddenObject, type ObjectStreams } from "../../store/object-streams.
 import type { Database, Transaction } from "../../store/postgres.ts";
 import { listGrants } from "../../store/s3-grants.ts";
 import type { Actor } from "../actor.ts";
-import { isGranted, type S3Place } from "./granted.ts";
+import { isGranted, type S3ObjectRef } from "./grant-check.ts";
 import {
   checkActiveJobs,
   checkBytes,
@@ -73,8 +73,8 @@ function notGranted(): AppError {
  * Takes an object of a bucket that was granted to the team: the very state it is in now.
  * @throws AppError `s3_not_granted`, `source_missing`, `bulk_too_large`, `limit_reached`
  */
-export function createSubmitS3({ sql, objects, ownBucket }: SubmitFileDeps): Submit<S3Place> {
-  async function find(place: S3Place) {
+export function createSubmitS3({ sql, objects, ownBucket }: SubmitFileDeps): Submit<S3ObjectRef> {
+  async function find(place: S3ObjectRef) {
     try {
       return await objects.head(place);
     } catch (error) {

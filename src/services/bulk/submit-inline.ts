@@ -1,4 +1,4 @@
-import { addressesIn } from "../../check/address/addresses-in.ts";
+import { readAddresses } from "../../check/address/addresses-in.ts";
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
@@ -11,10 +11,10 @@ import {
   findJob,
   insertJob,
   type JobRow,
-  keepTeam,
   type NewJob,
-  noteAnalysis,
   queueJob,
+  recordAnalysis,
+  shareLockTeam,
 } from "../../store/jobs.ts";
 import type { Database } from "../../store/postgres.ts";
 import { settleHold } from "../../store/quota-holds.ts";
@@ -44,7 +44,7 @@ function checkSize(actor: Actor, { rows, bytes }: Pick<AnalysedSource, "rows" | 
  */
 export async function giveUpSubmission(sql: Database, teamId: string, jobId: string): Promise<JobRow | null> {
   return sql.begin(async (tx) => {
-    if (!(await keepTeam(tx, teamId))) return null;
+    if (!(await shareLockTeam(tx, teamId))) return null;
     if (!(await abandonSubmission(tx, jobId))) return findJob(tx, teamId, jobId);
     await settleHold(tx, jobId, 0);
     return null;
@@ -95,7 +95,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
       const queued = await sql.begin(async (tx) => {
         if (!(await queueJob(tx, job.id))) return null;
         const findings = { columns: INLINE_COLUMNS, warnings: [] };
-        await noteAnalysis(tx, job.id, { ...source, place, findings });
+        await recordAnalysis(tx, job.id, { ...source, place, findings });
         await insertChunks(tx, job.id, source.chunks);
         return findJob(tx, job.teamId, job.id);
       });
@@ -117,7 +117,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
     const analysed = await analyse(emails, { splitCells, isTest: !actor.livemode }, actor.teamId);
     // There are more rows where cells were split.
     checkSize(actor, analysed);
-    if (analysed.testError !== null) refuseTestAddress(addressesIn(analysed.testError), clock);
+    if (analysed.testError !== null) refuseTestAddress(readAddresses(analysed.testError), clock);
     const id = newId("job");
     const place = { bucket: null, key: sourceKey(actor.teamId, id), etag: null };
     const from = {

@@ -10,7 +10,7 @@ import type { Actor } from "../actor.ts";
 import { liveCredentialNeeded } from "../teams/acting-member.ts";
 import { requireFeature } from "../tier-features.ts";
 import { readWebhookUrl } from "../webhooks/url.ts";
-import type { S3Place } from "./granted.ts";
+import type { S3ObjectRef } from "./grant-check.ts";
 import type { AnalyseInline } from "./source.ts";
 import type { SubmissionTerms } from "./submission.ts";
 import { createSubmitS3, createSubmitUpload, type UploadSources } from "./submit-file.ts";
@@ -22,7 +22,7 @@ export type BulkList =
   /** In the request, as they were given: badly formed ones are rows too. */
   | { type: "inline"; emails: readonly string[] }
   | { type: "upload"; uploadId: string }
-  | ({ type: "s3" } & S3Place);
+  | ({ type: "s3" } & S3ObjectRef);
 
 export interface BulkInput extends SubmissionTerms {
   list: BulkList;
@@ -58,7 +58,7 @@ export interface SubmitDeps {
 }
 
 /** Each form of a list by its own way; null without object storage. */
-function waysOf({ sql, storage, analyseInline, clock, log }: SubmitDeps) {
+function submittersOf({ sql, storage, analyseInline, clock, log }: SubmitDeps) {
   if (storage === null) return null;
   const { objects, streams, uploads, bucket } = storage;
   const files = { sql, objects: streams, uploads, ownBucket: bucket };
@@ -71,7 +71,7 @@ function waysOf({ sql, storage, analyseInline, clock, log }: SubmitDeps) {
 
 export function createSubmitBulk(deps: SubmitDeps): SubmitBulk {
   const { sql, clock } = deps;
-  const ways = waysOf(deps);
+  const ways = submittersOf(deps);
 
   async function checkWebhook(actor: Actor, text: string | null): Promise<string | null> {
     if (text === null) return null;

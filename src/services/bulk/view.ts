@@ -42,7 +42,7 @@ export interface ViewSettings {
 }
 
 /** The first rows tell nothing: what is answered without asking comes at once. */
-const FORETOLD_FROM_S = 5;
+const ETA_FROM_S = 5;
 const PROGRESS_STEPS = 10_000;
 
 /** Down, so that no job is whole before it is. */
@@ -103,7 +103,7 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
       empty: row.empty,
     },
     progress: progressOf(processed, row.rows_total),
-    eta_seconds: etaOf(row, processed, elapsedS < FORETOLD_FROM_S ? null : pace, nowMs),
+    eta_seconds: etaOf(row, processed, elapsedS < ETA_FROM_S ? null : pace, nowMs),
     rows_per_second: pace === null ? null : Number(pace.toFixed(2)),
     verdicts: { valid, invalid, risky, unknown },
     results: resultsOf(row, processed, settings),

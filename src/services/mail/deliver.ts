@@ -3,13 +3,13 @@ import type { Logger } from "../../core/log.ts";
 import type { LeasedMail, MailOutbox } from "../../store/mail-outbox.ts";
 import type { Mail, MailQueue } from "./queue.ts";
 
-/** What became of an attempt; `code` says why in the words of the mail client, without an address. */
+/** The outcome of an attempt; `code` gives the reason in the words of the mail client, without an address. */
 export type MailOutcome = { sent: true } | { sent: false; permanent: boolean; code: string };
 
-/** Hands a mail to the mail server that was configured, within LIMITS.mail.attemptMs. Never rejects. */
+/** Sends a mail through the configured mail server, within LIMITS.mail.attemptMs. Never rejects. */
 export type SendMail = (id: string, mail: Mail) => Promise<MailOutcome>;
 
-/** Delivers what is due until nothing is, or `isStopping`. Any number of relays may at once. */
+/** Delivers due mails until none is left, or `isStopping`. Any number of relays may run it at once. */
 export type DeliverMail = (isStopping: () => boolean) => Promise<void>;
 
 export interface DeliverMailDeps {
@@ -21,7 +21,7 @@ export interface DeliverMailDeps {
   log: Logger;
 }
 
-/** How long after the `attempts`th failure the next attempt is made: 10 s, doubled each time up to an hour, ±25 %. */
+/** Delay after the `attempts`th failure: 10 s, doubled each time up to an hour, ±25 %. */
 export function mailRetryDelayMs(attempts: number, random: number): number {
   const { retryFirstMs, retryMaxMs } = LIMITS.mail;
   const delayMs = Math.min(retryMaxMs, retryFirstMs * 2 ** Math.min(attempts - 1, 20));
@@ -36,7 +36,7 @@ export function createDeliverMail(deps: DeliverMailDeps): DeliverMail {
     try {
       return queue.read(leased);
     } catch (error) {
-      log.error({ err: error, mail: leased.id }, "a mail cannot be read and is dropped");
+      log.error({ err: error, mail: leased.id }, "dropping an unreadable mail");
       return null;
     }
   }
@@ -49,16 +49,16 @@ export function createDeliverMail(deps: DeliverMailDeps): DeliverMail {
     const { code, permanent } = outcome;
     log.warn(
       { mail: leased.id, attempts: leased.attempts, code },
-      permanent ? "a mail was refused for good and is dropped" : "a mail could not be sent and waits",
+      permanent ? "dropping a permanently refused mail" : "cannot send a mail: retrying later",
     );
     if (permanent) return outbox.remove(leased);
     return outbox.postpone(leased, mailRetryDelayMs(leased.attempts, deps.random()));
   }
 
-  /** One at a time, so that a slow server holds up one place only. */
+  /** One mail at a time, so that a slow server holds only one of the parallel workers. */
   async function work(isStopping: () => boolean): Promise<void> {
     while (!isStopping()) {
-      const [leased] = await outbox.take(1);
+      const [leased] = await outbox.leaseDue(1);
       if (leased === undefined) return;
       await deliver(leased);
     }
@@ -66,7 +66,7 @@ export function createDeliverMail(deps: DeliverMailDeps): DeliverMail {
 
   return async (isStopping) => {
     const places = Array.from({ length: LIMITS.mail.inFlight }, () => work(isStopping));
-    // All of them end before the next run begins, also when one fails.
+    // All workers end before the next run starts, also when one fails.
     await Promise.allSettled(places);
     await Promise.all(places);
   };

@@ -9,19 +9,19 @@ const MailSchema = v.object({ to: v.string(), subject: v.string(), text: v.strin
 /** A plain-text mail. `subject` is one line. */
 export type Mail = v.InferOutput<typeof MailSchema>;
 
-/** What a mail tells of: it is withdrawn with it. null: nothing that is withdrawn. */
+/** What a mail is about: it is deleted with it. null: nothing that can be revoked. */
 export type MailAbout = { inviteId: string } | { resetHash: Buffer } | null;
 
-/** Mails that wait to be sent, encrypted: they hold addresses and tokens. */
+/** Mails to be sent, encrypted: they contain addresses and tokens. */
 export interface MailQueue {
-  /** Queues a mail in the transaction of what it tells of, to be sent within `ttlMs` or not at all. */
+  /** Queues a mail in the transaction of the change it is about, to be sent within `ttlMs` or not at all. */
   enqueue(tx: Transaction, mail: Mail, about: MailAbout, ttlMs: number): Promise<void>;
   /** @throws SecretBoxError when it was queued under another SECRETS_KEY */
   read(queued: LeasedMail): Mail;
 }
 
-/** Where a waiting mail belongs: what it is sealed for. */
-export const mailPlace = (id: string): string => `mail_outbox.sealed:${id}`;
+/** The context that a waiting mail is sealed for. */
+export const mailSealContext = (id: string): string => `mail_outbox.sealed:${id}`;
 
 export function createMailQueue(box: SecretBox): MailQueue {
   return {
@@ -29,12 +29,12 @@ export function createMailQueue(box: SecretBox): MailQueue {
       const id = newId("mail");
       await insertMail(tx, {
         id,
-        sealed: box.seal(JSON.stringify(mail), mailPlace(id)),
+        sealed: box.seal(JSON.stringify(mail), mailSealContext(id)),
         inviteId: about !== null && "inviteId" in about ? about.inviteId : null,
         resetHash: about !== null && "resetHash" in about ? about.resetHash : null,
         ttlMs,
       });
     },
-    read: ({ id, sealed }) => v.parse(MailSchema, JSON.parse(box.open(sealed, mailPlace(id)))),
+    read: ({ id, sealed }) => v.parse(MailSchema, JSON.parse(box.open(sealed, mailSealContext(id)))),
   };
 }

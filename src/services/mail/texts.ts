@@ -1,13 +1,13 @@
 import { LIMITS } from "../../core/limits.ts";
-import type { Role } from "../actor.ts";
+import type { MemberRole } from "../actor.ts";
 import type { Mail } from "./queue.ts";
 
 /**
- * What the mails say. Plain text. The one thing in them that a stranger chose is the name of a team; whoever may invite
- * could otherwise have us mail anybody anything.
+ * The texts of mails. Plain text. The only part that a user chooses is the name of a team: otherwise anyone who may invite
+ * could make us mail any text to any address.
  */
 
-/** A page of ours. The token stands behind `#`, which browsers send to no server: it comes into no log. */
+/** A page of the portal. The token stands after `#`, which browsers send to no server: it appears in no log. */
 export function portalLink(
   baseUrl: string,
   page: "accept-invite" | "confirm-registration" | "reset-password",
@@ -18,19 +18,19 @@ export function portalLink(
   return url.href;
 }
 
-/** The name as a mail may show it; null for one that reads as a link, or is too long to be one. */
+/** The name as a mail may show it; null for one that reads like a link, or is too long. */
 export function mailableName(name: string): string | null {
   const line = name.replace(/[\p{Cc}\p{Cf}\p{Z}]+/gu, " ").trim();
   const looksLikeLink = /[/\\@:]|[\p{L}\p{N}]\s?[.\u2024\u3002\uff0e\uff61]\s?[\p{L}\p{N}]/u.test(line);
   return line === "" || line.length > LIMITS.mail.teamNameChars || looksLikeLink ? null : line;
 }
 
-const withArticle = (role: Role) => (role === "member" ? `a ${role}` : `an ${role}`);
+const withArticle = (role: MemberRole) => (role === "member" ? `a ${role}` : `an ${role}`);
 
 export function invitationMail(invite: {
   to: string;
   teamName: string;
-  role: Role;
+  role: MemberRole;
   link: string;
   token: string;
   expiresAt: Date;
@@ -80,7 +80,7 @@ export function resetMail(reset: { to: string; link: string; token: string }): M
   };
 }
 
-/** Names no team: whoever registers could write anything to anybody by that. */
+/** Names no team: a registration could otherwise send any text to any address. */
 export function confirmationMail(registration: { to: string; link: string; token: string }): Mail {
   const hours = LIMITS.portal.registrationTtlMs / 3_600_000;
   return {

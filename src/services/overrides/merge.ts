@@ -7,9 +7,9 @@ import type { ChangePublisher } from "../authenticate/publish.ts";
 import { createTeamGuard } from "../team-guard.ts";
 
 /**
- * Merges the overrides that wait, of all teams, each batch of a team with its event in one transaction; any number of
- * processes may do so at once. Ends when none is left, after LIMITS.overrides.mergeRounds rounds, or when `isStopping`. A
- * team that fails waits for the next beat and holds up no other; after LIMITS.relay.teamFailures of them it rejects.
+ * Merges pending overrides of all teams, each batch of a team with its event in one transaction; any number of processes
+ * may run it at once. Ends when none is left, after LIMITS.overrides.mergeRounds rounds, or when `isStopping`. A team that
+ * fails waits for the next interval and blocks no other; after LIMITS.relay.teamFailures of them it rejects.
  */
 export type MergeOverrides = (isStopping: () => boolean) => Promise<void>;
 
@@ -30,7 +30,7 @@ export function createMergeOverrides(deps: {
   }
 
   return async (isStopping) => {
-    const guard = createTeamGuard(log, "the overrides of a team could not be merged");
+    const guard = createTeamGuard(log, "cannot merge the overrides of a team");
     let after = "";
     for (let round = 0; round < LIMITS.overrides.mergeRounds; round++) {
       const teams = await teamsToMerge(sql, after);
@@ -39,7 +39,7 @@ export function createMergeOverrides(deps: {
         await guard.run(teamId, () => mergeTeam(teamId));
       }
       const last = teams.at(-1);
-      // Past the last team: what came meanwhile, or was locked, waits for the next beat.
+      // Past the last team: overrides that came meanwhile, or were locked, wait for the next interval.
       if (last === undefined) return;
       after = last;
     }

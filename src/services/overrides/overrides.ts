@@ -3,7 +3,7 @@ import { newId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
 import {
   countOverrides,
-  countPending,
+  countPendingOverrides,
   deleteOverride,
   insertOverrides,
   listOverrides,
@@ -13,8 +13,8 @@ import {
 import type { Database, Transaction } from "../../store/postgres.ts";
 import type { Actor } from "../actor.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
-import { NO_DOMAIN, readDomainName } from "../domain-name.ts";
-import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { NOT_A_DOMAIN_DETAIL, readDomainName } from "../domain-name.ts";
+import { type Page, type PageRequest, pageOf } from "../page.ts";
 import { lockActingMember } from "../teams/acting-member.ts";
 
 export interface Override {
@@ -22,38 +22,38 @@ export interface Override {
   /** A-labels, lower case. */
   domain: string;
   status: "pending" | "merged";
-  /** What `checks.disposable.source` says once it is merged. */
+  /** The value of `checks.disposable.source` once merged. */
   source: "override" | null;
   created_at: string;
   merged_at: string | null;
 }
 
-export interface Submission {
+export interface OverrideSubmission {
   /** Domains that are new to the team. */
   accepted: number;
   /** The others: sent twice, or submitted before. */
   duplicates: number;
-  /** Each domain of the request once, in its order, as it stands now. */
+  /** Each domain of the request once, in request order, with its current state. */
   data: Override[];
 }
 
 /**
- * Domains that a team calls disposable. They wait until the relay merges them, and then count in the verdicts of that
- * team alone: whoever owns a team is a stranger to all others.
+ * Domains that a team marks as disposable. They are pending until the relay merges them, and then count in that team's
+ * verdicts alone: one team must not affect another's.
  */
 export interface Overrides {
   /**
    * All or nothing.
    * @param domains 1 to LIMITS.overrides.domainsPerRequest, in any spelling
-   * @throws AppError `validation_failed` naming each that is no domain; `limit_reached`
+   * @throws AppError `validation_failed` naming each invalid domain; `limit_reached`
    */
-  submit(actor: Actor, domains: readonly string[]): Promise<Submission>;
+  submit(actor: Actor, domains: readonly string[]): Promise<OverrideSubmission>;
   /** Newest first. */
-  list(actor: Actor, ask: PageAsk): Promise<Page<Override>>;
+  list(actor: Actor, ask: PageRequest): Promise<Page<Override>>;
   pending(actor: Actor): Promise<number>;
   /**
    * In force in this process when it resolves, in every other within a second.
-   * @param domain in any spelling that `submit` takes. @throws AppError `not_found`
+   * @param domain in any spelling that `submit` accepts. @throws AppError `not_found`
    */
   remove(actor: Actor, domain: string): Promise<void>;
 }
@@ -77,14 +77,14 @@ function readDomains(texts: readonly string[]): string[] {
     const domain = readDomainName(text);
     if (domain !== null) domains.add(domain);
     else if (errors.length < LIMITS.http.validationIssues)
-      errors.push({ path: `domains.${index}`, message: NO_DOMAIN });
+      errors.push({ path: `domains.${index}`, message: NOT_A_DOMAIN_DETAIL });
   }
   const [first] = errors;
   if (first === undefined) return [...domains];
-  throw new AppError("validation_failed", `${first.path} (body) ${NO_DOMAIN}.`, { errors });
+  throw new AppError("validation_failed", `${first.path} (body) ${NOT_A_DOMAIN_DETAIL}.`, { errors });
 }
 
-/** Stores what is new; how many that were. */
+/** Stores the new ones; returns their number. */
 async function store(tx: Transaction, actor: Actor, domains: readonly string[]): Promise<number> {
   const { teamId } = actor;
   const { userId } = await lockActingMember(tx, actor, "owner");
@@ -92,7 +92,10 @@ async function store(tx: Transaction, actor: Actor, domains: readonly string[]):
   const added = await insertOverrides(tx, { teamId, userId, overrides });
   const max = LIMITS.overrides.perTeam;
   if (added > 0 && (await countOverrides(tx, teamId)) > max)
-    throw new AppError("limit_reached", `A team may have ${max} disposable overrides; none was added.`);
+    throw new AppError(
+      "limit_reached",
+      `A team may have at most ${max} disposable overrides; none was added.`,
+    );
   return added;
 }
 
@@ -115,7 +118,7 @@ export function createOverrides(deps: { sql: Database; publisher: ChangePublishe
       return pageOf(rows, ask, (row) => row.id, render);
     },
 
-    pending: (actor) => countPending(sql, actor.teamId),
+    pending: (actor) => countPendingOverrides(sql, actor.teamId),
 
     async remove(actor, text) {
       const domain = readDomainName(text);

@@ -3,13 +3,13 @@ import type { Clock, Timer } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 
-/** What the operator calls disposable for everybody, in this process's memory. */
+/** The domains that the operator marks as disposable for all teams, in this process's memory. */
 export interface PromotedDisposables {
-  /** One of them is the A-label domain or a parent of it. No I/O. */
+  /** Whether the A-label domain or a parent of it is promoted. No I/O. */
   covers(domain: string): boolean;
-  /** Another number whenever `covers` may say something else. */
-  asOf(): number;
-  /** They have changed, or may have: they are read again, soon and until it works. What is known holds meanwhile. */
+  /** Changes whenever answers of `covers` may change. */
+  version(): number;
+  /** They have changed, or may have: reads them again, soon and until it succeeds. The known ones stay in force meanwhile. */
   reload(): void;
   /** Resolves when they were read. @throws what the read throws */
   start(): Promise<void>;
@@ -27,7 +27,7 @@ export function createPromotedDisposables(deps: PromotedDisposablesDeps): Promot
   let domains: ReadonlySet<string> = new Set();
   let asOf = 0;
   let reading: Promise<void> | null = null;
-  /** Something has changed since the read under way began: it may have seen the state before. */
+  /** Something changed since the current read started: it may have seen the old state. */
   let again = false;
   let retry: Timer | null = null;
   let stopped = false;
@@ -40,7 +40,7 @@ export function createPromotedDisposables(deps: PromotedDisposablesDeps): Promot
         asOf += 1;
       } while (again && !stopped);
     } finally {
-      // Here, not in a callback of the promise: a change that came in between would be lost.
+      // Here, not in a callback of the promise: a change in between would be lost.
       reading = null;
     }
   }
@@ -66,7 +66,7 @@ export function createPromotedDisposables(deps: PromotedDisposablesDeps): Promot
 
   return {
     covers: (domain) => isPromoted(domain, domains),
-    asOf: () => asOf,
+    version: () => asOf,
     reload,
     start: refresh,
     stop() {

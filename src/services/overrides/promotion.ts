@@ -14,41 +14,41 @@ import {
 } from "../../store/promoted-disposables.ts";
 import { readDomainName } from "../domain-name.ts";
 
-export interface Refusal {
+export interface PromotionRefusal {
   /** As it was given. */
   name: string;
-  /** Words that follow the name. */
+  /** The reason, to follow the name. */
   why: string;
 }
 
-/** Of any number of domains: all or, when one is refused, none. */
-export type PromotionOutcome = { changed: string[]; unchanged: string[] } | { refused: Refusal[] };
+/** For any number of domains: all or, when one is refused, none. */
+export type PromotionOutcome = { changed: string[]; unchanged: string[] } | { refused: PromotionRefusal[] };
 
-export interface Candidate {
+export interface PromotableDomain {
   domain: string;
-  /** How many teams have it among their merged overrides. */
+  /** Number of teams with it among their merged overrides. */
   teams: number;
   /** Why it would be refused; null: it would not. */
   refusal: string | null;
 }
 
-/** The operator's word on which overrides hold for every team, in every running process within a second. */
+/** The operator's choice of overrides for all teams, in force in every running process within a second. */
 export interface Promotion {
   promoted(): Promise<string[]>;
-  /** What teams have merged and nobody has promoted, most teams first; LIMITS.overrides.operatorLines at most. */
-  candidates(): Promise<Candidate[]>;
-  /** @throws AppError `limit_reached` beyond LIMITS.overrides.promoted; nothing was changed then */
+  /** Domains merged by teams and not promoted, most teams first; at most LIMITS.overrides.operatorLines. */
+  candidates(): Promise<PromotableDomain[]>;
+  /** @throws AppError `limit_reached` beyond LIMITS.overrides.promoted; then nothing was changed */
   promote(names: readonly string[]): Promise<PromotionOutcome>;
-  /** Refuses what is not promoted: it was mistyped. */
+  /** Refuses a domain that is not promoted: it was mistyped. */
   demote(names: readonly string[]): Promise<PromotionOutcome>;
 }
 
 const NO_DOMAIN = "is no domain below a top-level one";
 
-/** The domains that are meant, each once; those of `names` that `refusalOf` has something against, apart. */
+/** The named domains, each once; those of `names` that `refusalOf` refuses, apart. */
 function read(names: readonly string[], refusalOf: (domain: string) => string | null) {
   const domains = new Set<string>();
-  const refused: Refusal[] = [];
+  const refused: PromotionRefusal[] = [];
   for (const name of names) {
     const domain = readDomainName(name);
     const why = domain === null ? NO_DOMAIN : refusalOf(domain);

@@ -1,11 +1,11 @@
 import { LIMITS } from "../../core/limits.ts";
-import type { LeaseGrant, LeaseReport, ToldSpend } from "../../store/quota-ledger.ts";
+import type { LeaseGrant, LeaseReport, ReportedSpend } from "../../store/quota-ledger.ts";
 
 /** `told` while a report is under way or its answer was lost: differs from any count. */
 const UNKNOWN = -1;
 
 /** One unit of a team's daily quota, taken before the work. Ends once: the second call of either does nothing. */
-export interface Reservation {
+export interface UnitReservation {
   /** The UTC day that the unit is charged to, `YYYY-MM-DD`. */
   readonly day: string;
   /** The work was answered: the unit stays spent. */
@@ -40,8 +40,8 @@ export class Lease {
   readonly #tranche: number;
   readonly #usableUntilMs: number;
   #floor = 0;
-  #told = 0;
-  #toldAtMs: number;
+  #reported = 0;
+  #reportedAtMs: number;
   #revision = 0;
 
   /** @param sentAtMs when the ledger was asked, monotonic: its own times began later. */
@@ -53,7 +53,7 @@ export class Lease {
     this.midnightMs = sentAtMs + grant.msToMidnight;
     this.#usableUntilMs = Math.min(sentAtMs + LIMITS.quota.leaseUseMs, this.midnightMs);
     this.lastTakenAtMs = Math.floor(sentAtMs);
-    this.#toldAtMs = sentAtMs;
+    this.#reportedAtMs = sentAtMs;
   }
 
   get left(): number {
@@ -61,7 +61,7 @@ export class Lease {
   }
 
   /** Units taken that the ledger may not know of, at most. */
-  get untold(): number {
+  get unreported(): number {
     return this.taken - this.#floor;
   }
 
@@ -71,24 +71,24 @@ export class Lease {
 
   /** Active, with units left, but the ledger has to be told before another is taken. */
   isHeldUp(nowMs: number): boolean {
-    return this.isActive(nowMs) && this.left > 0 && this.untold >= this.#tranche;
+    return this.isActive(nowMs) && this.left > 0 && this.unreported >= this.#tranche;
   }
 
   canTake(nowMs: number): boolean {
-    return this.left > 0 && this.untold < this.#tranche && this.isActive(nowMs);
+    return this.left > 0 && this.unreported < this.#tranche && this.isActive(nowMs);
   }
 
   /** Half of what may go untold is used: time to flush, so that nobody waits for it. */
   get wantsFlush(): boolean {
-    return this.untold * 2 > this.#tranche;
+    return this.unreported * 2 > this.#tranche;
   }
 
   /**
    * So many units can be taken before it has none left or wants a flush, whatever is told or given back meanwhile: what the ledger knows
    * of may sink to what is taken now.
    */
-  get calmUnits(): number {
-    return Math.min(this.left, (this.#tranche >> 1) - Math.max(0, this.untold));
+  get fastPathUnits(): number {
+    return Math.min(this.left, (this.#tranche >> 1) - Math.max(0, this.unreported));
   }
 
   get usableUntilMs(): number {
@@ -110,12 +110,12 @@ export class Lease {
   /** There is something to tell that its release will not. */
   isDirty(nowMs: number): boolean {
     if (this.busy || this.lost || (this.retired && this.inFlight === 0)) return false;
-    return this.taken !== this.#told || nowMs - this.#toldAtMs >= LIMITS.quota.renewEveryMs;
+    return this.taken !== this.#reported || nowMs - this.#reportedAtMs >= LIMITS.quota.renewEveryMs;
   }
 
   /** Not told of for so long that the ledger has settled it: releases failed, as without Postgres they do. */
   isForgotten(nowMs: number): boolean {
-    return this.retired && this.inFlight === 0 && nowMs - this.#toldAtMs > 2 * LIMITS.quota.leaseTtlMs;
+    return this.retired && this.inFlight === 0 && nowMs - this.#reportedAtMs > 2 * LIMITS.quota.leaseTtlMs;
   }
 
   /** Retired, and there is something to give back or settle. */
@@ -128,18 +128,18 @@ export class Lease {
     this.busy = true;
     this.#revision += 1;
     this.#floor = Math.min(this.#floor, this.taken);
-    this.#told = UNKNOWN;
+    this.#reported = UNKNOWN;
     return { id: this.id, taken: this.taken, inFlight: this.inFlight, revision: this.#revision };
   }
 
-  flushed(report: LeaseReport, nowMs: number): void {
+  onFlushed(report: LeaseReport, nowMs: number): void {
     this.#floor = report.taken;
-    this.#told = report.taken;
-    this.#toldAtMs = nowMs;
+    this.#reported = report.taken;
+    this.#reportedAtMs = nowMs;
   }
 
-  shrunk(report: LeaseReport, nowMs: number): void {
-    this.flushed(report, nowMs);
+  onShrunk(report: LeaseReport, nowMs: number): void {
+    this.onFlushed(report, nowMs);
     this.granted = report.taken;
   }
 }
@@ -149,18 +149,18 @@ export class Lease {
  * @param held leases of this process, those too that it held when the ledger was asked: one that the ledger still shows may
  *   have been settled and dropped since, but for the answer it was not.
  */
-export function untoldOf(told: readonly ToldSpend[], held: readonly Lease[]): number {
+export function unreportedUnits(told: readonly ReportedSpend[], held: readonly Lease[]): number {
   const byId = new Map(held.map((lease) => [lease.id, lease]));
   return told.reduce((sum, { id, spent }) => sum + (byId.get(id)?.taken ?? spent) - spent, 0);
 }
 
 /** @param onGiveBack told once, of the lease, when the unit was still this process's to take again. */
-export function reservationOf(lease: Lease, onGiveBack: (lease: Lease) => void): Reservation {
+export function reserveUnit(lease: Lease, onGiveBack: (lease: Lease) => void): UnitReservation {
   return new LeasedUnit(lease, onGiveBack);
 }
 
 /** An object instead of four closures: each request that is not answered from memory has one. */
-class LeasedUnit implements Reservation {
+class LeasedUnit implements UnitReservation {
   readonly #lease: Lease;
   readonly #onGiveBack: (lease: Lease) => void;
   #open = true;

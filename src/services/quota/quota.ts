@@ -1,20 +1,20 @@
-import { type Clock, DAY_MS, msToNextBeat, secondsToUtcMidnight, type Timer } from "../../core/clock.ts";
+import { type Clock, DAY_MS, msToNextInterval, secondsToUtcMidnight, type Timer } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { Metrics } from "../../core/metrics.ts";
-import { afterTurns } from "../../core/stalls.ts";
+import { startStallTolerantTimer } from "../../core/stall-tolerant-timer.ts";
 import type { QuotaLedger } from "../../store/quota-ledger.ts";
 import type { Actor } from "../actor.ts";
-import { createFetching, type Fetching } from "./fetching.ts";
-import { type Lease, type Reservation, untoldOf } from "./lease.ts";
-import { createSettling, type Settling } from "./settling.ts";
-import { quotaExceeded, TeamQuota, type Waiter } from "./team.ts";
+import { type Lease, type UnitReservation, unreportedUnits } from "./lease.ts";
+import { createLeaseFetcher, type LeaseFetcher } from "./lease-fetcher.ts";
+import { createLeaseSettler, type LeaseSettler } from "./lease-settler.ts";
+import { quotaExceeded, TeamQuota, type UnitWaiter } from "./team.ts";
 
-export type { Reservation } from "./lease.ts";
+export type { UnitReservation } from "./lease.ts";
 
 /** Whether a unit is there: at once, once it is fetched, or hardly at all. */
-export type Prepared = "ready" | "fetching" | "doubtful";
+export type UnitAvailability = "ready" | "fetching" | "doubtful";
 
 /**
  * The daily quota of a team, exact over all processes, with no I/O on the way of most requests.
@@ -35,18 +35,18 @@ export interface Quota {
    * @throws AppError `quota_exceeded`; `unavailable` without the ledger, and after LIMITS.quota.waitMs; `overloaded` when too
    * many wait.
    */
-  reserve(actor: Actor): Reservation | Promise<Reservation>;
+  reserve(actor: Actor): UnitReservation | Promise<UnitReservation>;
   /**
    * Begins to fetch units where none is leased, so that a `reserve` that follows soon waits for less. Takes nothing.
    * @returns `doubtful` where the team was refused lately, or its ledger fails: nothing is to be begun before the unit is there
    * @throws AppError `overloaded` when too many teams are served
    */
-  prepare(actor: Actor): Prepared;
+  prepare(actor: Actor): UnitAvailability;
   /**
    * The same for who spends an actor's units by the thousand, each as it is taken: the team is looked up once.
    * @throws AppError `overloaded` when too many teams are served
    */
-  desk(actor: Actor): QuotaDesk;
+  handle(actor: Actor): QuotaHandle;
   /** What is left of the day as far as this process knows, and whole seconds to its end. No I/O. */
   snapshot(actor: Actor): { remaining: number; resetS: number };
   /**
@@ -60,7 +60,7 @@ export interface Quota {
   drain(): Promise<void>;
 }
 
-export interface QuotaDesk {
+export interface QuotaHandle {
   /** A unit can be had at once: `spend` would not fail. Takes nothing. */
   isReady(nowMs: number): boolean;
   /** Spends what `isReady` found a moment ago, at the same `nowMs`, and returns the UTC day it is charged to. */
@@ -73,33 +73,33 @@ export interface QuotaDesk {
 }
 
 /** What desks ask of the quota that made them. */
-interface Teller {
+interface HandleOwner {
   ready(team: TeamQuota, nowMs: number): Lease | null;
   spend(team: TeamQuota, lease: Lease, nowMs: number): void;
   secondsToMidnight(team: TeamQuota, nowMs: number): number;
 }
 
-/** A class: see `BucketDesk`. */
-class TeamDesk implements QuotaDesk {
-  readonly #teller: Teller;
+/** A class: see `BucketHandle`. */
+class TeamQuotaHandle implements QuotaHandle {
+  readonly #owner: HandleOwner;
   readonly #team: TeamQuota;
   #ready: Lease | null = null;
 
   /** @param team that has heard of the actor's limit: its own is the one in force since */
-  constructor(teller: Teller, team: TeamQuota) {
-    this.#teller = teller;
+  constructor(teller: HandleOwner, team: TeamQuota) {
+    this.#owner = teller;
     this.#team = team;
   }
 
   isReady(nowMs: number): boolean {
-    this.#ready = this.#teller.ready(this.#team, nowMs);
+    this.#ready = this.#owner.ready(this.#team, nowMs);
     return this.#ready !== null;
   }
 
   spend(nowMs: number): string {
     const lease = this.#ready;
     if (lease === null) throw new Error("a unit was spent that was not ready");
-    this.#teller.spend(this.#team, lease, nowMs);
+    this.#owner.spend(this.#team, lease, nowMs);
     return lease.day;
   }
 
@@ -108,11 +108,11 @@ class TeamDesk implements QuotaDesk {
   }
 
   resetS(nowMs: number): number {
-    return this.#teller.secondsToMidnight(this.#team, nowMs);
+    return this.#owner.secondsToMidnight(this.#team, nowMs);
   }
 
   isClosed(): boolean {
-    return this.#team.forgotten;
+    return this.#team.isForgotten;
   }
 }
 
@@ -130,15 +130,15 @@ function unavailable(cause?: unknown): AppError {
 class LeasingQuota implements Quota {
   readonly #deps: QuotaDeps;
   readonly #teams = new Map<string, TeamQuota>();
-  readonly #settling: Settling;
-  readonly #fetching: Fetching;
+  readonly #settling: LeaseSettler;
+  readonly #fetching: LeaseFetcher;
   /** Busy teams that want units for which nobody waits yet, until the next beat. */
   readonly #ahead = new Set<TeamQuota>();
   #beat: Timer | undefined;
   #timer: Timer | undefined;
   #draining = false;
-  readonly #teller: Teller = {
-    ready: (team, nowMs) => (this.#draining ? null : (team.calm(nowMs) ?? team.ready(nowMs))),
+  readonly #teller: HandleOwner = {
+    ready: (team, nowMs) => (this.#draining ? null : (team.fastPathLease(nowMs) ?? team.ready(nowMs))),
     spend: (team, lease, nowMs) => {
       if (!team.spend(lease, nowMs)) this.#lookAhead(team, nowMs);
     },
@@ -147,16 +147,16 @@ class LeasingQuota implements Quota {
 
   constructor(deps: QuotaDeps) {
     this.#deps = deps;
-    this.#settling = createSettling({
+    this.#settling = createLeaseSettler({
       ledger: deps.ledger,
       clock: deps.clock,
       log: deps.log,
       teams: this.#teams,
     });
-    this.#fetching = createFetching({ ...deps, settling: this.#settling });
+    this.#fetching = createLeaseFetcher({ ...deps, settling: this.#settling });
   }
 
-  reserve(actor: Actor): Reservation | Promise<Reservation> {
+  reserve(actor: Actor): UnitReservation | Promise<UnitReservation> {
     if (this.#draining) throw unavailable();
     const team = this.#teamOf(actor);
     const nowMs = this.#deps.clock.monotonic();
@@ -170,7 +170,7 @@ class LeasingQuota implements Quota {
     return this.#wait(team);
   }
 
-  prepare(actor: Actor): Prepared {
+  prepare(actor: Actor): UnitAvailability {
     if (this.#draining) return "doubtful";
     const team = this.#teamOf(actor);
     const nowMs = this.#deps.clock.monotonic();
@@ -178,12 +178,12 @@ class LeasingQuota implements Quota {
     // Nothing is begun for a team that will be refused again.
     const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
     if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
-    if (!team.serving && !team.isAskedAhead) void this.#serve(team);
+    if (!team.isServing && !team.isAskedAhead) void this.#serve(team);
     return "fetching";
   }
 
-  desk(actor: Actor): QuotaDesk {
-    return new TeamDesk(this.#teller, this.#teamOf(actor));
+  handle(actor: Actor): QuotaHandle {
+    return new TeamQuotaHandle(this.#teller, this.#teamOf(actor));
   }
 
   snapshot(actor: Actor): { remaining: number; resetS: number } {
@@ -200,7 +200,7 @@ class LeasingQuota implements Quota {
     const team = this.#teams.get(teamId);
     const before = [...(team?.leases ?? [])];
     const { day, used, held, leases } = await this.#deps.ledger.usage(teamId);
-    return { day, used: used + untoldOf(leases, [...before, ...(team?.leases ?? [])]), held };
+    return { day, used: used + unreportedUnits(leases, [...before, ...(team?.leases ?? [])]), held };
   }
 
   start(): void {
@@ -257,7 +257,7 @@ class LeasingQuota implements Quota {
 
   /** Gets units for those who wait, and for those to come, one statement at a time for a team. */
   async #serve(team: TeamQuota): Promise<void> {
-    team.serving = true;
+    team.isServing = true;
     try {
       do {
         if (team.isHeldUp(this.#deps.clock.monotonic())) await this.#fetching.bounded(this.#settling.flush());
@@ -272,7 +272,7 @@ class LeasingQuota implements Quota {
       if (team.waiters.length > 0) team.failedUntilMs = team.notAheadUntilMs;
       team.rejectAll(() => unavailable(error));
     } finally {
-      team.serving = false;
+      team.isServing = false;
     }
   }
 
@@ -301,7 +301,7 @@ class LeasingQuota implements Quota {
       alone = asked;
     }
     const nowMs = this.#deps.clock.monotonic();
-    for (const team of alone) team.aloneUntilMs = nowMs + LIMITS.quota.aloneMs;
+    for (const team of alone) team.notTogetherUntilMs = nowMs + LIMITS.quota.ledgerRetryMs;
     for (const team of asked) {
       team.isAskedAhead = false;
       // As in `heedRefusal`.
@@ -311,7 +311,7 @@ class LeasingQuota implements Quota {
   }
 
   #wantsAhead(team: TeamQuota, nowMs: number): boolean {
-    if (this.#draining || team.serving || team.isAskedAhead) return false;
+    if (this.#draining || team.isServing || team.isAskedAhead) return false;
     return team.wantsPrefetch(nowMs) && nowMs >= team.notAheadUntilMs;
   }
 
@@ -338,20 +338,20 @@ class LeasingQuota implements Quota {
     if (!this.#wantsAhead(team, nowMs)) return;
     if (!team.isSteady(nowMs)) return void this.#serve(team);
     this.#ahead.add(team);
-    this.#beat ??= this.#deps.clock.after(msToNextBeat(nowMs, LIMITS.quota.aheadEveryMs), () =>
+    this.#beat ??= this.#deps.clock.after(msToNextInterval(nowMs, LIMITS.quota.aheadEveryMs), () =>
       this.#serveAhead(),
     );
   }
 
-  #wait(team: TeamQuota): Promise<Reservation> {
+  #wait(team: TeamQuota): Promise<UnitReservation> {
     if (team.waiters.length >= LIMITS.quota.waitersPerTeam)
       throw new AppError("overloaded", "Too many requests of the team wait for quota.", { retryAfterS: 1 });
     return new Promise((resolve, reject) => {
-      const expiry = afterTurns(this.#deps.clock, LIMITS.quota.waitMs, () => {
+      const expiry = startStallTolerantTimer(this.#deps.clock, LIMITS.quota.waitMs, () => {
         team.forget(waiter);
         reject(unavailable());
       });
-      const waiter: Waiter = {
+      const waiter: UnitWaiter = {
         resolve(reservation) {
           expiry.cancel();
           resolve(reservation);
@@ -362,7 +362,7 @@ class LeasingQuota implements Quota {
         },
       };
       team.waiters.push(waiter);
-      if (!team.serving) void this.#serve(team);
+      if (!team.isServing) void this.#serve(team);
     });
   }
 

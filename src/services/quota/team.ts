@@ -1,17 +1,17 @@
 import { DAY_MS } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import type { LeaseAsk, LeaseGrant } from "../../store/quota-ledger.ts";
+import type { LeaseGrant, LeaseRequest } from "../../store/quota-ledger.ts";
 import type { Actor } from "../actor.ts";
-import { type Lease, type Reservation, reservationOf, untoldOf } from "./lease.ts";
+import { type Lease, reserveUnit, type UnitReservation, unreportedUnits } from "./lease.ts";
 
-export interface Waiter {
-  resolve(reservation: Reservation): void;
+export interface UnitWaiter {
+  resolve(reservation: UnitReservation): void;
   reject(error: AppError): void;
 }
 
 /** What a question to the ledger rested on. */
-interface LeaseAsked {
+interface LeaseRequestContext {
   /** Monotonic. */
   sentAtMs: number;
   /** Leases of the team that this process had. */
@@ -27,10 +27,10 @@ interface LeaseAsked {
  */
 export class TeamQuota {
   /** So many units of that lease are calm. */
-  #calmLeft = 0;
+  #fastPathLeft = 0;
   /** Until then the day goes on, nothing is refused, and no lease ends. Whole. */
-  #calmUntilMs = 0;
-  #calmLease: Lease | null = null;
+  #fastPathUntilMs = 0;
+  #fastPathLease: Lease | null = null;
   /** Units taken here less units given back. */
   #net = 0;
   /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
@@ -40,20 +40,20 @@ export class TeamQuota {
   /** End of the day of the last answer, monotonic, whole; null before one. */
   midnightMs: number | null = null;
   /** The process has forgotten it: the team's next request gets another. */
-  forgotten = false;
+  isForgotten = false;
   readonly id: string;
   /** When `limit` was read, monotonic. */
   limitAsOfMs: number;
   leases: Lease[] = [];
-  waiters: Waiter[] = [];
+  waiters: UnitWaiter[] = [];
   /** A lease is being fetched, or a flush waited for. */
-  serving = false;
+  isServing = false;
   /** Units are asked for together with other teams': nobody waits for that answer. */
   isAskedAhead = false;
   /** Questions to the ledger under way, those too for whose answers nobody waits any more: each may bring units. */
   unanswered = 0;
   /** Until then, monotonic, the team is not asked for with others: it was passed over, or that failed. */
-  aloneUntilMs = Number.NEGATIVE_INFINITY;
+  notTogetherUntilMs = Number.NEGATIVE_INFINITY;
   /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   failedUntilMs = Number.NEGATIVE_INFINITY;
@@ -64,10 +64,10 @@ export class TeamQuota {
   /** Both as they were before the last question. */
   #before: { want: number; askedAtMs: number | null } = { want: 0, askedAtMs: null };
   /** When the question was sent whose answer was believed last. */
-  #heardOfMs = Number.NEGATIVE_INFINITY;
+  #answerSentAtMs = Number.NEGATIVE_INFINITY;
   readonly #gaveBack = (lease: Lease): void => {
     // It may be the first to be taken from again.
-    if (lease !== this.#calmLease) this.#disturb();
+    if (lease !== this.#fastPathLease) this.#closeFastPath();
     // A unit of an earlier day is none of what is left of this one.
     if (this.#isOfDay(lease)) this.#net -= 1;
   };
@@ -87,13 +87,13 @@ export class TeamQuota {
   }
 
   /** A unit, now, from what is leased; null when there is none. */
-  take(nowMs: number): Reservation | null {
+  take(nowMs: number): UnitReservation | null {
     for (const lease of this.leases) {
       if (!lease.canTake(nowMs)) continue;
       lease.take(nowMs);
       this.#net += 1;
-      if (this.#calmLeft > 0) this.#calmLeft -= 1;
-      return reservationOf(lease, this.#gaveBack);
+      if (this.#fastPathLeft > 0) this.#fastPathLeft -= 1;
+      return reserveUnit(lease, this.#gaveBack);
     }
     return null;
   }
@@ -108,8 +108,8 @@ export class TeamQuota {
   spend(lease: Lease, nowMs: number): boolean {
     lease.spend(nowMs);
     this.#net += 1;
-    const isCalm = this.#calmLeft > 0;
-    if (isCalm) this.#calmLeft -= 1;
+    const isCalm = this.#fastPathLeft > 0;
+    if (isCalm) this.#fastPathLeft -= 1;
     return isCalm;
   }
 
@@ -117,15 +117,16 @@ export class TeamQuota {
    * `ready`, where nothing need be looked at after a unit of it was spent; null: `ready` may find one. What others learn of other
    * leases meanwhile is looked at when it is over.
    */
-  calm(nowMs: number): Lease | null {
-    const lease = this.#calmLease;
-    if (lease === null || this.#calmLeft === 0 || nowMs >= this.#calmUntilMs) return this.#becalm(nowMs);
+  fastPathLease(nowMs: number): Lease | null {
+    const lease = this.#fastPathLease;
+    if (lease === null || this.#fastPathLeft === 0 || nowMs >= this.#fastPathUntilMs)
+      return this.#openFastPath(nowMs);
     // Others say that of it.
-    return lease.retired || lease.lost ? this.#becalm(nowMs) : lease;
+    return lease.retired || lease.lost ? this.#openFastPath(nowMs) : lease;
   }
 
-  #becalm(nowMs: number): Lease | null {
-    this.#disturb();
+  #openFastPath(nowMs: number): Lease | null {
+    this.#closeFastPath();
     if (nowMs < this.refusedUntilMs || this.midnightMs === null) return null;
     const lease = this.ready(nowMs);
     // What is told of the others may make one of them the first to be taken from.
@@ -133,17 +134,17 @@ export class TeamQuota {
     if (this.leaseToFlush() !== undefined || this.wantsPrefetch(nowMs)) return null;
     const { left, granted, untilMs } = this.#ahead(nowMs);
     const spare = granted > LIMITS.quota.leaseFirst ? left - Math.ceil(granted / 2) : left;
-    const units = Math.min(lease.calmUnits, spare);
+    const units = Math.min(lease.fastPathUnits, spare);
     if (units <= 0) return null;
-    this.#calmLeft = units;
-    this.#calmLease = lease;
-    this.#calmUntilMs = Math.floor(Math.min(untilMs, this.midnightMs));
+    this.#fastPathLeft = units;
+    this.#fastPathLease = lease;
+    this.#fastPathUntilMs = Math.floor(Math.min(untilMs, this.midnightMs));
     return lease;
   }
 
-  #disturb(): void {
-    this.#calmLeft = 0;
-    this.#calmUntilMs = 0;
+  #closeFastPath(): void {
+    this.#fastPathLeft = 0;
+    this.#fastPathUntilMs = 0;
   }
 
   /** Of what gives units out: those left, the most that one had, and when the first of them ends. */
@@ -183,10 +184,10 @@ export class TeamQuota {
 
   /** The half that is left will last for several beats, since that which is used did: it can be asked for with other teams'. */
   isSteady(nowMs: number): boolean {
-    if (nowMs < this.aloneUntilMs) return false;
+    if (nowMs < this.notTogetherUntilMs) return false;
     return (
       this.#askedAtMs !== null &&
-      nowMs - this.#askedAtMs >= LIMITS.quota.steadyBeats * LIMITS.quota.aheadEveryMs
+      nowMs - this.#askedAtMs >= LIMITS.quota.steadyIntervals * LIMITS.quota.aheadEveryMs
     );
   }
 
@@ -195,7 +196,7 @@ export class TeamQuota {
    * who wait. Units ahead of need are a share of what is left, lest they lie idle here while another process has none.
    * Units that are waited for are not: near the limit it would take a statement for each.
    */
-  nextAsk(nowMs: number): LeaseAsk {
+  nextAsk(nowMs: number): LeaseRequest {
     this.#before = { want: this.#want, askedAtMs: this.#askedAtMs };
     const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
     if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
@@ -217,15 +218,15 @@ export class TeamQuota {
   }
 
   /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
-  granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseAsked, nowMs: number): void {
-    this.#disturb();
+  granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseRequestContext, nowMs: number): void {
+    this.#closeFastPath();
     const { sentAtMs, held, limit } = asked;
     // Of two that were under way together the later one knows more.
-    const isNews = sentAtMs >= this.#heardOfMs;
+    const isNews = sentAtMs >= this.#answerSentAtMs;
     if (isNews) {
-      this.#heardOfMs = sentAtMs;
+      this.#answerSentAtMs = sentAtMs;
       this.midnightMs = Math.floor(sentAtMs + grant.msToMidnight);
-      this.#committedSeen = grant.committed + untoldOf(grant.leases, [...held, ...this.leases]);
+      this.#committedSeen = grant.committed + unreportedUnits(grant.leases, [...held, ...this.leases]);
       this.#netSeen = this.#net;
     }
     if (lease) {
@@ -238,7 +239,7 @@ export class TeamQuota {
 
   /** Stops giving out what is past its time, or all of it, so that it is returned. */
   retire(nowMs: number, all: boolean): void {
-    this.#disturb();
+    this.#closeFastPath();
     for (const lease of this.leases) {
       // Units in flight may be given back, and are then the first to be taken again.
       const spent = lease.left === 0 && lease.inFlight === 0;
@@ -255,7 +256,7 @@ export class TeamQuota {
    * @param limit the one in force
    */
   remaining(nowMs: number, limit = this.limit): number {
-    if (nowMs < this.#calmUntilMs) return this.#left(limit);
+    if (nowMs < this.#fastPathUntilMs) return this.#left(limit);
     if (this.midnightMs === null || nowMs >= this.midnightMs) return limit;
     const left = this.#left(limit);
     return nowMs < this.refusedUntilMs ? Math.min(left, this.#leased(nowMs)) : left;
@@ -274,7 +275,7 @@ export class TeamQuota {
     return this.leases.reduce((sum, lease) => sum + (lease.isActive(nowMs) ? lease.left : 0), 0);
   }
 
-  forget(waiter: Waiter): void {
+  forget(waiter: UnitWaiter): void {
     this.waiters = this.waiters.filter((other) => other !== waiter);
   }
 

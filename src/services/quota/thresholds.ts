@@ -4,11 +4,11 @@ import type { Logger } from "../../core/log.ts";
 import { recordEvent } from "../../store/outbox.ts";
 import type { Database } from "../../store/postgres.ts";
 import {
-  beginLook,
+  type ChangeCursor,
   type ChangedDay,
-  type ChangePlace,
   changedDays,
   noteThreshold,
+  startThresholdScan,
 } from "../../store/quota-thresholds.ts";
 import { limitsOf } from "../authenticate/lookup.ts";
 import { createTeamGuard } from "../team-guard.ts";
@@ -23,7 +23,7 @@ export interface QuotaThresholds {
    * days that changed since the last look are looked at; a look that is stopped, or in which a team failed, is made again
    * from its beginning.
    */
-  look(isStopping: () => boolean): Promise<void>;
+  recordReached(isStopping: () => boolean): Promise<void>;
 }
 
 export function createQuotaThresholds({ sql, log }: { sql: Database; log: Logger }): QuotaThresholds {
@@ -54,10 +54,10 @@ export function createQuotaThresholds({ sql, log }: { sql: Database; log: Logger
   }
 
   return {
-    async look(isStopping) {
-      const look = await beginLook(sql);
+    async recordReached(isStopping) {
+      const look = await startThresholdScan(sql);
       const guard = createTeamGuard(log, "a team could not be told of its quota");
-      let place: ChangePlace | undefined = { changedAt: since ?? `${look.day}T00:00:00Z`, teamId: "" };
+      let place: ChangeCursor | undefined = { changedAt: since ?? `${look.day}T00:00:00Z`, teamId: "" };
       while (place !== undefined) {
         const days: ChangedDay[] = await changedDays(sql, look, place);
         for (const changed of days) await guard.run(changed.teamId, () => consider(look.day, changed));

@@ -36,12 +36,12 @@ const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
  */
 export class SharedBucket {
   /** So many tokens are calm. Their lease has them no more, until `#disturb` brings them back. */
-  #calmLeft = 0;
+  #fastPathLeft = 0;
   /**
    * Until then nothing is refused, nobody got less than he asked for, and no lease ends; none is to be renewed, unless that is asked
    * for. Whole.
    */
-  #calmUntilMs = 0;
+  #fastPathUntilMs = 0;
   /** Tokens left of the leases, the calm ones included. Asked for several times a request. */
   #ahead = 0;
   /** Leased tokens that were used and Redis has not been told of. */
@@ -54,8 +54,8 @@ export class SharedBucket {
   ratePerS: number;
   burst: number;
   /** The process has forgotten it: the team's next request gets another. */
-  forgotten = false;
-  #calmLease: TokenLease | null = null;
+  isForgotten = false;
+  #fastPathLease: TokenLease | null = null;
   /** When the first of the leases ends: `#ahead` is counted anew then. */
   #aheadUntilMs = Number.NEGATIVE_INFINITY;
   readonly key: string;
@@ -85,7 +85,7 @@ export class SharedBucket {
   }
 
   take(nowMs: number): boolean {
-    this.#disturb();
+    this.#closeFastPath();
     const lease = this.#usable(nowMs);
     if (lease === undefined) return false;
     lease.left -= 1;
@@ -94,9 +94,10 @@ export class SharedBucket {
   }
 
   /** The same, and after it no token is wanted in advance that is not asked for already. False: nothing was taken, `take` may find one. */
-  takeCalmly(nowMs: number): boolean {
-    if ((this.#calmLeft === 0 || nowMs >= this.#calmUntilMs) && !this.#calm(nowMs)) return false;
-    this.#calmLeft -= 1;
+  takeFast(nowMs: number): boolean {
+    if ((this.#fastPathLeft === 0 || nowMs >= this.#fastPathUntilMs) && !this.#openFastPath(nowMs))
+      return false;
+    this.#fastPathLeft -= 1;
     this.#taken(nowMs);
     return true;
   }
@@ -113,8 +114,8 @@ export class SharedBucket {
   }
 
   /** Finds out how long it is calm. @returns false: it is not */
-  #calm(nowMs: number): boolean {
-    this.#disturb();
+  #openFastPath(nowMs: number): boolean {
+    this.#closeFastPath();
     const lease = this.#usable(nowMs);
     if (lease === undefined || nowMs < this.refusedUntilMs || this.#wasShort) return false;
     // Who is asked already is not asked in advance.
@@ -127,20 +128,20 @@ export class SharedBucket {
       this.#aheadUntilMs,
       asksAhead ? this.#renewAtMs : lease.endsAtMs,
     );
-    this.#calmUntilMs = Math.floor(untilMs);
-    if (nowMs >= this.#calmUntilMs) return false;
-    this.#calmLeft = Math.min(lease.left, spare);
-    this.#calmLease = lease;
-    lease.left -= this.#calmLeft;
+    this.#fastPathUntilMs = Math.floor(untilMs);
+    if (nowMs >= this.#fastPathUntilMs) return false;
+    this.#fastPathLeft = Math.min(lease.left, spare);
+    this.#fastPathLease = lease;
+    lease.left -= this.#fastPathLeft;
     return true;
   }
 
-  #disturb(): void {
-    this.#calmUntilMs = 0;
-    if (this.#calmLease === null) return;
-    this.#calmLease.left += this.#calmLeft;
-    this.#calmLease = null;
-    this.#calmLeft = 0;
+  #closeFastPath(): void {
+    this.#fastPathUntilMs = 0;
+    if (this.#fastPathLease === null) return;
+    this.#fastPathLease.left += this.#fastPathLeft;
+    this.#fastPathLease = null;
+    this.#fastPathLeft = 0;
   }
 
   /** Redis is being asked for tokens. */
@@ -149,7 +150,7 @@ export class SharedBucket {
   }
 
   set serving(isServing: boolean) {
-    this.#disturb();
+    this.#closeFastPath();
     this.#serving = isServing;
   }
 
@@ -171,7 +172,7 @@ export class SharedBucket {
   }
 
   private countAhead(nowMs: number): void {
-    this.#disturb();
+    this.#closeFastPath();
     this.#ahead = 0;
     this.#aheadUntilMs = Number.POSITIVE_INFINITY;
     for (const { left, endsAtMs } of this.#leases) {
@@ -188,7 +189,7 @@ export class SharedBucket {
     const most = Math.max(1, Math.min(leaseMax, ofRate, Math.floor(this.burst / leaseShare)));
     const waiting = this.waiters.length;
     // What is left lasts as long as that which is used did.
-    const isSteady = nowMs - this.#askedAtMs >= LIMITS.rate.steadyBeats * LIMITS.rate.aheadEveryMs;
+    const isSteady = nowMs - this.#askedAtMs >= LIMITS.rate.steadyIntervals * LIMITS.rate.aheadEveryMs;
     this.#want = Math.min(
       most,
       waiting === 0 && this.#isRenewal(nowMs) ? this.#lasting() : this.#moving(nowMs),
@@ -220,7 +221,7 @@ export class SharedBucket {
    * for still out then, which errs on the safe side, and forgets them within two leases' time.
    */
   returnRequest(nowMs: number, all: boolean): BucketRequest | null {
-    this.#disturb();
+    this.#closeFastPath();
     let back = 0;
     for (const lease of this.#leases) {
       if (nowMs < lease.endsAtMs && (all || lease.endsAtMs - nowMs <= RETURN_BEFORE_END_MS)) {
@@ -245,12 +246,12 @@ export class SharedBucket {
    * A moment ago it had fewer than were asked for, and whatever has come since is for those who wait: one more would wait in vain. What
    * another process brings back is not counted on.
    */
-  isDry(nowMs: number): boolean {
+  isExhausted(nowMs: number): boolean {
     const isNews = nowMs - this.#seenAtMs < LIMITS.rate.newsMs;
     return this.#wasShort && isNews && this.waiters.length > 0 && this.remaining(nowMs) === 0;
   }
 
-  answered(request: BucketRequest, grant: BucketGrant, sentAtMs: number, nowMs: number): void {
+  onAnswer(request: BucketRequest, grant: BucketGrant, sentAtMs: number, nowMs: number): void {
     this.#leftSeen = grant.left;
     this.#seenAtMs = Math.ceil(nowMs);
     if (request.want === 0) return;
@@ -268,7 +269,7 @@ export class SharedBucket {
 
   /** Tokens left as far as this process can tell. */
   remaining(nowMs: number): number {
-    if (nowMs < this.#calmUntilMs) return this.#left(this.#ahead, nowMs);
+    if (nowMs < this.#fastPathUntilMs) return this.#left(this.#ahead, nowMs);
     if (nowMs < this.refusedUntilMs) return 0;
     const left = this.#left(this.leased(nowMs), nowMs);
     return this.#wasShort ? Math.max(0, left - this.waiters.length) : left;

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import { LocalBucket, type SharedBucket } from "./bucket.ts";
-import { isAway, type Questions } from "./questions.ts";
+import { type BucketQueries, isRedisUnavailable } from "./bucket-queries.ts";
 import type { TeamBuckets } from "./team-buckets.ts";
 
 /**
@@ -11,7 +11,7 @@ import type { TeamBuckets } from "./team-buckets.ts";
  */
 export interface LocalRates {
   /** Redis is away. Looked at by each request. */
-  readonly inForce: boolean;
+  readonly isActive: boolean;
   /** From now on this process keeps the rates, or still does. */
   begin(error: unknown): void;
   /** 0 when a token was taken, else the milliseconds until there is one. */
@@ -25,22 +25,22 @@ export interface LocalRatesDeps {
   clock: Clock;
   log: Logger;
   buckets: TeamBuckets;
-  questions: Questions;
+  queries: BucketQueries;
   /** Redis answered wrongly, or was asked so. */
   onFault(error: unknown): void;
 }
 
 export function createLocalRates(deps: LocalRatesDeps): LocalRates {
-  const { clock, log, buckets, questions } = deps;
+  const { clock, log, buckets, queries: questions } = deps;
   let askAgainAtMs = 0;
   let asking = false;
 
   const rates = {
-    inForce: false,
+    isActive: false,
     begin(error: unknown) {
-      askAgainAtMs = clock.monotonic() + LIMITS.rate.aloneMs;
-      if (rates.inForce) return;
-      rates.inForce = true;
+      askAgainAtMs = clock.monotonic() + LIMITS.rate.storeRetryMs;
+      if (rates.isActive) return;
+      rates.isActive = true;
       log.warn({ err: error }, "rates are kept by this process alone: Redis does not answer");
     },
     take(bucket: SharedBucket) {
@@ -58,15 +58,15 @@ export function createLocalRates(deps: LocalRatesDeps): LocalRates {
   };
 
   function end(): void {
-    rates.inForce = false;
+    rates.isActive = false;
     for (const bucket of buckets.all()) bucket.local = null;
     log.info("rates are shared again: Redis answers");
   }
 
   function stillAway(error: unknown): void {
-    if (isAway(error)) rates.begin(error);
+    if (isRedisUnavailable(error)) rates.begin(error);
     else {
-      askAgainAtMs = clock.monotonic() + LIMITS.rate.aloneMs;
+      askAgainAtMs = clock.monotonic() + LIMITS.rate.storeRetryMs;
       deps.onFault(error);
     }
   }

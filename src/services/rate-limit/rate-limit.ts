@@ -5,9 +5,9 @@ import type { Logger } from "../../core/log.ts";
 import type { RateBuckets } from "../../store/rate-bucket.ts";
 import type { Actor } from "../actor.ts";
 import type { SharedBucket, TokenWaiter } from "./bucket.ts";
+import { type BucketQueries, createBucketQueries, isRedisUnavailable } from "./bucket-queries.ts";
 import { type RateClass, REQUEST_NAMES, rateOf } from "./classes.ts";
 import { createLocalRates, type LocalRates } from "./local-rates.ts";
-import { createQuestions, isAway, type Questions } from "./questions.ts";
 import { createTeamBuckets } from "./team-buckets.ts";
 
 /**
@@ -37,7 +37,7 @@ export interface RateLimiter {
    * The same for a caller that takes an actor's tokens for verifications by the thousand: the bucket is looked up once.
    * @throws AppError `overloaded` when too many teams are served
    */
-  desk(actor: Actor): RateDesk;
+  handle(actor: Actor): RateLimitHandle;
   /** Tokens left as far as this process knows, and whole seconds until there is one more. No I/O. */
   snapshot(actor: Actor, rateClass: RateClass): { remaining: number; resetS: number };
   start(): void;
@@ -45,7 +45,7 @@ export interface RateLimiter {
   drain(): Promise<void>;
 }
 
-export interface RateDesk {
+export interface RateLimitHandle {
   /** False: none is to be had at once, and `take` of the limiter has to be asked. */
   take(nowMs: number): boolean;
   /** As in a snapshot. */
@@ -56,7 +56,7 @@ export interface RateDesk {
 }
 
 /** What desks ask of the limiter that made them. */
-interface Counter {
+interface HandleOwner {
   takeLeased(bucket: SharedBucket, nowMs: number): boolean;
   remainingOf(bucket: SharedBucket, nowMs: number): number;
   resetS(bucket: SharedBucket, nowMs: number, remaining: number): number;
@@ -66,29 +66,29 @@ interface Counter {
  * A class, as the other places of a credential are: its functions are the same for all. Closures are objects of their own, of each
  * credential others, and a request waited for ten of them (some 40 ns with 64 teams).
  */
-class BucketDesk implements RateDesk {
-  readonly #counter: Counter;
+class BucketHandle implements RateLimitHandle {
+  readonly #owner: HandleOwner;
   readonly #bucket: SharedBucket;
 
-  constructor(counter: Counter, bucket: SharedBucket) {
-    this.#counter = counter;
+  constructor(counter: HandleOwner, bucket: SharedBucket) {
+    this.#owner = counter;
     this.#bucket = bucket;
   }
 
   take(nowMs: number): boolean {
-    return this.#counter.takeLeased(this.#bucket, nowMs);
+    return this.#owner.takeLeased(this.#bucket, nowMs);
   }
 
   remaining(nowMs: number): number {
-    return this.#counter.remainingOf(this.#bucket, nowMs);
+    return this.#owner.remainingOf(this.#bucket, nowMs);
   }
 
   resetS(nowMs: number, remaining: number): number {
-    return this.#counter.resetS(this.#bucket, nowMs, remaining);
+    return this.#owner.resetS(this.#bucket, nowMs, remaining);
   }
 
   isClosed(): boolean {
-    return this.#bucket.forgotten;
+    return this.#bucket.isForgotten;
   }
 }
 
@@ -116,7 +116,7 @@ function rateLimited(bucket: SharedBucket, waitMs: number): AppError {
 }
 
 /** What a bucket holds that nothing was taken from by this process. */
-function untouched({ limits }: Actor, rateClass: RateClass): { remaining: number; resetS: number } {
+function fullBucketState({ limits }: Actor, rateClass: RateClass): { remaining: number; resetS: number } {
   const { ratePerS, burst } = rateOf(limits, rateClass);
   return { remaining: burst, resetS: Math.max(1, Math.ceil(1 / ratePerS)) };
 }
@@ -135,7 +135,7 @@ function createFaultLog({ clock, log }: Pick<RateLimiterDeps, "clock" | "log">):
 /** What is certain without asking. */
 function refusalOf(bucket: SharedBucket, nowMs: number): AppError | null {
   const waitMs = bucket.refusedUntilMs - nowMs;
-  if (waitMs <= 0 && !bucket.isDry(nowMs)) return null;
+  if (waitMs <= 0 && !bucket.isExhausted(nowMs)) return null;
   return rateLimited(bucket, waitMs);
 }
 
@@ -149,27 +149,27 @@ function resetS(bucket: SharedBucket, nowMs: number, remaining: number): number 
 class LeasingRateLimiter implements RateLimiter {
   readonly #deps: RateLimiterDeps;
   readonly #buckets = createTeamBuckets();
-  readonly #questions: Questions;
+  readonly #questions: BucketQueries;
   readonly #onFault: (error: unknown) => void;
   readonly #local: LocalRates;
   /** Of the bucket of verifications that refuses for longest. */
   #refusingUntilMs = Number.NEGATIVE_INFINITY;
   #draining = false;
   #timer: Timer | undefined;
-  readonly #counter: Counter = {
-    takeLeased: (bucket, nowMs) => !this.#local.inForce && this.#takeLeased(bucket, nowMs),
+  readonly #counter: HandleOwner = {
+    takeLeased: (bucket, nowMs) => !this.#local.isActive && this.#takeLeased(bucket, nowMs),
     remainingOf: (bucket, nowMs) => this.#remainingOf(bucket, nowMs),
     resetS,
   };
 
   constructor(deps: RateLimiterDeps) {
     this.#deps = deps;
-    this.#questions = createQuestions(deps);
+    this.#questions = createBucketQueries(deps);
     this.#onFault = createFaultLog(deps);
     this.#local = createLocalRates({
       ...deps,
       buckets: this.#buckets,
-      questions: this.#questions,
+      queries: this.#questions,
       onFault: this.#onFault,
     });
   }
@@ -178,7 +178,7 @@ class LeasingRateLimiter implements RateLimiter {
     this.#timer = this.#deps.clock.after(LIMITS.rate.leaseTtlMs / 4, () => {
       this.start();
       this.#questions.giveUpLate();
-      if (this.#local.inForce) this.#local.forgetFull(this.#deps.clock.monotonic());
+      if (this.#local.isActive) this.#local.forgetFull(this.#deps.clock.monotonic());
       void this.#returnLeftovers(false);
     });
   }
@@ -188,26 +188,26 @@ class LeasingRateLimiter implements RateLimiter {
   }
 
   isLeased(actor: Actor, nowMs: number): boolean {
-    return this.#local.inForce || (this.#buckets.known(actor, "verify")?.leased(nowMs) ?? 0) > 0;
+    return this.#local.isActive || (this.#buckets.known(actor, "verify")?.leased(nowMs) ?? 0) > 0;
   }
 
   isRefusing(nowMs: number): boolean {
-    return nowMs < this.#refusingUntilMs + LIMITS.rate.refusalMaxMs && !this.#local.inForce;
+    return nowMs < this.#refusingUntilMs + LIMITS.rate.refusalMaxMs && !this.#local.isActive;
   }
 
   refusal(actor: Actor, nowMs: number): AppError | null {
-    if (this.#local.inForce) return null;
+    if (this.#local.isActive) return null;
     const bucket = this.#buckets.of(actor, "verify");
     return bucket.leased(nowMs) > 0 ? null : refusalOf(bucket, nowMs);
   }
 
-  desk(actor: Actor): RateDesk {
-    return new BucketDesk(this.#counter, this.#buckets.of(actor, "verify"));
+  handle(actor: Actor): RateLimitHandle {
+    return new BucketHandle(this.#counter, this.#buckets.of(actor, "verify"));
   }
 
   snapshot(actor: Actor, rateClass: RateClass): { remaining: number; resetS: number } {
     const bucket = this.#buckets.known(actor, rateClass);
-    if (!bucket) return untouched(actor, rateClass);
+    if (!bucket) return fullBucketState(actor, rateClass);
     const nowMs = this.#deps.clock.monotonic();
     const remaining = this.#remainingOf(bucket, nowMs);
     return { remaining, resetS: resetS(bucket, nowMs, remaining) };
@@ -226,7 +226,7 @@ class LeasingRateLimiter implements RateLimiter {
   }
 
   #onFailure(error: unknown): void {
-    if (isAway(error)) this.#local.begin(error);
+    if (isRedisUnavailable(error)) this.#local.begin(error);
     else this.#onFault(error);
   }
 
@@ -249,7 +249,7 @@ class LeasingRateLimiter implements RateLimiter {
   /** All that wait are settled before anything else may fail. */
   #settleFailed(bucket: SharedBucket, error: unknown): void {
     for (const waiter of bucket.waiters.splice(0))
-      if (isAway(error)) this.#settleAlone(bucket, waiter);
+      if (isRedisUnavailable(error)) this.#settleAlone(bucket, waiter);
       else waiter.reject(error);
     this.#onFailure(error);
   }
@@ -284,25 +284,25 @@ class LeasingRateLimiter implements RateLimiter {
     const asking: Promise<void>[] = [];
     for (const bucket of this.#buckets.all()) {
       const request = bucket.returnRequest(nowMs, all);
-      if (request && !this.#local.inForce)
+      if (request && !this.#local.isActive)
         asking.push(this.#questions.ask(bucket, request).catch((error: unknown) => this.#onFailure(error)));
     }
     await Promise.all(asking);
   }
 
   #takeLeased(bucket: SharedBucket, nowMs: number): boolean {
-    if (bucket.takeCalmly(nowMs)) return true;
+    if (bucket.takeFast(nowMs)) return true;
     if (!bucket.take(nowMs)) return false;
     if (!bucket.serving && !this.#draining && bucket.wantsPrefetch(nowMs)) void this.#serve(bucket);
     return true;
   }
 
   #remainingOf(bucket: SharedBucket, nowMs: number): number {
-    return this.#local.inForce ? this.#local.remaining(bucket, nowMs) : bucket.remaining(nowMs);
+    return this.#local.isActive ? this.#local.remaining(bucket, nowMs) : bucket.remaining(nowMs);
   }
 
   #take(bucket: SharedBucket): void | Promise<void> {
-    if (this.#local.inForce) {
+    if (this.#local.isActive) {
       const waitMs = this.#local.take(bucket);
       if (waitMs > 0) throw rateLimited(bucket, waitMs);
       return;

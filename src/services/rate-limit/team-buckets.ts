@@ -33,7 +33,7 @@ export function createTeamBuckets(): TeamBuckets {
 
   function known(actor: Actor, rateClass: RateClass): SharedBucket | undefined {
     const found = byActor[rateClass].get(actor);
-    if (found !== undefined && !found.forgotten) return found;
+    if (found !== undefined && !found.isForgotten) return found;
     const bucket = buckets.get(keyOf(actor, rateClass));
     if (bucket !== undefined) byActor[rateClass].set(actor, bucket);
     return bucket;
@@ -43,7 +43,7 @@ export function createTeamBuckets(): TeamBuckets {
     for (const [key, bucket] of buckets) {
       if (!bucket.isIdle) continue;
       buckets.delete(key);
-      bucket.forgotten = true;
+      bucket.isForgotten = true;
     }
   }
 

@@ -4,8 +4,8 @@ import { type BlocklistRow, deleteBlocked, insertBlocked, listBlocked } from "..
 import type { Database } from "../../store/postgres.ts";
 import type { Actor } from "../actor.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
-import { NO_DOMAIN, readDomainName } from "../domain-name.ts";
-import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { NOT_A_DOMAIN_DETAIL, readDomainName } from "../domain-name.ts";
+import { type Page, type PageRequest, pageOf } from "../page.ts";
 import { lockActingMember } from "./acting-member.ts";
 
 export interface BlocklistEntry {
@@ -15,16 +15,16 @@ export interface BlocklistEntry {
   created_at: string;
 }
 
-/** The domains a team does not write to: their addresses are answered `risky` and asked about nowhere. */
+/** The domains that a team does not mail: their addresses are answered `risky` without any query. */
 export interface Blocklist {
   /** By domain. */
-  list(actor: Actor, ask: PageAsk): Promise<Page<BlocklistEntry>>;
+  list(actor: Actor, ask: PageRequest): Promise<Page<BlocklistEntry>>;
   /**
    * In force in this process when it resolves, in every other within a second.
-   * @throws AppError `validation_failed` for what is no domain below a top-level one; `already_blocked`; `limit_reached`
+   * @throws AppError `validation_failed` for an invalid domain; `already_blocked`; `limit_reached`
    */
   add(actor: Actor, entry: { domain: string; includeSubdomains: boolean }): Promise<BlocklistEntry>;
-  /** @param domain in any spelling that `add` takes. @throws AppError `not_found` */
+  /** @param domain in any spelling that `add` accepts. @throws AppError `not_found` */
   remove(actor: Actor, domain: string): Promise<void>;
 }
 
@@ -39,8 +39,8 @@ function render(row: BlocklistRow): BlocklistEntry {
 function readDomain(text: string): string {
   const domain = readDomainName(text);
   if (domain !== null) return domain;
-  throw new AppError("validation_failed", `domain (body) ${NO_DOMAIN}.`, {
-    errors: [{ path: "domain", message: NO_DOMAIN }],
+  throw new AppError("validation_failed", `domain (body) ${NOT_A_DOMAIN_DETAIL}.`, {
+    errors: [{ path: "domain", message: NOT_A_DOMAIN_DETAIL }],
   });
 }
 
@@ -60,8 +60,8 @@ export function createBlocklist(deps: { sql: Database; publisher: ChangePublishe
         return insertBlocked(tx, actor.teamId, { domain, includeSubdomains });
       });
       if (added === "blocked")
-        throw new AppError("already_blocked", `${domain} is on the blocklist already.`);
-      if (added === "full") throw new AppError("limit_reached", `A team may block ${max} domains.`);
+        throw new AppError("already_blocked", `${domain} is already on the blocklist.`);
+      if (added === "full") throw new AppError("limit_reached", `A team may block at most ${max} domains.`);
       return render(added);
     },
 

@@ -22,7 +22,7 @@ export interface BootstrapInput {
   existingUser?: boolean;
 }
 
-/** The secrets are nowhere else: they are stored as hashes. */
+/** The secrets are stored only as hashes. */
 export interface Bootstrapped {
   teamId: string;
   userId: string;
@@ -47,22 +47,22 @@ function newKey(env: NewKey["env"], teamId: string, userId: string): { secret: s
 }
 
 /**
- * The user of the address. Whoever registers says what his address is and proves nothing: the team would be his who was
- * there first.
+ * The user of the address. A registration does not prove the address: without the check, the team would belong to whoever
+ * registered it first.
  */
 async function ownerFor(tx: Transaction, { email, existingUser = false }: BootstrapInput): Promise<string> {
   const id = newId("usr");
   if (existingUser) return upsertUser(tx, id, email);
   if (await insertUser(tx, { id, email, passwordHash: null })) return id;
   throw new OperationError(
-    "this address has an account already, and nobody has verified that it is theirs: with --existing-user it gets the team",
+    "this address has an unverified account already: pass --existing-user to give it the team",
   );
 }
 
 /**
- * Makes a team of a tier, its owner, a session and a key of each kind, in one transaction. With `existingUser` an address
- * that has an account already keeps it and becomes the owner of this team too: a user may own several. A user made here
- * has no password; the session lets in.
+ * Creates a team of a tier, its owner, a session and a key of each kind, in one transaction. With `existingUser` an
+ * existing account becomes the owner of this team too: a user may own several. A new user has no password and signs in by
+ * the session.
  * @throws OperationError when the address has an account already
  */
 export async function bootstrap(sql: Database, input: BootstrapInput): Promise<Bootstrapped> {

@@ -4,10 +4,10 @@ import { LIMITS } from "../../core/limits.ts";
 import { insertApiKey } from "../../store/accounts.ts";
 import { countKeys, findKey, forgetRevokedKeys, type KeyRow, listKeys, revokeKey } from "../../store/keys.ts";
 import type { Database } from "../../store/postgres.ts";
-import { type Actor, asRole, lowerRole, type Role, reaches } from "../actor.ts";
+import { type Actor, hasAtLeastRole, lowerRole, type MemberRole, parseMemberRole } from "../actor.ts";
 import { hashSecret, newSecret, secretHint } from "../api-key.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
-import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { type Page, type PageRequest, pageOf } from "../page.ts";
 import { type ActingMember, insufficientRole, lockActingMember } from "./acting-member.ts";
 
 /** A key as its team sees it. */
@@ -15,12 +15,12 @@ export interface ApiKey {
   id: string;
   label: string;
   env: "live" | "test";
-  /** What it may do now: the role it was made with, or its user's where that is lower; without a user `member`. */
-  role: Role;
+  /** Its current role: the one chosen at its creation, or its user's where that is lower; without a user `member`. */
+  role: MemberRole;
   prefix: string;
   last4: string;
   created_at: string;
-  /** Its user; null once he has left the team. */
+  /** Its user; null once the user has left the team. */
   created_by: string | null;
   last_used_at: string | null;
 }
@@ -33,20 +33,20 @@ export interface CreatedKey extends ApiKey {
 export interface NewApiKey {
   label: string;
   env: "live" | "test";
-  /** At most the caller's own, and the caller's own when absent. */
-  role?: Role | undefined;
+  /** At most the caller's own role; default the caller's own. */
+  role?: MemberRole | undefined;
 }
 
 export interface Keys {
-  /** Newest first, without the revoked. */
-  list(actor: Actor, ask: PageAsk): Promise<Page<ApiKey>>;
+  /** Newest first, without revoked ones. */
+  list(actor: Actor, ask: PageRequest): Promise<Page<ApiKey>>;
   /**
    * @throws AppError `insufficient_role` for a role above the caller's; `limit_reached` at LIMITS.team.keys
    */
   create(actor: Actor, key: NewApiKey): Promise<CreatedKey>;
   /**
    * Stops it in this process at once, in every other within a second.
-   * @throws AppError `not_found`; `insufficient_role` for another's key who is an owner, by an admin
+   * @throws AppError `not_found`; `insufficient_role` when an admin revokes an owner's key
    */
   revoke(actor: Actor, id: string): Promise<void>;
 }
@@ -56,7 +56,7 @@ function render(row: KeyRow): ApiKey {
     id: row.id,
     label: row.label,
     env: row.env,
-    role: lowerRole(asRole(row.role), asRole(row.memberRole)),
+    role: lowerRole(parseMemberRole(row.role), parseMemberRole(row.memberRole)),
     prefix: row.prefix,
     last4: row.last4,
     created_at: row.createdAt.toISOString(),
@@ -86,26 +86,29 @@ export function createKeys(deps: { sql: Database; publisher: ChangePublisher }):
           if (was) await forgetRevokedKeys(tx, actor.teamId, LIMITS.team.revokedKeysKept);
           return was;
         }));
-      if (!revoked) throw new AppError("not_found", "There is no key of this id.");
+      if (!revoked) throw new AppError("not_found", "The team has no key with this id.");
     },
   };
 }
 
-/** An owner's keys are the owners' to revoke. */
+/** Only owners may revoke an owner's key. */
 function requireRevoker({ userId, role }: ActingMember, key: KeyRow): void {
   if (key.memberRole === "owner" && key.userId !== userId && role !== "owner")
     throw insufficientRole("owner", role);
 }
 
-/** Nobody has cached a key that is new: there is nothing to publish. */
+/** A new key is cached nowhere: there is nothing to publish. */
 async function createKey(sql: Database, actor: Actor, { label, env, role }: NewApiKey): Promise<CreatedKey> {
   const secret = newSecret(env);
   return sql.begin(async (tx) => {
     const { userId, role: own } = await lockActingMember(tx, actor, "admin");
     const granted = role ?? own;
-    if (!reaches(own, granted)) throw insufficientRole(granted, own);
+    if (!hasAtLeastRole(own, granted)) throw insufficientRole(granted, own);
     if ((await countKeys(tx, actor.teamId)) >= LIMITS.team.keys)
-      throw new AppError("limit_reached", `A team may have ${LIMITS.team.keys} keys; revoke one first.`);
+      throw new AppError(
+        "limit_reached",
+        `A team may have at most ${LIMITS.team.keys} keys; revoke one first.`,
+      );
     const row = {
       id: newId("key"),
       teamId: actor.teamId,

@@ -2,29 +2,29 @@ import { AppError } from "../../core/errors.ts";
 import { isId } from "../../core/ids.ts";
 import { countOwners, deleteMember, findMember, type MemberRow, setMemberRole } from "../../store/members.ts";
 import type { Transaction } from "../../store/postgres.ts";
-import { type Actor, type Role, reaches } from "../actor.ts";
+import { type Actor, hasAtLeastRole, type MemberRole } from "../actor.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import { insufficientRole, lockActingMember } from "./acting-member.ts";
 
 /** A member of a team. */
 export interface Member {
-  /** The user's. */
+  /** The user's id. */
   id: string;
   email: string;
-  role: Role;
+  role: MemberRole;
   joined_at: string;
 }
 
-/** Who belongs to a team, and as what. Changes are in force here at once, in every other process within a second. */
+/** The members of a team and their roles. Changes are in force here at once, in every other process within a second. */
 export interface Members {
   /**
-   * Only an owner makes or unmakes an owner.
+   * Only an owner may grant or remove the role owner.
    * @throws AppError `not_found`; `insufficient_role`; `last_owner`
    */
-  setRole(actor: Actor, userId: string, role: Role): Promise<Member>;
+  setRole(actor: Actor, userId: string, role: MemberRole): Promise<Member>;
   /**
-   * Removes a member, or oneself: by a session every member may leave. The keys they made for this team lose their
-   * user, their sessions of it end.
+   * Removes a member, or the caller: with a session every member may leave. The member's keys of this team lose their user,
+   * the sessions of it end.
    * @throws AppError `not_found`; `insufficient_role`; `session_required`; `last_owner`
    */
   remove(actor: Actor, userId: string): Promise<void>;
@@ -34,7 +34,7 @@ export function renderMember(row: MemberRow): Member {
   return { id: row.userId, email: row.email, role: row.role, joined_at: row.joinedAt.toISOString() };
 }
 
-export const unknownMember = () => new AppError("not_found", "The team has no member of this id.");
+export const unknownMember = () => new AppError("not_found", "The team has no member with this id.");
 
 /** @throws AppError `not_found` */
 async function memberOf(tx: Transaction, actor: Actor, userId: string): Promise<MemberRow> {
@@ -43,7 +43,7 @@ async function memberOf(tx: Transaction, actor: Actor, userId: string): Promise<
   return member;
 }
 
-/** @throws AppError `last_owner` when the team would be without one */
+/** @throws AppError `last_owner` when the team would have none */
 async function requireAnotherOwner(tx: Transaction, actor: Actor): Promise<void> {
   if ((await countOwners(tx, actor.teamId)) > 1) return;
   throw new AppError("last_owner", "Make another member an owner first, or transfer the team.");
@@ -77,10 +77,10 @@ export function createMembers(deps: { publisher: ChangePublisher }): Members {
   };
 }
 
-/** Admins remove others. That a member leaves is for the person to say: no key below admin says it for him. */
-function requireRemover(actor: Actor, own: Role, userId: string): void {
-  if (reaches(own, "admin")) return;
+/** Admins remove others. Leaving is the member's own decision: no key below admin may do it. */
+function requireRemover(actor: Actor, own: MemberRole, userId: string): void {
+  if (hasAtLeastRole(own, "admin")) return;
   if (userId !== actor.userId) throw insufficientRole("admin", own);
   if (!actor.isSession)
-    throw new AppError("session_required", "Leaving the team needs your portal session, not a key.");
+    throw new AppError("session_required", "Leaving the team requires your portal session, not a key.");
 }

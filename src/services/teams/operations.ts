@@ -23,19 +23,19 @@ export interface TeamReport extends Omit<OperatedTeam, "limits"> {
   grants: S3Grant[];
 }
 
-/** What cannot be done as it was asked. `message` is one line. */
+/** The operator's request is impossible. `message` is one line. */
 export class OperationError extends Error {
   override name = "OperationError";
 }
 
-/** A new value of one limit; null: the tier's again. */
+/** A new value of one limit; null: back to the tier's. */
 export type LimitChange = {
   [N in keyof TierLimits]: { name: N; value: TierLimits[N] | null };
 }[keyof TierLimits];
 
 /**
- * What the operator does to a team, with nobody's role. `team` is an id, or the address of an owner who has one team.
- * Changes count in every running process within a second. All throw OperationError.
+ * The operator's changes to a team, independent of roles. `team` is an id, or the address of an owner who has one team.
+ * Changes count in every running process within a second. All methods throw OperationError.
  */
 export interface TeamOperations {
   show(team: string): Promise<TeamReport>;
@@ -50,23 +50,23 @@ export interface TeamOperations {
 export interface TeamOperationsDeps {
   sql: Database;
   publisher: ChangePublisher;
-  /** Of this deployment's own objects, which no team may be granted; null: it has none. */
+  /** The bucket of this deployment's own objects, which no team may be granted; null: none. */
   ownBucket: string | null;
 }
 
 const PAGE = 1_000;
-/** Teams of one owner that a refusal names. */
+/** Number of an owner's teams that a refusal names. */
 const NAMED = 10;
 
 export function createTeamOperations({ sql, publisher, ownBucket }: TeamOperationsDeps): TeamOperations {
   async function resolve(team: string): Promise<string> {
     if (!team.includes("@")) {
       if (!isId("team", team))
-        throw new OperationError(`${JSON.stringify(team)} is no team's id, nor an address`);
+        throw new OperationError(`${JSON.stringify(team)} is neither a team id nor an address`);
       return team;
     }
     const email = readEmail(team.trim());
-    if (email === null) throw new OperationError(`${JSON.stringify(team)} is no address`);
+    if (email === null) throw new OperationError(`${JSON.stringify(team)} is not an address`);
     const [id, ...others] = await findTeamsOfOwner(sql, email, NAMED + 1);
     if (id === undefined) throw new OperationError("this address owns no team");
     if (others.length > 0)
@@ -84,7 +84,7 @@ export function createTeamOperations({ sql, publisher, ownBucket }: TeamOperatio
     return { ...team, limits: effectiveLimits(team.tier, overrides), overrides, grants };
   }
 
-  /** Does `work` to the team, locked. */
+  /** Runs `work` on the locked team. */
   async function change(
     team: string,
     work: (tx: Transaction, id: string) => Promise<void>,
@@ -104,7 +104,7 @@ export function createTeamOperations({ sql, publisher, ownBucket }: TeamOperatio
     grantS3: (team, grant) =>
       change(team, async (tx, id) => {
         if (grant.bucket === ownBucket)
-          throw new OperationError(`${grant.bucket} holds what all teams have stored: it is granted to none`);
+          throw new OperationError(`${grant.bucket} holds the objects of all teams: it cannot be granted`);
         const max = LIMITS.team.s3Grants;
         if (!(await insertGrant(tx, id, grant, max)))
           throw new OperationError(`the team has ${max} grants already`);

@@ -8,7 +8,7 @@ import { findMember, listMembers, setMemberRole } from "../../store/members.ts";
 import type { Database } from "../../store/postgres.ts";
 import { recordTeamRemoval } from "../../store/team-removals.ts";
 import { deleteHistory, deleteTeam, findTeam, renameTeam } from "../../store/teams.ts";
-import type { Actor, Role } from "../actor.ts";
+import type { Actor, MemberRole } from "../actor.ts";
 import type { ChangePublisher } from "../authenticate/publish.ts";
 import { lockActingMember } from "./acting-member.ts";
 import { type Member, renderMember, unknownMember } from "./members.ts";
@@ -18,8 +18,8 @@ export interface TeamView {
   id: string;
   name: string;
   tier: Tier;
-  /** The caller's. */
-  role: Role;
+  /** The caller's role. */
+  role: MemberRole;
   /** By the time they joined. */
   members: Member[];
   created_at: string;
@@ -30,34 +30,34 @@ export interface Team {
   rename(actor: Actor, name: string): Promise<TeamView>;
   /**
    * Makes another member an owner and the caller an admin, both or neither.
-   * @throws AppError `not_found` when the user is no member; `validation_failed` when it is the caller
+   * @throws AppError `not_found` when the user is not a member; `validation_failed` when it is the caller
    */
   transfer(actor: Actor, userId: string): Promise<TeamView>;
   /**
-   * Deletes the team with all it has in the database: its credentials stop here at once, in every other process within
-   * a second. What it has elsewhere (objects, the subscription) goes soon after, by the relay. When it fails the team is
-   * there still, its events, their deliveries, the jobs it had under way and the partial results of its cancelled ones
-   * perhaps not; another try begins where this one ended.
+   * Deletes the team with all its data in the database: its credentials stop here at once, in every other process within a
+   * second. The relay deletes the rest (objects, the subscription) soon after. When the deletion fails, the team remains,
+   * but its events, their deliveries, its active jobs and the partial results of cancelled ones may be gone; another
+   * attempt continues there.
    */
   remove(actor: Actor): Promise<void>;
 }
 
-const isGone = () => new AppError("unauthorized", "The team has been deleted.");
+const teamDeleted = () => new AppError("unauthorized", "The team has been deleted.");
 
 export function createTeam(deps: { sql: Database; publisher: ChangePublisher }): Team {
   const { sql, publisher } = deps;
 
-  async function view(actor: Actor, role: Role): Promise<TeamView> {
+  async function view(actor: Actor, role: MemberRole): Promise<TeamView> {
     const [team, members] = await Promise.all([
       findTeam(sql, actor.teamId),
       listMembers(sql, actor.teamId, LIMITS.team.members),
     ]);
-    if (team === null) throw isGone();
+    if (team === null) throw teamDeleted();
     const { id, name, tier, createdAt } = team;
     return { id, name, tier, role, members: members.map(renderMember), created_at: createdAt.toISOString() };
   }
 
-  /** Takes what a large team has most of first, in pieces: one statement for all of it would run out of time, each time. */
+  /** Deletes a large team's history first, in batches: one statement for all of it would time out each time. */
   async function thin(actor: Actor): Promise<void> {
     const { deletionBatch, deletionBatches } = LIMITS.team;
     await retryDeadlocks(LIMITS.team.deletionAttempts, () =>

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../core/limits.ts";
 
-/** A part of a file, as the client is to send it. */
-export interface Part {
+/** A part of a file, as the client must send it. */
+export interface UploadPart {
   /** From 1. */
   number: number;
   firstByte: number;
@@ -10,8 +10,8 @@ export interface Part {
 
 const MIB = 1_048_576;
 
-/** How a file of that size is cut; null: it goes in one request. */
-export function partsOf(bytes: number): Part[] | null {
+/** How a file of that size is split; null: it goes in one request. */
+export function partsOf(bytes: number): UploadPart[] | null {
   const { singleBytes, partBytes, parts } = LIMITS.uploads;
   if (bytes <= singleBytes) return null;
   const size = Math.max(partBytes, Math.ceil(bytes / parts / MIB) * MIB);

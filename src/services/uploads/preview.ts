@@ -14,7 +14,7 @@ import {
   detectLayout,
 } from "../bulk/csv/detect.ts";
 import { toText, toUtf8 } from "../bulk/csv/field.ts";
-import { bytesOf } from "../bulk/csv/text-form.ts";
+import { byteUnitOf } from "../bulk/csv/text-form.ts";
 import type {
   CandidateColumn,
   JobProblem,
@@ -26,12 +26,12 @@ import { openSource } from "../bulk/open-source.ts";
 import type { UploadSources } from "../bulk/submit-file.ts";
 import { randomBytesOf } from "../bulk/workbook/random-bytes.ts";
 
-/** What a job would make of an upload, by its first bytes. */
+/** How a job would read an upload, by its first bytes. */
 export interface UploadPreview {
   layout: SourceColumns;
   /** Names of the columns; null: there is no header. */
   header: string[] | null;
-  /** The likeliest first. */
+  /** The most likely first. */
   candidates: (CandidateColumn & { score: number; parts: ScoreParts })[];
   /** Cells are cut to LIMITS.uploads.previewCellChars characters. */
   rows: { row: number; input: string; columns: string[] }[];
@@ -40,7 +40,8 @@ export interface UploadPreview {
 
 /**
  * Shows how an upload would be read. Costs nothing and changes nothing.
- * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`, `overloaded`, and what would fail the job at its beginning
+ * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`, `overloaded`, and every error that would fail the job
+ *   at its start
  */
 export type PreviewUpload = (
   actor: Actor,
@@ -75,7 +76,7 @@ function render({ columns, layout, candidates, rows, warnings }: DetectedTable):
   };
 }
 
-/** The refusal of a job, as one of a request. */
+/** A job's refusal, as an error of the request. */
 function refusal({ code, detail, candidates }: JobProblem): AppError {
   if (isListError(code)) return new AppError(code, detail, candidates === undefined ? {} : { candidates });
   if (code === "bulk_too_large") return new AppError(code, detail);
@@ -85,7 +86,7 @@ function refusal({ code, detail, candidates }: JobProblem): AppError {
 /** `detectForPreview`, off the event loop. @throws AppError `overloaded` */
 export type DetectForPreview = (head: Buffer, options: DetectOptions, owner: TaskOwner) => Promise<Detection>;
 
-/** How a list is to be read, with those of its rows that a preview shows. */
+/** The detected layout of a list, with the rows that a preview shows. */
 export async function detectForPreview(head: Buffer, options: DetectOptions): Promise<Detection> {
   const detected = await detectLayout(head, options);
   return detected.ok ? { ...detected, rows: detected.rows.slice(0, LIMITS.uploads.previewRows) } : detected;
@@ -103,7 +104,7 @@ export function createPreviewUpload({
   detect: detectElsewhere,
 }: PreviewDeps): PreviewUpload {
   const { previews, previewsPerTeam } = LIMITS.uploads;
-  /** Of each team that has one. */
+  /** Running previews by team. */
   const underWay = new Map<string, number>();
   let all = 0;
 
@@ -135,7 +136,7 @@ export function createPreviewUpload({
     const { tolerated, form, close } = opened.opened;
     await close();
     const { warnings } = opened.detected;
-    return render({ ...opened.detected, warnings: [...warnings, ...tolerated.warnings(bytesOf(form))] });
+    return render({ ...opened.detected, warnings: [...warnings, ...tolerated.warnings(byteUnitOf(form))] });
   }
 
   return async (actor, uploadId, options, cancelled) => {
@@ -145,7 +146,7 @@ export function createPreviewUpload({
       return await read(actor, uploadId, options, cancelled);
     } catch (error) {
       if (error instanceof MissingObject)
-        throw new AppError("upload_missing", "The bytes of the upload are not there any more.", {
+        throw new AppError("upload_missing", "The bytes of the upload no longer exist.", {
           cause: error,
         });
       throw error;

@@ -6,18 +6,18 @@ import type { ObjectStreams, StoredObject } from "../../store/object-streams.ts"
 import type { Database } from "../../store/postgres.ts";
 import { giveUpUpload, noteStored, uploadKey } from "../../store/uploads.ts";
 import type { Actor } from "../actor.ts";
-import { insertWithinLimit, noUpload, renderUpload, tooLarge, type Upload } from "./upload.ts";
+import { insertWithinLimit, renderUpload, type Upload, uploadNotFound, uploadTooLarge } from "./upload.ts";
 
-/** A file on its way in. */
+/** A file being received. */
 export interface FileBody {
-  /** As the client says; null: he does not. */
+  /** As the client announced; null: not announced. */
   readonly declaredBytes: number | null;
-  /** In pieces; `tooLong` is thrown at once, or when it gets so long. */
+  /** In pieces; throws `tooLong` at once, or when the file exceeds the limit. */
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
 }
 
 /**
- * Takes a file as it comes and hands it on to object storage, no faster than that takes it: all of it, or nothing.
+ * Receives a file and passes it on to object storage, no faster than that accepts it: all of it, or nothing.
  * @param cancelled when the client has gone
  * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`, `overloaded`
  */
@@ -31,19 +31,21 @@ export type ReceiveUpload = (
 const OBJECT_TYPE = "application/octet-stream";
 
 /** Places for files on their way in, each of which holds some memory; of them a team has a part at most. */
-function createPlaces() {
+function createReceiveSlots() {
   const { streamed, streamedPerTeam, streamedKept } = LIMITS.uploads;
   const byTeam = new Map<string, number>();
   let taken = 0;
   return {
-    /** @returns how to leave it. @throws AppError `limit_reached`, `overloaded` */
+    /** @returns how to release the slot. @throws AppError `limit_reached`, `overloaded` */
     take(teamId: string): () => void {
       const own = byTeam.get(teamId) ?? 0;
       if (own >= streamedPerTeam)
-        throw new AppError("limit_reached", `A team may send ${streamedPerTeam} files at once.`);
-      // Few teams whose clients are slow do not keep the others out.
+        throw new AppError("limit_reached", `A team may send at most ${streamedPerTeam} files at once.`);
+      // Few teams with slow clients must not keep the others out.
       if (taken >= (own === 0 ? streamed : streamed - streamedKept))
-        throw new AppError("overloaded", "Too many files are being sent.", { retryAfterS: 5 });
+        throw new AppError("overloaded", "Too many files are being sent. Retry after 5 s.", {
+          retryAfterS: 5,
+        });
       taken++;
       byTeam.set(teamId, own + 1);
       return () => {
@@ -78,7 +80,7 @@ export function createReceiveUpload(deps: {
 }): ReceiveUpload {
   const { sql, streams, clock } = deps;
   const { streamMs, partsInFlight } = LIMITS.uploads;
-  const places = createPlaces();
+  const places = createReceiveSlots();
 
   async function receive(
     actor: Actor,
@@ -90,7 +92,7 @@ export function createReceiveUpload(deps: {
     const { teamId, livemode } = actor;
     const id = newId("upl");
     const key = uploadKey(teamId, id);
-    // Before the object: what a process leaves behind that is killed is found by its row.
+    // Before the object: the row leads to what a killed process leaves behind.
     await insertWithinLimit(sql, actor, {
       id,
       teamId,
@@ -108,17 +110,17 @@ export function createReceiveUpload(deps: {
         pieces,
       );
     } catch (error) {
-      // Else it counts as open until it expires.
+      // Otherwise it counts as open until it expires.
       await giveUpUpload(sql, id).catch(() => {});
       throw error;
     }
     const row = await noteStored(sql, id, stored);
-    if (row === null) throw noUpload();
+    if (row === null) throw uploadNotFound();
     return renderUpload(row, deps.retentionDays);
   }
 
   return async (actor, filename, body, gone) => {
-    const pieces = body.read(actor.limits.bulkBytes, () => tooLarge(actor));
+    const pieces = body.read(actor.limits.bulkBytes, () => uploadTooLarge(actor));
     const leave = places.take(actor.teamId);
     const tooSlow = new AbortController();
     const late = clock.after(streamMs, () =>

@@ -18,15 +18,14 @@ import {
   unfinishedUploads,
 } from "../../store/uploads.ts";
 import { limitsOf } from "../authenticate/lookup.ts";
-import { createRounds, doEach } from "../rounds.ts";
-import { look } from "./upload.ts";
+import { createSweep, runEach } from "../sweep.ts";
+import { refreshFromStorage } from "./upload.ts";
 
-/** Clears away uploads. Any number of processes may do it at once. */
+/** Removes uploads. Any number of processes may run it at once. */
 export interface UploadRemoval {
   /**
-   * Gives up what has got larger than its team may have; hides what nobody finished and what is past its retention with no
-   * job that has yet to read it; removes objects and abandoned parts of what is hidden, then the rows. What fails keeps
-   * nothing else from being done.
+   * Gives up uploads larger than the team's limit; hides unfinished ones and those past their retention that no job still
+   * reads; removes objects and abandoned parts of hidden ones, then the rows. A failure does not stop the rest.
    */
   sweep(isStopping: () => boolean): Promise<void>;
 }
@@ -34,7 +33,7 @@ export interface UploadRemoval {
 export interface UploadRemovalDeps {
   sql: Database;
   streams: Pick<ObjectStreams, "head">;
-  /** Deletes some of what is below a prefix, parts being sent included; true when nothing is left of it. */
+  /** Deletes some of the objects below a prefix, unfinished parts included; true when nothing is left. */
   deleteBelow(prefix: string): Promise<boolean>;
   log: Logger;
   retentionDays: number;
@@ -45,16 +44,16 @@ const rest = { restMs: LIMITS.bulk.removalRestMs, overMs: unfinishedMs };
 
 const GONE: ReadonlySet<string> = new Set<ErrorCode>(["bulk_too_large", "not_found"]);
 
-/** What object storage has of uploads, by rows that may be behind. */
-function createLooks({ sql, streams }: UploadRemovalDeps) {
-  /** @returns whether its bytes are there, and may be */
+/** Checks uploads in object storage, by rows that may be outdated. */
+function createStorageLooks({ sql, streams }: UploadRemovalDeps) {
+  /** @returns whether its bytes exist and may be kept */
   return async (row: UploadRow): Promise<boolean> => {
     const terms = await findTeamTerms(sql, row.teamId);
     if (terms === null) return false;
     try {
-      return (await look(sql, streams, row, { limits: limitsOf(terms) })) !== null;
+      return (await refreshFromStorage(sql, streams, row, { limits: limitsOf(terms) })) !== null;
     } catch (error) {
-      // Given up by the look, or removed meanwhile.
+      // Given up by the check, or removed meanwhile.
       if (error instanceof AppError && GONE.has(error.code)) return false;
       throw error;
     }
@@ -63,11 +62,11 @@ function createLooks({ sql, streams }: UploadRemovalDeps) {
 
 export function createUploadRemoval(deps: UploadRemovalDeps): UploadRemoval {
   const { sql, streams, log } = deps;
-  const lookAt = createLooks(deps);
-  const unfinished = createRounds<UploadRow>(log, "an upload could not be looked at");
-  const recent = createRounds<RecentUpload>(log, "an upload could not be looked at");
-  const removable = createRounds<RemovedUpload>(log, "an upload could not be removed");
-  /** Looked at last. */
+  const lookAt = createStorageLooks(deps);
+  const unfinished = createSweep<UploadRow>(log, "cannot check an upload");
+  const recent = createSweep<RecentUpload>(log, "cannot check an upload");
+  const removable = createSweep<RemovedUpload>(log, "cannot remove an upload");
+  /** The last checked upload. */
   let lookedAt = "";
 
   async function removeObject(key: string): Promise<boolean> {
@@ -84,13 +83,13 @@ export function createUploadRemoval(deps: UploadRemovalDeps): UploadRemoval {
 
   async function lookAgain(row: RecentUpload): Promise<void> {
     if (!row.isHidden) await lookAt(row);
-    // Sent after it was deleted: the URL held still.
+    // Sent after its deletion, by a URL that was still valid.
     else if ((await streams.head({ bucket: null, key: row.key })) !== null) await removeObject(row.key);
   }
 
   return {
     async sweep(isStopping) {
-      await doEach([
+      await runEach([
         () => recent.run(nextRecent, looksPerRound, isStopping, lookAgain),
         () =>
           unfinished.run(
@@ -98,7 +97,7 @@ export function createUploadRemoval(deps: UploadRemovalDeps): UploadRemoval {
             perRound,
             isStopping,
             async (row) => {
-              // By a presigned URL its bytes may have come without our knowledge: then they are kept as others' are.
+              // Its bytes may have arrived by a presigned URL without our knowledge: then they are kept like others.
               if (!(await lookAt(row))) await giveUpUpload(sql, row.id);
             },
           ),

@@ -16,25 +16,25 @@ import {
   type UploadRow,
   type UploadTally,
 } from "../../store/uploads.ts";
-import { type Actor, mayReach } from "../actor.ts";
+import { type Actor, canAccessMode } from "../actor.ts";
 
 /** A file of a team, as it sees it. */
 export interface Upload {
   id: string;
   livemode: boolean;
   filename: string;
-  /** `open`: its bytes are awaited. */
+  /** `open`: its bytes have not arrived. */
   status: "open" | "stored";
   /** As announced, then as stored; null: not known yet. */
   bytes: number | null;
   created_at: string;
-  /** Until then the bytes of an open one are taken; null: they have come. */
+  /** Until then an open one accepts its bytes; null: they have arrived. */
   expires_at: string | null;
-  /** It is removed then, unless a job has yet to read it. */
+  /** It is removed then, unless a job still reads it. */
   kept_until: string;
 }
 
-/** @param retentionDays as long as results are kept */
+/** @param retentionDays the retention of results */
 export function renderUpload(row: UploadRow, retentionDays: number): Upload {
   const isOpen = row.status === "open";
   const keptUntilMs = isOpen
@@ -52,32 +52,36 @@ export function renderUpload(row: UploadRow, retentionDays: number): Upload {
   };
 }
 
-export function noUpload(): AppError {
-  return new AppError("not_found", "There is no such upload.");
+export function uploadNotFound(): AppError {
+  return new AppError("not_found", "The team has no upload with this id.");
 }
 
-/** Whose bulk bytes bound an upload. */
-export type Holder = Pick<Actor, "limits">;
+/** The team whose limits bound an upload. */
+export type UploadHolder = Pick<Actor, "limits">;
 
-export function tooLarge({ limits }: Holder): AppError {
-  return new AppError("bulk_too_large", `A list of the team may have ${limits.bulkBytes} bytes.`);
+export function uploadTooLarge({ limits }: UploadHolder): AppError {
+  return new AppError("bulk_too_large", `A list of the team may have at most ${limits.bulkBytes} bytes.`);
 }
 
-/** What the team has one too many of with this one; null: nothing. */
+/** The limit that the team would exceed with this one, in words; null: none. */
 function excess(tally: UploadTally, { bytes }: NewUpload, { bulkBytes }: TierLimits): string | null {
   const { open, stored, deleted, lists } = LIMITS.uploads;
-  if (tally.open >= open) return `A team may have ${open} uploads whose bytes have not come.`;
-  if (tally.stored >= stored) return `A team may have ${stored} uploads: delete some.`;
+  if (tally.open >= open) return `A team may have at most ${open} unfinished uploads.`;
+  if (tally.stored >= stored) return `A team may have at most ${stored} uploads: delete some.`;
   if (tally.deleted >= deleted)
-    return `Of ${deleted} uploads that were deleted the time is not over: wait until that of some is.`;
+    return `The team has ${deleted} deleted uploads that have not expired: wait until some expire.`;
   const most = lists * bulkBytes;
   if (tally.bytes + (bytes ?? bulkBytes) > most)
-    return `All uploads of the team may have ${most} bytes, one of unknown size counts as ${bulkBytes}: delete some.`;
+    return `All uploads of the team may have at most ${most} bytes, one of unknown size counts as ${bulkBytes}: delete some.`;
   return null;
 }
 
 /** @throws AppError `unauthorized` when the team is gone; `limit_reached` */
-export function insertWithinLimit(sql: Database, { limits }: Holder, upload: NewUpload): Promise<UploadRow> {
+export function insertWithinLimit(
+  sql: Database,
+  { limits }: UploadHolder,
+  upload: NewUpload,
+): Promise<UploadRow> {
   return sql.begin(async (tx) => {
     if (!(await lockTeam(tx, upload.teamId)))
       throw new AppError("unauthorized", "The team has been deleted.");
@@ -87,36 +91,36 @@ export function insertWithinLimit(sql: Database, { limits }: Holder, upload: New
   });
 }
 
-/** Another team's is not found, nor a live one by a test key. @throws AppError `not_found` */
-export async function mustFind(
+/** Another team's upload is not found, nor a live one by a test key. @throws AppError `not_found` */
+export async function requireUpload(
   sql: Database,
   actor: Pick<Actor, "teamId" | "livemode">,
   id: string,
 ): Promise<UploadRow> {
   const row = isId("upl", id) ? await findUpload(sql, actor.teamId, id) : null;
-  if (row === null || !mayReach(actor, row)) throw noUpload();
+  if (row === null || !canAccessMode(actor, row)) throw uploadNotFound();
   return row;
 }
 
 /**
- * What object storage has of it now, which is noted; null: nothing yet. What is larger than the team may have, and than was
- * announced or seen when it could have more, is given up: it came by a URL that could not say how large it may get.
+ * Reads its current state in object storage and records it; null: nothing yet. An upload larger than the team's limit, and
+ * than its announced or earlier size, is given up: it came by a URL that could not limit its size.
  * @throws AppError `not_found`, `bulk_too_large`
  */
-export async function look(
+export async function refreshFromStorage(
   sql: Database,
   streams: Pick<ObjectStreams, "head">,
   row: UploadRow,
-  holder: Holder,
+  holder: UploadHolder,
 ): Promise<(UploadRow & StoredObject) | null> {
   const stored = await streams.head({ bucket: null, key: row.key });
   if (stored === null) return null;
   if (row.status === "stored" && row.etag === stored.etag) return { ...row, ...stored };
   if (stored.bytes > Math.max(holder.limits.bulkBytes, row.bytes ?? 0)) {
     await refuseUpload(sql, row.id);
-    throw tooLarge(holder);
+    throw uploadTooLarge(holder);
   }
   const noted = await noteStored(sql, row.id, stored);
-  if (noted === null) throw noUpload();
+  if (noted === null) throw uploadNotFound();
   return { ...noted, ...stored };
 }

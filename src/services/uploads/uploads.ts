@@ -13,41 +13,44 @@ import {
   uploadKey,
 } from "../../store/uploads.ts";
 import type { Actor } from "../actor.ts";
-import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { type Page, type PageRequest, pageOf } from "../page.ts";
 import { requireFeature } from "../tier-features.ts";
 import { partsOf } from "./parts.ts";
 import type { PreviewUpload } from "./preview.ts";
 import type { ReceiveUpload } from "./receive.ts";
 import {
   insertWithinLimit,
-  look,
-  mustFind,
-  noUpload,
+  refreshFromStorage,
   renderUpload,
-  tooLarge,
+  requireUpload,
   type Upload,
+  uploadNotFound,
+  uploadTooLarge,
 } from "./upload.ts";
 
-/** What the client is to send, and where. */
+/** What the client must send, and where. */
 export type CreatedUpload = Upload & { method: "PUT" } & (
     | { url: string; headers: Record<string, string> }
     | { parts: { part_number: number; url: string; first_byte: number; bytes: number }[] }
   );
 
-/** Files for bulk jobs. Another team's are not found, nor live ones by a test key. All throw AppError `feature_unconfigured` without object storage. */
+/**
+ * Files for bulk jobs. Another team's are not found, nor live ones by a test key. All methods throw AppError
+ * `feature_unconfigured` without object storage.
+ */
 export interface Uploads {
   /**
-   * Room for a file that the client sends to object storage himself.
+   * Creates an upload that the client sends directly to object storage.
    * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`
    */
   create(actor: Actor, input: { filename: string; bytes?: number | undefined }): Promise<CreatedUpload>;
-  /** Takes a file as it comes. */
+  /** Receives a file through this process. */
   receive: ReceiveUpload;
-  /** Newest first, each as it was last seen: what came by a URL is looked for by `get`. */
-  list(actor: Actor, ask: PageAsk): Promise<Page<Upload>>;
+  /** Newest first, each as last seen: `get` looks for bytes that came by a URL. */
+  list(actor: Actor, ask: PageRequest): Promise<Page<Upload>>;
   /** @throws AppError `not_found`, `bulk_too_large` */
   get(actor: Actor, id: string): Promise<Upload>;
-  /** Makes the parts that were sent the file. Idempotent. @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
+  /** Combines the sent parts into the file. Idempotent. @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
   complete(actor: Actor, id: string): Promise<Upload>;
   preview: PreviewUpload;
   /** @throws AppError `not_found`, `upload_in_use` */
@@ -59,7 +62,7 @@ export interface UploadStorage {
   objects: UploadObjects;
 }
 
-/** As its team sees it. */
+/** The team's view of an upload. */
 type Render = (row: UploadRow) => Upload;
 
 function createPresigned(sql: Database, { objects }: UploadStorage, render: Render): Uploads["create"] {
@@ -67,23 +70,23 @@ function createPresigned(sql: Database, { objects }: UploadStorage, render: Rend
 
   async function begin(id: string, key: string): Promise<string> {
     try {
-      const multipartId = await objects.beginParts(key);
-      if (!(await noteParts(sql, id, multipartId))) throw noUpload();
+      const multipartId = await objects.startMultipart(key);
+      if (!(await noteParts(sql, id, multipartId))) throw uploadNotFound();
       return multipartId;
     } catch (error) {
-      // Else it counts as open until it expires.
+      // Otherwise it counts as open until it expires.
       await giveUpUpload(sql, id).catch(() => {});
       throw error;
     }
   }
 
   return async (actor, { filename, bytes }) => {
-    if (bytes !== undefined && bytes > actor.limits.bulkBytes) throw tooLarge(actor);
+    if (bytes !== undefined && bytes > actor.limits.bulkBytes) throw uploadTooLarge(actor);
     const id = newId("upl");
     const key = uploadKey(actor.teamId, id);
     const parts = partsOf(bytes ?? 0);
     const validMs = await objects.validMs(presignedMs);
-    // Before anything is begun in object storage: what a process leaves behind that is killed is found by its row.
+    // Before anything starts in object storage: the row leads to what a killed process leaves behind.
     const row = await insertWithinLimit(sql, actor, {
       id,
       teamId: actor.teamId,
@@ -111,28 +114,28 @@ function createComplete(
   { objects, streams }: UploadStorage,
   render: Render,
 ): Uploads["complete"] {
-  /** @throws AppError `upload_missing` when what was sent is not the file that was announced */
+  /** @throws AppError `upload_missing` when the sent parts are not the announced file */
   async function assemble({ key, bytes }: UploadRow, multipartId: string): Promise<void> {
-    const parts = await objects.parts(key, multipartId);
+    const parts = await objects.listParts(key, multipartId);
     const gap = parts.findIndex(({ number }, i) => number !== i + 1);
     const sent = parts.reduce((sum, part) => sum + part.bytes, 0);
     if (gap !== -1) throw new AppError("upload_missing", `Part ${gap + 1} has not been sent.`);
     if (sent !== bytes)
       throw new AppError(
         "upload_missing",
-        `Of ${bytes} bytes ${sent} have been sent, in ${parts.length} parts.`,
+        `${sent} of ${bytes} bytes have been sent, in ${parts.length} parts.`,
       );
-    await objects.completeParts(key, multipartId, parts);
+    await objects.completeMultipart(key, multipartId, parts);
   }
 
   return async (actor, id) => {
-    const row = await mustFind(sql, actor, id);
+    const row = await requireUpload(sql, actor, id);
     if (row.multipartId !== null)
       await assemble(row, row.multipartId).catch((error: unknown) => {
-        // Completed by another request, or by this one's first try; or it is not there: the look tells.
+        // Completed by another request, or by this one's first attempt; or it does not exist: the check decides.
         if (!(error instanceof MissingObject)) throw error;
       });
-    const stored = await look(sql, streams, row, actor);
+    const stored = await refreshFromStorage(sql, streams, row, actor);
     if (stored === null) throw new AppError("upload_missing", "Nothing has been sent yet.");
     return render(stored);
   };
@@ -158,17 +161,17 @@ function createStoredUploads({ sql, storage, receive, preview, retentionDays }: 
       return pageOf(rows, ask, (row) => row.id, render);
     },
     async get(actor, id) {
-      const row = await mustFind(sql, actor, id);
+      const row = await requireUpload(sql, actor, id);
       if (row.status === "stored") return render(row);
-      return render((await look(sql, storage.streams, row, actor)) ?? row);
+      return render((await refreshFromStorage(sql, storage.streams, row, actor)) ?? row);
     },
     complete: createComplete(sql, storage, render),
     async remove(actor, id) {
-      await mustFind(sql, actor, id);
+      await requireUpload(sql, actor, id);
       const outcome = await sql.begin((tx) => hideUpload(tx, actor.teamId, id));
-      if (outcome === "missing") throw noUpload();
+      if (outcome === "missing") throw uploadNotFound();
       if (outcome === "in use")
-        throw new AppError("upload_in_use", "A job that has not ended reads it: cancel that first.");
+        throw new AppError("upload_in_use", "An unfinished job uses it: cancel the job first.");
     },
   };
 }
@@ -178,7 +181,7 @@ export function createUploads(deps: UploadsDeps | null): Uploads {
   const uploads = deps === null ? null : createStoredUploads(deps);
   const configured = () => {
     if (uploads !== null) return uploads;
-    throw new AppError("feature_unconfigured", "Uploads need object storage, which is not configured here.");
+    throw new AppError("feature_unconfigured", "Uploads require object storage, which is not configured.");
   };
   return {
     async create(actor, input) {

@@ -6,57 +6,61 @@ import type { Logger } from "../../core/log.ts";
 import type { UsageCounts, UsageFlush, UsageRow, UsageStore } from "../../store/usage.ts";
 
 /**
- * Counts answered live verifications by team and day, for reports; the quota ledger charges by itself. Counted in memory,
- * written together every LIMITS.usage.flushEveryMs: a killed process loses what it counted since. A flush has a number,
- * which the database remembers of each process, so that one whose answer was lost is sent again and counts once. What a
- * flush leaves out, of teams that are being deleted, goes into the next; should this process end first, it is lost.
+ * Counts answered live verifications by team and day, for reports; the quota ledger charges by itself. Counts are kept in
+ * memory and written together every LIMITS.usage.flushEveryMs: a killed process loses its counts since the last flush. A
+ * flush has a number, which the database remembers of each process, so that a flush whose answer was lost is sent again and
+ * counts once. Rows that a flush leaves out, of teams being deleted, go into the next; they are lost if this process ends
+ * first.
  */
 export interface UsageCounter {
   /**
-   * One answer to a single verification. No I/O, and nothing allocated after the first of a team in a second.
-   * @param day of the unit that was reserved for it
+   * Counts one answer to a single verification. No I/O, and no allocation after a team's first in a second.
+   * @param day of its reserved unit
    */
   count(teamId: string, day: string, verdict: Verdict, cached: boolean): void;
-  /** The same for who counts a team's answers by the thousand: the team's row is looked up once a flush. */
-  tab(teamId: string): UsageTab;
-  /** Writes all that was counted before the call, of teams nobody is deleting. Rejects when it could not; it stays to be written. */
+  /** The same for callers that count a team's answers by the thousand: it looks the team's row up once a flush. */
+  handle(teamId: string): UsageHandle;
+  /**
+   * Writes everything counted before the call, except for teams being deleted. Rejects when it fails; the counts stay to be
+   * written.
+   */
   flush(): Promise<void>;
   start(): void;
-  /** Writes what is left, in several tries. Never rejects. */
+  /** Writes the remaining counts, in several attempts. Never rejects. */
   drain(): Promise<void>;
 }
 
-export interface UsageTab {
+export interface UsageHandle {
   /** See `UsageCounter.count`. */
   count(day: string, verdict: Verdict, cached: boolean): void;
 }
 
-/** What tabs ask of the counter that made them. */
-interface Ledger {
-  /** Grows whenever what was looked up before counts no more. */
-  seals(): number;
+/** What handles need of their counter. */
+interface HandleOwner {
+  /** Grows whenever earlier look-ups become invalid. */
+  flushEpoch(): number;
   /** undefined: there are too many. */
   countsOf(teamId: string, day: string): UsageCounts | undefined;
 }
 
-/** A class: see `BucketDesk` of the rate limiter. */
-class TeamTab implements UsageTab {
-  readonly #ledger: Ledger;
+/** A class: see `BucketHandle` of the rate limiter. */
+class TeamUsageHandle implements UsageHandle {
+  readonly #owner: HandleOwner;
   readonly #teamId: string;
   #counts: UsageCounts | undefined = undefined;
   #day = "";
-  #seal = -1;
+  #epoch = -1;
 
-  constructor(ledger: Ledger, teamId: string) {
-    this.#ledger = ledger;
+  constructor(ledger: HandleOwner, teamId: string) {
+    this.#owner = ledger;
     this.#teamId = teamId;
   }
 
   count(day: string, verdict: Verdict, cached: boolean): void {
-    const seal = this.#ledger.seals();
-    if (this.#counts === undefined || this.#seal !== seal || this.#day !== day) {
-      this.#counts = this.#ledger.countsOf(this.#teamId, day);
-      this.#seal = seal;
+    const seal = this.#owner.flushEpoch();
+    if (this.#counts === undefined || this.#epoch !== seal || this.#day !== day) {
+      this.#counts = this.#owner.countsOf(this.#teamId, day);
+      this.#epoch = seal;
       this.#day = day;
     }
     add(this.#counts, verdict, cached);
@@ -100,8 +104,8 @@ class BufferedUsageCounter implements UsageCounter {
   #writing: Promise<void> | undefined;
   #failing = false;
   #timer: Timer | undefined;
-  readonly #ledger: Ledger = {
-    seals: () => this.#seals,
+  readonly #ledger: HandleOwner = {
+    flushEpoch: () => this.#seals,
     countsOf: (teamId, day) => this.#countsOf(teamId, day),
   };
 
@@ -130,8 +134,8 @@ class BufferedUsageCounter implements UsageCounter {
     add(this.#countsOf(teamId, day), verdict, cached);
   }
 
-  tab(teamId: string): UsageTab {
-    return new TeamTab(this.#ledger, teamId);
+  handle(teamId: string): UsageHandle {
+    return new TeamUsageHandle(this.#ledger, teamId);
   }
 
   async drain(): Promise<void> {

@@ -1,7 +1,7 @@
 import { type Clock, DAY_MS } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { afterTurns } from "../../core/stalls.ts";
+import { startStallTolerantTimer } from "../../core/stall-tolerant-timer.ts";
 import type { Tier } from "../../core/tiers.ts";
 import type { UsageCounts, UsageStore } from "../../store/usage.ts";
 import type { Actor } from "../actor.ts";
@@ -35,22 +35,21 @@ export interface Today extends DayUsage {
 
 export interface History {
   data: DayUsage[];
-  /** How many there are: what was asked for, or what the tier has. */
+  /** Number of days: as requested, or as the tier allows. */
   days: number;
   /** A history has one page. */
   next_cursor: null;
 }
 
 /**
- * What a team has used. `used` is the quota ledger's: exact for what this process has charged, and at most
- * LIMITS.quota.flushEveryMs late for what others did. The rest are counters: exact for this process when it can write
- * them within LIMITS.usage.flushWaitMs, at most LIMITS.usage.flushEveryMs late for others, and short of that much when one
- * was killed.
+ * A team's usage. `used` is the quota ledger's: exact for charges of this process, and at most LIMITS.quota.flushEveryMs
+ * late for others. The rest are counters: exact for this process when it can write them within LIMITS.usage.flushWaitMs, at
+ * most LIMITS.usage.flushEveryMs late for others, and short by that much after a process was killed.
  * @throws AppError `unavailable` without Postgres: never a figure that may be wrong
  */
 export interface Usage {
   today(actor: Actor): Promise<Today>;
-  /** The last `days` days, the present one first, days without use included; no more than the tier has. */
+  /** The last `days` days, the current one first, unused days included; no more than the tier allows. */
   history(actor: Actor, days: number): Promise<History>;
 }
 
@@ -62,19 +61,22 @@ export interface UsageDeps {
 }
 
 export function createUsage({ store, quota, counter, clock }: UsageDeps): Usage {
-  /** `work`, or 503 when it fails or takes too long. */
+  /** The result of `work`, or 503 when it fails or takes too long. */
   function read<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) =>
         reject(new AppError("unavailable", "Usage cannot be read now.", { retryAfterS: 1, cause }));
-      const expiry = afterTurns(clock, LIMITS.usage.readTimeoutMs, () =>
+      const expiry = startStallTolerantTimer(clock, LIMITS.usage.readTimeoutMs, () =>
         fail(new Error("reading usage timed out")),
       );
       work.then(resolve, fail).finally(() => expiry.cancel());
     });
   }
 
-  /** Resolves when the counts are written, and without them when that fails or takes long: figures a little late beat none. */
+  /**
+   * Resolves when the counts are written, or without them when that fails or takes long: figures a little late are better
+   * than none.
+   */
   function flushed(): Promise<void> {
     return new Promise((resolve) => {
       const patience = clock.after(LIMITS.usage.flushWaitMs, resolve);

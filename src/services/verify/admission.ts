@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import { type CeilingLimits, createCeiling } from "./ceiling.ts";
+import { type ConcurrencyLimitSettings, createConcurrencyLimit } from "./concurrency-limit.ts";
 
 /**
  * Who may begin a check. What is bounded is the wait for our own CPU, as the check pool and our own event loop measure it: while it is short,
@@ -12,38 +12,38 @@ import { type CeilingLimits, createCeiling } from "./ceiling.ts";
  * The limit begins low enough for a crowd that comes at once to be answered in time, grows while it is used up and nothing
  * waits, and is cut to what would have waited for as long as is wanted: in proportion, since a queue is as long as its wait.
  */
-export interface Admission {
+export interface CheckAdmission {
   /**
    * Somebody asks what is not known here, and has spent nothing yet. Where there is no room for a check, some are let in as
    * guests all the same, to look whether Redis knows.
    * @throws AppError `overloaded`
    */
-  enter(teamId: string): Place;
+  enter(teamId: string): AdmissionSlot;
   /** Whether anybody would be refused now: for all that come, one look. */
-  isCrowded(): boolean;
+  isAtCapacity(): boolean;
   /** Whether `enter` would refuse this team now. Takes nothing. */
-  refuses(teamId: string): boolean;
+  wouldRefuse(teamId: string): boolean;
   /** The house has no time to find out what is asked by whom it refuses. */
-  isSwamped(): boolean;
+  isSaturated(): boolean;
   /** Of a team that is refused before it comes to enter: counts it. */
-  turnAway(teamId: string): AppError;
+  refuse(teamId: string): AppError;
   /** How long a check waited for CPU when that was looked at last, in milliseconds. */
   waitMs(): number;
 }
 
 /** Of who was let in. */
-export interface Place {
+export interface AdmissionSlot {
   /** Let in to look alone. */
-  readonly isGuest: boolean;
+  readonly isLookupOnly: boolean;
   /** Before his check is begun. @throws AppError `overloaded` for a guest, and where there is less room by now than when he came */
   admit(): void;
   /** No check was begun for him: Redis had what he asked for. */
-  found(): void;
+  onCacheHit(): void;
   /** He is answered, however. Idempotent. */
-  leave(): void;
+  release(): void;
 }
 
-export interface AdmissionLimits extends CeilingLimits {
+export interface CheckAdmissionLimits extends ConcurrencyLimitSettings {
   /** How often it is looked at, while checks are young. */
   lookMs: number;
   /** A check is young for so long, and for twice as long at most; where checks wait for too long, for four times as long as that. */
@@ -61,59 +61,59 @@ export interface AdmissionLimits extends CeilingLimits {
   crowderMs: number;
 }
 
-export interface AdmissionDeps {
+export interface CheckAdmissionDeps {
   clock: Clock;
   /** See `CheckWaits.take`. */
   takeWaitMs(): number;
   /** Of the time since it was asked last, the share in which our own event loop had nothing to do: 0 to 1. */
   takeIdle(): number;
   onRefused(): void;
-  limits: AdmissionLimits;
+  limits: CheckAdmissionLimits;
 }
 
 /** Thrown by the thousand: made once, without a stack of its own. */
-const CROWDED = new AppError("overloaded", "More checks were asked for than can be made.", {
+const TOO_MANY_CHECKS = new AppError("overloaded", "More checks were asked for than can be made.", {
   retryAfterS: 1,
 });
 
 /** Of a team, its young checks. */
-interface Team {
+interface TeamLoad {
   readonly id: string;
   young: number;
 }
 
 /** What a seat asks the house. */
-interface House {
+interface SlotOwner {
   /** @throws AppError `overloaded` */
-  admit(seat: Seat): void;
-  aged(team: Team): void;
+  admit(seat: CheckSlot): void;
+  onAged(team: TeamLoad): void;
 }
 
-class Seat implements Place {
-  readonly isGuest = false;
-  readonly team: Team;
+class CheckSlot implements AdmissionSlot {
+  readonly isLookupOnly = false;
+  readonly team: TeamLoad;
   /** How often the ceiling had been cut when he came. */
   readonly cuts: number;
-  readonly #house: House;
+  readonly #owner: SlotOwner;
   isYoung = true;
 
-  constructor(team: Team, cuts: number, house: House) {
+  constructor(team: TeamLoad, cuts: number, house: SlotOwner) {
     this.team = team;
     this.cuts = cuts;
-    this.#house = house;
+    this.#owner = house;
   }
 
   admit(): void {
-    this.#house.admit(this);
+    this.#owner.admit(this);
   }
 
-  found(): void {}
+  onCacheHit(): void {}
 
   /** It has ended, or has grown old. */
-  leave(): void {
+  release(): void {
     if (!this.isYoung) return;
     this.isYoung = false;
-    this.#house.aged(this.team);
+    this.#owner.onAged(this.team);
   }
 }
 
@@ -121,46 +121,49 @@ class Seat implements Place {
  * Of two who wait for one check, `begun` first: on whose place it is begun. A guest's is begun on the seat of who joins him; a seat that
  * is not needed is free again, since who joins costs no CPU, and is refused where the check that he joined is.
  */
-export function sharedPlace(begun: Place | null, joins: Place | null): Place | null {
-  if (joins === null || joins.isGuest) return begun;
-  if (begun?.isGuest === true) return joins;
-  joins.leave();
-  return begun;
+export function sharedSlot(
+  starter: AdmissionSlot | null,
+  joiner: AdmissionSlot | null,
+): AdmissionSlot | null {
+  if (joiner === null || joiner.isLookupOnly) return starter;
+  if (starter?.isLookupOnly === true) return joiner;
+  joiner.release();
+  return starter;
 }
 
-export function createAdmission({
+export function createCheckAdmission({
   clock,
   takeWaitMs,
   takeIdle,
   onRefused,
   limits,
-}: AdmissionDeps): Admission {
-  const teams = new Map<string, Team>();
-  const ceiling = createCeiling(limits);
+}: CheckAdmissionDeps): CheckAdmission {
+  const teams = new Map<string, TeamLoad>();
+  const concurrencyLimit = createConcurrencyLimit(limits);
   let young = 0;
   /** The most at once since the last look. */
   let peak = 0;
   /** Anybody, since the last look. */
   let refused = false;
   /** Those of now, and those of the time before. */
-  let seats: Seat[] = [];
-  let elders: Seat[] = [];
+  let slots: CheckSlot[] = [];
+  let olderSlots: CheckSlot[] = [];
   let turnedMs = 0;
   let awake = false;
   let lookDueMs = 0;
-  const guests = createGuests(limits, refuse);
-  const crowders = createCrowders(limits.crowderMs);
+  const lookupSlots = createLookupSlots(limits, refuse);
+  const heavyTeams = createHeavyTeams(limits.crowderMs);
   let waitMs = 0;
 
-  const house: House = {
+  const slotOwner: SlotOwner = {
     admit({ team: { id }, isYoung, cuts }) {
       // There is less room than when he came, and most that it costs is still to come. Who was counted is one of them.
-      if (cuts === ceiling.cuts() && isYoung) return;
+      if (cuts === concurrencyLimit.cuts() && isYoung) return;
       const himself = isYoung ? 1 : 0;
-      if (young - himself < ceiling.limit() || fits(id, teams.get(id), himself)) return;
+      if (young - himself < concurrencyLimit.limit() || fits(id, teams.get(id), himself)) return;
       throw turnAway(id);
     },
-    aged(team) {
+    onAged(team) {
       young -= 1;
       team.young -= 1;
       if (team.young === 0) teams.delete(team.id);
@@ -168,12 +171,12 @@ export function createAdmission({
   };
 
   /** Of a house that is late, those who came some time ago may be waiting for it as well; but not for ever. */
-  function ageSeats(nowMs: number): void {
+  function ageSlots(nowMs: number): void {
     const youngMs = waitMs <= limits.targetMs ? limits.youngMs : Math.max(limits.youngMs, 4 * waitMs);
     if (nowMs - turnedMs < youngMs) return;
-    for (const seat of elders) seat.leave();
-    elders = seats;
-    seats = [];
+    for (const seat of olderSlots) seat.release();
+    olderSlots = slots;
+    slots = [];
     turnedMs = nowMs;
   }
 
@@ -186,17 +189,17 @@ export function createAdmission({
     const nowMs = clock.monotonic();
     // A look that is late was in line behind what has to be read: there the next request waits before it is seen.
     waitMs = Math.max(takeWaitMs(), nowMs - lookDueMs);
-    ceiling.look(nowMs, { waitMs, idle: takeIdle(), refused, young, peak });
+    concurrencyLimit.look(nowMs, { waitMs, idle: takeIdle(), refused, young, peak });
     refused = false;
-    ageSeats(nowMs);
+    ageSlots(nowMs);
     peak = young;
-    guests.look();
-    crowders.look(nowMs);
-    awake = seats.length > 0 || young > 0;
+    lookupSlots.look();
+    heavyTeams.look(nowMs);
+    awake = slots.length > 0 || young > 0;
     if (awake) lookLater();
     else {
-      ceiling.reset();
-      crowders.clear();
+      concurrencyLimit.reset();
+      heavyTeams.clear();
     }
   }
 
@@ -218,26 +221,26 @@ export function createAdmission({
    * each may have one check, as many teams as the house has room for in the beginning, whatever they do.
    */
   function shareOf(teamId: string, sharers: number): number {
-    const share = Math.max(ceiling.limit() / sharers, Math.min(1, usualShare(sharers)));
-    return crowders.has(teamId) ? share : Math.max(share, usualShare(sharers));
+    const share = Math.max(concurrencyLimit.limit() / sharers, Math.min(1, usualShare(sharers)));
+    return heavyTeams.has(teamId) ? share : Math.max(share, usualShare(sharers));
   }
 
   /**
    * @param team undefined where it has no young checks
    * @param without so many of them are not counted
    */
-  function fits(teamId: string, team: Team | undefined, without: number): boolean {
+  function fits(teamId: string, team: TeamLoad | undefined, without: number): boolean {
     return youngOf(team) - without + 1 <= shareOf(teamId, sharersWith(team));
   }
 
-  const sharersWith = (team: Team | undefined) => teams.size + (team === undefined ? 1 : 0);
-  const youngOf = (team: Team | undefined) => team?.young ?? 0;
-  const hasRoom = (teamId: string) => young < ceiling.limit() || fits(teamId, teams.get(teamId), 0);
+  const sharersWith = (team: TeamLoad | undefined) => teams.size + (team === undefined ? 1 : 0);
+  const youngOf = (team: TeamLoad | undefined) => team?.young ?? 0;
+  const hasRoom = (teamId: string) => young < concurrencyLimit.limit() || fits(teamId, teams.get(teamId), 0);
 
   function refuse(): AppError {
     refused = true;
     onRefused();
-    return CROWDED;
+    return TOO_MANY_CHECKS;
   }
 
   /** Who is refused with less than a usual share does not crowd the house, nor who is now and then: others do. */
@@ -245,7 +248,7 @@ export function createAdmission({
     const team = teams.get(teamId);
     const usual = usualShare(sharersWith(team));
     // Who is held to less has less: he would come back in a burst each time that were forgotten.
-    if (crowders.has(teamId) || youngOf(team) + 1 > usual) crowders.note(teamId, usual);
+    if (heavyTeams.has(teamId) || youngOf(team) + 1 > usual) heavyTeams.note(teamId, usual);
   }
 
   function turnAway(teamId: string): AppError {
@@ -254,15 +257,15 @@ export function createAdmission({
   }
 
   /** Even a look takes time, which a house that never rests has not. */
-  const mayLook = () => guests.mayCome() && !ceiling.isBusy();
-  const isCrowded = () => young >= ceiling.limit() && !mayLook();
+  const mayLook = () => lookupSlots.hasRoom() && !concurrencyLimit.isSaturated();
+  const isCrowded = () => young >= concurrencyLimit.limit() && !mayLook();
 
   return {
     enter(teamId) {
       if (!hasRoom(teamId)) {
         if (!mayLook()) throw turnAway(teamId);
         noteRefused(teamId);
-        return guests.letIn();
+        return lookupSlots.admit();
       }
       const known = teams.get(teamId);
       if (!awake) wake();
@@ -271,46 +274,49 @@ export function createAdmission({
       team.young += 1;
       young += 1;
       if (young > peak) peak = young;
-      const seat = new Seat(team, ceiling.cuts(), house);
-      seats.push(seat);
+      const seat = new CheckSlot(team, concurrencyLimit.cuts(), slotOwner);
+      slots.push(seat);
       return seat;
     },
-    isCrowded: () => isCrowded(),
-    refuses: (teamId) => isCrowded() && !hasRoom(teamId),
-    isSwamped: () => ceiling.isBusy(),
-    turnAway,
+    isAtCapacity: () => isCrowded(),
+    wouldRefuse: (teamId) => isCrowded() && !hasRoom(teamId),
+    isSaturated: () => concurrencyLimit.isSaturated(),
+    refuse: turnAway,
     waitMs: () => waitMs,
   };
 }
 
 /** Those who are let in to look alone. */
-interface Guests {
-  mayCome(): boolean;
-  letIn(): Place;
+interface LookupSlots {
+  hasRoom(): boolean;
+  admit(): AdmissionSlot;
   /** Counts anew from here. */
   look(): void;
 }
 
-function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, refuse: () => AppError): Guests {
+function createLookupSlots(
+  { looksBeyond, looksLeast }: CheckAdmissionLimits,
+  refuse: () => AppError,
+): LookupSlots {
   let most = looksBeyond;
   let left = looksBeyond;
   /** Since the last look. */
   let came = 0;
   let finds = 0;
-  const guest: Place = {
-    isGuest: true,
+  const guest: AdmissionSlot = {
+    isLookupOnly: true,
     admit() {
       throw refuse();
     },
-    found() {
+    onCacheHit() {
       finds += 1;
     },
-    leave() {},
+    release() {},
   };
 
   return {
-    mayCome: () => left > 0,
-    letIn() {
+    hasRoom: () => left > 0,
+    admit() {
       left -= 1;
       came += 1;
       return guest;
@@ -326,7 +332,7 @@ function createGuests({ looksBeyond, looksLeast }: AdmissionLimits, refuse: () =
 }
 
 /** Teams that were refused often, lately. */
-interface Crowders {
+interface HeavyTeams {
   has(teamId: string): boolean;
   /** It was refused. @param most so often within a time it may be: who asks for little is, too, while a flood begins */
   note(teamId: string, most: number): void;
@@ -335,7 +341,7 @@ interface Crowders {
 }
 
 /** As many as are refused within a time twice as long: no more than credentials are kept. */
-function createCrowders(forMs: number): Crowders {
+function createHeavyTeams(forMs: number): HeavyTeams {
   let now = new Set<string>();
   let before = new Set<string>();
   /** How often each other team was refused, in the time that began with `now`. */

@@ -3,7 +3,7 @@ import type { SmtpEvidence } from "../../check/evidence.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
 /** What an answer waited for, in milliseconds. */
-export interface FlightTimes {
+export interface WaitTimes {
   /** Redis was asked; null: it was not. */
   cacheMs: number | null;
   /** From when the check was asked for until it had ended, the way to its thread and back included; null: there was none. */
@@ -21,5 +21,5 @@ export interface AnswerNote {
   /** What the server said, now or when it was asked last; null: nobody was asked. */
   smtp: Pick<SmtpEvidence, "latencyMs" | "rule"> | null;
   /** null: the answer was at hand. */
-  times: FlightTimes | null;
+  times: WaitTimes | null;
 }

@@ -1,27 +1,27 @@
 import type { CheckPool, PendingBatch } from "../../check/pool.ts";
-import { type BatchMode, type CheckLine, isDeferred } from "../../check/thread.ts";
+import { type BatchMode, type CheckOutcome, isDeferred } from "../../check/thread-tasks.ts";
 import { type Clock, pause } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
-import type { CacheDeposit, EvidenceCache } from "../../store/evidence-cache.ts";
+import type { CacheWrite, EvidenceCache } from "../../store/evidence-cache.ts";
 import type { AskedRow, BatchWork } from "./batch-work.ts";
 import type { DisposableRows } from "./disposable-rows.ts";
-import type { FlightsDeps } from "./flights.ts";
 import type { FullSites } from "./full-sites.ts";
+import type { InFlightChecksDeps } from "./in-flight-checks.ts";
 
 export interface BatchChecksDeps {
   clock: Clock;
   log: Logger;
   pool: Pick<CheckPool, "checkBatch">;
   cache: Pick<EvidenceCache, "storeMany">;
-  keep: FlightsDeps["keep"];
+  keep: InFlightChecksDeps["keep"];
   disposables: Pick<DisposableRows, "learn">;
   fullSites: Pick<FullSites, "learn" | "enter">;
 }
 
 /** How the rows of a batch are asked about: so many at once, in order. */
-export interface BatchManner {
+export interface BatchCheckOptions {
   mode: BatchMode;
   atOnce: number;
 }
@@ -29,7 +29,7 @@ export interface BatchManner {
 /** Brings rows to their answers through the check pool, and what was learnt into the cache. */
 export interface BatchChecks {
   /** @param rows of one scope, at most LIMITS.check.batchAddresses. Those that get no answer until `work` is halted have none. */
-  check(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner): Promise<void>;
+  check(work: BatchWork, rows: readonly AskedRow[], manner: BatchCheckOptions): Promise<void>;
 }
 
 /** One attempt at rows. */
@@ -44,7 +44,7 @@ class PooledBatchChecks implements BatchChecks {
     this.#deps = deps;
   }
 
-  async check(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner): Promise<void> {
+  async check(work: BatchWork, rows: readonly AskedRow[], manner: BatchCheckOptions): Promise<void> {
     const giveUpAt = this.#deps.clock.monotonic() + LIMITS.bulk.rowDeadlineMs;
     let waiting = rows;
     while (waiting.length > 0 && !work.halted.aborted) {
@@ -56,7 +56,10 @@ class PooledBatchChecks implements BatchChecks {
     }
   }
 
-  #start(rows: readonly AskedRow[], { mode, atOnce }: BatchManner): PendingBatch | "overloaded" | "closed" {
+  #start(
+    rows: readonly AskedRow[],
+    { mode, atOnce }: BatchCheckOptions,
+  ): PendingBatch | "overloaded" | "closed" {
     const addresses = rows.map(({ address }) => address.normalised);
     try {
       return this.#deps.pool.checkBatch(addresses, rows[0]?.scope ?? "unprobed", mode, atOnce);
@@ -66,15 +69,15 @@ class PooledBatchChecks implements BatchChecks {
     }
   }
 
-  async #attempt(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
+  async #attempt(work: BatchWork, rows: readonly AskedRow[], manner: BatchCheckOptions) {
     const batch = this.#start(rows, manner);
     if (batch === "closed") return { died: false, overloaded: [] } satisfies Attempt;
     if (batch === "overloaded") return { died: false, overloaded: rows } satisfies Attempt;
     work.join(batch, rows.length);
     const leave = this.#deps.fullSites.enter(batch, rows, manner.atOnce);
-    let lines: CheckLine[];
+    let lines: CheckOutcome[];
     try {
-      lines = await batch.lines;
+      lines = await batch.outcomes;
     } catch (error) {
       this.#deps.log.error({ err: error, rows: rows.length }, "a batch of checks broke");
       return { died: true } satisfies Attempt;
@@ -86,9 +89,9 @@ class PooledBatchChecks implements BatchChecks {
   }
 
   /** @returns the rows that a bound of the thread turned away */
-  #conclude(work: BatchWork, rows: readonly AskedRow[], lines: readonly CheckLine[]): AskedRow[] {
+  #conclude(work: BatchWork, rows: readonly AskedRow[], lines: readonly CheckOutcome[]): AskedRow[] {
     const overloaded: AskedRow[] = [];
-    const deposits: CacheDeposit[] = [];
+    const deposits: CacheWrite[] = [];
     // They came together, and are answered with one text of their times.
     const storedAt = this.#deps.clock.now();
     for (const [i, row] of rows.entries()) {
@@ -117,13 +120,13 @@ class PooledBatchChecks implements BatchChecks {
    * of other batches that happened to be in the thread, have done nothing. One search at a time, so that none is blamed
    * for what another's culprit does.
    */
-  async #findCulprit(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
+  async #findCulprit(work: BatchWork, rows: readonly AskedRow[], manner: BatchCheckOptions) {
     const mine = this.#search.then(() => this.#narrow(work, rows, manner));
     this.#search = mine.catch(() => {});
     await Promise.race([mine, aborted(work.halted)]);
   }
 
-  async #narrow(work: BatchWork, rows: readonly AskedRow[], manner: BatchManner) {
+  async #narrow(work: BatchWork, rows: readonly AskedRow[], manner: BatchCheckOptions) {
     if (work.halted.aborted || rows.length === 0) return;
     // A single one is tried twice: what runs beside it may yet kill the thread.
     for (let tries = rows.length === 1 ? 2 : 1; tries > 0; tries--) {

@@ -1,22 +1,22 @@
 import { setMaxListeners } from "node:events";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { PendingBatch } from "../../check/pool.ts";
-import type { Deferred } from "../../check/thread.ts";
-import type { KeyedQuestion } from "../../store/evidence-cache.ts";
-import type { Finding } from "./finding.ts";
-import type { Question } from "./question.ts";
+import type { Deferred } from "../../check/thread-tasks.ts";
+import type { BatchCacheLookup } from "../../store/evidence-cache.ts";
+import type { AddressQuestion } from "./address-question.ts";
+import type { EvidenceFinding } from "./evidence-finding.ts";
 
 /** What became of a question: why it has no answer yet and at which site, "" while that was not known. */
 export type BatchAnswer =
-  | { finding: Finding; deferred?: undefined }
+  | { finding: EvidenceFinding; deferred?: undefined }
   | { finding?: undefined; deferred: Deferred };
 
 /** A question that has to be asked. */
-export interface AskedRow extends KeyedQuestion {
+export interface AskedRow extends BatchCacheLookup {
   /** Its place among the questions. */
   at: number;
   address: ParsedAddress;
-  question: Question;
+  question: AddressQuestion;
 }
 
 const UNFINISHED: BatchAnswer = { deferred: { site: "", cause: "unfinished" } };
@@ -44,12 +44,12 @@ export class BatchWork {
 
   get left(): number {
     let left = this.#unanswered;
-    for (const [batch, rows] of this.#running) left -= rows - batch.left;
+    for (const [batch, rows] of this.#running) left -= rows - batch.remaining;
     return left;
   }
 
-  handIn(): void {
-    for (const batch of this.#running.keys()) batch.handIn();
+  stopWaiting(): void {
+    for (const batch of this.#running.keys()) batch.finishEarly();
     this.#halt.abort();
   }
 
@@ -63,7 +63,7 @@ export class BatchWork {
   join(batch: PendingBatch, rows: number): void {
     this.#running.set(batch, rows);
     if (this.#cancelled) batch.cancel();
-    else if (this.#halt.signal.aborted) batch.handIn();
+    else if (this.#halt.signal.aborted) batch.finishEarly();
   }
 
   leave(batch: PendingBatch): void {

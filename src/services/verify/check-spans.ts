@@ -8,7 +8,7 @@ import type { Span, SpanAttributes } from "../../core/tracing.ts";
  * left before its beginning, since `span` began at `beganMs`, is its way there.
  * @param domain of the recipient: a host or a site that is called the same is not named
  */
-export function tellCheck(
+export function recordCheckSpans(
   span: Span,
   times: CheckTimes,
   { beganMs, endedMs, domain }: { beganMs: number; endedMs: number; domain: string },
@@ -24,7 +24,7 @@ export function tellCheck(
   lookUp.end(fromMs + times.plannedMs);
   const [last] = times.attempts.slice(-1);
   for (const attempt of times.attempts)
-    tellAttempt(span, attempt, fromMs, {
+    recordAttemptSpan(span, attempt, fromMs, {
       ...whereOf(attempt, domain),
       ...(attempt === last ? ofSmtp(evidence) : {}),
     });
@@ -36,8 +36,19 @@ export function tellCheck(
   strangers.end(fromMs + times.totalMs);
 }
 
-function tellAttempt(span: Span, attempt: AttemptTimes, fromMs: number, known: SpanAttributes): void {
-  const { provider, way, stage, cause, code, tls, reused, turnMs, beganMs, endedMs } = attempt;
+function recordAttemptSpan(span: Span, attempt: AttemptTimes, fromMs: number, known: SpanAttributes): void {
+  const {
+    provider,
+    route: way,
+    stage,
+    cause,
+    code,
+    tls,
+    reused,
+    sessionMs: turnMs,
+    beganMs,
+    endedMs,
+  } = attempt;
   const probe = span.child("probe", {
     kind: "client",
     startMs: fromMs + beganMs,

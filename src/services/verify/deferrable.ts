@@ -1,10 +1,10 @@
 import type { Evidence, SmtpEvidence } from "../../check/evidence.ts";
-import { isCatchAllPutOff, temporaryOf } from "../../check/temporary.ts";
+import { isCatchAllDeferred, retryProspectOf } from "../../check/retry-prospect.ts";
 import type { Reason } from "../../check/verdict/table.ts";
 import type { Decision } from "../../check/verdict/verdict.ts";
 import { LIMITS } from "../../core/limits.ts";
 
-/** Reasons that let a row wait. What a reason says of a server is `temporaryOf`'s. */
+/** Reasons that let a row wait. What a reason says of a server is `retryProspectOf`'s. */
 export type DeferralReason = Extract<
   Reason,
   | "greylisted"
@@ -60,7 +60,7 @@ export function deferrable(decision: Pick<Decision, "reason">, evidence: Evidenc
 /** A server that names a time is believed: it gets the usual bound. */
 function patienceOf(reason: DeferralReason, smtp: SmtpEvidence): number | undefined {
   if (smtp.retryAfterS !== null) return undefined;
-  return temporaryOf(smtp) === "soon" && reason === "mailbox_full"
+  return retryProspectOf(smtp) === "soon" && reason === "mailbox_full"
     ? LIMITS.bulk.temporaryMs
     : PATIENCE_MS[reason];
 }
@@ -69,11 +69,11 @@ function patienceOf(reason: DeferralReason, smtp: SmtpEvidence): number | undefi
 function deferralReason(smtp: SmtpEvidence): DeferralReason | null {
   const { class: end } = smtp;
   if (end === "sender_blocked" || end === "our_network") return end;
-  if (isCatchAllPutOff(smtp)) return "catch_all_unconfirmed";
-  return temporaryOf(smtp) === null ? null : (end as DeferralReason);
+  if (isCatchAllDeferred(smtp)) return "catch_all_unconfirmed";
+  return retryProspectOf(smtp) === null ? null : (end as DeferralReason);
 }
 
 /** True of cached evidence that may have changed by itself: a retry asks again instead of reading it. */
-export function wasPutOff({ smtp }: Evidence): boolean {
+export function wasDeferred({ smtp }: Evidence): boolean {
   return smtp !== null && deferralReason(smtp) !== null;
 }

@@ -1,9 +1,9 @@
 import {
+  areSignalsComplete,
   type Evidence,
-  isComplete,
   type MxStatus,
+  type RequestedSignals,
   type Scope,
-  type SignalsAsked,
 } from "../../check/evidence.ts";
 import type { Lists } from "../../check/lists/lists.ts";
 import { localSignals, PLAIN_LOCAL } from "../../check/verdict/reputation.ts";
@@ -11,16 +11,16 @@ import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
-import type { Finding } from "./finding.ts";
-import type { FlightsDeps } from "./flights.ts";
-import type { Question } from "./question.ts";
+import type { AddressQuestion } from "./address-question.ts";
+import type { EvidenceFinding } from "./evidence-finding.ts";
+import type { InFlightChecksDeps } from "./in-flight-checks.ts";
 
 export interface DisposableRowsDeps {
   clock: Pick<Clock, "monotonic">;
   lists: Pick<Lists, "role" | "disposable">;
-  keep: FlightsDeps["keep"];
+  keep: InFlightChecksDeps["keep"];
   /** Of the check threads. */
-  signals: SignalsAsked;
+  signals: RequestedSignals;
 }
 
 /**
@@ -32,11 +32,11 @@ export interface DisposableRowsDeps {
  */
 export interface DisposableRows {
   /** What a check found of an address; of any but a throw-away domain's it is passed over. */
-  learn(question: Pick<Question, "scope"> & { address: { domain: string } }, entry: CacheEntry): void;
+  learn(question: Pick<AddressQuestion, "scope"> & { address: { domain: string } }, entry: CacheEntry): void;
   /** undefined: it has to be checked. */
-  find(question: Pick<Question, "scope" | "address">): Finding | undefined;
+  find(question: Pick<AddressQuestion, "scope" | "address">): EvidenceFinding | undefined;
   /** The same of an address at the domain whose local part is ordinary (`isOrdinaryLocal`), where one was found before. */
-  ofDomain(domain: string, scope: Scope): Finding | undefined;
+  ofDomain(domain: string, scope: Scope): EvidenceFinding | undefined;
   /**
    * Of rows to be checked, those of throw-away domains that come in numbers, by their domains: what is found of the first
    * may answer the others. A list of them began with all rows of its first chunks on their way to Redis and threads: of 300 000 rows,
@@ -54,12 +54,12 @@ interface CheckedRow {
 const GROUP_MIN = 16;
 
 /** What is known of a domain: by role, the evidence. */
-interface Known {
+interface KnownDomainEvidence {
   untilMs: number;
   storedAt: number;
   byRole: Map<string | null, Evidence>;
   /** What was found of one whose local part says nothing. */
-  ofOrdinary: Finding | undefined;
+  ofOrdinary: EvidenceFinding | undefined;
 }
 
 /** Of domains that take no mail, which are asked for no signals. */
@@ -68,11 +68,14 @@ const WITHOUT_MAIL: ReadonlySet<MxStatus> = new Set(["domain_not_found", "null_m
 /** Few names are roles, and all of them could be used once. */
 const ROLES_KEPT = 32;
 
-const mapOf = () => new RecentMap<string, Known>(LIMITS.check.plans);
+const mapOf = () => new RecentMap<string, KnownDomainEvidence>(LIMITS.check.plans);
 
 class RememberedDisposableRows implements DisposableRows {
   readonly #deps: DisposableRowsDeps;
-  readonly #known: Record<Scope, RecentMap<string, Known>> = { probed: mapOf(), unprobed: mapOf() };
+  readonly #known: Record<Scope, RecentMap<string, KnownDomainEvidence>> = {
+    probed: mapOf(),
+    unprobed: mapOf(),
+  };
 
   constructor(deps: DisposableRowsDeps) {
     this.#deps = deps;
@@ -86,7 +89,7 @@ class RememberedDisposableRows implements DisposableRows {
   }
 
   learn(
-    { scope, address }: Pick<Question, "scope"> & { address: { domain: string } },
+    { scope, address }: Pick<AddressQuestion, "scope"> & { address: { domain: string } },
     { evidence, storedAt }: CacheEntry,
   ): void {
     const { smtp, disposable, role } = evidence;
@@ -107,7 +110,7 @@ class RememberedDisposableRows implements DisposableRows {
     this.#known[scope].set(domain, { untilMs, storedAt, byRole, ofOrdinary: undefined });
   }
 
-  find({ scope, address }: Pick<Question, "scope" | "address">): Finding | undefined {
+  find({ scope, address }: Pick<AddressQuestion, "scope" | "address">): EvidenceFinding | undefined {
     if (address === null) return undefined;
     const found = this.#known[scope].get(address.domain);
     if (found === undefined || this.#deps.clock.monotonic() >= found.untilMs) return undefined;
@@ -115,12 +118,12 @@ class RememberedDisposableRows implements DisposableRows {
     const evidence = found.byRole.get(role);
     if (evidence === undefined) return undefined;
     const { ttlS } = this.#deps.keep(scope, address, evidence);
-    const finding: Finding = { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
+    const finding: EvidenceFinding = { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
     if (role === null && localSignals(address.local) === PLAIN_LOCAL) found.ofOrdinary = finding;
     return finding;
   }
 
-  ofDomain(domain: string, scope: Scope): Finding | undefined {
+  ofDomain(domain: string, scope: Scope): EvidenceFinding | undefined {
     const found = this.#known[scope].get(domain);
     return found === undefined || this.#deps.clock.monotonic() >= found.untilMs
       ? undefined
@@ -130,7 +133,9 @@ class RememberedDisposableRows implements DisposableRows {
   /** What nobody could say, or nobody in time, is asked again each time. */
   #isWhole({ mx, domain }: Evidence): boolean {
     if (mx.status === "dns_error") return false;
-    return domain === undefined || WITHOUT_MAIL.has(mx.status) || isComplete(domain, this.#deps.signals);
+    return (
+      domain === undefined || WITHOUT_MAIL.has(mx.status) || areSignalsComplete(domain, this.#deps.signals)
+    );
   }
 
   #groupsOf<T extends CheckedRow>(rows: readonly T[]): T[][] {

@@ -1,16 +1,23 @@
-import { DomainName, keepingNumber } from "../../check/address/domain.ts";
+import { DomainName, nextMemoNumber } from "../../check/address/domain.ts";
 import type { Evidence } from "../../check/evidence.ts";
-import { domainAlias } from "../../check/mailbox/alias.ts";
-import { type AliasKind, normalizedEmail, tagOf } from "../../check/mailbox/normal-form.ts";
-import { localSignals, nameSignals, PLAIN_LOCAL } from "../../check/verdict/reputation.ts";
-import { isFree } from "../../check/verdict/verdict.ts";
+import { normalizedEmail } from "../../check/mailbox/normal-form.ts";
+import { isUncharged } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
+import type { AddressQuestion, DomainStanding } from "./address-question.ts";
+import type { EvidenceFinding } from "./evidence-finding.ts";
 import type { Examiner } from "./examine.ts";
-import type { Finding } from "./finding.ts";
-import type { Question, Standing } from "./question.ts";
+import {
+  type LocalPartFacts,
+  localPartFactsOf,
+  matchesTemplate,
+  NO_LOCAL,
+  ORDINARY,
+  type TemplateTraits,
+  templateKeyOf,
+} from "./template-match.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
 /**
@@ -52,15 +59,10 @@ const LATENCY = '"latency_ms":';
 const TIMES = '"cache_ttl_seconds":';
 
 /** A template, and what a row must have in common with the one it was made of. */
-interface Known {
+interface KnownTemplate extends TemplateTraits {
   /** Under which names keep it. */
   number: number;
   template: RowTemplate;
-  evidence: Evidence | null;
-  question: Standing;
-  cached: boolean;
-  signals: readonly string[];
-  tag: AliasKind | null;
 }
 
 /**
@@ -73,12 +75,12 @@ interface Known {
  */
 export interface RowDrawer {
   /** null: the row is one of those that the general way is for. */
-  draw(question: Question, finding: Finding): DrawnRow | null;
+  draw(question: AddressQuestion, finding: EvidenceFinding): DrawnRow | null;
   /**
    * What a row is drawn from that is plain (`kindOfCell`), its local part ordinary (`isOrdinaryLocal`); null: `draw` has to say.
    * @param name of its domain; null: it is no address
    */
-  templateOf(name: DomainName | null, standing: Standing, finding: Finding): RowTemplate | null;
+  templateOf(name: DomainName | null, standing: DomainStanding, finding: EvidenceFinding): RowTemplate | null;
   /** The texts of when it was learnt. */
   timesOf(entry: CacheEntry | null): string;
   /** How many are kept at present, at most as many as its limits allow; and the numbers under which domains find theirs. */
@@ -100,57 +102,15 @@ export interface RowDrawerDeps {
   limits: TemplateLimits;
 }
 
-type Listed = readonly (string | number)[] | undefined;
-
-function sameList(a: Listed, b: Listed): boolean {
-  if (a === b || a === undefined || b === undefined) return a === b;
-  return a.length === b.length && a.every((item, i) => item === b[i]);
-}
-
-function sameMx(a: Evidence["mx"], b: Evidence["mx"]): boolean {
-  if (a === b) return true;
-  const isSame = a.status === b.status && a.provider === b.provider && a.fault === b.fault;
-  return isSame && sameList(a.hosts, b.hosts) && sameList(a.preferences, b.preferences);
-}
-
-function sameDomain(a: Evidence["domain"], b: Evidence["domain"]): boolean {
-  if (a === b) return true;
-  if (a === undefined || b === undefined) return false;
-  const isSame = a.spf === b.spf && a.dmarc === b.dmarc && a.listedBy === b.listedBy;
-  return isSame && a.parkedAddress === b.parkedAddress;
-}
-
-/** All that is shown of a probe, and all that the verdict goes by, without the latency. */
-function sameSmtp(a: Evidence["smtp"], b: Evidence["smtp"]): boolean {
-  if (a === null || b === null) return a === b;
-  const isSame = a.class === b.class && a.code === b.code && a.enhancedCode === b.enhancedCode;
-  const isJudgedSame = a.stage === b.stage && a.fault === b.fault && a.trusted === b.trusted;
-  return isSame && isJudgedSame && a.catchAll === b.catchAll;
-}
-
-function sameEvidence(a: Evidence | null, b: Evidence | null): boolean {
-  if (a === b) return true;
-  if (a === null || b === null) return false;
-  return (
-    a.role === b.role &&
-    a.freeProvider === b.freeProvider &&
-    a.disposable.listed === b.disposable.listed &&
-    a.disposable.source === b.disposable.source &&
-    sameSmtp(a.smtp, b.smtp) &&
-    sameMx(a.mx, b.mx) &&
-    sameDomain(a.domain, b.domain)
-  );
-}
-
 /** Evidence whose result has a time to ask again, or may have: few rows, and each with its own. */
-function mayBeAskedAgain({ smtp }: Evidence): boolean {
+function hasRetryTime({ smtp }: Evidence): boolean {
   if (smtp === null) return false;
   return (smtp.class !== "accepted" && smtp.class !== "mailbox_not_found") || smtp.retryAfterS !== null;
 }
 
 /** Whether the result is no other's, or has what shards have no room for. */
-function isItsOwn({ overridden }: Standing, evidence: Evidence): boolean {
-  if (mayBeAskedAgain(evidence)) return true;
+function isUnshareable({ overridden }: DomainStanding, evidence: Evidence): boolean {
+  if (hasRetryTime(evidence)) return true;
   const { smtp } = evidence;
   // An override hides what probing taught.
   return smtp !== null && (overridden || !isUint32(smtp.latencyMs));
@@ -186,11 +146,11 @@ const TIMES_KEPT = 1_024;
 
 export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): RowDrawer {
   /** By the number that the domain's name keeps: the template that is all its rows', as of nearly all domains, or a list of its own. */
-  let known = new RecentMap<number, Known | Known[]>(limits.domains);
+  let known = new RecentMap<number, KnownTemplate | KnownTemplate[]>(limits.domains);
   /** Of what is no address. */
   const noDomain = new DomainName("");
-  /** The same by what they are made of, see `makingOf`. Emptied when full: a bound, not a policy. */
-  const shared = new Map<string, Known>();
+  /** The same by what they are made of, see `templateKeyOf`. Emptied when full: a bound, not a policy. */
+  const shared = new Map<string, KnownTemplate>();
   let replaced = 0;
   /** By `storedAt`. Emptied when full, too. */
   const knownTimes = new Map<number, { ttlS: number; text: string }>();
@@ -212,19 +172,19 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     return text;
   }
 
-  function remember(name: DomainName, one: Known): void {
-    const others = known.get(name.templatesKept);
+  function remember(name: DomainName, one: KnownTemplate): void {
+    const others = known.get(name.templatesMemoNumber);
     if (others === undefined) {
       known.set(one.number, one);
-      name.templatesKept = one.number;
+      name.templatesMemoNumber = one.number;
     } else if (!Array.isArray(others)) {
-      name.templatesKept = keepingNumber();
-      known.set(name.templatesKept, [others, one]);
+      name.templatesMemoNumber = nextMemoNumber();
+      known.set(name.templatesMemoNumber, [others, one]);
     } else if (others.length < limits.perDomain) others.push(one);
     else others[++replaced % others.length] = one;
   }
 
-  function keep(making: string, one: Known): void {
+  function keep(making: string, one: KnownTemplate): void {
     if (shared.size >= limits.kept) {
       shared.clear();
       // They would keep the templates.
@@ -234,28 +194,32 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   }
 
   function knownTemplate(
-    { templatesKept }: DomainName,
-    standing: Standing,
-    finding: Finding,
-    said: OfLocal,
+    { templatesMemoNumber: templatesKept }: DomainName,
+    standing: DomainStanding,
+    finding: EvidenceFinding,
+    said: LocalPartFacts,
   ): RowTemplate | null {
     const own = known.get(templatesKept);
     if (own === undefined) return null;
-    if (!Array.isArray(own)) return isAlike(own, standing, finding, said) ? own.template : null;
-    for (const one of own) if (isAlike(one, standing, finding, said)) return one.template;
+    if (!Array.isArray(own)) return matchesTemplate(own, standing, finding, said) ? own.template : null;
+    for (const one of own) if (matchesTemplate(one, standing, finding, said)) return one.template;
     return null;
   }
 
   /** A template of the row's domain, or else of any domain that is answered alike, or else a new one. */
-  function templateFor(question: Question, finding: Finding, email: string): RowTemplate | null {
+  function templateFor(
+    question: AddressQuestion,
+    finding: EvidenceFinding,
+    email: string,
+  ): RowTemplate | null {
     const { address } = question;
     const name = address?.name ?? noDomain;
-    const said = ofLocal(question);
+    const said = localPartFactsOf(question);
     const own = knownTemplate(name, question, finding, said);
     if (own !== null) return own;
-    const making = makingOf(question, finding, said);
+    const making = templateKeyOf(question, finding, said);
     const others = shared.get(making);
-    const isTheirs = others !== undefined && isAlike(others, question, finding, said);
+    const isTheirs = others !== undefined && matchesTemplate(others, question, finding, said);
     const one = isTheirs ? others : make(question, finding, email, said);
     if (one === null) return null;
     if (!isTheirs) keep(making, one);
@@ -263,24 +227,29 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     return one.template;
   }
 
-  function make(question: Question, finding: Finding, email: string, said: OfLocal): Known | null {
+  function make(
+    question: AddressQuestion,
+    finding: EvidenceFinding,
+    email: string,
+    said: LocalPartFacts,
+  ): KnownTemplate | null {
     const { decision, result } = examiner.draw(question, finding);
-    const charged = question.address !== null && !isFree(decision.reason);
+    const charged = question.address !== null && !isUncharged(decision.reason);
     const template = templateOf(result, charged, email);
     if (template === null) return null;
     const { blocked, overridden, scope } = question;
     const evidence = finding.entry?.evidence ?? null;
     const { cached } = finding;
     const kept = { blocked, overridden, scope };
-    return { number: keepingNumber(), template, evidence, question: kept, cached, ...said };
+    return { number: nextMemoNumber(), template, evidence, question: kept, cached, ...said };
   }
 
-  function isGeneral(question: Question, { entry, failure }: Finding): boolean {
+  function isGeneral(question: AddressQuestion, { entry, failure }: EvidenceFinding): boolean {
     const { address, withEvidence, declined, email } = question;
     // No row of a list declines a probe.
     if (withEvidence || declined || failure !== undefined) return true;
-    if (address === null) return entry !== null || email.includes("@") || !isShownWhole(email);
-    return entry === null || isItsOwn(question, entry.evidence);
+    if (address === null) return entry !== null || email.includes("@") || !isShownUncut(email);
+    return entry === null || isUnshareable(question, entry.evidence);
   }
 
   const timesOf = (entry: CacheEntry | null) =>
@@ -289,14 +258,14 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   return {
     templateOf(name, standing, finding) {
       const { entry, failure } = finding;
-      if (failure !== undefined || (entry !== null && isItsOwn(standing, entry.evidence))) return null;
+      if (failure !== undefined || (entry !== null && isUnshareable(standing, entry.evidence))) return null;
       return knownTemplate(name ?? noDomain, standing, finding, name === null ? NO_LOCAL : ORDINARY);
     },
     timesOf,
     draw(question, finding) {
       const { address } = question;
       const email = address?.normalised ?? question.email;
-      if (isGeneral(question, finding) || !(question.ordinary || BARE.test(email))) return null;
+      if (isGeneral(question, finding) || !(question.isOrdinary || BARE.test(email))) return null;
       const template = templateFor(question, finding, email);
       if (template === null) return null;
       const entry: CacheEntry | null = finding.entry;
@@ -314,54 +283,14 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   };
 }
 
-/** What a local part says of itself. */
-type OfLocal = Pick<Known, "signals" | "tag">;
-/** Of what is no address. */
-const NO_LOCAL: OfLocal = { signals: [], tag: null };
-/** As `isOrdinaryLocal` tells it. */
-const ORDINARY: OfLocal = { signals: PLAIN_LOCAL, tag: null };
-
-function ofLocal({ address, ordinary }: Question): OfLocal {
-  if (address === null) return NO_LOCAL;
-  return ordinary ? ORDINARY : { signals: localSignals(address.local), tag: tagOf(address) };
-}
-
-function normalizedFor({ address, ordinary }: Question, entry: CacheEntry | null, email: string): string {
+function normalizedFor(
+  { address, isOrdinary: ordinary }: AddressQuestion,
+  entry: CacheEntry | null,
+  email: string,
+): string {
   if (address === null || (ordinary && address.name.mailboxes === null)) return "";
   const normalized = normalizedEmail(address, entry?.evidence.mx.provider ?? null);
   return normalized === email ? "" : normalized;
-}
-
-function isAlike(one: Known, standing: Standing, finding: Finding, { signals, tag }: OfLocal): boolean {
-  const { blocked, overridden, scope } = one.question;
-  if (scope !== standing.scope || blocked !== standing.blocked || overridden !== standing.overridden)
-    return false;
-  if (one.cached !== finding.cached || one.signals !== signals || one.tag !== tag) return false;
-  return sameEvidence(one.evidence, finding.entry?.evidence ?? null);
-}
-
-/**
- * What of a row its template is made of, as text: what `isAlike` compares, and what the name of its domain says. It is looked at
- * once a domain and outcome.
- */
-function makingOf(
-  { address, blocked, overridden, scope }: Question,
-  { entry, cached }: Finding,
-  { signals, tag }: OfLocal,
-): string {
-  const names = address === null ? null : nameSignals(address);
-  const evidence = entry?.evidence ?? null;
-  const alias = address === null ? null : domainAlias(address.domain, evidence?.mx.hosts ?? []);
-  const { smtp, mx, domain, role, freeProvider, disposable } = evidence ?? {};
-  const ofServer = smtp && [
-    ...[smtp.class, smtp.code, smtp.enhancedCode, smtp.stage, smtp.fault, smtp.trusted, smtp.catchAll],
-  ];
-  return JSON.stringify([
-    ...[names, blocked, overridden, scope, cached, signals, tag, alias, role, freeProvider],
-    ...[disposable?.listed, disposable?.source, mx?.status, mx?.provider, mx?.fault, mx?.hosts],
-    mx?.preferences,
-    ...[domain?.spf, domain?.dmarc, domain?.listedBy, domain?.parkedAddress, ofServer],
-  ]);
 }
 
 /** As shards have room for. */
@@ -370,19 +299,25 @@ function isUint32(value: number): boolean {
 }
 
 /** What is no address is shown by its beginning where it is long. */
-function isShownWhole(email: string): boolean {
+function isShownUncut(email: string): boolean {
   return email.length <= LIMITS.http.emailBytes;
 }
 
 /** The result as JSON: what JSON.stringify makes of the general way's. */
-export function jsonOf({ template, email, normalized, latencyMs, times }: DrawnRow): string {
+export function drawnJsonOf({ template, email, normalized, latencyMs, times }: DrawnRow): string {
   const { afterEmail, afterNormalized, afterLatency } = template;
   const form = afterNormalized === "" ? "" : (normalized || email) + afterNormalized;
   return `${JSON_START}${email}${afterEmail}${form}${latencyMs}${afterLatency}${times}`;
 }
 
 /** The result itself, for who needs it as an object. */
-export function resultOf({ template, email, normalized, latencyMs, times }: DrawnRow): VerificationResult {
+export function drawnResultOf({
+  template,
+  email,
+  normalized,
+  latencyMs,
+  times,
+}: DrawnRow): VerificationResult {
   const { result } = template;
   const { smtp } = result.checks;
   const since = JSON.parse(`{${times}`) as Partial<VerificationResult>;

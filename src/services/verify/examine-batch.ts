@@ -1,23 +1,23 @@
 import type { DomainName } from "../../check/address/domain.ts";
-import type { Scope, SignalsAsked } from "../../check/evidence.ts";
+import type { RequestedSignals, Scope } from "../../check/evidence.ts";
 import type { CheckPool } from "../../check/pool.ts";
 import { type Clock, pause } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
-import type { TextPlace } from "../../core/text-map.ts";
+import type { TextSpan } from "../../core/text-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Glimpse } from "../../store/evidence-cache.ts";
+import { type AddressQuestion, type DomainStanding, NOT_SEARCHED } from "./address-question.ts";
 import { type BatchChecks, createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
 import { createDisposableRows, type DisposableRows } from "./disposable-rows.ts";
-import { mustBeAsked, type UnaskedDeps } from "./examine.ts";
-import type { Finding } from "./finding.ts";
-import type { FlightsDeps, Waiter } from "./flights.ts";
+import type { EvidenceFinding } from "./evidence-finding.ts";
+import { type NoLookupDeps, needsLookup } from "./examine.ts";
 import { createFullSites, type FullSites } from "./full-sites.ts";
+import type { InFlightChecksDeps, VerificationWaiter } from "./in-flight-checks.ts";
 import { createNewDomains, type NewDomains } from "./new-domains.ts";
-import { NOT_SOUGHT, type Question, type Standing } from "./question.ts";
-import { createUnaskedRows, type UnaskedRows } from "./unasked-rows.ts";
+import { createNoLookupRows, type NoLookupRows } from "./no-lookup-rows.ts";
 
 export type { BatchAnswer } from "./batch-work.ts";
 
@@ -25,7 +25,7 @@ export interface BatchOptions {
   /** Do not be content with this entry of the cache. */
   refresh(entry: CacheEntry): boolean;
   /** Stand in line at a busy site, until handed in, instead of leaving it at once. */
-  patient: boolean;
+  waitsForSite: boolean;
   /** Questions that are put to the check pool at once, at least 1; absent: all. The others follow in order, by the same thread's sessions. */
   atOnce?: number;
 }
@@ -40,7 +40,7 @@ export interface BatchRun {
   /** Questions without an answer at present. */
   readonly left: number;
   /** Ends the waiting: `done` resolves soon with what is known, all else is `unfinished`. Idempotent. */
-  handIn(): void;
+  stopWaiting(): void;
 }
 
 /**
@@ -56,40 +56,40 @@ export interface BatchExaminer {
    * What is found of a question at once: nobody need be asked, or the last check of its throw-away domain says it, or memory has
    * it; undefined: it has to be examined, and `examine` asks memory no more. Whoever uses what memory had says so to `counted`.
    */
-  ready(question: Question): Finding | undefined;
+  ready(question: AddressQuestion): EvidenceFinding | undefined;
   /**
    * What is found, without its text, of an address whose local part is ordinary (`isOrdinaryLocal`): what `ready` said of such a
    * one at the domain before, as long as it holds for all of them; undefined: nothing does.
    */
-  readyOfDomain(name: DomainName, standing: Standing): Finding | undefined;
+  readyOfDomain(name: DomainName, standing: DomainStanding): EvidenceFinding | undefined;
   /** What memory has of an address, by its bytes, at the domain; see `EvidenceCache.glimpse`. */
-  inMemory(scope: Scope, cacheKey: TextPlace, domain: string): Glimpse | undefined;
+  inMemory(scope: Scope, cacheKey: TextSpan, domain: string): Glimpse | undefined;
   /** So many questions were answered by what memory had. */
-  counted(fromMemory: number): void;
+  countMemoryHits(fromMemory: number): void;
   examine(
-    questions: readonly Question[],
+    questions: readonly AddressQuestion[],
     options: BatchOptions,
-    control: Pick<Waiter, "cancelled" | "onCancel">,
+    control: Pick<VerificationWaiter, "cancelled" | "onCancel">,
   ): BatchRun;
 }
 
-export interface BatchExaminerDeps extends UnaskedDeps {
+export interface BatchExaminerDeps extends NoLookupDeps {
   clock: Clock;
   log: Logger;
   cache: Pick<EvidenceCache, "peek" | "glimpse" | "fetchMany" | "storeMany">;
-  pool: Pick<CheckPool, "checkBatch" | "lineOf">;
-  keep: FlightsDeps["keep"];
+  pool: Pick<CheckPool, "checkBatch" | "queueSiteOf">;
+  keep: InFlightChecksDeps["keep"];
   /** That the check threads ask for. */
-  signals: SignalsAsked;
+  signals: RequestedSignals;
   /** Told of the looks into the cache's memory, `count` of them alike. */
   onLookup(result: "memory" | "miss", count: number): void;
-  /** Rows that the check threads take of a site at once: see `roomOf`. Absent: only they know. */
+  /** Rows that the check threads take of a site at once: see `queueCapacityOf`. Absent: only they know. */
   roomAt?(site: string): number;
 }
 
 /** @param nowMs whole monotonic milliseconds */
-function wasSought({ soughtMs = NOT_SOUGHT }: Question, nowMs: number): boolean {
-  return soughtMs !== NOT_SOUGHT && nowMs - soughtMs < LIMITS.bulk.soughtMs;
+function wasSearched({ searchedMs = NOT_SEARCHED }: AddressQuestion, nowMs: number): boolean {
+  return searchedMs !== NOT_SEARCHED && nowMs - searchedMs < LIMITS.bulk.soughtMs;
 }
 
 class PooledBatchExaminer implements BatchExaminer {
@@ -98,7 +98,7 @@ class PooledBatchExaminer implements BatchExaminer {
   readonly #fullSites: FullSites;
   readonly #newDomains: NewDomains;
   readonly #checks: BatchChecks;
-  readonly #unasked: UnaskedRows;
+  readonly #unasked: NoLookupRows;
 
   constructor(deps: BatchExaminerDeps) {
     this.#deps = deps;
@@ -106,37 +106,37 @@ class PooledBatchExaminer implements BatchExaminer {
     this.#fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY), deps.clock);
     this.#newDomains = createNewDomains(deps.pool, this.#fullSites);
     this.#checks = createBatchChecks({ ...deps, disposables: this.#disposables, fullSites: this.#fullSites });
-    this.#unasked = createUnaskedRows(deps);
+    this.#unasked = createNoLookupRows(deps);
   }
 
-  ready(question: Question): Finding | undefined {
-    if (!mustBeAsked(question)) return this.#unasked.find(question);
+  ready(question: AddressQuestion): EvidenceFinding | undefined {
+    if (!needsLookup(question)) return this.#unasked.find(question);
     const found = this.#disposables.find(question);
-    if (found !== undefined || question.missed) return found;
+    if (found !== undefined || question.isMemoryMiss) return found;
     const entry = this.#deps.cache.peek(question.scope, question.address.cacheKey);
     if (entry !== undefined) return { entry, cached: true };
-    question.missed = true;
+    question.isMemoryMiss = true;
     return undefined;
   }
 
-  readyOfDomain(name: DomainName, { blocked, scope }: Standing): Finding | undefined {
+  readyOfDomain(name: DomainName, { blocked, scope }: DomainStanding): EvidenceFinding | undefined {
     if (!blocked) return this.#disposables.ofDomain(name.domain, scope);
     const entry = this.#unasked.ofDomain(name);
     return entry === null ? undefined : { entry, cached: false };
   }
 
-  inMemory(scope: Scope, cacheKey: TextPlace, domain: string): Glimpse | undefined {
+  inMemory(scope: Scope, cacheKey: TextSpan, domain: string): Glimpse | undefined {
     return this.#deps.cache.glimpse(scope, cacheKey, domain);
   }
 
-  counted(fromMemory: number): void {
+  countMemoryHits(fromMemory: number): void {
     if (fromMemory > 0) this.#deps.onLookup("memory", fromMemory);
   }
 
   examine(
-    questions: readonly Question[],
+    questions: readonly AddressQuestion[],
     options: BatchOptions,
-    control: Pick<Waiter, "cancelled" | "onCancel">,
+    control: Pick<VerificationWaiter, "cancelled" | "onCancel">,
   ): BatchRun {
     const work = new BatchWork(questions.length);
     control.onCancel(() => work.cancel());
@@ -152,17 +152,17 @@ class PooledBatchExaminer implements BatchExaminer {
       get left() {
         return work.left;
       },
-      handIn: () => work.handIn(),
+      stopWaiting: () => work.stopWaiting(),
     };
   }
 
   /** What nobody need be asked about is answered; @returns the rest */
-  #look(work: BatchWork, questions: readonly Question[], options: BatchOptions): AskedRow[] {
+  #look(work: BatchWork, questions: readonly AddressQuestion[], options: BatchOptions): AskedRow[] {
     const asked: AskedRow[] = [];
     const nowMs = Math.floor(this.#deps.clock.monotonic());
     let known = 0;
     for (const [at, question] of questions.entries()) {
-      if (!mustBeAsked(question)) {
+      if (!needsLookup(question)) {
         work.answer(at, { finding: this.#unasked.find(question) });
         continue;
       }
@@ -170,7 +170,7 @@ class PooledBatchExaminer implements BatchExaminer {
       const { cacheKey } = address;
       const row: AskedRow = { at, address, scope, cacheKey, redisKey: undefined, absent: false, question };
       // A look into the memory of a long list is 0.7 us: its Map is far larger than what the core has at hand.
-      const isToPeek = !question.missed || wasSought(question, nowMs);
+      const isToPeek = !question.isMemoryMiss || wasSearched(question, nowMs);
       const entry = isToPeek ? this.#remembered(row, options) : undefined;
       if (entry === undefined) asked.push(row);
       else {
@@ -194,7 +194,7 @@ class PooledBatchExaminer implements BatchExaminer {
    */
   async #fetch(work: BatchWork, rows: readonly AskedRow[], { refresh }: BatchOptions): Promise<AskedRow[]> {
     const nowMs = Math.floor(this.#deps.clock.monotonic());
-    const sought = rows.filter(({ question }) => !wasSought(question, nowMs));
+    const sought = rows.filter(({ question }) => !wasSearched(question, nowMs));
     const entries = sought.length === 0 ? [] : await this.#deps.cache.fetchMany(sought);
     const found = new Set<AskedRow>();
     for (const [i, row] of sought.entries()) {
@@ -202,7 +202,7 @@ class PooledBatchExaminer implements BatchExaminer {
       if (entry !== undefined && !refresh(entry)) {
         work.answer(row.at, { finding: { entry, cached: true } });
         found.add(row);
-      } else if (row.absent) row.question.soughtMs = nowMs;
+      } else if (row.absent) row.question.searchedMs = nowMs;
     }
     return found.size === 0 ? [...rows] : rows.filter((row) => !found.has(row));
   }
@@ -234,11 +234,11 @@ class PooledBatchExaminer implements BatchExaminer {
    * domain begins, sites that nobody is asked at yet wait for what this takes of the processors.
    */
   async #check(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    const ahead = options.patient
+    const ahead = options.waitsForSite
       ? (options.atOnce ?? asked.length) * LIMITS.bulk.aheadFillings
       : asked.length;
     const nowMs = Math.floor(this.#deps.clock.monotonic());
-    const isToSeek = ({ question }: AskedRow) => !wasSought(question, nowMs);
+    const isToSeek = ({ question }: AskedRow) => !wasSearched(question, nowMs);
     if (asked.length <= ahead || !asked.some(isToSeek)) return this.#checkAll(work, asked, options);
     const front = this.#checkAll(work, asked.slice(0, ahead), options);
     await pause(this.#deps.clock, LIMITS.bulk.aheadMs, work.halted, front);
@@ -249,7 +249,7 @@ class PooledBatchExaminer implements BatchExaminer {
   }
 
   async #checkAll(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    const unknown = options.patient
+    const unknown = options.waitsForSite
       ? await this.#fetch(work, asked, options)
       : await this.#fetchImpatient(work, asked, options);
     await this.#send(work, unknown, options);
@@ -257,7 +257,7 @@ class PooledBatchExaminer implements BatchExaminer {
 
   /** Those that nobody knows go to check threads. */
   async #send(work: BatchWork, unknown: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    const { patient, atOnce = unknown.length } = options;
+    const { waitsForSite: patient, atOnce = unknown.length } = options;
     const mode = patient ? "patient" : "bulk";
     if (atOnce >= unknown.length) {
       const cuts = cutByDomain(unknown, LIMITS.bulk.batchRows);
@@ -294,9 +294,9 @@ class PooledBatchExaminer implements BatchExaminer {
     if (!work.halted.aborted) await this.#check(work, rows, options);
   }
 
-  async #run(work: BatchWork, questions: readonly Question[], options: BatchOptions): Promise<void> {
+  async #run(work: BatchWork, questions: readonly AddressQuestion[], options: BatchOptions): Promise<void> {
     const asked = this.#look(work, questions, options);
-    if (options.patient) return this.#check(work, asked, options);
+    if (options.waitsForSite) return this.#check(work, asked, options);
     const { others, groups } = this.#disposables.cut(asked);
     const { met, groups: ofNew } = this.#newDomains.cut(others);
     // Each by itself: one whose DNS is dead does not hold up the others.

@@ -1,4 +1,4 @@
-import { addressesIn } from "../../check/address/addresses-in.ts";
+import { readAddresses } from "../../check/address/addresses-in.ts";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence, Scope } from "../../check/evidence.ts";
 import type { Lists } from "../../check/lists/lists.ts";
@@ -8,14 +8,19 @@ import type { Clock } from "../../core/clock.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache, Held } from "../../store/evidence-cache.ts";
 import type { Actor, TeamOverlay } from "../actor.ts";
-import type { Finding } from "./finding.ts";
-import type { Flights, Waiter } from "./flights.ts";
-import { malformedTextOf, NOT_SOUGHT, type Question, type Standing } from "./question.ts";
+import {
+  type AddressQuestion,
+  type DomainStanding,
+  malformedTextOf,
+  NOT_SEARCHED,
+} from "./address-question.ts";
+import type { EvidenceFinding } from "./evidence-finding.ts";
+import type { InFlightChecks, VerificationWaiter } from "./in-flight-checks.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
 /** Who asks, as far as it changes the answer. */
-export interface Asker {
+export interface VerificationAsker {
   teamId: string;
   /** The tier probes mailboxes, and the caller has not declined that. */
   probing: boolean;
@@ -25,53 +30,58 @@ export interface Asker {
 }
 
 /** @param probe false: the caller wants no mail server asked */
-export function askerOf({ teamId, limits, overlay }: Actor, probe: boolean): Asker {
+export function askerOf({ teamId, limits, overlay }: Actor, probe: boolean): VerificationAsker {
   return { teamId, probing: limits.probing && probe, declined: !probe, overlay };
 }
 
 /**
- * See `Arrival`: what becomes of a finding. Where `find` itself throws, `failed` is not called; nor was `landed`, unless it is what
- * `landed` threw of an answer that was there at once.
+ * See `FindingHandler`: what becomes of a finding. Where `find` itself throws, `failed` is not called; nor was `settled`, unless it is what
+ * `settled` threw of an answer that was there at once.
  */
-export interface FindingArrival<T> {
-  landed(finding: Finding): T;
+export interface FindingHandler<T> {
+  settled(finding: EvidenceFinding): T;
   failed(): void;
 }
 
-export interface Answer {
+export interface DecidedAnswer {
   decision: Decision;
   result: VerificationResult;
 }
 
 /** The way from an address to its result, the same for single requests and for the rows of a job. */
 export interface Examiner {
-  /** @param email an address, or a text that it is read out of (`addressesIn`) */
-  understand(email: string, withEvidence: boolean, asker: Asker): Question;
+  /** @param email an address, or a text that it is read out of (`readAddresses`) */
+  understand(email: string, withEvidence: boolean, asker: VerificationAsker): AddressQuestion;
   /** What `understand` finds of a domain: one and the same object for all that stand alike. */
-  standing(domain: string, asker: Asker): Standing;
+  standing(domain: string, asker: VerificationAsker): DomainStanding;
   /** Neither the team nor the operator has said anything about the domain. */
   isPlain(domain: string, overlay: TeamOverlay): boolean;
   /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
   hold(address: ParsedAddress, scope: Scope): Held | undefined;
   /** See `EvidenceCache.endings`. */
-  endings(): number;
+  evictionEpoch(): number;
   /** Whether `find` would answer at once. Not counted as a look. */
-  isKnown(question: Question, refresh: boolean): boolean;
+  isKnown(question: AddressQuestion, refresh: boolean): boolean;
   /**
    * At once when the cache knows, or nobody need be asked.
    * @param refresh do not be content with what the cache knows
    * @param arrival makes what is returned of what was found
    * @throws AppError `overloaded`
    */
-  find<T>(question: Question, refresh: boolean, waiter: Waiter, arrival: FindingArrival<T>): T | Promise<T>;
+  find<T>(
+    question: AddressQuestion,
+    refresh: boolean,
+    waiter: VerificationWaiter,
+    arrival: FindingHandler<T>,
+  ): T | Promise<T>;
   /** Never changed by whoever gets it: answers from the cache are kept. */
-  draw(question: Question, finding: Finding): Answer;
+  draw(question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer;
 }
 
 export interface ExaminerDeps {
   clock: Clock;
   cache: EvidenceCache;
-  flights: Flights;
+  flights: InFlightChecks;
   lists: Lists;
   /** Whether the operator calls the domain disposable for everybody. */
   isPromoted(domain: string): boolean;
@@ -79,30 +89,31 @@ export interface ExaminerDeps {
   onLookup(result: "memory" | "miss"): void;
 }
 
-function standingOf(blocked: boolean, overridden: boolean, scope: Scope): Standing {
+function standingOf(blocked: boolean, overridden: boolean, scope: Scope): DomainStanding {
   return Object.freeze({ blocked, overridden, scope });
 }
 
 /** Of what is no address; and by whether the domain is blocked those that are overridden, and the others by scope. */
-const NOWHERE = standingOf(false, false, "unprobed");
+const NO_DOMAIN_STANDING = standingOf(false, false, "unprobed");
 const OVERRIDDEN = [false, true].map((blocked) => standingOf(blocked, true, "unprobed"));
-const USUAL: Record<Scope, Standing[]> = {
+const USUAL: Record<Scope, DomainStanding[]> = {
   probed: [false, true].map((blocked) => standingOf(blocked, false, "probed")),
-  unprobed: [NOWHERE, standingOf(true, false, "unprobed")],
+  unprobed: [NO_DOMAIN_STANDING, standingOf(true, false, "unprobed")],
 };
 
 export function createExaminer(deps: ExaminerDeps): Examiner {
-  function standing(domain: string, { probing, overlay }: Asker): Standing {
+  function standing(domain: string, { probing, overlay }: VerificationAsker): DomainStanding {
     const overridden = overlay.isDisposable(domain) || deps.isPromoted(domain);
     const others = overridden ? OVERRIDDEN : USUAL[probing ? "probed" : "unprobed"];
-    return others[overlay.isBlocked(domain) ? 1 : 0] as Standing;
+    return others[overlay.isBlocked(domain) ? 1 : 0] as DomainStanding;
   }
 
   return {
     understand(email, withEvidence, asker) {
-      const reading = addressesIn(email);
+      const reading = readAddresses(email);
       const address = reading.kind === "one" ? reading.address : null;
-      const { blocked, overridden, scope } = address === null ? NOWHERE : standing(address.domain, asker);
+      const { blocked, overridden, scope } =
+        address === null ? NO_DOMAIN_STANDING : standing(address.domain, asker);
       const { teamId, declined = false } = asker;
       return {
         teamId,
@@ -115,18 +126,18 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
         blocked,
         overridden,
         scope,
-        missed: false,
-        soughtMs: NOT_SOUGHT,
-        ordinary: false,
+        isMemoryMiss: false,
+        searchedMs: NOT_SEARCHED,
+        isOrdinary: false,
       };
     },
     standing,
     isPlain: (domain, overlay) =>
       !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
     hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),
-    endings: () => deps.cache.endings(),
+    evictionEpoch: () => deps.cache.evictionEpoch(),
     isKnown: (question, refresh) =>
-      !mustBeAsked(question) ||
+      !needsLookup(question) ||
       (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),
     find: (question, refresh, waiter, arrival) => find(deps, question, refresh, waiter, arrival),
     draw: (question, finding) => drawFrom(deps, question, finding),
@@ -135,35 +146,37 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
 
 function find<T>(
   deps: ExaminerDeps,
-  question: Question,
+  question: AddressQuestion,
   refresh: boolean,
-  waiter: Waiter,
-  arrival: FindingArrival<T>,
+  waiter: VerificationWaiter,
+  arrival: FindingHandler<T>,
 ): T | Promise<T> {
-  if (!mustBeAsked(question)) return arrival.landed(withoutAsking(deps, question));
+  if (!needsLookup(question)) return arrival.settled(answerWithoutLookup(deps, question));
   const { teamId, address, scope } = question;
   if (!refresh) {
     const entry = deps.cache.peek(scope, address.cacheKey);
     deps.onLookup(entry ? "memory" : "miss");
-    if (entry) return arrival.landed({ entry, cached: true });
+    if (entry) return arrival.settled({ entry, cached: true });
   }
   return deps.flights.join({ teamId, address, scope, refresh }, waiter, arrival);
 }
 
-export type UnaskedDeps = Pick<ExaminerDeps, "clock" | "lists">;
+export type NoLookupDeps = Pick<ExaminerDeps, "clock" | "lists">;
 
 /** Whether cache or engine have to be asked. */
-export function mustBeAsked(question: Question): question is Question & { address: ParsedAddress } {
+export function needsLookup(
+  question: AddressQuestion,
+): question is AddressQuestion & { address: ParsedAddress } {
   return question.address !== null && !question.blocked;
 }
 
 /** The finding of a question that need not be asked. */
-export function withoutAsking(deps: UnaskedDeps, { address }: Question): Finding {
-  return { entry: address === null ? null : unasked(deps, address), cached: false };
+export function answerWithoutLookup(deps: NoLookupDeps, { address }: AddressQuestion): EvidenceFinding {
+  return { entry: address === null ? null : evidenceWithoutLookup(deps, address), cached: false };
 }
 
 /** A blocked domain is not asked about anywhere; what lists know costs nothing. */
-function unasked(deps: UnaskedDeps, address: ParsedAddress): CacheEntry {
+function evidenceWithoutLookup(deps: NoLookupDeps, address: ParsedAddress): CacheEntry {
   const evidence: Evidence = {
     v: 2,
     mx: { status: "skipped", hosts: [], preferences: [], provider: null, ttlS: 0, fault: null },
@@ -180,10 +193,10 @@ function unasked(deps: UnaskedDeps, address: ParsedAddress): CacheEntry {
  * need not be written again; but for `retry_at`, which moves on when it is past. An entry belongs to one scope, hence to one kind of tier; a blocked domain never gets here;
  * what an override makes of an entry is kept apart from what all others see.
  */
-const drawn = new WeakMap<CacheEntry, Answer>();
-const drawnOverridden = new WeakMap<CacheEntry, Answer>();
+const drawn = new WeakMap<CacheEntry, DecidedAnswer>();
+const drawnOverridden = new WeakMap<CacheEntry, DecidedAnswer>();
 
-function drawFrom(deps: ExaminerDeps, question: Question, finding: Finding): Answer {
+function drawFrom(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer {
   // The reason of one that declined a probe is its own.
   if (!finding.cached || question.withEvidence || question.declined) return draw(deps, question, finding);
   const answers = question.overridden ? drawnOverridden : drawn;
@@ -194,7 +207,7 @@ function drawFrom(deps: ExaminerDeps, question: Question, finding: Finding): Ans
   return fresh;
 }
 
-function draw(deps: ExaminerDeps, question: Question, finding: Finding): Answer {
+function draw(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer {
   const { email, address, malformed } = question;
   const found = finding.entry ?? lateEntry(deps, question, finding);
   const entry = question.overridden ? overriddenEntry(found) : found;
@@ -222,10 +235,16 @@ function draw(deps: ExaminerDeps, question: Question, finding: Finding): Answer 
 }
 
 /** What is said at a deadline besides: what the DNS had answered, else what the lists know. It is kept nowhere. */
-function lateEntry(deps: ExaminerDeps, { address }: Question, finding: Finding): CacheEntry | null {
+function lateEntry(
+  deps: ExaminerDeps,
+  { address }: AddressQuestion,
+  finding: EvidenceFinding,
+): CacheEntry | null {
   if (finding.failure !== "deadline" || address === null) return null;
   const evidence = finding.known ?? null;
-  return evidence === null ? unasked(deps, address) : { evidence, storedAt: deps.clock.now(), ttlS: 0 };
+  return evidence === null
+    ? evidenceWithoutLookup(deps, address)
+    : { evidence, storedAt: deps.clock.now(), ttlS: 0 };
 }
 
 function overriddenEntry(entry: CacheEntry | null): CacheEntry | null {

@@ -14,7 +14,7 @@ export interface Surplus {
 }
 
 /** Rows, and those that leave their busy site: by it. */
-export interface Admitted {
+export interface AdmittedRows {
   rows: AskedRow[];
   leaving: { site: string; rows: readonly AskedRow[] }[];
 }
@@ -36,7 +36,7 @@ export interface FullSites {
   /** Whether nothing is known of the domain, and so many rows of it may be more than its site has room for. */
   isNew(domain: string, rows: number): boolean;
   /** Rows are with a thread, `atOnce` of them under way. @returns to be called when they no longer are */
-  enter(batch: Pick<PendingBatch, "left">, rows: readonly AskedRow[], atOnce: number): () => void;
+  enter(batch: Pick<PendingBatch, "remaining">, rows: readonly AskedRow[], atOnce: number): () => void;
   /** Before rows are looked up. */
   cut(rows: readonly AskedRow[]): { first: readonly AskedRow[]; surplus: Surplus[] };
   /**
@@ -45,7 +45,7 @@ export interface FullSites {
    */
   isHopeless(surplus: Surplus, unknown: readonly AskedRow[]): boolean;
   /** Before rows go to a thread. */
-  admit(rows: AskedRow[]): Admitted;
+  admit(rows: AskedRow[]): AdmittedRows;
 }
 
 interface KnownDomain {
@@ -53,8 +53,8 @@ interface KnownDomain {
   untilMs: number;
 }
 
-interface Line {
-  batch: Pick<PendingBatch, "left">;
+interface BatchRows {
+  batch: Pick<PendingBatch, "remaining">;
   rows: number;
 }
 
@@ -65,7 +65,7 @@ class ObservedFullSites implements FullSites {
   readonly #roomAt: (site: string) => number;
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #domains = new RecentMap<string, KnownDomain>(fullDomains);
-  readonly #lines = new Map<string, Set<Line>>();
+  readonly #lines = new Map<string, Set<BatchRows>>();
 
   constructor(roomAt: (site: string) => number, clock: Pick<Clock, "monotonic">) {
     this.#roomAt = roomAt;
@@ -86,8 +86,8 @@ class ObservedFullSites implements FullSites {
     return rows > this.#roomAt(domain);
   }
 
-  enter(batch: Pick<PendingBatch, "left">, rows: readonly AskedRow[], atOnce: number): () => void {
-    const entered: [string, Line][] = [];
+  enter(batch: Pick<PendingBatch, "remaining">, rows: readonly AskedRow[], atOnce: number): () => void {
+    const entered: [string, BatchRows][] = [];
     for (const [site, count] of this.#sitesOf(rows)) {
       const line = { batch, rows: Math.min(count, atOnce) };
       const known = this.#lines.get(site);
@@ -119,8 +119,8 @@ class ObservedFullSites implements FullSites {
     return left >= sample && left >= this.#roomLeft(site);
   }
 
-  admit(rows: AskedRow[]): Admitted {
-    const leaving: Admitted["leaving"] = [];
+  admit(rows: AskedRow[]): AdmittedRows {
+    const leaving: AdmittedRows["leaving"] = [];
     const admitted = new Map<string, number>();
     for (const [domain, group] of this.#byDomain(rows) ?? []) {
       const site = this.#siteOf(domain);
@@ -134,7 +134,7 @@ class ObservedFullSites implements FullSites {
 
   #roomLeft(site: string): number {
     let left = this.#roomAt(site);
-    for (const { batch, rows } of this.#lines.get(site) ?? []) left -= Math.min(rows, batch.left);
+    for (const { batch, rows } of this.#lines.get(site) ?? []) left -= Math.min(rows, batch.remaining);
     return Math.max(0, left);
   }
 

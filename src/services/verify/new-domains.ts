@@ -18,14 +18,14 @@ export interface NewDomains {
 }
 
 export function createNewDomains(
-  pool: Pick<CheckPool, "lineOf">,
+  pool: Pick<CheckPool, "queueSiteOf">,
   fullSites: Pick<FullSites, "isNew" | "learn">,
 ): NewDomains {
   /** At most one for each domain of which rows have their places. */
   const meetings = new Map<string, Promise<void>>();
 
   async function ask(domain: string): Promise<void> {
-    fullSites.learn(domain, await pool.lineOf(domain));
+    fullSites.learn(domain, await pool.queueSiteOf(domain));
     meetings.delete(domain);
   }
 

@@ -1,17 +1,17 @@
-import { addressesIn } from "../../check/address/addresses-in.ts";
+import { readAddresses } from "../../check/address/addresses-in.ts";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
 import type { Reason, Verdict } from "../../check/verdict/table.ts";
-import { type Decision, isFree } from "../../check/verdict/verdict.ts";
+import { type Decision, isUncharged } from "../../check/verdict/verdict.ts";
+import type { CountCell } from "../../core/custom-metrics.ts";
 import type { Metrics } from "../../core/metrics.ts";
-import { NO_PLACE, RecordRing } from "../../core/record-ring.ts";
-import type { Tally } from "../../core/tally.ts";
+import { NO_RECORD_OFFSET, RecordRing } from "../../core/record-ring.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { Actor } from "../actor.ts";
 import { policyText } from "../limits-view.ts";
-import type { Quota, QuotaDesk } from "../quota/quota.ts";
-import type { RateDesk, RateLimiter } from "../rate-limit/rate-limit.ts";
-import type { UsageCounter, UsageTab } from "../usage/counts.ts";
+import type { Quota, QuotaHandle } from "../quota/quota.ts";
+import type { RateLimiter, RateLimitHandle } from "../rate-limit/rate-limit.ts";
+import type { UsageCounter, UsageHandle } from "../usage/counts.ts";
 import type { Examiner } from "./examine.ts";
 import type { VerificationResult } from "./verification-result.ts";
 import type { VerificationTallies } from "./verification-tallies.ts";
@@ -32,9 +32,9 @@ export interface ReadyAnswers {
   /** What is ready for this asker; null: nothing. Takes nothing. */
   find(address: ReadyAddress, actor: Actor, nowMs: number): ReadyAnswer | null;
   /** @throws AppError `overloaded` when too many teams are served */
-  deskOf(holder: DeskHolder): Desk;
+  handleOf(holder: HandleHolder): CredentialHandle;
   /** Takes a token and a unit for the answer and counts it. False: nothing was taken. */
-  charge(answer: ReadyAnswer, desk: Desk, nowMs: number): boolean;
+  charge(answer: ReadyAnswer, desk: CredentialHandle, nowMs: number): boolean;
 }
 
 /**
@@ -52,7 +52,7 @@ export interface ReadyAddress extends Record<Scope, number> {
 export interface AnswerKind {
   readonly verdict: Verdict;
   readonly reason: Reason;
-  readonly tally: Tally;
+  readonly tally: CountCell;
 }
 
 export interface ReadyAnswer {
@@ -62,26 +62,26 @@ export interface ReadyAnswer {
 }
 
 /** A credential's places. */
-export interface Desk {
-  readonly rate: RateDesk;
-  readonly quota: QuotaDesk;
-  readonly usage: UsageTab;
+export interface CredentialHandle {
+  readonly rate: RateLimitHandle;
+  readonly quota: QuotaHandle;
+  readonly usage: UsageHandle;
   /** The value of `RateLimit-Policy`. */
   readonly policy: string;
 }
 
 /** A cached credential: it keeps its desk, so that a request need not look for it. */
-export interface DeskHolder {
+export interface HandleHolder {
   readonly actor: Actor;
   /** Of `ReadyAnswers.deskOf` alone; null: nothing was asked for yet. */
-  desk: Desk | null;
+  handle: CredentialHandle | null;
 }
 
 export interface ReadyAnswersDeps {
-  examiner: Pick<Examiner, "isPlain" | "hold" | "endings" | "understand" | "draw">;
-  rateLimiter: Pick<RateLimiter, "desk">;
-  quota: Pick<Quota, "desk">;
-  usage: Pick<UsageCounter, "tab">;
+  examiner: Pick<Examiner, "isPlain" | "hold" | "evictionEpoch" | "understand" | "draw">;
+  rateLimiter: Pick<RateLimiter, "handle">;
+  quota: Pick<Quota, "handle">;
+  usage: Pick<UsageCounter, "handle">;
   tallies: VerificationTallies;
   metrics: Metrics;
   /** As JSON. */
@@ -96,7 +96,7 @@ class MemoisedReadyAnswers implements ReadyAnswers {
   readonly #deps: ReadyAnswersDeps;
   readonly #answers: RecordRing;
   readonly #kinds: AnswerKind[] = [];
-  readonly #lookups: Tally;
+  readonly #lookups: CountCell;
 
   constructor(deps: ReadyAnswersDeps) {
     this.#deps = deps;
@@ -105,44 +105,53 @@ class MemoisedReadyAnswers implements ReadyAnswers {
   }
 
   understand(email: string): ReadyAddress | null {
-    const reading = addressesIn(email);
+    const reading = readAddresses(email);
     // The answer to a text with more in it says what that was, hence is no other's.
     if (reading.kind !== "one" || reading.unwrapped) return null;
     const { address } = reading;
     const drawnFrom = { probed: null, unprobed: null };
-    return { probed: NO_PLACE, unprobed: NO_PLACE, domain: address.domain, address, drawnFrom };
+    return {
+      probed: NO_RECORD_OFFSET,
+      unprobed: NO_RECORD_OFFSET,
+      domain: address.domain,
+      address,
+      drawnFrom,
+    };
   }
 
   expect({ probed, unprobed }: ReadyAddress): void {
-    this.#answers.expect(probed === NO_PLACE ? unprobed : probed);
+    this.#answers.prefetch(probed === NO_RECORD_OFFSET ? unprobed : probed);
   }
 
   find(ready: ReadyAddress, actor: Actor, nowMs: number): ReadyAnswer | null {
     if (!actor.livemode || !this.#deps.examiner.isPlain(ready.domain, actor.overlay)) return null;
     const scope = actor.limits.probing ? "probed" : "unprobed";
     let place = ready[scope];
-    if (!this.#answers.holds(place) || !this.#answers.isGood(place, nowMs, this.#deps.examiner.endings())) {
+    if (
+      !this.#answers.holds(place) ||
+      !this.#answers.isValid(place, nowMs, this.#deps.examiner.evictionEpoch())
+    ) {
       place = this.#renew(ready, actor, scope);
-      if (place === NO_PLACE) return null;
+      if (place === NO_RECORD_OFFSET) return null;
     }
     return { kind: this.#kinds[this.#answers.kind(place)] as AnswerKind, body: this.#answers.bytes(place) };
   }
 
-  deskOf(holder: DeskHolder): Desk {
-    const known = holder.desk;
+  handleOf(holder: HandleHolder): CredentialHandle {
+    const known = holder.handle;
     if (known !== null && !known.rate.isClosed() && !known.quota.isClosed()) return known;
     const { actor } = holder;
     const desk = {
-      rate: this.#deps.rateLimiter.desk(actor),
-      quota: this.#deps.quota.desk(actor),
-      usage: this.#deps.usage.tab(actor.teamId),
+      rate: this.#deps.rateLimiter.handle(actor),
+      quota: this.#deps.quota.handle(actor),
+      usage: this.#deps.usage.handle(actor.teamId),
       policy: policyText(actor.limits),
     };
-    holder.desk = desk;
+    holder.handle = desk;
     return desk;
   }
 
-  charge({ kind }: ReadyAnswer, { rate, quota, usage }: Desk, nowMs: number): boolean {
+  charge({ kind }: ReadyAnswer, { rate, quota, usage }: CredentialHandle, nowMs: number): boolean {
     if (!quota.isReady(nowMs) || !rate.take(nowMs)) return false;
     usage.count(quota.spend(nowMs), kind.verdict, true);
     this.#lookups.count += 1;
@@ -166,8 +175,10 @@ class MemoisedReadyAnswers implements ReadyAnswers {
     const asker = { teamId, probing: limits.probing, overlay };
     const question = this.#deps.examiner.understand(address.normalised, false, asker);
     const { decision, result } = this.#deps.examiner.draw(question, { entry, cached: true });
-    const isConstant = !isFree(decision.reason) && result.retry_at === null;
-    return isConstant ? this.#answers.keep(this.#deps.render(result), this.#kindOf(decision)) : NO_PLACE;
+    const isConstant = !isUncharged(decision.reason) && result.retry_at === null;
+    return isConstant
+      ? this.#answers.append(this.#deps.render(result), this.#kindOf(decision))
+      : NO_RECORD_OFFSET;
   }
 
   /** Asks memory, which says how long that need not be done again. */
@@ -175,13 +186,14 @@ class MemoisedReadyAnswers implements ReadyAnswers {
     const held = this.#deps.examiner.hold(ready.address, scope);
     const entry = held?.entry ?? null;
     const before = ready[scope];
-    const isDrawn = ready.drawnFrom[scope] === entry && (before === NO_PLACE || this.#answers.holds(before));
-    let place = isDrawn ? before : NO_PLACE;
+    const isDrawn =
+      ready.drawnFrom[scope] === entry && (before === NO_RECORD_OFFSET || this.#answers.holds(before));
+    let place = isDrawn ? before : NO_RECORD_OFFSET;
     if (!isDrawn && entry !== null) place = this.#draw(ready, entry, actor);
     ready[scope] = place;
     ready.drawnFrom[scope] = entry;
-    if (held !== undefined && place !== NO_PLACE)
-      this.#answers.stamp(place, held.goodUntilMs, this.#deps.examiner.endings());
+    if (held !== undefined && place !== NO_RECORD_OFFSET)
+      this.#answers.stamp(place, held.goodUntilMs, this.#deps.examiner.evictionEpoch());
     return place;
   }
 }

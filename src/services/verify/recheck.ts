@@ -6,8 +6,8 @@ import type { Logger } from "../../core/log.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache } from "../../store/evidence-cache.ts";
 import { DueTimes } from "./due-times.ts";
-import type { FlightQuestion, FlightsDeps } from "./flights.ts";
-import { RecheckTurns } from "./recheck-turns.ts";
+import type { CheckQuestion, InFlightChecksDeps } from "./in-flight-checks.ts";
+import { RecheckQueue } from "./recheck-queue.ts";
 import { retryAfter } from "./retry-after.ts";
 
 /** How a recheck ended: `turned_away` never began, for want of room. */
@@ -29,20 +29,20 @@ export type RecheckResult = (typeof RECHECK_RESULTS)[number];
  */
 export interface Rechecks {
   /** A check of now has ended so. Put off: it is asked again in time. Else nothing is left to ask. */
-  landed(question: Landed, entry: CacheEntry): void;
+  onSettled(question: SettledQuestion, entry: CacheEntry): void;
   /** Forgets all that waits, and cancels what is under way. */
   stop(): void;
   readonly pending: number;
 }
 
-type Landed = Pick<FlightQuestion, "teamId" | "address" | "scope">;
+type SettledQuestion = Pick<CheckQuestion, "teamId" | "address" | "scope">;
 
 export interface RechecksDeps {
   clock: Clock;
   log: Logger;
   pool: Pick<CheckPool, "check" | "inFlight">;
   cache: Pick<EvidenceCache, "fetch" | "store">;
-  keep: FlightsDeps["keep"];
+  keep: InFlightChecksDeps["keep"];
   /** Where it would be asked. */
   siteOf(evidence: Evidence, domain: string): string;
   onEnd(result: RecheckResult): void;
@@ -61,7 +61,7 @@ interface Waiting {
   key: string;
   teamId: string;
   site: string;
-  question: Pick<FlightQuestion, "address" | "scope">;
+  question: Pick<CheckQuestion, "address" | "scope">;
   attempts: number;
   /** Epoch milliseconds of the evidence it rests on. */
   storedAt: number;
@@ -88,7 +88,7 @@ class RefreshRechecks implements Rechecks {
   readonly #waiting = new Map<string, Waiting>();
   readonly #due = new DueTimes<Waiting>();
   /** Those that are due and wait for room. */
-  readonly #turns = new RecheckTurns<Waiting>();
+  readonly #turns = new RecheckQueue<Waiting>();
   readonly #running = new Map<Waiting, PendingCheck | null>();
   readonly #runningAt = new Map<string, number>();
   readonly #byTeam = new Map<string, number>();
@@ -102,7 +102,7 @@ class RefreshRechecks implements Rechecks {
     this.#deps = deps;
   }
 
-  landed(question: Landed, entry: CacheEntry): void {
+  onSettled(question: SettledQuestion, entry: CacheEntry): void {
     if (this.#stopped) return;
     const retry = retryAfter(entry.evidence.smtp);
     if (this.#waiting.size === 0 && retry?.rechecked !== true) return;
@@ -252,7 +252,7 @@ class RefreshRechecks implements Rechecks {
     this.#schedule(one, this.#deps.clock.monotonic() + waitS * 1_000);
   }
 
-  #note(question: Landed, entry: CacheEntry, key: string, seconds: number): void {
+  #note(question: SettledQuestion, entry: CacheEntry, key: string, seconds: number): void {
     const dueMs = this.#deps.clock.monotonic() + seconds * 1_000;
     const known = this.#waiting.get(key);
     if (known !== undefined) {

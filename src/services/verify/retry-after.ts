@@ -1,5 +1,5 @@
 import type { SmtpEvidence } from "../../check/evidence.ts";
-import { isCatchAllPutOff, temporaryOf } from "../../check/temporary.ts";
+import { isCatchAllDeferred, retryProspectOf } from "../../check/retry-prospect.ts";
 import { LIMITS } from "../../core/limits.ts";
 
 /** When asking again may bring an answer, and whether we do that ourselves. */
@@ -19,7 +19,7 @@ export function retryAfter(smtp: SmtpEvidence | null): RetryAfter | null {
   const { retryAfterS } = smtp;
   if (smtp.class === "sender_blocked")
     return retryAfterS === null ? null : { seconds: retryAfterS, rechecked: false };
-  if (temporaryOf(smtp) === null && !isCatchAllPutOff(smtp)) return null;
+  if (retryProspectOf(smtp) === null && !isCatchAllDeferred(smtp)) return null;
   const { usualS, minS, maxS, slackS } = LIMITS.rechecks;
   const seconds = Math.min(maxS, Math.max(minS, retryAfterS ?? usualS)) + slackS;
   return { seconds, rechecked: true };

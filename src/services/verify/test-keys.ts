@@ -1,12 +1,12 @@
-import { addressesIn, type Reading } from "../../check/address/addresses-in.ts";
+import { type AddressReading, readAddresses } from "../../check/address/addresses-in.ts";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence, SmtpClass, SmtpEvidence } from "../../check/evidence.ts";
 import { withOverride } from "../../check/verdict/override.ts";
 import { decide } from "../../check/verdict/verdict.ts";
 import { type Clock, secondsToUtcMidnight, sleep } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
-import type { Asker } from "./examine.ts";
-import { malformedTextOf } from "./question.ts";
+import { malformedTextOf } from "./address-question.ts";
+import type { VerificationAsker } from "./examine.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
@@ -23,7 +23,7 @@ export interface TestKeys {
   ): VerificationResult | Promise<VerificationResult>;
 }
 
-type TestAsker = Pick<Asker, "probing" | "declined" | "overlay">;
+type TestAsker = Pick<VerificationAsker, "probing" | "declined" | "overlay">;
 type PretendedReply = Pick<SmtpEvidence, "class" | "code" | "enhancedCode" | "fault" | "catchAll">;
 
 const ACCEPTED = { class: "accepted", code: 250, enhancedCode: "2.1.5", fault: null } as const;
@@ -67,7 +67,7 @@ export function createTestKeys(deps: TestKeysDeps): TestKeys {
 
   function settled(
     email: string,
-    reading: Reading,
+    reading: AddressReading,
     withEvidence: boolean,
     asker: TestAsker,
     failure: "deadline" | null,
@@ -96,7 +96,7 @@ export function createTestKeys(deps: TestKeysDeps): TestKeys {
 
   return {
     answer(email, withEvidence, asker) {
-      const reading = addressesIn(email);
+      const reading = readAddresses(email);
       refuseTestAddress(reading, clock);
       const isSlow = outcomeOf(reading) === "slow";
       const answer = () => settled(email, reading, withEvidence, asker, isSlow ? "deadline" : null);
@@ -109,7 +109,7 @@ export function createTestKeys(deps: TestKeysDeps): TestKeys {
  * Nothing, unless the outcome of an address that was read is an error: then throws it.
  * @throws AppError for `rate-limited`, `quota-exceeded` and `unavailable-in-tier`
  */
-export function refuseTestAddress(reading: Reading, clock: Clock): void {
+export function refuseTestAddress(reading: AddressReading, clock: Clock): void {
   const outcome = outcomeOf(reading);
   if (outcome === "rate-limited")
     throw new AppError("rate_limited", "as the test address asked", { retryAfterS: 1 });
@@ -122,11 +122,11 @@ export function refuseTestAddress(reading: Reading, clock: Clock): void {
 }
 
 /** Whether `refuseTestAddress` throws. */
-export function asksForError(reading: Reading): boolean {
+export function asksForError(reading: AddressReading): boolean {
   return ["rate-limited", "quota-exceeded", "unavailable-in-tier"].includes(outcomeOf(reading));
 }
 
-function outcomeOf(reading: Reading): string {
+function outcomeOf(reading: AddressReading): string {
   return reading.kind === "one" ? outcomeOfLocal(reading.address.local) : "";
 }
 

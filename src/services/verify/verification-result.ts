@@ -1,10 +1,10 @@
 import type { CatchAll, MxStatus, SmtpClass } from "../../check/evidence.ts";
 import type { AliasKind } from "../../check/mailbox/normal-form.ts";
 import { SIGNAL_PENALTY, type Signal } from "../../check/verdict/reputation.ts";
-import { type Reason, ROWS, type Verdict, type VerdictFault } from "../../check/verdict/table.ts";
+import { type Reason, VERDICT_ROWS, type Verdict, type VerdictFault } from "../../check/verdict/table.ts";
 
 /** The closed lists of the result, for its description. */
-export const REASONS: readonly Reason[] = [...new Set(Object.values(ROWS).map((row) => row.reason))];
+export const REASONS: readonly Reason[] = [...new Set(Object.values(VERDICT_ROWS).map((row) => row.reason))];
 export const SIGNALS = Object.keys(SIGNAL_PENALTY) as readonly Signal[];
 
 type SmtpStatus = SmtpClass | "skipped";

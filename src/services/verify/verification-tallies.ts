@@ -1,12 +1,12 @@
 import type { Reason, Verdict } from "../../check/verdict/table.ts";
+import type { CountCell } from "../../core/custom-metrics.ts";
 import type { Metrics } from "../../core/metrics.ts";
-import type { Tally } from "../../core/tally.ts";
 
 /** The tally of answers with this verdict and reason: always the same one. */
 export type VerificationTallies = (
   answer: { readonly verdict: Verdict; readonly reason: Reason },
   cached: boolean,
-) => Tally;
+) => CountCell;
 
 /** There are as many as there are rows of the table of verdicts, twice. */
 export function createVerificationTallies({
@@ -14,12 +14,12 @@ export function createVerificationTallies({
 }: Pick<Metrics, "verifications">): VerificationTallies {
   // By reason, then verdict: a key that is put together would have to be hashed anew each time.
   const known = {
-    true: new Map<Reason, Map<Verdict, Tally>>(),
-    false: new Map<Reason, Map<Verdict, Tally>>(),
+    true: new Map<Reason, Map<Verdict, CountCell>>(),
+    false: new Map<Reason, Map<Verdict, CountCell>>(),
   };
   return ({ verdict, reason }, cached) => {
     const byReason = cached ? known.true : known.false;
-    const byVerdict = byReason.get(reason) ?? new Map<Verdict, Tally>();
+    const byVerdict = byReason.get(reason) ?? new Map<Verdict, CountCell>();
     let tally = byVerdict.get(verdict);
     if (tally === undefined) {
       tally = verifications.tally({ verdict, reason, cached: `${cached}` });

@@ -1,17 +1,17 @@
-import { isFree } from "../../check/verdict/verdict.ts";
+import { isUncharged } from "../../check/verdict/verdict.ts";
 import { AppError } from "../../core/errors.ts";
 import { RenderedJson } from "../../core/rendered-json.ts";
-import { traced } from "../../core/tracing.ts";
+import { traceCall } from "../../core/tracing.ts";
 import type { Actor } from "../actor.ts";
-import type { Quota, Reservation } from "../quota/quota.ts";
+import type { Quota, UnitReservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
+import type { AddressQuestion } from "./address-question.ts";
 import type { AnswerNote } from "./answer-note.ts";
-import { type DrawnRow, jsonOf, type RowDrawer, resultOf } from "./draw-rows.ts";
-import type { Entrance } from "./entrance.ts";
-import { askerOf, type Examiner, type FindingArrival } from "./examine.ts";
-import type { Finding } from "./finding.ts";
-import type { Waiter } from "./flights.ts";
-import type { Question } from "./question.ts";
+import { type DrawnRow, drawnJsonOf, drawnResultOf, type RowDrawer } from "./draw-rows.ts";
+import type { EarlyAdmission } from "./early-admission.ts";
+import type { EvidenceFinding } from "./evidence-finding.ts";
+import { askerOf, type Examiner, type FindingHandler } from "./examine.ts";
+import type { VerificationWaiter } from "./in-flight-checks.ts";
 import type { TestKeys } from "./test-keys.ts";
 import type { VerificationResult } from "./verification-result.ts";
 import type { VerificationTallies } from "./verification-tallies.ts";
@@ -25,17 +25,17 @@ import type { VerifyInput } from "./verify-input.ts";
 export type VerifyAddress = (
   input: VerifyInput,
   actor: Actor,
-  waiter: Waiter,
-) => Answered | Promise<Answered>;
+  waiter: VerificationWaiter,
+) => VerificationAnswer | Promise<VerificationAnswer>;
 
 /** A result, or JSON of one. */
-export type Answered = VerificationResult | RenderedJson;
+export type VerificationAnswer = VerificationResult | RenderedJson;
 
 export interface VerifyDeps {
   examiner: Pick<Examiner, "find" | "draw">;
   drawer: Pick<RowDrawer, "draw">;
   /** Asked before the quota, where it was not before: what is refused costs nothing. */
-  enter: Entrance["enter"];
+  enter: EarlyAdmission["enter"];
   quota: Quota;
   testKeys: TestKeys;
   usage: Pick<UsageCounter, "count">;
@@ -52,8 +52,8 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
       );
     }
     if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, askerOf(actor, probe));
-    if (!waiter.question) deps.enter(input, actor, waiter);
-    const { question } = waiter;
+    if (!waiter.addressQuestion) deps.enter(input, actor, waiter);
+    const { addressQuestion: question } = waiter;
     if (!question) throw new Error("nobody was let in who may ask");
     return answer(deps, actor, question, waiter, refresh);
   };
@@ -63,64 +63,73 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
 function answer(
   deps: VerifyDeps,
   actor: Actor,
-  question: Question,
-  waiter: Waiter,
+  question: AddressQuestion,
+  waiter: VerificationWaiter,
   refresh: boolean,
-): Answered | Promise<Answered> {
+): VerificationAnswer | Promise<VerificationAnswer> {
   const reservation = reserve(deps, actor, waiter);
   if (reservation instanceof Promise) {
-    traced(waiter.span, "quota lease", reservation);
+    traceCall(waiter.span, "quota lease", reservation);
     return reservation.then(
-      (unit) => new Charge(deps, question, waiter, unit).find(refresh),
+      (unit) => new ChargedVerification(deps, question, waiter, unit).find(refresh),
       (error: unknown) => {
-        waiter.place?.leave();
+        waiter.slot?.release();
         throw error;
       },
     );
   }
-  return new Charge(deps, question, waiter, reservation).find(refresh);
+  return new ChargedVerification(deps, question, waiter, reservation).find(refresh);
 }
 
 /** Who gets no unit leaves the place that he was let in to. */
-function reserve({ quota }: VerifyDeps, actor: Actor, { place }: Waiter): Reservation | Promise<Reservation> {
+function reserve(
+  { quota }: VerifyDeps,
+  actor: Actor,
+  { slot: place }: VerificationWaiter,
+): UnitReservation | Promise<UnitReservation> {
   try {
     return quota.reserve(actor);
   } catch (error) {
-    place?.leave();
+    place?.release();
     throw error;
   }
 }
 
 /** A text that an address was read out of is said beside it; `result` is others' too. */
-function answerOf(
-  { email, unwrapped }: Question,
+function verificationAnswerOf(
+  { email, unwrapped }: AddressQuestion,
   result: VerificationResult,
   drawn: DrawnRow | null,
-): Answered {
-  if (unwrapped) return { ...(drawn === null ? result : resultOf(drawn)), input: email };
-  return drawn === null ? result : new RenderedJson(jsonOf(drawn));
+): VerificationAnswer {
+  if (unwrapped) return { ...(drawn === null ? result : drawnResultOf(drawn)), input: email };
+  return drawn === null ? result : new RenderedJson(drawnJsonOf(drawn));
 }
 
 /**
  * A question that is answered within a reservation, which is kept or given back whatever happens. It is itself the note of how it
  * went: whether that is written down shows later, and of most it is not.
  */
-class Charge implements FindingArrival<Answered>, AnswerNote {
+class ChargedVerification implements FindingHandler<VerificationAnswer>, AnswerNote {
   readonly #deps: VerifyDeps;
-  readonly #question: Question;
-  readonly #waiter: Waiter;
-  readonly #reservation: Reservation;
+  readonly #question: AddressQuestion;
+  readonly #waiter: VerificationWaiter;
+  readonly #reservation: UnitReservation;
   #result: VerificationResult | null = null;
-  #finding: Finding | null = null;
+  #finding: EvidenceFinding | null = null;
 
-  constructor(deps: VerifyDeps, question: Question, waiter: Waiter, reservation: Reservation) {
+  constructor(
+    deps: VerifyDeps,
+    question: AddressQuestion,
+    waiter: VerificationWaiter,
+    reservation: UnitReservation,
+  ) {
     this.#deps = deps;
     this.#question = question;
     this.#waiter = waiter;
     this.#reservation = reservation;
   }
 
-  find(refresh: boolean): Answered | Promise<Answered> {
+  find(refresh: boolean): VerificationAnswer | Promise<VerificationAnswer> {
     const { found } = this.#question;
     if (found !== undefined) return this.#await(found);
     try {
@@ -132,9 +141,9 @@ class Charge implements FindingArrival<Answered>, AnswerNote {
   }
 
   /** What was asked for before the unit was there. */
-  async #await(found: Promise<Finding>): Promise<Answered> {
+  async #await(found: Promise<EvidenceFinding>): Promise<VerificationAnswer> {
     try {
-      return this.landed(await found);
+      return this.settled(await found);
     } catch (error) {
       this.failed();
       throw error;
@@ -155,21 +164,21 @@ class Charge implements FindingArrival<Answered>, AnswerNote {
   }
 
   failed(): void {
-    this.#waiter.place?.leave();
+    this.#waiter.slot?.release();
     this.#reservation.giveBack();
   }
 
-  landed(finding: Finding): Answered {
-    const { place } = this.#waiter;
-    if (finding.cached) place?.found();
-    place?.leave();
+  settled(finding: EvidenceFinding): VerificationAnswer {
+    const { slot: place } = this.#waiter;
+    if (finding.cached) place?.onCacheHit();
+    place?.release();
     const { examiner, drawer, usage, tallies } = this.#deps;
     const question = this.#question;
     const reservation = this.#reservation;
     // What the cache has is rendered once for each entry; what was just learnt, mostly, was rendered for its domain before.
     const drawn = finding.cached ? null : drawer.draw(question, finding);
     const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
-    const answered = answerOf(question, result, drawn);
+    const answered = verificationAnswerOf(question, result, drawn);
     this.#result = result;
     this.#finding = finding;
     this.#waiter.note = this;
@@ -178,7 +187,7 @@ class Charge implements FindingArrival<Answered>, AnswerNote {
       reservation.giveBack();
       return answered;
     }
-    if (isFree(result.reason)) reservation.giveBack();
+    if (isUncharged(result.reason)) reservation.giveBack();
     else reservation.commit();
     usage.count(question.teamId, reservation.day, result.verdict, finding.cached);
     tallies(result, finding.cached).count += 1;

@@ -5,22 +5,22 @@ import { LIMITS } from "../../core/limits.ts";
 import { recordEvent } from "../../store/outbox.ts";
 import type { Database, Transaction } from "../../store/postgres.ts";
 import {
-  countPending,
+  countPendingDeliveries,
   type DeliveryRow,
   type DeliveryStatus,
   findDelivery,
-  holdEvent,
   insertDeliveries,
   listDeliveries,
+  shareLockEvent,
 } from "../../store/webhook-deliveries.ts";
 import { countWebhookUse } from "../../store/webhook-uses.ts";
 import { countManualDelivery, findWebhook } from "../../store/webhooks.ts";
 import type { Actor } from "../actor.ts";
-import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { type Page, type PageRequest, pageOf } from "../page.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { requireFeature } from "../tier-features.ts";
 import { type ShownError, shownError } from "./outcome.ts";
-import { mustFindWebhook, noSuchWebhook, requireBox } from "./webhooks.ts";
+import { requireBox, requireWebhook, webhookNotFound } from "./webhooks.ts";
 
 export interface WebhookDelivery {
   id: string;
@@ -36,22 +36,22 @@ export interface WebhookDelivery {
   last_attempt_at: string | null;
 }
 
-/** What a webhook was sent, and sending it again. Webhooks out of the caller's reach are not found. */
+/** The deliveries of a webhook, and sending them again. Webhooks out of the caller's reach are not found. */
 export interface WebhookDeliveries {
   /** The newest first. @throws AppError `not_found` */
   list(
     actor: Actor,
     webhookId: string,
-    ask: PageAsk & { status: DeliveryStatus | null },
+    ask: PageRequest & { status: DeliveryStatus | null },
   ): Promise<Page<WebhookDelivery>>;
   /**
-   * Tells this webhook, and no other, of an event `ping`. Its id.
+   * Sends an event `ping` to this webhook alone. Returns its id.
    * @throws AppError `not_found`, `webhook_disabled`, `limit_reached` (too many wait), `rate_limited`,
    *   `unavailable_in_tier`, `feature_unconfigured`
    */
   ping(actor: Actor, webhookId: string): Promise<{ event_id: string }>;
   /**
-   * A further delivery of an event that the webhook was told of before, however that ended.
+   * Delivers an event again that the webhook got before, however that ended.
    * @throws AppError as `ping`; `event_expired`
    */
   redeliver(actor: Actor, webhookId: string, deliveryId: string): Promise<WebhookDelivery>;
@@ -76,24 +76,24 @@ function render(row: DeliveryRow): WebhookDelivery {
 /** @throws AppError `rate_limited` */
 function requireBelow(most: number, counted: { count: number; leftS: number }, who: string): void {
   if (counted.count > most)
-    throw new AppError("rate_limited", `${who} takes ${most} pings and redeliveries an hour.`, {
+    throw new AppError("rate_limited", `${who} allows at most ${most} pings and redeliveries an hour.`, {
       retryAfterS: counted.leftS,
     });
 }
 
-/** Whether one more may be sent because somebody asked for it; counts it. @throws AppError as `ping` */
+/** Counts a requested delivery. @throws AppError as `ping` */
 async function admit(tx: Transaction, teamId: string, webhookId: string): Promise<void> {
   const { manualPerHour, manualPerTeamHour, pendingPerWebhook } = LIMITS.webhooks;
   const counted = await countManualDelivery(tx, teamId, webhookId);
   const webhook = counted === null ? null : await findWebhook(tx, teamId, webhookId);
-  if (counted === null || webhook === null) throw noSuchWebhook();
+  if (counted === null || webhook === null) throw webhookNotFound();
   if (webhook.status === "disabled")
-    throw new AppError("webhook_disabled", "The webhook is disabled: enable it, then nothing is held back.");
+    throw new AppError("webhook_disabled", "The webhook is disabled: enable it first.");
   requireBelow(manualPerHour, counted, "A webhook");
   requireBelow(manualPerTeamHour, await countWebhookUse(tx, teamId, "manual"), "A team");
-  const pending = await countPending(tx, [webhookId]);
+  const pending = await countPendingDeliveries(tx, [webhookId]);
   if ((pending.get(webhookId) ?? 0) >= pendingPerWebhook)
-    throw new AppError("limit_reached", `${pendingPerWebhook} deliveries of the webhook wait already.`);
+    throw new AppError("limit_reached", `The webhook already has ${pendingPerWebhook} pending deliveries.`);
 }
 
 export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | null }): WebhookDeliveries {
@@ -103,14 +103,14 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
   return {
     async list(actor, webhookId, ask) {
       const of = { teamId: actor.teamId, webhookId };
-      await mustFindWebhook(sql, actor, webhookId);
+      await requireWebhook(sql, actor, webhookId);
       const { after, limit, status } = ask;
       const rows = await listDeliveries(sql, of, { after, limit: limit + 1, status });
       return pageOf(rows, ask, (row) => row.id, render);
     },
 
     async ping(actor, webhookId) {
-      const { livemode } = await mustFindWebhook(sql, actor, webhookId);
+      const { livemode } = await requireWebhook(sql, actor, webhookId);
       requireFeature(actor, "webhooks");
       requireBox(box);
       const { teamId } = actor;
@@ -123,7 +123,7 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
     },
 
     async redeliver(actor, webhookId, deliveryId) {
-      await mustFindWebhook(sql, actor, webhookId);
+      await requireWebhook(sql, actor, webhookId);
       requireFeature(actor, "webhooks");
       requireBox(box);
       const { teamId } = actor;
@@ -132,7 +132,7 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
       const made = await sql.begin(async (tx) => {
         await admit(tx, teamId, webhookId);
         const known = isId("dlv", deliveryId) ? await findDelivery(tx, of, deliveryId) : null;
-        const event = known === null ? null : await holdEvent(tx, known.event_id);
+        const event = known === null ? null : await shareLockEvent(tx, known.event_id);
         if (known === null || event === null) throw noSuchDelivery();
         if (event.ageMs >= LIMITS.webhooks.keptMs)
           throw new AppError("event_expired", `Events are kept for ${LIMITS.webhooks.keptMs / DAY_MS} days.`);

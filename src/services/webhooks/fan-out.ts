@@ -1,38 +1,42 @@
 import { newId } from "../../core/ids.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Database } from "../../store/postgres.ts";
-import { countPending, insertDeliveries, type NewDelivery } from "../../store/webhook-deliveries.ts";
 import {
+  countPendingDeliveries,
+  insertDeliveries,
+  type NewDelivery,
+} from "../../store/webhook-deliveries.ts";
+import {
+  lockWebhookSubscriptions,
   markFannedOut,
-  type Subscription,
-  subscriptionsOf,
   takeWaitingEvents,
   type WaitingEvent,
+  type WebhookSubscription,
 } from "../../store/webhook-queue.ts";
 import { limitsOf } from "../authenticate/lookup.ts";
 import type { DeliveryError } from "./outcome.ts";
 
 /**
- * Turns events into deliveries, each exactly once however many relays do it.
- * @returns how many events there were, at most LIMITS.webhooks.eventsPerFanOut
+ * Turns events into deliveries, each exactly once however many relays run it.
+ * @returns the number of events, at most LIMITS.webhooks.eventsPerFanOut
  */
 export type FanOut = () => Promise<number>;
 
 /**
- * Whether a webhook is told of an event: of one meant for it always, of others if they are of its mode, it is subscribed
- * and they did not happen before it was made, which may have been long ago.
+ * Whether a webhook gets an event: always one addressed to it; others if they are of its mode, it is subscribed, and they
+ * did not happen before it was created, which may have been long ago.
  */
-function isSubscribed(webhook: Subscription, event: WaitingEvent): boolean {
+function isSubscribed(webhook: WebhookSubscription, event: WaitingEvent): boolean {
   if (webhook.team_id !== event.team_id) return false;
   if (event.only_webhook_id !== null) return event.only_webhook_id === webhook.id;
   if (webhook.livemode !== event.livemode || webhook.created_at > event.created_at) return false;
   return webhook.events === null || webhook.events.includes(event.type);
 }
 
-/** The deliveries that tell of an event. A team whose tier has no webhooks is told nothing. */
-export function deliveriesOf(
+/** The deliveries of an event. A team whose tier has no webhooks gets none. */
+export function deliveriesForEvent(
   event: WaitingEvent,
-  subscriptions: readonly Subscription[],
+  subscriptions: readonly WebhookSubscription[],
 ): Omit<NewDelivery, "refused">[] {
   if (!limitsOf(event).webhooks) return [];
   const made = (to: NewDelivery["to"], lane: string) => ({
@@ -49,7 +53,7 @@ export function deliveriesOf(
   return deliveries;
 }
 
-/** Refuses what would wait in a lane that is full. @param pending how many wait in each lane */
+/** Refuses deliveries for a full lane. @param pending number of waiting ones by lane */
 function boundBacklog(
   deliveries: readonly Omit<NewDelivery, "refused">[],
   pending: ReadonlyMap<string, number>,
@@ -68,10 +72,12 @@ export function createFanOut(sql: Database): FanOut {
     sql.begin(async (tx) => {
       const events = await takeWaitingEvents(tx, LIMITS.webhooks.eventsPerFanOut);
       if (events.length === 0) return 0;
-      const subscriptions = await subscriptionsOf(tx, [...new Set(events.map((event) => event.team_id))]);
-      const deliveries = events.flatMap((event) => deliveriesOf(event, subscriptions));
+      const subscriptions = await lockWebhookSubscriptions(tx, [
+        ...new Set(events.map((event) => event.team_id)),
+      ]);
+      const deliveries = events.flatMap((event) => deliveriesForEvent(event, subscriptions));
       if (deliveries.length > 0) {
-        const pending = await countPending(tx, [...new Set(deliveries.map(({ lane }) => lane))]);
+        const pending = await countPendingDeliveries(tx, [...new Set(deliveries.map(({ lane }) => lane))]);
         await insertDeliveries(tx, boundBacklog(deliveries, pending));
       }
       await markFannedOut(

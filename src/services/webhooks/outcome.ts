@@ -17,10 +17,10 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** Everything that is written down as the `error` of a delivery. */
+/** Every recorded `error` of a delivery. */
 export const DELIVERY_ERRORS = [
   ...ATTEMPT_ERRORS,
-  /** An answer that is no success. */
+  /** An answer that is not a success. */
   "refused",
   "redirected",
   "gone",
@@ -29,32 +29,32 @@ export const DELIVERY_ERRORS = [
   "unavailable_in_tier",
   "backlog_full",
   "secret_unreadable",
-  /** Ours. */
+  /** Our fault. */
   "internal_error",
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
-/** How a connection failed says whether something listens at an address, which may be seen from here alone. */
+/** How a connection failed reveals whether something listens at an address that only we may reach. */
 type HiddenError = "connection_refused" | "connect_timeout";
 export type ShownError = Exclude<DeliveryError, HiddenError>;
 
 const isHidden = (error: DeliveryError): error is HiddenError =>
   error === "connection_refused" || error === "connect_timeout";
 
-/** Everything that `error` of a delivery says to its team: names alone, so no address of ours can be among them. */
+/** Every `error` of a delivery that its team sees: names alone, so no address of ours can be among them. */
 export const SHOWN_ERRORS: readonly ShownError[] = DELIVERY_ERRORS.filter(
   (error): error is ShownError => !isHidden(error),
 );
 
-/** @param name as it was written down; null, and one that this version does not know: null */
+/** @param name as recorded; null, or unknown to this version: null */
 export function shownError(name: string | null): ShownError | null {
   const error = DELIVERY_ERRORS.find((known) => known === name);
   if (error === undefined) return null;
   return isHidden(error) ? "connection_failed" : error;
 }
 
-/** What came of an attempt. */
-export type Attempt =
+/** The outcome of an attempt. */
+export type DeliveryAttempt =
   | { answered: true; status: number; retryAfter: string | null; durationMs: number }
   | { answered: false; error: AttemptError | "secret_unreadable" | "internal_error"; durationMs: number };
 
@@ -64,12 +64,12 @@ const RETRY_DELAYS_MS = [5, 60, 300, 1_800, 7_200, 21_600, 43_200].map((seconds)
 /** The first, and one after each delay. */
 export const ATTEMPTS_MAX = RETRY_DELAYS_MS.length + 1;
 
-/** Delays differ by this share up or down, so that what failed together does not come again together. */
+/** Delays vary by this share up or down, so that simultaneous failures do not return together. */
 const JITTER = 0.2;
 
 /**
- * Milliseconds that a `Retry-After` asks for (RFC 9110 §10.2.3: seconds or a date), at most
- * LIMITS.webhooks.retryAfterMaxMs; 0 when it is absent or makes no sense.
+ * Milliseconds of a `Retry-After` (RFC 9110 §10.2.3: seconds or a date), at most LIMITS.webhooks.retryAfterMaxMs; 0 when it
+ * is absent or invalid.
  */
 export function retryAfterMs(header: string | null, nowMs: number): number {
   const text = header?.trim() ?? "";
@@ -81,7 +81,7 @@ export function retryAfterMs(header: string | null, nowMs: number): number {
   return Number.isNaN(asked) ? 0 : Math.min(Math.max(0, asked), LIMITS.webhooks.retryAfterMaxMs);
 }
 
-function errorOf(attempt: Attempt): DeliveryError | null {
+function errorOf(attempt: DeliveryAttempt): DeliveryError | null {
   if (!attempt.answered) return attempt.error;
   if (attempt.status >= 200 && attempt.status < 300) return null;
   if (attempt.status >= 300 && attempt.status < 400) return "redirected";
@@ -89,14 +89,14 @@ function errorOf(attempt: Attempt): DeliveryError | null {
 }
 
 /**
- * What is written down of an attempt, and when the next one is due. 2xx is a success; 410 ends the delivery at once;
- * anything else is tried again by the schedule, later if the receiver asks for it and never sooner, until that is at its end.
+ * The record of an attempt, and when the next one is due. 2xx is a success; 410 ends the delivery at once; anything else is
+ * retried by the schedule, later if the receiver asks for it and never sooner, until its end.
  *
- * @param attempts how many there were, this one included
+ * @param attempts so far, this one included
  * @param random from 0 to 1, exclusive
  */
 export function judgeAttempt(
-  attempt: Attempt,
+  attempt: DeliveryAttempt,
   attempts: number,
   chance: { random: number; nowMs: number },
 ): AttemptRecord & { error: DeliveryError | null } {

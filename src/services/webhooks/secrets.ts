@@ -1,7 +1,7 @@
 import { type SecretBox, SecretBoxError } from "../secret-box.ts";
 
-/** Where a signing secret belongs: what it is sealed for. A rotated one stays with its webhook, hence the same place. */
-export function secretPlace(owner: { webhookId: string } | { teamId: string }): string {
+/** The context that a signing secret is sealed for. A rotated one stays with its webhook, hence the same context. */
+export function secretSealContext(owner: { webhookId: string } | { teamId: string }): string {
   return "webhookId" in owner
     ? `webhooks.secret:${owner.webhookId}`
     : `team_webhook_secrets.secret:${owner.teamId}`;
@@ -16,8 +16,8 @@ export interface SealedSecrets {
 }
 
 /**
- * The secret before the last rotation, where there is one and it can be opened. After SECRETS_KEY was changed it cannot, and
- * rotating is how a team's webhooks come to work again: the old secret is not to keep them from it for a day more.
+ * The secret before the last rotation, if it can be opened. After a change of SECRETS_KEY it cannot, and rotating is how a
+ * team's webhooks work again: the old secret must not prevent that for another day.
  */
 function oldSecrets(box: SecretBox, old: Buffer | null, place: string): string[] {
   if (old === null) return [];
@@ -30,12 +30,12 @@ function oldSecrets(box: SecretBox, old: Buffer | null, place: string): string[]
 }
 
 /**
- * What a delivery is signed with, the secret in force first.
- * @throws SecretBoxError when that one cannot be opened; Error when there is none
+ * The secrets that sign a delivery, the current one first.
+ * @throws SecretBoxError when the current one cannot be opened; Error when there is none
  */
 export function openSecrets(box: SecretBox, sealed: SealedSecrets): string[] {
   const { webhook_id: webhookId, team_id: teamId } = sealed;
-  const place = secretPlace(webhookId === null ? { teamId } : { webhookId });
-  if (sealed.secret === null) throw new Error("there is no secret to sign with");
+  const place = secretSealContext(webhookId === null ? { teamId } : { webhookId });
+  if (sealed.secret === null) throw new Error("the signing secret is missing");
   return [box.open(sealed.secret, place), ...oldSecrets(box, sealed.old_secret, place)];
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { LIMITS } from "../../core/limits.ts";
 
-/** Signatures as Standard Webhooks has them (https://www.standardwebhooks.com), symmetric, version `v1`. */
+/** Signatures of Standard Webhooks (https://www.standardwebhooks.com), symmetric, version `v1`. */
 
 const SECRET_PREFIX = "whsec_";
 
@@ -11,16 +11,16 @@ export function newSigningSecret(): string {
 }
 
 export interface SignedMessage {
-  /** The same for every attempt: what receivers tell repeats by. */
+  /** The same for every attempt: receivers recognise repetitions by it. */
   id: string;
-  /** Of the attempt, in seconds since the epoch: what receivers tell replays by. */
+  /** Of the attempt, in seconds since the epoch: receivers recognise replays by it. */
   timestampS: number;
   body: string;
 }
 
 /**
  * The headers that sign a message.
- * @param secrets as `newSigningSecret` makes them; with several (during a rotation) there is a signature by each
+ * @param secrets from `newSigningSecret`; with several (during a rotation) each gives a signature
  */
 export function signatureHeaders(
   message: SignedMessage,
@@ -46,7 +46,7 @@ export interface MessageSource {
   data: Record<string, unknown>;
 }
 
-/** The body of every attempt to tell of an event: the same bytes each time. */
+/** The body of every attempt for an event: the same bytes each time. */
 export function messageBody(event: MessageSource): string {
   return JSON.stringify({
     id: event.event_id,

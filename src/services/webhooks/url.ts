@@ -3,8 +3,8 @@ import { LIMITS } from "../../core/limits.ts";
 import { mayDial } from "../../core/public-address.ts";
 
 /**
- * Ports where no web server answers but something that may mistake a request for its own protocol: those that browsers
- * refuse to fetch from (WHATWG Fetch, "bad port").
+ * Ports of other protocols, whose servers could mistake a request for their own: those that browsers refuse to fetch from
+ * (WHATWG Fetch, "bad port").
  */
 const BAD_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
@@ -24,7 +24,7 @@ export function isLocalhost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost");
 }
 
-/** Whether the DNS can hold a name at all: labels of 1 to 63 characters, 253 in all (RFC 1035 §2.3.4). */
+/** Whether the DNS can hold the name: labels of 1 to 63 characters, 253 in all (RFC 1035 §2.3.4). */
 function isDnsName(host: string): boolean {
   return host.length <= 253 && host.split(".").every((label) => label.length >= 1 && label.length <= 63);
 }
@@ -32,17 +32,17 @@ function isDnsName(host: string): boolean {
 function hostProblem(host: string, privateAddresses: boolean): string | null {
   if (isIP(host) !== 0)
     return mayDial(host, privateAddresses) ? null : "must not name a private, loopback or reserved address";
-  if (!isDnsName(host)) return "must name a host that the DNS can hold";
+  if (!isDnsName(host)) return "must name a valid DNS host";
   if (privateAddresses) return null;
-  // A name of one label is found in somebody's own network or nowhere.
+  // A name of one label resolves in a private network or nowhere.
   if (isLocalhost(host) || !host.includes(".")) return "must name a public host";
   return null;
 }
 
 /**
- * A URL that deliveries may be sent to, in normal form; or what is wrong with it, in the words of a validation error.
- * The forms of IPv4 that URLs know (octal, hexadecimal, one number) are one address here, as they are to the client.
- * What the host's name resolves to is looked at before each connection, not here.
+ * A URL that deliveries may be sent to, in normal form; or its problem, in the words of a validation error. The forms of
+ * IPv4 that URLs know (octal, hexadecimal, one number) are one address here, as they are to the client. The addresses of
+ * the host name are checked before each connection, not here.
  *
  * @param privateAddresses the setting: private addresses and plain http are allowed
  */
@@ -51,7 +51,7 @@ export function readWebhookUrl(
   privateAddresses: boolean,
 ): { url: string } | { problem: string } {
   const max = LIMITS.webhooks.urlChars;
-  // The parser would drop tabs and newlines and turn backslashes; what is dropped was not meant as it is read.
+  // The parser would drop tabs and newlines and turn backslashes: reject them instead.
   if (text.length > max) return { problem: `must have at most ${max} characters` };
   if (/[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return { problem: "must be a URL" };
   const url = new URL(text);

@@ -20,19 +20,19 @@ import {
   type WebhookChange,
   type WebhookRow,
 } from "../../store/webhooks.ts";
-import { type Actor, mayReach } from "../actor.ts";
-import { type Page, type PageAsk, pageOf } from "../page.ts";
+import { type Actor, canAccessMode } from "../actor.ts";
+import { type Page, type PageRequest, pageOf } from "../page.ts";
 import type { SecretBox } from "../secret-box.ts";
 import { lockActingMember } from "../teams/acting-member.ts";
 import { requireFeature } from "../tier-features.ts";
 import type { DeliveryError } from "./outcome.ts";
-import { secretPlace } from "./secrets.ts";
+import { secretSealContext } from "./secrets.ts";
 import { newSigningSecret } from "./signature.ts";
 import { readWebhookUrl } from "./url.ts";
 
 export interface Webhook {
   id: string;
-  /** Told of live events; else of those of test keys. */
+  /** Gets live events; else those of test keys. */
   livemode: boolean;
   url: string;
   events: EventType[];
@@ -47,45 +47,42 @@ export interface Webhook {
 
 export interface WebhookInput {
   url: string;
-  /** Absent: all, also those to come. */
+  /** Absent: all, future ones included. */
   events?: EventType[] | undefined;
   description?: string | undefined;
 }
 
 export interface WebhookPatch {
   url?: string | undefined;
-  /** null: all, also those to come. */
+  /** null: all, future ones included. */
   events?: EventType[] | null | undefined;
   description?: string | undefined;
   status?: "enabled" | "disabled" | undefined;
 }
 
-/**
- * The URLs that a team is told at, each signed with a secret of its own. Another team's are not found, nor live ones by a
- * test key.
- */
+/** A team's webhook URLs, each signed with a secret of its own. Another team's are not found, nor live ones by a test key. */
 export interface Webhooks {
-  list(actor: Actor, ask: PageAsk): Promise<Page<Webhook>>;
+  list(actor: Actor, ask: PageRequest): Promise<Page<Webhook>>;
   /**
-   * One of the credential's own mode. The secret is shown here and never again.
+   * Creates one of the credential's own mode. The secret is shown here and never again.
    * @throws AppError `unavailable_in_tier`, `feature_unconfigured`, `validation_failed` (url), `limit_reached`,
    *   `rate_limited`
    */
   create(actor: Actor, input: WebhookInput): Promise<Webhook & { secret: string }>;
   /**
-   * Enabling starts afresh; disabling gives up what waits.
+   * Enabling resets its failures; disabling gives up pending deliveries.
    * @throws AppError `not_found`, `validation_failed` (url), `unavailable_in_tier` (enabling)
    */
   update(actor: Actor, id: string, patch: WebhookPatch): Promise<Webhook>;
   /** @throws AppError `not_found` */
   remove(actor: Actor, id: string): Promise<void>;
   /**
-   * A new secret; the old one signs beside it for LIMITS.webhooks.oldSecretMs.
+   * Creates a new secret; the old one also signs for LIMITS.webhooks.oldSecretMs.
    * @throws AppError `not_found`, `feature_unconfigured`
    */
   rotateSecret(actor: Actor, id: string): Promise<{ secret: string }>;
   /**
-   * Makes or replaces, at once, what the URLs are signed with that the team's jobs name themselves.
+   * Creates or replaces, at once, the secret for URLs that the team's jobs name themselves.
    * @throws AppError `unavailable_in_tier`, `feature_unconfigured`
    */
   rotateTeamSecret(actor: Actor): Promise<{ secret: string }>;
@@ -93,27 +90,27 @@ export interface Webhooks {
 
 export interface WebhooksDeps {
   sql: Database;
-  /** null: SECRETS_KEY is not set, so no secret can be kept. */
+  /** null: SECRETS_KEY is not set, so no secret can be stored. */
   box: SecretBox | null;
   privateAddresses: boolean;
 }
 
-export const noSuchWebhook = () => new AppError("not_found", "The team has no such webhook.");
+export const webhookNotFound = () => new AppError("not_found", "The team has no such webhook.");
 
 /** @throws AppError `not_found` */
-export async function mustFindWebhook(sql: Queryable, actor: Actor, id: string): Promise<WebhookRow> {
+export async function requireWebhook(sql: Queryable, actor: Actor, id: string): Promise<WebhookRow> {
   const row = isId("wh", id) ? await findWebhook(sql, actor.teamId, id) : null;
-  if (row === null || !mayReach(actor, row)) throw noSuchWebhook();
+  if (row === null || !canAccessMode(actor, row)) throw webhookNotFound();
   return row;
 }
 
 /** @throws AppError `feature_unconfigured` */
 export function requireBox(box: SecretBox | null): SecretBox {
   if (box !== null) return box;
-  throw new AppError("feature_unconfigured", "This deployment has no SECRETS_KEY, so it keeps no webhooks.");
+  throw new AppError("feature_unconfigured", "Webhooks require SECRETS_KEY, which is not configured.");
 }
 
-/** All types where the webhook is subscribed to all; names of types that are no more are left out. */
+/** All types where the webhook is subscribed to all; types that no longer exist are left out. */
 function eventsOf(row: WebhookRow): EventType[] {
   return EVENT_TYPES.filter((type) => row.events === null || row.events.includes(type));
 }
@@ -143,7 +140,7 @@ class WebhookService implements Webhooks {
     this.#deps = deps;
   }
 
-  async list(actor: Actor, ask: PageAsk): Promise<Page<Webhook>> {
+  async list(actor: Actor, ask: PageRequest): Promise<Page<Webhook>> {
     const page = { after: ask.after, limit: ask.limit + 1, testOnly: !actor.livemode };
     const rows = await listWebhooks(this.#deps.sql, actor.teamId, page);
     return pageOf(rows, ask, (row) => row.id, render);
@@ -162,7 +159,7 @@ class WebhookService implements Webhooks {
       url: this.#readUrl(input.url),
       events: input.events ?? null,
       description: input.description ?? "",
-      secret: sealer.seal(secret, secretPlace({ webhookId: id })),
+      secret: sealer.seal(secret, secretSealContext({ webhookId: id })),
     };
     const made = await this.#asAdmin(actor, async (tx) => {
       if ((await countWebhooks(tx, row)) >= perTeam)
@@ -178,31 +175,31 @@ class WebhookService implements Webhooks {
   }
 
   async update(actor: Actor, id: string, patch: WebhookPatch): Promise<Webhook> {
-    await mustFindWebhook(this.#deps.sql, actor, id);
+    await requireWebhook(this.#deps.sql, actor, id);
     if (patch.status === "enabled") requireFeature(actor, "webhooks");
     const { teamId } = actor;
     const row = await this.#asAdmin(actor, (tx) => this.#change(tx, teamId, id, patch));
-    if (row === null) throw noSuchWebhook();
+    if (row === null) throw webhookNotFound();
     const stopped: DeliveryError = "webhook_disabled";
     if (patch.status === "disabled") await stopDeliveries(this.#deps.sql, id, stopped);
     return render(row);
   }
 
   async remove(actor: Actor, id: string): Promise<void> {
-    await mustFindWebhook(this.#deps.sql, actor, id);
+    await requireWebhook(this.#deps.sql, actor, id);
     const removed = await this.#asAdmin(actor, (tx) => deleteWebhook(tx, actor.teamId, id));
-    if (!removed) throw noSuchWebhook();
+    if (!removed) throw webhookNotFound();
   }
 
   async rotateSecret(actor: Actor, id: string): Promise<{ secret: string }> {
     const { teamId } = actor;
-    await mustFindWebhook(this.#deps.sql, actor, id);
+    await requireWebhook(this.#deps.sql, actor, id);
     const secret = newSigningSecret();
-    const sealed = requireBox(this.#deps.box).seal(secret, secretPlace({ webhookId: id }));
+    const sealed = requireBox(this.#deps.box).seal(secret, secretSealContext({ webhookId: id }));
     const rotated = await this.#asAdmin(actor, (tx) =>
       rotateWebhookSecret(tx, teamId, id, { secret: sealed, oldMs: oldSecretMs }),
     );
-    if (!rotated) throw noSuchWebhook();
+    if (!rotated) throw webhookNotFound();
     return { secret };
   }
 
@@ -210,7 +207,7 @@ class WebhookService implements Webhooks {
     requireFeature(actor, "webhooks");
     const { teamId } = actor;
     const secret = newSigningSecret();
-    const sealed = requireBox(this.#deps.box).seal(secret, secretPlace({ teamId }));
+    const sealed = requireBox(this.#deps.box).seal(secret, secretSealContext({ teamId }));
     await this.#asAdmin(actor, (tx) => putTeamWebhookSecret(tx, teamId, sealed));
     return { secret };
   }

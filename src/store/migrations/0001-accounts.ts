@@ -1,6 +1,6 @@
 /**
- * Teams, users, memberships, credentials, blocklist, and the feed of changes that caches of credentials follow.
- * Secrets are kept as SHA-256 only. Everything a team owns names the team and goes with it.
+ * Teams, users, memberships, credentials, blocklist, and the feed of changes that credential caches follow. Secrets are
+ * stored as SHA-256 only. Everything a team owns names the team and is deleted with it.
  */
 export const accounts = `
 create table teams (

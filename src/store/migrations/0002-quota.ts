@@ -1,11 +1,11 @@
 /**
- * The ledger of the daily quota. `quota_days` is what is settled; a lease is units in the hands of one process. At all
- * times, for a team and a day: settled + granted of all leases <= limit, so whatever a process does with its lease, or
- * however it ends, the limit holds.
+ * The ledger of the daily quota. `quota_days` holds settled units; a lease holds the units of one process. At all times,
+ * for a team and a day: settled + granted of all leases <= limit. So the limit holds whatever a process does with its
+ * lease, and however it ends.
  *
- * Functions, because a statement of several steps must see what it waited for: inside them each step has a snapshot of
- * its own, taken after the lock. Lock order: the day, then leases. A flush locks leases only, one process's own;
- * reaping skips what is locked. Hence no deadlock. All times are the database's.
+ * Functions, because a statement of several steps must see what it waited for: inside them each step has a snapshot of its
+ * own, taken after the lock. Lock order: the day, then leases. A flush locks only leases of one process; reaping skips
+ * locked rows. Hence no deadlock. All times are the database's.
  */
 export const quota = `
 create table quota_days (

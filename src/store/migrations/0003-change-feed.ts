@@ -1,7 +1,7 @@
 /**
- * Whoever changes what a cached credential says, the database itself writes it to the feed (`auth_changes`), in the
- * same transaction: services, the operator's commands, hand-written SQL and cascades alike. One trigger a statement,
- * not a row, so that a team that goes with ten thousand entries leaves a handful of notes.
+ * Whatever changes the data of a cached credential, the database itself writes the change to the feed (`auth_changes`), in
+ * the same transaction: services, the operator's commands, hand-written SQL and cascades alike. One trigger for each
+ * statement, not for each row, so that deleting a team with ten thousand entries leaves a handful of notes.
  */
 export const changeFeed = `
 create function note_teams_updated() returns trigger language plpgsql as $$ begin

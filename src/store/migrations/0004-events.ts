@@ -1,6 +1,6 @@
 /**
- * What happened, to be told to a team's webhooks: the outbox. A row is written in the transaction of the change it
- * tells of, so that neither is ever there without the other; the relay fans it out to deliveries.
+ * Events for a team's webhooks: the outbox. A row is written in the transaction of the change it reports, so that neither
+ * exists without the other; the relay fans it out to deliveries.
  */
 export const events = `
 create table events (

@@ -1,7 +1,7 @@
 /**
- * Portal accounts: invitations, password resets, and the mails that wait to be sent. Tokens are kept as SHA-256; what a
- * mail says is encrypted with SECRETS_KEY, as it holds one. A mail that tells of a token goes with it: who withdraws an
- * invitation withdraws its mail.
+ * Portal accounts: invitations, password resets, and outgoing mails. Tokens are stored as SHA-256. A mail's text is
+ * encrypted with SECRETS_KEY, because it contains a token. A mail is deleted with its token: revoking an invitation revokes
+ * its mail.
  */
 export const portal = `
 -- Without case by A to Z alone, whatever the locale of the database: what more is folded differs from what we fold.

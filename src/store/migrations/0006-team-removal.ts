@@ -1,7 +1,7 @@
 /**
- * What a team has outside the database: its Stripe customer and subscription, its objects, and where in others' buckets
- * it may read. A removal is what is still to be undone of that when the team itself is gone: its objects. (Of its
- * subscription billing takes care, by a note of the same transaction: see migration 10.)
+ * What a team has outside the database: its Stripe customer and subscription, its objects, and the buckets of others that
+ * it may read. A removal records what is still to be deleted after the team itself: its objects. (Billing handles its
+ * subscription, by a note of the same transaction: see migration 10.)
  */
 export const teamRemoval = `
 alter table teams

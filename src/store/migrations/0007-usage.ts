@@ -1,6 +1,6 @@
 /**
- * What is reported of a team's use: counters by UTC day, the feed by which days that changed are found, and the
- * thresholds that were told of. The ledger of migration 2 decides and charges; nothing here does.
+ * Reported use of a team: counters by UTC day, the feed that finds changed days, and the thresholds already announced. The
+ * ledger of migration 2 decides and charges; nothing here does.
  */
 export const usage = `
 -- Answered live verifications of a team and UTC day. single + bulk = valid + invalid + risky + unknown.

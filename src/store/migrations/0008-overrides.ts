@@ -1,8 +1,8 @@
 /**
- * What owners call disposable for their team, and what the operator calls so for everybody. Cached credentials carry
- * their team's merged overrides, so that a merged row which appears or goes is a change to the team; a pending one is
- * nobody's business yet. A change to the promoted ones is noted as one to `lists`, upon which every process reads them
- * anew.
+ * Domains that owners mark as disposable for their team, and those that the operator marks for all teams. Cached
+ * credentials contain their team's merged overrides, so that a merged row which appears or goes is a change to the team; a
+ * pending one changes nothing yet. A change to the promoted ones is recorded as a change to `lists`, and every process then
+ * reads them again.
  */
 export const overrides = `
 create table disposable_overrides (

@@ -1,10 +1,10 @@
 /**
- * Outbound webhooks, their signing secrets (encrypted with SECRETS_KEY) and their deliveries: the queue and the log in
- * one. A delivery is `pending` until it has `succeeded` or `failed` for good. Who attempts one moves its
- * `next_attempt_at` on by a lease in the same statement, so that what a killed relay held falls due again by itself:
- * that was a claim, and no attempt is counted until its outcome is written down.
+ * Outbound webhooks, their signing secrets (encrypted with SECRETS_KEY) and their deliveries: queue and log in one. A
+ * delivery is `pending` until it has `succeeded` or `failed` for good. A relay claims one by moving its `next_attempt_at`
+ * on by a lease in the same statement, so that deliveries of a killed relay become due again by themselves. A claim is not
+ * an attempt: attempts count once their outcome is recorded.
  *
- * A lane is what shares the places of the dispatcher: a webhook, or all of a team's own URLs of jobs.
+ * A lane shares the dispatcher's slots: one webhook, or all of a team's own URLs of jobs.
  */
 export const webhooks = `
 create table webhooks (

@@ -1,7 +1,7 @@
 /**
- * What is known of teams' Stripe subscriptions. Stripe is the truth; a row is what its events and our reads last said,
- * ordered by Stripe's own seconds (`state_at_s`), as events arrive twice and in any order. `teams.stripe_customer_id` is
- * the team's one customer, `teams.stripe_subscription_id` the subscription that its tier follows.
+ * Teams' Stripe subscriptions. Stripe is the truth; a row is the latest state from its events and our reads, ordered by
+ * Stripe's own seconds (`state_at_s`), as events arrive twice and in any order. `teams.stripe_customer_id` is the team's
+ * one customer, `teams.stripe_subscription_id` the subscription that its tier follows.
  */
 export const billing = `
 create table stripe_events (

@@ -1,7 +1,7 @@
 /**
- * Requests that came with an `Idempotency-Key`: who works on one, and what was answered. A row is *claimed* (`status` is
- * null) until its request has been answered, then *kept*. A claim that was not settled by `locked_until`, because its
- * process died, may be taken over.
+ * Requests with an `Idempotency-Key`: their owner and their response. A row is *claimed* (`status` is null) until its
+ * request has been answered, then *kept*. A claim that was not settled by `locked_until`, because its process died, may be
+ * taken over.
  */
 export const idempotency = `
 create table idempotency_keys (

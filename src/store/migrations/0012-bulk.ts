@@ -1,13 +1,13 @@
 /**
- * Uploads, bulk jobs, the tasks they are made of, and what they hold of the daily quota.
+ * Uploads, bulk jobs, their tasks, and the daily quota that jobs hold.
  *
- * A task is what one worker does at a time: the *analysis* of a source, a *chunk* (rows of the source), a *retry* (rows of
- * a chunk that had to wait for their mail server), or the *assembly* of the results when all of these are done. `ready`
- * tasks wait for their turn, or for `due_at`; `emitted` ones are in a Redis stream or in a worker's hands, `done` ones have
- * their shard in object storage. Redis may lose everything: an emitted task that is not in the stream becomes ready again.
+ * A task is one worker's unit of work: the *analysis* of a source, a *chunk* (rows of the source), a *retry* (deferred rows
+ * of a chunk), or the *assembly* of the results when all of these are done. `ready` tasks wait to be emitted, or for
+ * `due_at`; `emitted` ones are in a Redis stream or with a worker; `done` ones have their shard in object storage. Redis
+ * may lose everything: an emitted task that is not in the stream becomes ready again.
  *
- * The ledger's law becomes, for a team and a day: settled + granted of all leases + units of all holds <= limit. Lock order
- * of all that is here: team, job, day, leases and holds.
+ * The ledger's invariant becomes, for a team and a day: settled + granted of all leases + units of all holds <= limit. Lock
+ * order of everything here: team, job, day, leases and holds.
  */
 export const bulk = `
 create table uploads (

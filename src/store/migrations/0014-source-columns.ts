@@ -1,4 +1,7 @@
-/** Of jobs that failed since several columns may be the one of the addresses. What was read of others is part of `source`. */
+/**
+ * Candidates of jobs that failed because several columns may hold the addresses. Findings of other jobs are part of
+ * `source`.
+ */
 export const sourceColumns = `
 alter table jobs add column error_candidates jsonb;
 alter table jobs add constraint jobs_error_candidates_check

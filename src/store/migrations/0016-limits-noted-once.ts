@@ -1,6 +1,6 @@
 /**
- * The days of teams whose limits changed are found once, as in a statement of the service (`npm run layers`): the subselect of
- * an `in (… for update)` may be run again for each day that there is.
+ * Finds the days of teams whose limits changed once, like statements of the service (`npm run layers` checks those):
+ * Postgres may run the subselect of an `in (… for update)` again for each day.
  */
 export const limitsNotedOnce = `
 create or replace function note_quota_limits() returns trigger language plpgsql as $$ begin

@@ -1,6 +1,6 @@
 /**
- * Registrations that wait for their address to be confirmed by mail. `hash` is the SHA-256 of the mailed token; null until
- * the relay has mailed it, which alone looks up whether the address has an account: who registers must not feel it.
+ * Registrations whose address is not confirmed by mail yet. `hash` is the SHA-256 of the mailed token; null until the relay
+ * has mailed it. Only the relay looks up whether the address has an account: the response time must not reveal it.
  */
 export const registrations = `
 create table registrations (

@@ -1,7 +1,8 @@
 /**
- * Changes to a team's blocklist and merged overrides name the domains: whoever holds the lists reads these anew, and what
- * else is cached of the team stays as it is. Of more than LIMITS.keys.domainsPerNote none is named, which means any. Code
- * that knows nothing of `domains` takes such a note for a change to the team, and drops all that it has cached of it.
+ * Changes to a team's blocklist and merged overrides name the domains: a process that holds the lists reads only these
+ * again, and the rest of its cache of the team stays. A change of more than LIMITS.keys.domainsPerNote domains names none,
+ * which means any. Code that does not know `domains` treats such a note as a change to the team, and drops all it has
+ * cached of it.
  */
 export const listChanges = `
 alter table auth_changes add column domains jsonb;

@@ -1,4 +1,4 @@
-/** A webhook is told of live events or of those of test keys, never of both. Those that are there were meant for live ones. */
+/** A webhook gets live events or those of test keys, never both. Existing ones were meant for live events. */
 export const webhookMode = `
 alter table webhooks add column livemode boolean not null default true;
 `;

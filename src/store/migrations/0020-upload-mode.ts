@@ -1,4 +1,4 @@
-/** An upload by a test key is seen by test keys; those that are there may hold real lists. */
+/** Test keys see uploads of test keys only; existing uploads may hold real lists. */
 export const uploadMode = `
 alter table uploads add column livemode boolean not null default true;
 `;

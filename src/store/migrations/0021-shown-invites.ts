@@ -1,6 +1,6 @@
 /**
- * Where invitations are mailed, whoever invites is shown a token of its own: it does not prove the mailbox, so it makes no
- * account. The token of the mail is `invites.hash`.
+ * Where invitations are mailed, the inviter is shown a token of its own: it does not prove the mailbox, so it creates no
+ * account. The mailed token is `invites.hash`.
  */
 export const shownInvites = `
 create table shown_invites (

@@ -4,11 +4,11 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { createControl, Interruption } from "../../../src/bulk/control.ts";
 import { createEarlyJoins, type EarlyBounds } from "../../../src/bulk/early-joins.ts";
 import type { JoinThread } from "../../../src/bulk/join-thread.ts";
-import type { RowVerifier } from "../../../src/bulk/rows.ts";
+import type { RowVerifier } from "../../../src/bulk/row-verifier.ts";
 import { writeResults } from "../../../src/bulk/write-results.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createEndings } from "../../../src/services/bulk/ending.ts";
+import { createJobEndings } from "../../../src/services/bulk/job-endings.ts";
 import { materialOf } from "../../../src/store/job-results.ts";
 import { chunksOf } from "../../../src/store/job-tasks.ts";
 import { findJob } from "../../../src/store/jobs.ts";
@@ -104,7 +104,7 @@ async function setUp(t: TestContext, rows: RowVerifier = ALL_VALID, bounds: Part
         clock: systemClock,
         log: silentLog,
       },
-      endings: createEndings({ clock: systemClock, view }),
+      endings: createJobEndings({ clock: systemClock, view }),
       bounds: { ...BOUNDS, ...bounds },
     });
     t.after(() => early.close());

@@ -10,8 +10,8 @@ import { createJoinThread, type JoinSources } from "../../../src/bulk/join-threa
 import { writeResults } from "../../../src/bulk/write-results.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { encodeChunkRepeats } from "../../../src/services/bulk/repeats.ts";
-import { SourceLost } from "../../../src/services/bulk/rows-bytes.ts";
 import { encodeShard } from "../../../src/services/bulk/shard.ts";
+import { SourceLost } from "../../../src/services/bulk/source-rows.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
 import { createJobObjects, MissingObject, repeatsKey } from "../../../src/store/job-objects.ts";
 import type { JobMaterial } from "../../../src/store/job-results.ts";

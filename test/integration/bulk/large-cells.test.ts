@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { createRowVerifier, type RowVerifier, type RowVerifierDeps } from "../../../src/bulk/rows.ts";
+import { createRowVerifier, type RowVerifier, type RowVerifierDeps } from "../../../src/bulk/row-verifier.ts";
 import { siteOf } from "../../../src/check/site.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/examine.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Parking } from "../../../src/bulk/chunk.ts";
+import type { SiteParking } from "../../../src/bulk/chunk.ts";
 import { createParkedRows } from "../../../src/bulk/parked-rows.ts";
-import type { RowVerifier, Wait } from "../../../src/bulk/rows.ts";
+import type { RowVerifier, RowWait } from "../../../src/bulk/row-verifier.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { callBlocked, type RetryPlace } from "../../../src/store/job-retries.ts";
+import { type RetryCursor, releaseBlockedRetries } from "../../../src/store/job-retries.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { ALL_VALID, answered, createRunner, EGRESS, queueInline } from "../../support/bulk-tasks.ts";
@@ -37,13 +37,13 @@ const rows: RowVerifier = {
   verify: async (emails) =>
     emails.map((email) => {
       const parked = email.startsWith("p") || email.startsWith("o");
-      const reason: Wait["reason"] = email.startsWith("g") ? "greylisted" : "sender_blocked";
+      const reason: RowWait["reason"] = email.startsWith("g") ? "greylisted" : "sender_blocked";
       const site = email.slice(email.indexOf("@") + 1);
       return { wait: { reason, site, retryAfterMs: null, parked, last: () => answered(email, "unknown") } };
     }),
 };
 
-async function setUp(parking: Parking) {
+async function setUp(parking: SiteParking) {
   const objects = createMemoryObjects();
   const deferral = { firstMs: 600_000, maxMs: 3_600_000, queueMaxMs: 86_400_000 };
   const { id, teamId } = await queueInline(sql, objects, EMAILS);
@@ -58,7 +58,7 @@ async function setUp(parking: Parking) {
   return { id, teamId, run, waiting };
 }
 
-const open: Parking = { waitMs: () => WAIT_MS, call: async () => {} };
+const open: SiteParking = { waitMs: () => WAIT_MS, tryRelease: async () => {} };
 
 describe("rows at a site that blocks us", () => {
   it("wait for that site alone, shown as deferred, and are due at once when it lets us in", async () => {
@@ -107,9 +107,9 @@ describe("rows at a site that blocks us", () => {
     const { id, run, waiting } = await setUp(open);
     await run(id, 0);
     const pieces: [number, number][] = [];
-    let after: RetryPlace | null = null;
+    let after: RetryCursor | null = null;
     do {
-      const called: Awaited<ReturnType<typeof callBlocked>> = await callBlocked(
+      const called: Awaited<ReturnType<typeof releaseBlockedRetries>> = await releaseBlockedRetries(
         sql,
         { egress: EGRESS, site: "shut.example", after },
         1,
@@ -142,9 +142,9 @@ describe("rows at a site that blocks us", () => {
         if (site === "shut.example") isOpen = false;
         return waitMs;
       },
-      async call(site) {
+      async tryRelease(site) {
         called.push(site);
-        await parkedRows.call(site);
+        await parkedRows.tryRelease(site);
       },
     });
     await run(id, 0);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { RowVerifier } from "../../../src/bulk/rows.ts";
+import type { RowVerifier } from "../../../src/bulk/row-verifier.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createEndings } from "../../../src/services/bulk/ending.ts";
+import { createJobEndings } from "../../../src/services/bulk/job-endings.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { countedRows, shownRows } from "../../support/bulk-counts.ts";
@@ -69,7 +69,10 @@ describe("repeats across chunks", () => {
   it("of answered rows are rows of a job that is cancelled, also where their chunk is not done", async () => {
     const { id, teamId, run, shown, ended } = await setUp();
     await run(id, 0);
-    const endings = createEndings({ clock: createFakeClock(), view: { publicUrl: null, retentionDays: 30 } });
+    const endings = createJobEndings({
+      clock: createFakeClock(),
+      view: { publicUrl: null, retentionDays: 30 },
+    });
     await sql.begin((tx) => endings.end(tx, teamId, id, { status: "cancelled" }));
     const done = await ended();
     assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import type { RowVerifier } from "../../../src/bulk/rows.ts";
+import type { RowVerifier } from "../../../src/bulk/row-verifier.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createPostgres } from "../../../src/store/postgres.ts";
 import { ALL_VALID, answered, createRunner, queueInline } from "../../support/bulk-tasks.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createControl } from "../../../src/bulk/control.ts";
-import type { Manner, RowAnswer, RowVerifier } from "../../../src/bulk/rows.ts";
+import type { RowAnswer, RowVerifier, RowWaitPolicy } from "../../../src/bulk/row-verifier.ts";
 import { createStays } from "../../../src/bulk/stays.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { Database } from "../../../src/store/postgres.ts";
@@ -33,7 +33,7 @@ function busy(email: string): RowAnswer {
 async function setUp(inLine: (email: string) => RowAnswer) {
   const objects = createMemoryObjects();
   const { id } = await queueInline(sql, objects, emails);
-  const asked: { manner: Manner; rows: number }[] = [];
+  const asked: { manner: RowWaitPolicy; rows: number }[] = [];
   const rows: RowVerifier = {
     ...ALL_VALID,
     verify: async (some, _ask, manner) => {
@@ -68,7 +68,7 @@ describe("a chunk that stays for its rows", () => {
         ["retry", "b.example", PER_SITE],
       ],
     );
-    assert.equal(control.hasPlace(), false);
+    assert.equal(control.hasSlot(), false);
     const [job] = await sql`select valid, deferred from jobs where id = ${id}`;
     assert.deepEqual([job?.valid, job?.deferred], [emails.length, 0]);
     assert.deepEqual(
@@ -156,7 +156,7 @@ describe("a chunk that stays for its rows", () => {
     stays.close();
     const control = createControl();
     await run(id, 0, control);
-    assert.deepEqual([asked.length, control.hasPlace()], [1, true]);
+    assert.deepEqual([asked.length, control.hasSlot()], [1, true]);
     assert.deepEqual(
       (await tasks()).map(({ kind }) => kind),
       ["chunk", "retry", "retry"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createControl } from "../../../src/bulk/control.ts";
-import type { Manner, RowVerifier, Wait } from "../../../src/bulk/rows.ts";
+import type { RowVerifier, RowWait, RowWaitPolicy } from "../../../src/bulk/row-verifier.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { sourceKey } from "../../../src/store/job-objects.ts";
 import { findJob, type JobRow } from "../../../src/store/jobs.ts";
@@ -32,7 +32,7 @@ after(closing.close);
 
 const isSlow = (email: string) => email.startsWith("slow");
 
-const waiting = (email: string, reason: Wait["reason"]) => ({
+const waiting = (email: string, reason: RowWait["reason"]) => ({
   wait: {
     reason,
     site: "slow.example",
@@ -74,7 +74,7 @@ async function setUp(rows: RowVerifier, rest: Partial<RunnerParts> = {}) {
 
 describe("a retry", () => {
   it("asks about its own rows and no others, and ends the job when it was the last", async () => {
-    const asked: [string[], Manner][] = [];
+    const asked: [string[], RowWaitPolicy][] = [];
     const { id, run, tasks, ended, objects, teamId, told } = await setUp(
       slowRows(async (emails, ask, manner, control) => {
         asked.push([[...emails], manner]);

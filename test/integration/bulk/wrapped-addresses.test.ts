@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { RowVerifier } from "../../../src/bulk/rows.ts";
+import type { RowVerifier } from "../../../src/bulk/row-verifier.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { ALL_VALID, createRunner, queueFile } from "../../support/bulk-tasks.ts";

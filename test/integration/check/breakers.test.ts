@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, it, type TestContext } from "node:test";
 import { type BreakerAuthority, createBreakerAuthority } from "../../../src/check/breaker/authority.ts";
 import type { TrialEnd } from "../../../src/check/breaker/messages.ts";
-import { wayKey } from "../../../src/check/breaker/way.ts";
+import { breakerKey } from "../../../src/check/breaker/scope.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createBreakerStore } from "../../../src/store/breaker-states.ts";
@@ -16,7 +16,7 @@ import { until } from "../../support/until.ts";
 const FIRST_MS = 50;
 const SITE = "site.example";
 const PATH = "192.0.2.1";
-const KEY = wayKey(SITE, PATH);
+const KEY = breakerKey(SITE, PATH);
 
 interface Process {
   authority: BreakerAuthority;
@@ -36,7 +36,7 @@ async function startProcess(t: TestContext, url: string, egressId: string): Prom
     store: createBreakerStore(redis, egressId, silentLog),
     firstMs: FIRST_MS,
     random: () => 0,
-    onChange: (state, { mine }) => void (mine && changes.push(state)),
+    onChange: (state, { isLocal: mine }) => void (mine && changes.push(state)),
     onFreed: () => {},
   });
   authority.start();
@@ -68,18 +68,18 @@ function block({ authority }: Process): void {
     rule: "r",
     reply: "554 no",
   };
-  for (let i = 0; i < LIMITS.breaker.blocksToOpen; i++) authority.blocked(block);
+  for (let i = 0; i < LIMITS.breaker.blocksToOpen; i++) authority.onBlocked(block);
 }
 
 const isOpen = ({ authority }: Process) => authority.waitMs(SITE) !== null;
 
 /** The token of the trial, once it is due. */
 function trialOf({ authority }: Process): Promise<string> {
-  return until("the trial is due", async () => (await authority.seekTrial(KEY)).token);
+  return until("the trial is due", async () => (await authority.requestTrial(KEY)).token);
 }
 
 async function isRefused({ authority }: Process): Promise<boolean> {
-  const { token, free } = await authority.seekTrial(KEY);
+  const { token, free } = await authority.requestTrial(KEY);
   return token === null && !free;
 }
 
@@ -92,11 +92,11 @@ describe("the breakers of two processes of an egress", () => {
     await until("the other one hears of it", () => isOpen(b));
     const token = await trialOf(b);
     assert.equal(await isRefused(a), true, "one trial at a time");
-    b.authority.tried(token, NO);
+    b.authority.onTrialEnded(token, NO);
     await until("it is told", () => b.changes.includes("reopened"));
     const next = await trialOf(a);
     assert.equal(await isRefused(b), true);
-    a.authority.tried(next, { kind: "passed" });
+    a.authority.onTrialEnded(next, { kind: "passed" });
     await until("the other one hears of it", () => !isOpen(b));
     assert.equal(isOpen(a), false);
     assert.deepEqual([a.changes, b.changes], [["opened", "closed"], ["reopened"]]);
@@ -109,7 +109,7 @@ describe("the breakers of two processes of an egress", () => {
     await forget();
     const token = await trialOf(b);
     assert.equal(await isRefused(a), true);
-    b.authority.tried(token, { kind: "passed" });
+    b.authority.onTrialEnded(token, { kind: "passed" });
     await until("the other one hears of it", () => !isOpen(a));
   });
 
@@ -120,7 +120,7 @@ describe("the breakers of two processes of an egress", () => {
     block(b);
     for (const process of [a, b]) {
       assert.equal(isOpen(process), true);
-      process.authority.tried(await trialOf(process), NO);
+      process.authority.onTrialEnded(await trialOf(process), NO);
     }
     assert.deepEqual(
       [a.changes, b.changes],
@@ -133,8 +133,8 @@ describe("the breakers of two processes of an egress", () => {
     // Each of them hears the other only once it is connected: then what one is told is the other's too.
     await until("the end of a trial is heard by the other", async () => {
       if (!isOpen(a)) block(a);
-      const { token } = await a.authority.seekTrial(KEY);
-      if (token !== null) a.authority.tried(token, { kind: "passed" });
+      const { token } = await a.authority.requestTrial(KEY);
+      if (token !== null) a.authority.onTrialEnded(token, { kind: "passed" });
       return !isOpen(b);
     });
   });

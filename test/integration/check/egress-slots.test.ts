@@ -43,9 +43,9 @@ async function startProcess(t: TestContext, url: string, egressId: string): Prom
   const leases = createSlotLeases(redis, egressId, silentLog);
   const slots = createEgressSlots({
     leases: {
-      async state(statements) {
+      async report(statements) {
         stated.push(...statements);
-        const answers = await leases.state(statements);
+        const answers = await leases.report(statements);
         answered += statements.length;
         if (misses === 0) return answers;
         misses -= 1;
@@ -82,7 +82,7 @@ async function pass(processes: Process[], what: string, condition: () => boolean
   const deadline = performance.now() + 60_000;
   while (!condition()) {
     assert.ok(performance.now() < deadline, `did not come about: ${what}`);
-    await Promise.all(processes.map(({ clock }) => clock.advanceAsync(LIMITS.slots.beatMs)));
+    await Promise.all(processes.map(({ clock }) => clock.advanceAsync(LIMITS.slots.intervalMs)));
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
 }

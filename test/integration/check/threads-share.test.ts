@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Broker, createBroker } from "../../../src/check/broker.ts";
 import { createCatchAllFacts } from "../../../src/check/catch-all.ts";
-import { createThreadLink } from "../../../src/check/link.ts";
+import { createThreadLink } from "../../../src/check/thread-link.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createLocalBeliefs } from "../../support/local-beliefs.ts";
 import { createLocalBreakers } from "../../support/local-breakers.ts";
@@ -31,9 +31,9 @@ function broker(): Broker {
   return createBroker({
     ...{ clock, slots: local, onCrowded: nothing, onCounts: nothing },
     facts: createCatchAllFacts(clock, { get: async () => null, put: nothing }),
-    health: { silent: nothing, failed: nothing, candidate: nothing, reached: nothing },
+    health: { onSilent: nothing, onFailed: nothing, addCandidate: nothing, onReached: nothing },
     breakers: createLocalBreakers(clock).authority,
-    beliefs: createLocalBeliefs(clock).authority,
+    behaviours: createLocalBeliefs(clock).authority,
   });
 }
 

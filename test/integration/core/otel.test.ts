@@ -30,24 +30,24 @@ function setUp(ratio: number, random = () => 0.5, endpoint = "http://127.0.0.1:9
   /** So many spans, one after another. */
   function endSpans(count: number): void {
     const root = { traceId: TRACE, spanId: "00f067aa0ba902b7" };
-    for (let i = 0; i < count; i++) tracing.tracer.task(root, "chunk", 0).end();
+    for (let i = 0; i < count; i++) tracing.tracer.startTask(root, "chunk", 0).end();
   }
   const lost = () => dropped.reduce((sum, spans) => sum + spans, 0);
   return { clock, tracing, tracer: tracing.tracer, lines, lost, endSpans };
 }
 
-const { byChance, asked, strangers } = LIMITS.tracing.requestsPerS;
+const { byChance, asked, unauthenticated: strangers } = LIMITS.tracing.requestsPerS;
 
 /** The span of a request with this `traceparent`, by somebody who is known. */
 function known(tracer: Tracer, header: string): Span | null {
   const sampled = tracer.sample(header);
-  return sampled === null ? null : tracer.request("GET", sampled, 0);
+  return sampled === null ? null : tracer.startRequest("GET", sampled, 0);
 }
 
 /** By somebody who is not. */
 function stranger(tracer: Tracer, header: string): Span | null {
   const sampled = tracer.sample(header);
-  return sampled === null ? null : tracer.stranger("GET", sampled, 0);
+  return sampled === null ? null : tracer.startUnauthenticatedRequest("GET", sampled, 0);
 }
 
 /** Of so many requests, those that are recorded. */
@@ -190,7 +190,7 @@ describe("a job", () => {
     const { tracer, tracing } = setUp(1, undefined, collector.url);
     const place = tracer.jobTrace("job_1") ?? assert.fail();
     tracer.job(place, 1_000.5, 2_000.25, { "rcpt.rows": 7 });
-    const [one, two] = [tracer.task(place, "chunk", 0), tracer.task(place, "chunk", 0)];
+    const [one, two] = [tracer.startTask(place, "chunk", 0), tracer.startTask(place, "chunk", 0)];
     assert.deepEqual([one.traceId, two.traceId], [place.traceId, place.traceId]);
     assert.equal(new Set([one.spanId, two.spanId, place.spanId]).size, 3);
     await tracing.stop();
@@ -228,7 +228,7 @@ describe("spans that wait", () => {
     const { spansPerBatch, failureQuietMs } = LIMITS.tracing;
     endSpans(3 * spansPerBatch);
     await until("all are lost", () => lost() === 3 * spansPerBatch);
-    assert.deepEqual(lines, ["traces could not be sent"]);
+    assert.deepEqual(lines, ["cannot send traces"]);
     clock.advance(failureQuietMs);
     endSpans(spansPerBatch);
     await until("those too", () => lost() === 4 * spansPerBatch);

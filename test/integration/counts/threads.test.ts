@@ -76,7 +76,7 @@ function useThread(net: number, pipelining: boolean) {
     mail: () => mail ?? assert.fail("not started"),
     batch: (addresses: readonly string[], scope: Scope) =>
       during(async (checks) => {
-        const lines = await checks.checkBatch(addresses, scope, "patient").lines;
+        const lines = await checks.checkBatch(addresses, scope, "patient").outcomes;
         const unknown = lines.filter(
           (line) => line === null || typeof line === "string" || "deferred" in line,
         );

@@ -223,29 +223,29 @@ describe("a resolver among servers that fail", () => {
     const ends: string[] = [];
     const ask = (name: string) =>
       resolver.txt(name, { untilMs }).then((outcome) => void ends.push(summary(outcome)));
-    const all = Array.from({ length: LIMITS.dns.aside }, (_, i) => ask(`n${i}.test`));
+    const all = Array.from({ length: LIMITS.dns.bestEffortInFlight }, (_, i) => ask(`n${i}.test`));
     await ask("over.test");
     assert.deepEqual(ends.splice(0), ["no_answer overloaded"]);
-    await servers[0]?.until(() => servers[0]?.asked.length === LIMITS.dns.aside);
+    await servers[0]?.until(() => servers[0]?.asked.length === LIMITS.dns.bestEffortInFlight);
     await clock.advanceAsync(499);
     assert.deepEqual(ends, []);
     await clock.advanceAsync(1);
     await Promise.all(all);
     assert.deepEqual(new Set(ends), new Set(["no_answer timeout"]));
     assert.equal(clock.pending, 0);
-    assert.equal(servers[0]?.asked.length, LIMITS.dns.aside);
+    assert.equal(servers[0]?.asked.length, LIMITS.dns.bestEffortInFlight);
     assert.equal(servers[1]?.asked.length, 0, "nobody asked again");
     ends.length = 0;
     await ask("late.test");
     assert.deepEqual(ends, ["no_answer overloaded"], "its time is over");
-    assert.equal(servers[0]?.asked.length, LIMITS.dns.aside);
+    assert.equal(servers[0]?.asked.length, LIMITS.dns.bestEffortInFlight);
   });
 
   it("keeps all places of who asks in earnest, whatever is silent aside", async () => {
     const { servers, clock, resolver } = await start("half-silent");
     const [server] = servers;
     const aside = { untilMs: clock.monotonic() + 500 };
-    const silent = Array.from({ length: LIMITS.dns.aside * 3 }, (_, i) =>
+    const silent = Array.from({ length: LIMITS.dns.bestEffortInFlight * 3 }, (_, i) =>
       i % 2 === 0 ? resolver.txt(`silent${i}.test`, aside) : resolver.a(`silent${i}.test`, aside),
     );
     const FRESH = LIMITS.dns.socketsPerThread * LIMITS.dns.inFlightPerSocket;
@@ -254,11 +254,14 @@ describe("a resolver among servers that fail", () => {
     );
     const ends = await Promise.all(healthy);
     assert.deepEqual(new Set(ends.map(summary)), new Set(["ok"]), "while the clock stands still");
-    await server?.until(() => server.asked.length === LIMITS.dns.aside + healthy.length);
+    await server?.until(() => server.asked.length === LIMITS.dns.bestEffortInFlight + healthy.length);
     await clock.advanceAsync(500);
     const outcomes = (await Promise.all(silent)).map(summary);
-    assert.equal(outcomes.filter((end) => end === "no_answer timeout").length, LIMITS.dns.aside);
-    assert.equal(outcomes.filter((end) => end === "no_answer overloaded").length, LIMITS.dns.aside * 2);
+    assert.equal(outcomes.filter((end) => end === "no_answer timeout").length, LIMITS.dns.bestEffortInFlight);
+    assert.equal(
+      outcomes.filter((end) => end === "no_answer overloaded").length,
+      LIMITS.dns.bestEffortInFlight * 2,
+    );
   });
 
   it("bounds what is in flight, keeps the rest waiting, turns away what is over", async () => {
@@ -348,10 +351,10 @@ describe("a resolver that strangers try to answer for", () => {
       assert.equal((await resolver.a("a-long-enough-name.example.test")).status, "ok");
       return server.asked.length - before;
     };
-    for (let i = 0; i < LIMITS.dns.caseLosses; i++) assert.equal(await ask(), 2);
-    assert.ok(new Set(server.ports).size >= LIMITS.dns.caseLosses, "a new port for each second question");
+    for (let i = 0; i < LIMITS.dns.caseMismatches; i++) assert.equal(await ask(), 2);
+    assert.ok(new Set(server.ports).size >= LIMITS.dns.caseMismatches, "a new port for each second question");
     for (let i = 0; i < 5; i++) assert.equal(await ask(), 1);
-    clock.advance(LIMITS.dns.plainCaseMs);
+    clock.advance(LIMITS.dns.lowerCaseMs);
     assert.equal(await ask(), 2);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { LIMITS } from "../../../src/core/limits.ts";
-import type { Gate } from "../../../src/http/dispatch.ts";
+import type { RequestGate } from "../../../src/http/dispatch.ts";
 import { echoRoute, type Harness, openGate, postJson, startServer } from "./harness.ts";
 
 const BODY_BYTES = 65_536;
@@ -12,7 +12,7 @@ const GZIP = "Content-Encoding: gzip";
 const KEY = "Idempotency-Key: once";
 
 /** A route that honours keys, and what bodies it was asked with. */
-function rememberingGate(seen: Buffer[]): Gate {
+function rememberingGate(seen: Buffer[]): RequestGate {
   const gate = openGate();
   return {
     ...gate,

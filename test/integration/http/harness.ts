@@ -5,7 +5,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog, type Logger } from "../../../src/core/log.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
 import { effectiveLimits } from "../../../src/core/tiers.ts";
-import type { Gate } from "../../../src/http/dispatch.ts";
+import type { RequestGate } from "../../../src/http/dispatch.ts";
 import { createOpenApiDocument } from "../../../src/http/openapi/openapi.ts";
 import { type Route, teamRoute } from "../../../src/http/route.ts";
 import {
@@ -18,7 +18,7 @@ import type { Readiness } from "../../../src/http/schemas.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/http/server.ts";
 import type { Actor } from "../../../src/services/actor.ts";
 import { type ClientLimiter, createClientLimiter } from "../../../src/services/rate-limit/clients.ts";
-import type { Entrance } from "../../../src/services/verify/entrance.ts";
+import type { EarlyAdmission } from "../../../src/services/verify/early-admission.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
 import type { VerifyAddress } from "../../../src/services/verify/verify-address.ts";
 import type { VerifyInput } from "../../../src/services/verify/verify-input.ts";
@@ -82,7 +82,7 @@ export const READY: Readiness = {
 };
 
 /** A gate that knows one credential and never runs dry. */
-export function openGate(overrides: Partial<Gate> = {}): Gate {
+export function openGate(overrides: Partial<RequestGate> = {}): RequestGate {
   return {
     authenticate(authorization) {
       if (authorization === "Bearer good") return actor;
@@ -157,8 +157,8 @@ export interface Harness {
 export interface HarnessOptions {
   verify?: VerifyAddress;
   /** Asked before the token; absent: everybody is let in. */
-  enter?: Entrance["enter"];
-  gate?: Gate;
+  enter?: EarlyAdmission["enter"];
+  gate?: RequestGate;
   readiness?: () => Readiness | Promise<Readiness>;
   extraRoutes?: Route[];
   limits?: Partial<HttpLimits>;
@@ -221,7 +221,7 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
     verified,
     logged,
     metrics,
-    leave: () => server.leave(),
+    leave: () => server.startDraining(),
     drain: () => server.drain(),
     closeNow: () => server.close(),
     async close() {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createUploadRoutes } from "../../../src/http/routes/uploads.ts";
 import type { Uploads } from "../../../src/services/uploads/uploads.ts";
-import type { KeptAnswer } from "../../../src/store/idempotency.ts";
+import type { StoredResponse } from "../../../src/store/idempotency.ts";
 import { openGate, postJson, startServer } from "./harness.ts";
 
 it("the answer with an upload's URL is kept no longer than the URL holds", async () => {
   const expires_at = "2026-03-01T12:00:00.000Z";
-  const kept: KeptAnswer[] = [];
+  const kept: StoredResponse[] = [];
   const gate = openGate({
     idempotency: {
       begin: async () => ({

@@ -17,7 +17,7 @@ import {
 import { type Guard, startGuard } from "../../../scripts/embedded/guard.ts";
 import type { Program } from "../../../scripts/embedded/program.ts";
 import { AppError } from "../../../src/core/errors.ts";
-import { Reply } from "../../../src/http/reply.ts";
+import { HttpReply } from "../../../src/http/reply.ts";
 import { incomingRoute, publicRoute, type Route, teamRoute } from "../../../src/http/route.ts";
 import type { Readiness } from "../../../src/http/schemas.ts";
 import { judgeHttp } from "../../../src/operator/doctor/http.ts";
@@ -97,7 +97,7 @@ function routesOf(world: World): Route[] {
       success: { status: 200, description: "Events", schema: v.string() },
       async handler() {
         const body = { bytes: null, endless: true, open: () => world.events };
-        return new Reply(200, body, { contentType: "text/event-stream" });
+        return new HttpReply(200, body, { contentType: "text/event-stream" });
       },
     }),
   ];

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import * as v from "valibot";
-import { Reply } from "../../../src/http/reply.ts";
+import { HttpReply } from "../../../src/http/reply.ts";
 import { teamRoute } from "../../../src/http/route.ts";
 import { until } from "../../support/until.ts";
 import { AUTHORIZATION, startServer } from "./harness.ts";
@@ -31,7 +31,7 @@ async function serve(t: TestContext, bytes: number, work: Promise<unknown> = Pro
       const released = () => {
         seen.released += 1;
       };
-      return new Reply(200, Buffer.alloc(bytes), { contentType: "text/csv; charset=utf-8", released });
+      return new HttpReply(200, Buffer.alloc(bytes), { contentType: "text/csv; charset=utf-8", released });
     },
   });
   const server = await startServer({ extraRoutes: [route] });

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import * as v from "valibot";
 import { AppError } from "../../../src/core/errors.ts";
-import { type BodyStream, Reply } from "../../../src/http/reply.ts";
+import { type BodyStream, HttpReply } from "../../../src/http/reply.ts";
 import { teamRoute } from "../../../src/http/route.ts";
 import { until } from "../../support/until.ts";
 import { AUTHORIZATION, actor, exchange, openGate, startServer } from "./harness.ts";
@@ -56,7 +56,7 @@ async function serve(t: TestContext, makeBody: (into: Produced) => BodyStream, g
       const released = () => {
         produced.released += 1;
       };
-      return new Reply(200, makeBody(produced), { contentType: "text/csv; charset=utf-8", released });
+      return new HttpReply(200, makeBody(produced), { contentType: "text/csv; charset=utf-8", released });
     },
   });
   const server = await startServer({ extraRoutes: [route], gate });

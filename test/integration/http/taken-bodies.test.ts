@@ -4,7 +4,7 @@ import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import * as v from "valibot";
 import { createLifecycle } from "../../../src/core/lifecycle.ts";
-import { Reply } from "../../../src/http/reply.ts";
+import { HttpReply } from "../../../src/http/reply.ts";
 import { teamRoute } from "../../../src/http/route.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/store.ts";
@@ -26,7 +26,7 @@ function bodyRoute(body: string | Uint8Array) {
     rate: "read",
     errors: [],
     success: { status: 200, description: "A body", schema: v.string() },
-    handler: async () => new Reply(200, body, { contentType: "text/csv; charset=utf-8" }),
+    handler: async () => new HttpReply(200, body, { contentType: "text/csv; charset=utf-8" }),
   });
 }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../../src/core/clock.ts";
 import { diagnoseConfig } from "../../../src/core/config.ts";
-import type { Finding } from "../../../src/operator/doctor/finding.ts";
+import type { DoctorFinding } from "../../../src/operator/doctor/finding.ts";
 import { HTTP_GROUP } from "../../../src/operator/doctor/http.ts";
 import { type Harness, startServer } from "../http/harness.ts";
 
@@ -42,7 +42,7 @@ describe("the doctor asks by way of PUBLIC_URL", () => {
     await service.close();
   });
 
-  async function examine(settings: Record<string, string>): Promise<Finding> {
+  async function examine(settings: Record<string, string>): Promise<DoctorFinding> {
     const diagnosis = diagnoseConfig({
       DATABASE_URL: "postgres://u:p@db/rcpt",
       REDIS_URL: "redis://c",
@@ -50,16 +50,16 @@ describe("the doctor asks by way of PUBLIC_URL", () => {
       PORT: String(service.port),
       ...settings,
     });
-    const found: Finding[] = [];
+    const found: DoctorFinding[] = [];
     const subject = { diagnosis, config: diagnosis.config, clock: systemClock, online: false };
     await HTTP_GROUP.examine(subject, {
       note: (...some) => void found.push(...some),
       atEnd: () => undefined,
     });
     assert.equal(found.length, 1);
-    return found[0] as Finding;
+    return found[0] as DoctorFinding;
   }
-  async function through(version: "1.0" | "1.1", path = ""): Promise<Finding> {
+  async function through(version: "1.0" | "1.1", path = ""): Promise<DoctorFinding> {
     const proxy = await startProxy(service.port, version);
     proxies.push(proxy);
     return examine({ PUBLIC_URL: `http://127.0.0.1:${portOf(proxy)}${path}` });

@@ -6,9 +6,9 @@ import { describe, it, type TestContext } from "node:test";
 import type { Evidence, SmtpEvidence } from "../../../src/check/evidence.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { SOMEBODY } from "../../../src/operator/reclassification.ts";
+import { PLACEHOLDER_ADDRESS } from "../../../src/operator/reclassification.ts";
 import { runReclassify } from "../../../src/operator/reclassify.ts";
-import { createKeeping } from "../../../src/services/verify/keeping.ts";
+import { createRetention } from "../../../src/services/verify/retention.ts";
 import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
 import { replaceEvidence, scanEvidence } from "../../../src/store/evidence-scan.ts";
 import { hash128 } from "../../../src/store/evidence-text.ts";
@@ -19,7 +19,7 @@ import { openRedis, silentLog } from "../../support/store.ts";
 
 const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1"] };
 const TTL_S = 5_000;
-const keep = createKeeping({});
+const keep = createRetention({});
 
 function evidence(smtp: Partial<SmtpEvidence>): Evidence {
   const refused = {
@@ -67,14 +67,14 @@ async function run(redis: RedisClient | null, ...argv: string[]) {
   const code = await runReclassify({
     argv,
     selfAt: () => SELF,
-    keep: (found) => keep("probed", SOMEBODY, found),
+    keep: (found) => keep("probed", PLACEHOLDER_ADDRESS, found),
     stdout(text) {
       stdout += text;
     },
     stderr(text) {
       stderr += text;
     },
-    withShelf: (work) => {
+    withEvidenceStore: (work) => {
       assert.ok(redis, "the cache is not to be opened");
       return work({
         scan: () => scanEvidence(redis),
@@ -157,7 +157,11 @@ describe("reclassify", () => {
 
   it("writes what changes where it still is, for no longer than it had or than it is kept now", async (t) => {
     const { redis, cache, store } = await world(t);
-    const { ttlS } = keep("probed", SOMEBODY, evidence({ ...TOO_EARLY.smtp, class: "greylisted" }));
+    const { ttlS } = keep(
+      "probed",
+      PLACEHOLDER_ADDRESS,
+      evidence({ ...TOO_EARLY.smtp, class: "greylisted" }),
+    );
     assert.ok(ttlS > 100 && ttlS < TTL_S);
     for (let i = 0; i < 3 * LIMITS.reclassify.keysPerScan; i++) await store(`w${i}`, TOO_EARLY);
     await redis.expire(keyOf("w0"), 100);

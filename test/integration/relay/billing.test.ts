@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { billingChores } from "../../../src/relay/billing.ts";
+import { billingPeriodicTasks } from "../../../src/relay/billing.ts";
 import { pruneStripeEvents } from "../../../src/store/billing.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
@@ -41,7 +41,7 @@ describe("events that Stripe repeats no more", () => {
       rounds.push(count);
       return count;
     };
-    const [chore] = billingChores({ rereads: null, events: { prune } });
+    const [chore] = billingPeriodicTasks({ rereads: null, events: { prune } });
     await chore?.run(() => false);
     assert.deepEqual([rounds, await kept()], [[prunedPerRound, 3], 2]);
   });
@@ -57,7 +57,7 @@ describe("events that Stripe repeats no more", () => {
 
   it("wait when the relay stops", async () => {
     await insertEvents("late", 1, eventsKeptMs + 60_000);
-    const [chore] = billingChores({ rereads: null, events: { prune: () => pruneStripeEvents(sql) } });
+    const [chore] = billingPeriodicTasks({ rereads: null, events: { prune: () => pruneStripeEvents(sql) } });
     await chore?.run(() => true);
     assert.equal(await kept(), 3);
   });

@@ -145,7 +145,7 @@ describe("the mail queue", () => {
       await deliver();
       assert.deepEqual(await waiting(), []);
       assert.equal(lines.length, 1);
-      assert.match(lines[0] ?? "", /dropped/);
+      assert.match(lines[0] ?? "", /dropping/);
       assert.match(lines[0] ?? "", /"mail":"mail_/);
       assert.doesNotMatch(lines[0] ?? "", /someone|example\.com/);
     });
@@ -197,7 +197,7 @@ describe("the mail queue", () => {
     const { sql, sink, enqueue, deliver, waiting } = await setUp(t);
     const outbox = createMailOutbox(sql);
     await enqueue();
-    const [held] = await outbox.take(10);
+    const [held] = await outbox.leaseDue(10);
     assert.ok(held);
     await deliver();
     assert.equal(sink.mails.length, 0);

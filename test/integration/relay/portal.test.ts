@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { newId } from "../../../src/core/ids.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { mailChores, portalChores } from "../../../src/relay/portal.ts";
+import { accountPruningTasks, mailPeriodicTasks } from "../../../src/relay/portal.ts";
 import { createPasswordReset } from "../../../src/services/accounts/password-reset.ts";
 import type { PortalLimits } from "../../../src/services/accounts/portal-limits.ts";
 import { createSendResets } from "../../../src/services/accounts/send-resets.ts";
@@ -23,7 +23,7 @@ const noLimits: PortalLimits = {
   registrationMail: unused,
   invitation: unused,
   invitationMail: unused,
-  proven: unused,
+  resetAfterProof: unused,
 };
 
 describe("the relay's chores of accounts", () => {
@@ -54,7 +54,7 @@ describe("the relay's chores of accounts", () => {
       insert into password_reset_requests (id, sealed_email, created_at)
       values ('gone', '', now() - interval '1 day'), ('open', '', now())`;
     const prunes = [pruneSessions, pruneInvites, pruneResets, pruneRegistrations];
-    const [chore] = portalChores(prunes.map((prune) => () => prune(sql)));
+    const [chore] = accountPruningTasks(prunes.map((prune) => () => prune(sql)));
     const counts = async () => {
       const [row] = await sql<[{ counts: number[] }]>`
         select jsonb_build_array((select count(*) from sessions), (select count(*) from invites),
@@ -86,7 +86,7 @@ describe("the relay's chores of accounts", () => {
     await resetWith(7).request(owner.email, "192.0.2.1");
     for (let i = 0; i < 120; i++) await resetWith(7).request(`nobody${i}@example.com`, "192.0.2.1");
     const sendResets = createSendResets({ sql, box, queue, baseUrl: "https://rcpt.example", log: silentLog });
-    const [chore] = mailChores({
+    const [chore] = mailPeriodicTasks({
       sendResets,
       sendConfirmations: async () => undefined,
       deliverMail: async () => undefined,

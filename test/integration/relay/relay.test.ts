@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { cleanupPeriodicTasks } from "../../../src/relay/cleanup.ts";
 import { createRelay } from "../../../src/relay/relay.ts";
-import { tidyingChores } from "../../../src/relay/tidying.ts";
 import { createAuthChanges } from "../../../src/store/auth-changes.ts";
-import { pruneKeys } from "../../../src/store/idempotency.ts";
+import { pruneIdempotencyKeys } from "../../../src/store/idempotency.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { createQuotaLedger } from "../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -21,7 +21,7 @@ after(closing.close);
 const parts = () => ({
   ledger: createQuotaLedger(sql),
   changes: createAuthChanges(sql),
-  idempotencyKeys: { prune: () => pruneKeys(sql) },
+  idempotencyKeys: { prune: () => pruneIdempotencyKeys(sql) },
 });
 
 /** Leases of many teams that their processes have left behind, 5 units told of each. */
@@ -43,7 +43,7 @@ describe("the relay", () => {
   it("settles the leases of dead processes, each once though two relays do it", async () => {
     const teams = await abandonLeases(25);
     const clock = createFakeClock();
-    const chores = tidyingChores(parts());
+    const chores = cleanupPeriodicTasks(parts());
     const deps = { chores, clock, log: silentLog };
     const relays = [createRelay(deps), createRelay(deps)];
     for (const relay of relays) await relay.start?.();
@@ -71,7 +71,7 @@ describe("the relay", () => {
         throw new Error("down");
       },
     };
-    const chores = tidyingChores({ ...parts(), ledger: failing });
+    const chores = cleanupPeriodicTasks({ ...parts(), ledger: failing });
     const relay = createRelay({ chores, clock, log: silentLog });
     await relay.start?.();
     await clock.advanceAsync(LIMITS.relay.pruneEveryMs);

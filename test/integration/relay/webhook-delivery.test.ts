@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { LIMITS } from "../../../src/core/limits.ts";
-import type { Attempt } from "../../../src/services/webhooks/outcome.ts";
-import { secretPlace } from "../../../src/services/webhooks/secrets.ts";
+import type { DeliveryAttempt } from "../../../src/services/webhooks/outcome.ts";
+import { secretSealContext } from "../../../src/services/webhooks/secrets.ts";
 import { newSigningSecret } from "../../../src/services/webhooks/signature.ts";
 import type { Database } from "../../../src/store/postgres.ts";
-import { claimDeliveries, nextLanes } from "../../../src/store/webhook-queue.ts";
+import { claimDeliveries, listDeliveryQueues } from "../../../src/store/webhook-queue.ts";
 import { putTeamWebhookSecret, rotateWebhookSecret, updateWebhook } from "../../../src/store/webhooks.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
 import {
@@ -36,7 +36,7 @@ async function waiting(events = 1): Promise<{ teamId: string; id: string }> {
 }
 
 /** Attempts what is due in a lane, once each, and gives what was sent. */
-async function attemptAll(lane: string, outcome: Attempt) {
+async function attemptAll(lane: string, outcome: DeliveryAttempt) {
   const sent: { url: string; headers: Readonly<Record<string, string>>; body: string }[] = [];
   const deliver = deliverBy(sql, async (message) => {
     sent.push(message);
@@ -59,7 +59,7 @@ async function webhookOf(id: string) {
 }
 
 const only = async (lane: string) => (await deliveriesOf(sql, lane))[0] ?? assert.fail("no delivery");
-const timeOut: Attempt = { answered: false, error: "timeout", durationMs: 15_000 };
+const timeOut: DeliveryAttempt = { answered: false, error: "timeout", durationMs: 15_000 };
 
 describe("a delivery", () => {
   it("is tried again when the schedule says, and given up after the last time", async () => {
@@ -148,7 +148,7 @@ describe("a delivery", () => {
   });
 
   it("answered late by a receiver that the webhook has left since says nothing about the new one", async () => {
-    const fates: [Attempt, number][] = [
+    const fates: [DeliveryAttempt, number][] = [
       [answered(410), 0],
       [answered(500), 7],
     ];
@@ -222,7 +222,7 @@ describe("a delivery", () => {
 
   it("whose secret cannot be read is not sent unsigned, and tried again", async () => {
     const { id } = await waiting();
-    const foreign = box.seal(newSigningSecret(), secretPlace({ webhookId: "wh_another" }));
+    const foreign = box.seal(newSigningSecret(), secretSealContext({ webhookId: "wh_another" }));
     await sql`update webhooks set secret = ${foreign} where id = ${id}`;
     assert.deepEqual(await attemptAll(id, answered(200)), []);
     const { status, error } = await only(id);
@@ -234,7 +234,7 @@ describe("the secrets of a delivery", () => {
   it("are two for a day after a rotation, then the new one", async () => {
     const { teamId, id } = await waiting(2);
     const next = newSigningSecret();
-    const place = secretPlace({ webhookId: id });
+    const place = secretSealContext({ webhookId: id });
     const old = newSigningSecret();
     await sql`update webhooks set secret = ${box.seal(old, place)} where id = ${id}`;
     await rotateWebhookSecret(sql, teamId, id, {
@@ -253,7 +253,7 @@ describe("the secrets of a delivery", () => {
   it("are the team's own for the URL of a job", async () => {
     const { teamId } = await teamWithWebhooks(sql, 0);
     const secret = newSigningSecret();
-    await putTeamWebhookSecret(sql, teamId, box.seal(secret, secretPlace({ teamId })));
+    await putTeamWebhookSecret(sql, teamId, box.seal(secret, secretSealContext({ teamId })));
     await record(sql, teamId, 1, { extraUrl: "https://job.example/told?x=1" });
     await fanOutAll(sql);
     const [sent] = await attemptAll(teamId, answered(204));
@@ -264,11 +264,11 @@ describe("the secrets of a delivery", () => {
 
   it("of the URLs of a team's jobs make one lane, which fails and succeeds as one", async () => {
     const { teamId } = await teamWithWebhooks(sql, 0);
-    await putTeamWebhookSecret(sql, teamId, box.seal(newSigningSecret(), secretPlace({ teamId })));
+    await putTeamWebhookSecret(sql, teamId, box.seal(newSigningSecret(), secretSealContext({ teamId })));
     await record(sql, teamId, 2, { extraUrl: "https://job.example/" });
     await fanOutAll(sql);
     const failing = async () =>
-      (await nextLanes(sql, "", 1_000)).find(({ lane }) => lane === teamId)?.failing;
+      (await listDeliveryQueues(sql, "", 1_000)).find(({ lane }) => lane === teamId)?.failing;
     assert.equal(await failing(), false);
     await attemptAll(teamId, answered(500));
     assert.equal(await failing(), true);

@@ -5,7 +5,7 @@ import type { Database } from "../../../src/store/postgres.ts";
 import {
   type ClaimedDelivery,
   claimDeliveries,
-  nextLanes,
+  listDeliveryQueues,
   recordAttempt,
 } from "../../../src/store/webhook-queue.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
@@ -139,10 +139,10 @@ describe("the turns of webhooks", () => {
     await sql`delete from events`;
     const made = await waitingTeam(5, 1);
     const names: string[] = [];
-    for (let after = "", page = await nextLanes(sql, after, 2); page.length > 0; ) {
+    for (let after = "", page = await listDeliveryQueues(sql, after, 2); page.length > 0; ) {
       names.push(...page.map(({ lane }) => lane));
       after = names.at(-1) ?? "";
-      page = await nextLanes(sql, after, 2);
+      page = await listDeliveryQueues(sql, after, 2);
     }
     assert.deepEqual(names, [...made.ids].sort());
   });
@@ -160,7 +160,7 @@ describe("the turns of webhooks", () => {
         plan.push(row["QUERY PLAN"]);
       return [];
     };
-    await nextLanes(explaining as unknown as Database, "", lanesPerRound);
+    await listDeliveryQueues(explaining as unknown as Database, "", lanesPerRound);
     assert.match(plan.join("\n"), /webhooks_pkey/);
     assert.doesNotMatch(plan.join("\n"), /Seq Scan on webhooks/);
     await sql`delete from teams where id = ${made.teamId}`;

@@ -7,8 +7,8 @@ import { createDeliver, type Deliver } from "../../../src/relay/webhook-delivery
 import { createWebhookDispatcher } from "../../../src/relay/webhook-dispatcher.ts";
 import { createSecretBox } from "../../../src/services/secret-box.ts";
 import { createFanOut } from "../../../src/services/webhooks/fan-out.ts";
-import type { Attempt } from "../../../src/services/webhooks/outcome.ts";
-import { secretPlace } from "../../../src/services/webhooks/secrets.ts";
+import type { DeliveryAttempt } from "../../../src/services/webhooks/outcome.ts";
+import { secretSealContext } from "../../../src/services/webhooks/secrets.ts";
 import { newSigningSecret } from "../../../src/services/webhooks/signature.ts";
 import { recordEvent } from "../../../src/store/outbox.ts";
 import type { Database } from "../../../src/store/postgres.ts";
@@ -27,7 +27,7 @@ export async function teamWithWebhooks(
   const ids: string[] = [];
   for (let i = 0; i < count; i++) {
     const id = newId("wh");
-    const secret = box.seal(newSigningSecret(), secretPlace({ webhookId: id }));
+    const secret = box.seal(newSigningSecret(), secretSealContext({ webhookId: id }));
     const url = `https://${id}.example/`;
     const row = { id, teamId, livemode: true, url, events: null, description: "", secret };
     await sql.begin((tx) => insertWebhook(tx, row));
@@ -62,7 +62,7 @@ export async function fanOutAll(sql: Database): Promise<void> {
 /** Of all that deliver in the file. */
 export const metrics = createMetrics();
 
-export const answered = (status: number): Attempt => ({
+export const answered = (status: number): DeliveryAttempt => ({
   answered: true,
   status,
   retryAfter: null,

@@ -3,12 +3,12 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import {
-  type Attempt,
   createIdempotency,
   type Idempotency,
+  type KeyedAttempt,
   type KeyedRequest,
 } from "../../../src/services/idempotency.ts";
-import { type KeptAnswer, pruneKeys } from "../../../src/store/idempotency.ts";
+import { pruneIdempotencyKeys, type StoredResponse } from "../../../src/store/idempotency.ts";
 import { createPostgres, type Database } from "../../../src/store/postgres.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, silentLog } from "../../support/store.ts";
@@ -30,7 +30,7 @@ beforeEach(async () => {
   ({ teamId } = await newTeam(sql));
 });
 
-const ANSWER: KeptAnswer = {
+const ANSWER: StoredResponse = {
   status: 201,
   contentType: "application/json",
   headers: { Location: "/v1/things/1" },
@@ -50,7 +50,7 @@ function ask(changed: Partial<Omit<KeyedRequest, "body">> & { body?: string } = 
   };
 }
 
-async function first(request: KeyedRequest = ask()): Promise<Attempt> {
+async function first(request: KeyedRequest = ask()): Promise<KeyedAttempt> {
   const begun = await idempotency.begin(request);
   assert.ok("settle" in begun, "the key was free");
   return begun;
@@ -192,7 +192,7 @@ describe("an answer that was kept", () => {
     await sql`update idempotency_keys set expires_at = clock_timestamp() where team_id = ${teamId}`;
     await (await first(ask({ body: "another" }))).settle(ANSWER);
     await sql`update idempotency_keys set expires_at = clock_timestamp() where team_id = ${teamId}`;
-    assert.ok((await pruneKeys(sql)) >= 1);
+    assert.ok((await pruneIdempotencyKeys(sql)) >= 1);
     assert.equal((await sql`select from idempotency_keys where team_id = ${teamId}`).length, 0);
   });
 });

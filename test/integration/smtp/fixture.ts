@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { pino } from "pino";
 import type { ProxyConfig } from "../../../src/core/config.ts";
+import { createEgressRoutes } from "../../../src/smtp/egress-routes.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
-import { createPaths } from "../../../src/smtp/path.ts";
 import type { SitePolicy } from "../../../src/smtp/policy.ts";
 import {
   createSmtpPool,
@@ -13,7 +13,7 @@ import {
   type SmtpPool,
   type SmtpPoolDeps,
 } from "../../../src/smtp/pool.ts";
-import { Traffic } from "../../../src/smtp/traffic.ts";
+import { SessionTraffic } from "../../../src/smtp/session-traffic.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { createLocalSlots, type LocalSlots } from "../../support/local-slots.ts";
 
@@ -33,7 +33,7 @@ export interface PoolFixture {
   /** Dials that nobody answered. */
   silences: SilentDialEvent[];
   /** Of all sites. */
-  traffic: Traffic;
+  traffic: SessionTraffic;
   /** Asks 127.0.0.1, unless told otherwise, about `address`, due in `deadlineMs` (default an hour). */
   rcpt(address: string, options?: RcptOptions): Promise<RcptOutcome>;
   /** Drains the pool and shows that nothing is left: no session, no slot, no timer. */
@@ -66,10 +66,10 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
   const events: PoolEvent["kind"][] = [];
   const silences: SilentDialEvent[] = [];
   const heloName = "probe.test";
-  const traffic = new Traffic();
+  const traffic = new SessionTraffic();
   const sourceAddresses = (options.sourceAddresses ?? []).map((address) => ({ address, heloName }));
   const proxies = options.proxies ?? [];
-  const paths = createPaths({ sourceAddresses, proxies, heloName });
+  const paths = createEgressRoutes({ sourceAddresses, proxies, heloName });
   const pool = createSmtpPool({
     config: {
       port,
@@ -113,7 +113,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
         ...policy
       } = rest;
       const mailbox = parseMailbox(address) ?? assert.fail(address);
-      const path = rest.path ?? paths.to(site, ip) ?? assert.fail("no way there");
+      const path = rest.path ?? paths.routeTo(site, ip) ?? assert.fail("no way there");
       const cap = rest.cap ?? paths.capOf(site, path);
       const destination = {
         site,
@@ -126,7 +126,7 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
         alone,
       };
       const deadlineAt = clock.monotonic() + deadlineMs;
-      return pool.rcpt(destination, mailbox, { cancelled, deadlineAt, urgent, onTurn });
+      return pool.rcpt(destination, mailbox, { cancelled, deadlineAt, urgent, onTaken: onTurn });
     },
     async end() {
       await pool.drain();

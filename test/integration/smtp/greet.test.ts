@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type Greeting, greet } from "../../../src/smtp/greet.ts";
+import { type Greeting, probeGreeting } from "../../../src/smtp/greet.ts";
 import { parseHeloName } from "../../../src/smtp/mailbox.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { DEAD_ADDRESSES } from "../../support/mail-world/domains.ts";
@@ -17,7 +17,7 @@ after(() => world.close());
 
 function at(address: string, clock: FakeClock = createFakeClock()): Promise<Greeting> {
   const target = { host: "mx.test", address, port: world.smtpPort, localAddress: "127.0.0.66", proxy: null };
-  return greet({ target, heloName: HELO, clock, withinMs: WITHIN_MS });
+  return probeGreeting({ target, heloName: HELO, clock, withinMs: WITHIN_MS });
 }
 const of = (host: string, clock?: FakeClock) => at(world.host(host).address, clock);
 

@@ -156,10 +156,10 @@ describe("a server that ends sessions after so many", () => {
     }
     assert.ok(met - first >= 2 && met - first <= 8, `tried ${met - first} times in an hour`);
     most = 1_000;
-    await fixture.clock.advanceAsync(LIMITS.learnt.holdMaxMs / 2);
+    await fixture.clock.advanceAsync(LIMITS.learned.holdMaxMs / 2);
     for (let round = 0; round < 20; round++) {
       await askAll(fixture, 60, mixed);
-      await fixture.clock.advanceAsync(LIMITS.learnt.stepMs);
+      await fixture.clock.advanceAsync(LIMITS.learned.stepMs);
     }
     const before = server.connections.length;
     await askAll(fixture, 100, mixed);
@@ -190,7 +190,7 @@ describe("a server that answers late after so many rejections", () => {
       if (line.startsWith("EHLO")) return "250 mx.test\r\n";
       if (!line.startsWith("RCPT") || count(lines, "RCPT TO:<missing") < 5) return undefined;
       late++;
-      fixture.clock.advance(LIMITS.learnt.slowReplyMs);
+      fixture.clock.advance(LIMITS.learned.slowReplyMs);
       return undefined;
     };
     const { server, fixture } = await start(script);
@@ -203,7 +203,7 @@ describe("a server that answers late after so many rejections", () => {
 
   it("is not one that is always as late", async () => {
     const script: Script = (line) => {
-      if (line.startsWith("RCPT")) fixture.clock.advance(LIMITS.learnt.slowReplyMs);
+      if (line.startsWith("RCPT")) fixture.clock.advance(LIMITS.learned.slowReplyMs);
       return undefined;
     };
     const { server, fixture } = await start(script);
@@ -223,7 +223,7 @@ describe("a server that breaks on writes that hold too much", () => {
     assert.deepEqual(await askAll(fixture, 300, mixed), { "rcpt 250": 214, "rcpt 550": 86 });
     assert.ok(broke >= 1 && broke <= 3, `${broke} writes broke`);
     assert.ok(server.writes <= 170, `${server.writes} writes`);
-    await fixture.clock.advanceAsync(LIMITS.learnt.holdMs);
+    await fixture.clock.advanceAsync(LIMITS.learned.holdMs);
     assert.deepEqual(await askAll(fixture, 300, mixed), { "rcpt 250": 214, "rcpt 550": 86 });
     assert.ok(broke <= 4, `${broke} writes broke: one was tried`);
   });
@@ -260,7 +260,7 @@ async function startCrowd(threads: number, refusal: string): Promise<Crowd> {
   const caps = createSiteCaps({ clock, onReduced: () => {} });
   const slots = createEgressSlots({
     leases: {
-      state: async (statements) => statements.map(({ want }) => ({ granted: want, excess: 0 })),
+      report: async (statements) => statements.map(({ want }) => ({ granted: want, excess: 0 })),
       listen: () => {},
     },
     caps,
@@ -268,7 +268,7 @@ async function startCrowd(threads: number, refusal: string): Promise<Crowd> {
     log: createLog("silent"),
   });
   slots.start();
-  const onCrowded = (cap: string) => slots.crowded(cap);
+  const onCrowded = (cap: string) => slots.onCrowded(cap);
   const pools = Array.from({ length: threads }, () =>
     createPoolFixture(server.port, { clock, slots, onCrowded }),
   );
@@ -359,7 +359,7 @@ describe("a server with room for two connections", () => {
   const FULL = { close: "421 4.7.0 mx.test Error: too many connections from 127.0.0.1\r\n" };
 
   it("taken by others: whoever is told so waits for them to go", async () => {
-    const goneAt = LIMITS.learnt.crowdedPatienceMs / 2;
+    const goneAt = LIMITS.learned.crowdedPatienceMs / 2;
     const { fixture } = await start((line) =>
       line === "" && fixture.clock.monotonic() < goneAt ? FULL : undefined,
     );
@@ -377,7 +377,7 @@ describe("a server with room for two connections", () => {
     });
     const waiting = askAll(fixture, 5, () => "user");
     assert.deepEqual(await inTime(fixture.clock, waiting), { "greeting 421": 5 });
-    assert.ok(fixture.clock.monotonic() >= LIMITS.learnt.crowdedPatienceMs);
+    assert.ok(fixture.clock.monotonic() >= LIMITS.learned.crowdedPatienceMs);
     assert.ok(refused >= 3 && refused <= 8, `${refused} refusals`);
     assert.deepEqual(await askAll(fixture, 5, () => "user"), { "greeting 421": 5 }, "later ones at once");
     full = false;

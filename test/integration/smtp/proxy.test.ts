@@ -4,8 +4,8 @@ import { after, describe, it } from "node:test";
 import { inspect } from "node:util";
 import type { ProxyConfig } from "../../../src/core/config.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { takesConnection, trialOf } from "../../../src/smtp/dial.ts";
-import { createPaths } from "../../../src/smtp/path.ts";
+import { acceptsConnection, dialTargetKey } from "../../../src/smtp/dial.ts";
+import { createEgressRoutes } from "../../../src/smtp/egress-routes.ts";
 import { createMailWorld } from "../../support/mail-world/world.ts";
 import { createSocksServer, type SocksManner, type SocksOptions } from "../../support/socks-server.ts";
 import { createPoolFixture, type PoolFixture, type PoolOptions, summary } from "./fixture.ts";
@@ -179,7 +179,7 @@ describe("what a proxy fails to do is our network's fault", () => {
     for (const given of [{ ...login, password: "hunter2" }, null]) {
       const { fixture } = await start({ login }, given);
       const { end, detail } = await endOf(fixture);
-      assert.deepEqual([end, detail], ["connect proxy", "proxy: not let in"]);
+      assert.deepEqual([end, detail], ["connect proxy", "proxy: authentication failed"]);
     }
   });
 
@@ -241,10 +241,10 @@ describe("a trial of our network", () => {
       egressId: "test",
       probePrivateAddresses: options.probePrivateAddresses ?? true,
     };
-    const paths = createPaths(config);
+    const paths = createEgressRoutes(config);
     const [path] = paths.all;
     return (address: string, name = path?.name ?? "") =>
-      takesConnection(trialOf(name, address), config, paths, LIMITS.network.trialDialMs);
+      acceptsConnection(dialTargetKey(name, address), config, paths, LIMITS.network.trialDialMs);
   }
 
   it("goes the way of the probe it repeats", async () => {

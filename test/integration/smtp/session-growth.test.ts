@@ -51,7 +51,7 @@ function likePostfix(greeting: string, offers: string | undefined) {
       return { close: "421 4.7.0 mx.test Error: too many errors\r\n" };
     }
     seen.slowed++;
-    fixture.clock.advance(LIMITS.learnt.slowReplyMs);
+    fixture.clock.advance(LIMITS.learned.slowReplyMs);
     return undefined;
   };
 }

@@ -4,8 +4,8 @@ import { after, before, describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
 import type { SmtpConfig } from "../../../src/core/config.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { takesConnection, trialOf } from "../../../src/smtp/dial.ts";
-import { createPaths } from "../../../src/smtp/path.ts";
+import { acceptsConnection, dialTargetKey } from "../../../src/smtp/dial.ts";
+import { createEgressRoutes } from "../../../src/smtp/egress-routes.ts";
 import { createPoolFixture } from "./fixture.ts";
 
 /** A server on a thread of its own, which counts the connections that it has taken where a thread that stands still can see it. */
@@ -57,7 +57,7 @@ describe("a thread that stands still while a server takes its connection", () =>
 
   it("sees that a sentinel has taken it, though its time is over", async () => {
     const heloName = "probe.test";
-    const paths = createPaths({ heloName, sourceAddresses: [], proxies: [] });
+    const paths = createEgressRoutes({ heloName, sourceAddresses: [], proxies: [] });
     const config: SmtpConfig = {
       port,
       heloName,
@@ -72,7 +72,7 @@ describe("a thread that stands still while a server takes its connection", () =>
     // From here timers come before sockets.
     await immediate();
     const withinMs = 20;
-    const dial = takesConnection(trialOf(path?.name ?? "", "127.0.0.1"), config, paths, withinMs);
+    const dial = acceptsConnection(dialTargetKey(path?.name ?? "", "127.0.0.1"), config, paths, withinMs);
     await ticks();
     stallUntilTaken(before);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * withinMs);

@@ -6,8 +6,8 @@ import type { Bootstrapped } from "../../../src/services/teams/bootstrap.ts";
 import {
   type AuthChange,
   type ChangePage,
-  changesOf,
   createAuthChanges,
+  readOwnChanges,
 } from "../../../src/store/auth-changes.ts";
 import type { Database, Transaction } from "../../../src/store/postgres.ts";
 import { createClosing, newTeam, openDatabase } from "../../support/store.ts";
@@ -145,9 +145,9 @@ describe("the feed of changes", () => {
     const [few, many] = await sql.begin(async (tx) => {
       await tx`insert into auth_changes (kind, subject) select 'team', n::text from generate_series(1, ${max}) n`;
       await tx`insert into auth_changes (kind, subject) values ('team', '1')`;
-      const exact = await changesOf(tx);
+      const exact = await readOwnChanges(tx);
       await tx`insert into auth_changes (kind, subject) values ('credential', 'ab')`;
-      return [exact, await changesOf(tx)];
+      return [exact, await readOwnChanges(tx)];
     });
     assert.equal(few?.length, max);
     assert.deepEqual(many, [{ kind: "all", subject: "" }]);

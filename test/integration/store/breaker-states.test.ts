@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it, type TestContext } from "node:test";
-import type { OpenState, OwnState } from "../../../src/check/breaker/store.ts";
-import type { Way } from "../../../src/check/breaker/way.ts";
+import type { BreakerScope } from "../../../src/check/breaker/scope.ts";
+import type { LocalBreakerState, OpenBreakerState } from "../../../src/check/breaker/store.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createBreakerStore } from "../../../src/store/breaker-states.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
 
-const WAY: Way = { site: "some-site.example", path: "192.0.2.1", domain: "", provider: null };
-const LATER: OwnState = { level: 0, openForMs: 0, dueInMs: 3_600_000 };
-const DUE: OwnState = { level: 2, openForMs: 5_000, dueInMs: 0 };
+const WAY: BreakerScope = { site: "some-site.example", path: "192.0.2.1", domain: "", provider: null };
+const LATER: LocalBreakerState = { level: 0, openForMs: 0, dueInMs: 3_600_000 };
+const DUE: LocalBreakerState = { level: 2, openForMs: 5_000, dueInMs: 0 };
 
 async function setUp(t: TestContext, count: number) {
   const url = await testRedisUrl();
@@ -18,7 +18,7 @@ async function setUp(t: TestContext, count: number) {
   const start = async () => {
     const redis = await openRedis(t, url);
     const store = createBreakerStore(redis, egressId, silentLog);
-    const heard: [Way, OpenState | null][] = [];
+    const heard: [BreakerScope, OpenBreakerState | null][] = [];
     store.listen((way, state) => heard.push([way, state]));
     await redis.subscriber.ping();
     const said = async () => {
@@ -39,7 +39,7 @@ describe("open breakers in Redis", () => {
   it("are opened once, heard of by the others, and found by who comes late", async (t) => {
     const { processes } = await setUp(t, 2);
     const [a, b] = processes;
-    assert.equal(await a.store.look(WAY), null);
+    assert.equal(await a.store.read(WAY), null);
     assert.equal((await a.store.open(WAY, LATER)).first, true);
     const second = await b.store.open(WAY, { ...LATER, dueInMs: 1_000 });
     assert.equal(second.first, false);
@@ -48,19 +48,19 @@ describe("open breakers in Redis", () => {
     assert.deepEqual([way, more], [WAY, []]);
     assert.deepEqual([state?.level, state?.trial], [0, false]);
     assert.deepEqual(await a.said(), [], "nobody hears himself");
-    const found = await b.store.look(WAY);
+    const found = await b.store.read(WAY);
     assert.ok(found !== null && found.openForMs >= 0 && found.dueInMs <= 3_600_000);
-    assert.equal(await b.store.look({ ...WAY, path: "192.0.2.2" }), null);
+    assert.equal(await b.store.read({ ...WAY, path: "192.0.2.2" }), null);
   });
 
   it("grant their trial to one, and not before it is due", async (t) => {
     const { processes } = await setUp(t, 2);
     const [a, b] = processes;
     await a.store.open(WAY, LATER);
-    assert.equal((await a.store.take(WAY, "1", LATER)).granted, false);
+    assert.equal((await a.store.takeTrial(WAY, "1", LATER)).granted, false);
     const other = { ...WAY, domain: "customer.example" };
     await a.store.open(other, DUE);
-    const taken = await Promise.all([a.store.take(other, "1", DUE), b.store.take(other, "2", DUE)]);
+    const taken = await Promise.all([a.store.takeTrial(other, "1", DUE), b.store.takeTrial(other, "2", DUE)]);
     assert.deepEqual(taken.map(({ granted }) => granted).sort(), [false, true]);
     assert.ok(taken.every(({ state }) => state.trial && state.level === 2));
   });
@@ -69,25 +69,25 @@ describe("open breakers in Redis", () => {
     const { processes } = await setUp(t, 2);
     const [a, b] = processes;
     await a.store.open(WAY, DUE);
-    await a.store.take(WAY, "a", DUE);
-    await b.store.settle(WAY, "b", { kind: "open", ...LATER });
-    await b.store.settle(WAY, "b", { kind: "returned" });
-    assert.equal((await b.store.take(WAY, "b", DUE)).granted, false);
-    await a.store.settle(WAY, "a", { kind: "returned" });
-    assert.equal((await b.store.take(WAY, "b", DUE)).granted, true);
+    await a.store.takeTrial(WAY, "a", DUE);
+    await b.store.settleTrial(WAY, "b", { kind: "open", ...LATER });
+    await b.store.settleTrial(WAY, "b", { kind: "returned" });
+    assert.equal((await b.store.takeTrial(WAY, "b", DUE)).granted, false);
+    await a.store.settleTrial(WAY, "a", { kind: "returned" });
+    assert.equal((await b.store.takeTrial(WAY, "b", DUE)).granted, true);
     await b.said();
-    await a.store.settle(WAY, "a", { kind: "closed" });
+    await a.store.settleTrial(WAY, "a", { kind: "closed" });
     assert.deepEqual(await b.said(), [[WAY, null]]);
-    assert.equal(await b.store.look(WAY), null);
+    assert.equal(await b.store.read(WAY), null);
   });
 
   it("stay open for as long as the trial's end says, and remember since when", async (t) => {
     const { processes } = await setUp(t, 2);
     const [a, b] = processes;
     await a.store.open(WAY, DUE);
-    await a.store.take(WAY, "a", DUE);
-    await a.store.settle(WAY, "a", { kind: "open", level: 3, openForMs: 0, dueInMs: 7_200_000 });
-    const state = await b.store.look(WAY);
+    await a.store.takeTrial(WAY, "a", DUE);
+    await a.store.settleTrial(WAY, "a", { kind: "open", level: 3, openForMs: 0, dueInMs: 7_200_000 });
+    const state = await b.store.read(WAY);
     assert.deepEqual([state?.level, state?.trial], [3, false]);
     assert.ok(state !== null && state.openForMs >= DUE.openForMs && state.dueInMs > 7_000_000);
   });
@@ -97,9 +97,9 @@ describe("open breakers in Redis", () => {
     const [a, b] = processes;
     await a.store.open(WAY, LATER);
     await a.redis.commands.del(...(await keys()));
-    assert.equal((await a.store.take(WAY, "a", DUE)).granted, true);
-    assert.equal((await b.store.take(WAY, "b", DUE)).granted, false);
-    assert.equal((await b.store.look(WAY))?.level, DUE.level);
+    assert.equal((await a.store.takeTrial(WAY, "a", DUE)).granted, true);
+    assert.equal((await b.store.takeTrial(WAY, "b", DUE)).granted, false);
+    assert.equal((await b.store.read(WAY))?.level, DUE.level);
   });
 
   it("end by themselves when nobody wants to go there, and name nobody's domain", async (t) => {
@@ -111,7 +111,7 @@ describe("open breakers in Redis", () => {
     assert.ok(!key.includes("some-site"));
     const ttlMs = await a.redis.commands.pttl(key);
     assert.ok(ttlMs > LATER.dueInMs && ttlMs <= LATER.dueInMs + LIMITS.breaker.forgetMs, `${ttlMs}`);
-    await a.store.settle(WAY, "", { kind: "closed" });
+    await a.store.settleTrial(WAY, "", { kind: "closed" });
     assert.deepEqual(await keys(), []);
   });
 

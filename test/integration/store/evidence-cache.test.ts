@@ -5,11 +5,11 @@ import { siteOf } from "../../../src/check/site.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
-import { withoutDisbelieved } from "../../../src/services/verify/believing.ts";
+import { withoutDistrusted } from "../../../src/services/verify/trusted-cache.ts";
 import {
+  type BatchCacheLookup,
   createEvidenceCache,
   type EvidenceCache,
-  type KeyedQuestion,
 } from "../../../src/store/evidence-cache.ts";
 import { hash128 } from "../../../src/store/evidence-text.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
@@ -31,7 +31,7 @@ describe("evidence of many addresses", () => {
     cacheOf(writer).storeMany(keys.map((key) => deposit(key)));
     // Behind the write on the same connection.
     await writer.ping();
-    const asked: KeyedQuestion[] = questions([...keys, "nobody@one.test"]);
+    const asked: BatchCacheLookup[] = questions([...keys, "nobody@one.test"]);
     const found = await cacheOf(reader).fetchMany(asked);
     assert.deepEqual(
       asked.map(({ absent }) => absent),
@@ -173,10 +173,10 @@ describe("an entry that is damaged, or who asks and breaks", () => {
     const text = `{"evidence":{"v":2,"smtp":{"class":"mailbox_not_found"}},"storedAt":${Date.now()},"ttlS":60}`;
     await commands.set(`rcpt:ev:p:${hash128("damaged@one.test")}`, text, "EX", 60);
     cacheOf(commands).storeMany([deposit("whole@one.test")]);
-    const seen = withoutDisbelieved(cacheOf(commands), {
-      beliefs: { habitOf: () => null, size: 1 },
+    const seen = withoutDistrusted(cacheOf(commands), {
+      learnedBehaviour: { behaviourOf: () => null, size: 1 },
       sites: { siteOf },
-      house: { doubts: () => false },
+      selfCheck: { doubts: () => false },
       log: silentLog,
     });
     const wanted = [

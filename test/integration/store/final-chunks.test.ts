@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newId } from "../../../src/core/ids.ts";
 import {
-  beginTask,
   type ChunkOfResults,
   type ChunkTask,
   chunksOf,
   finalChunksOf,
   finishRows,
   type RetryTask,
+  startTask,
 } from "../../../src/store/job-tasks.ts";
 import { endJob, hideJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
@@ -42,7 +42,7 @@ async function jobOfChunks(): Promise<string> {
 }
 
 async function rowsTask(jobId: string, number: number): Promise<ChunkTask | RetryTask> {
-  const task = await beginTask(sql, { jobId, number });
+  const task = await startTask(sql, { jobId, number });
   assert.ok(task?.kind === "chunk" || task?.kind === "retry");
   return task;
 }

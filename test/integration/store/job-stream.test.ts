@@ -162,9 +162,9 @@ describe("the stream of tasks", () => {
 
   it("knows its workers by their signs of life, and those that said goodbye no more", async () => {
     const names = ["one", "two", "three"];
-    for (const name of names) await stream.greet(name);
+    for (const name of names) await stream.heartbeat(name);
     assert.equal(await stream.countConsumers(60_000), 3);
-    await stream.leave("two");
+    await stream.removeConsumer("two");
     assert.equal(await stream.countConsumers(60_000), 2);
     // As if the third had been silent for long.
     await redis.zadd("rcpt:{bulk}:alive:tasks", 1, "three");
@@ -176,20 +176,20 @@ describe("the stream of tasks", () => {
     const own = streams.retries("egress");
     const key = "rcpt:{bulk}:retry:egress";
     const take = () => own.read(reader, "one", 10, null);
-    await own.greet("one");
+    await own.heartbeat("one");
     await take();
     await own.add([task(0), task(1)]);
     const entries = await take();
     await own.finish([entries[0]?.id ?? ""]);
-    await own.leave("one");
+    await own.removeConsumer("one");
     assert.equal(await redis.xlen(key), 1);
     await own.finish([entries[1]?.id ?? ""]);
-    await own.greet("two");
-    await own.leave("one");
+    await own.heartbeat("two");
+    await own.removeConsumer("one");
     assert.equal(await redis.exists(key), 1);
-    await own.leave("two");
+    await own.removeConsumer("two");
     assert.equal(await redis.exists(key), 0);
-    await own.leave("two");
+    await own.removeConsumer("two");
   });
 
   it("of retries is one for each egress, whatever its name, in one slot with all others", async () => {

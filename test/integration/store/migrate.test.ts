@@ -5,7 +5,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { MIGRATION_LIMITS } from "../../../src/core/limits-migrations.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { appliedMigrations, migrate } from "../../../src/store/migrate.ts";
-import { MigrationError } from "../../../src/store/migration-turn.ts";
+import { MigrationError } from "../../../src/store/migration-lock.ts";
 import { MIGRATIONS } from "../../../src/store/migrations/index.ts";
 import { createPostgres, type Database, isOutage, pingPostgres } from "../../../src/store/postgres.ts";
 import { createSchemaWait } from "../../../src/store/schema-wait.ts";
@@ -68,7 +68,7 @@ describe("migrating", () => {
   it("says that it takes two connections, rather than wait for itself", async () => {
     const url = "postgres://127.0.0.1:1/none";
     const sql = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-test" });
-    await assert.rejects(migrate(sql, log, [STEP]), /migrating takes two connections/);
+    await assert.rejects(migrate(sql, log, [STEP]), /migrating needs two connections/);
     await sql.end();
   });
 
@@ -248,7 +248,7 @@ describe("a process whose schema is another", () => {
     gate.shut();
     await until("it waits for Postgres", async () => {
       await clock.advanceAsync(MIGRATION_LIMITS.waitPollMs);
-      return said.some((message) => message.startsWith("Postgres cannot be used"));
+      return said.some((message) => message.startsWith("Postgres is unavailable"));
     });
     gate.open();
     await migrate(direct, log, [STEP]);

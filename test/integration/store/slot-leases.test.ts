@@ -29,8 +29,8 @@ async function setUp(t: TestContext, count: number) {
     const leases = createSlotLeases(redis, egressId, silentLog);
     const heard: string[] = [];
     leases.listen({
-      wanted: (site, holds) => heard.push(`wanted ${site} ${holds}`),
-      freed: (site) => heard.push(`freed ${site}`),
+      onWanted: (site, holds) => heard.push(`wanted ${site} ${holds}`),
+      onFreed: (site) => heard.push(`freed ${site}`),
     });
     await redis.subscriber.ping();
     const base = { site: "site", held: 0, want: 0, max: CAP, waiting: false, announce: false };
@@ -39,7 +39,7 @@ async function setUp(t: TestContext, count: number) {
       redis,
       heard,
       async say(statement) {
-        const [answer] = await leases.state([{ ...base, ...statement }]);
+        const [answer] = await leases.report([{ ...base, ...statement }]);
         return answer?.granted ?? Number.NaN;
       },
     };
@@ -76,7 +76,7 @@ describe("slot leases in Redis", () => {
     const { processes } = await setUp(t, 1);
     const [{ leases }] = processes as [Process];
     const statement = { held: 0, want: 9, waiting: false, announce: false };
-    const answers = await leases.state([
+    const answers = await leases.report([
       { ...statement, site: "a", max: 3 },
       { ...statement, site: "b}{ \u00e9", max: 1 },
       { ...statement, site: "a", held: 1, max: 3 },
@@ -85,7 +85,7 @@ describe("slot leases in Redis", () => {
       answers.map(({ granted }) => granted),
       [3, 1, 2],
     );
-    assert.deepEqual(await leases.state([]), []);
+    assert.deepEqual(await leases.report([]), []);
   });
 
   it("serve the line in order, and nobody past it", async (t) => {
@@ -148,7 +148,7 @@ describe("slot leases in Redis", () => {
     const { processes } = await setUp(t, 2);
     const [a, b] = processes as [Process, Process];
     const excess = async ({ leases }: Process, held: number) =>
-      (await leases.state([{ site: "site", held, want: 0, max: 4, waiting: false, announce: false }]))[0]
+      (await leases.report([{ site: "site", held, want: 0, max: 4, waiting: false, announce: false }]))[0]
         ?.excess;
     assert.equal(await excess(a, 4), 0);
     assert.equal(await excess(b, 4), 2);

@@ -87,7 +87,7 @@ describe("presigned uploads", () => {
 
   it("in parts: each of its size, told by the store, then one object", async (t) => {
     const { uploads, streams } = await open(t);
-    const id = await uploads.beginParts(KEY);
+    const id = await uploads.startMultipart(KEY);
     const bodies = [randomBytes(PART_MIN_BYTES), randomBytes(1_000)];
     for (const [i, body] of bodies.entries()) {
       const part = { number: i + 1, bytes: body.length };
@@ -96,14 +96,14 @@ describe("presigned uploads", () => {
       assert.equal(await put(url, body.subarray(0, 500)), 403);
       assert.equal(await put(url, body), 200);
     }
-    const parts = await uploads.parts(KEY, id);
+    const parts = await uploads.listParts(KEY, id);
     assert.deepEqual(
       parts.map(({ number, bytes }) => [number, bytes]),
       bodies.map((body, i) => [i + 1, body.length]),
     );
-    const { etag } = await uploads.completeParts(KEY, id, parts);
+    const { etag } = await uploads.completeMultipart(KEY, id, parts);
     assert.deepEqual(await streams.head(own), { bytes: PART_MIN_BYTES + 1_000, etag });
-    await assert.rejects(uploads.parts(KEY, id), MissingObject);
-    await assert.rejects(uploads.completeParts(KEY, id, parts), MissingObject);
+    await assert.rejects(uploads.listParts(KEY, id), MissingObject);
+    await assert.rejects(uploads.completeMultipart(KEY, id, parts), MissingObject);
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { freePort } from "../../../scripts/embedded/ports.ts";
 import { EXIT } from "../../../src/core/exit-codes.ts";
-import { askForPrimary, isOutage } from "../../../src/store/postgres.ts";
+import { isOutage, requirePrimary } from "../../../src/store/postgres.ts";
 import { type OwnPostgres, startOwnPostgres } from "../../support/own-services.ts";
 import { createProcesses, type MainProcess } from "../../support/processes.ts";
 import { createDeployment, type TestDeployment } from "../../support/service.ts";
@@ -87,7 +87,7 @@ describe("a process that starts while Postgres is away", () => {
 
     await bringUp("standby");
     await assert.rejects(
-      () => askForPrimary(deployment.sql),
+      () => requirePrimary(deployment.sql),
       (error) => isOutage(error) && /standby/.test(String(error)),
     );
     for (const starting of alone) assert.equal(await starting.probe("/readyz"), 503);
@@ -167,7 +167,7 @@ describe("a Postgres that lets nobody in", () => {
         const { main } = await start(role, { ...BARE, DATABASE_URL: url.href });
         const { code, lines } = await failure(main);
         assert.deepEqual([code, lines.length], [EXIT.misconfigured, 1], lines.join("\n"));
-        assert.match(lines[0] ?? "", /^rcpt: DATABASE_URL: Postgres lets nobody in by it: /);
+        assert.match(lines[0] ?? "", /^rcpt: DATABASE_URL: Postgres refuses access: /);
         assert.match(lines[0] ?? "", said);
         assert.doesNotMatch(lines[0] ?? "", /secret-but-wrong/);
       }

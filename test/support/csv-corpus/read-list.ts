@@ -5,7 +5,7 @@ import { parseRecords } from "../../../src/services/bulk/csv/parse.ts";
 import { type CsvProblem, CsvProblemError } from "../../../src/services/bulk/csv/problems.ts";
 import { createRecordScanner } from "../../../src/services/bulk/csv/scan.ts";
 import { quoteJudge } from "../../../src/services/bulk/csv/suspicion.ts";
-import { bytesOf } from "../../../src/services/bulk/csv/text-form.ts";
+import { byteUnitOf } from "../../../src/services/bulk/csv/text-form.ts";
 import { valueAt } from "../../../src/services/bulk/csv/value-place.ts";
 import type { SourceOptions } from "../../../src/services/bulk/layout.ts";
 
@@ -31,7 +31,7 @@ export async function readList(
   const detected = await detectLayout(opened.head, {
     ...options,
     whole: opened.whole,
-    bytesOf: bytesOf(opened.form),
+    bytesOf: byteUnitOf(opened.form),
   });
   if (!detected.ok) {
     await opened.close();
@@ -46,7 +46,7 @@ export async function readList(
       recordBytes,
       columns,
       firstByte,
-      bytesOf: bytesOf(opened.form),
+      bytesOf: byteUnitOf(opened.form),
       judge: quoteJudge(layout, shape),
     },
     (start, end, width, address) => {

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ask, createControl, Interruption } from "../../../src/bulk/control.ts";
+import { createControl, Interruption, interruptOnOutage } from "../../../src/bulk/control.ts";
 
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error("failed"), { code }));
 
 describe("what a dependency answers", () => {
   it("is passed on; its failures are nobody's fault, and keep their cause", async () => {
-    assert.equal(await ask(async () => 7), 7);
+    assert.equal(await interruptOnOutage(async () => 7), 7);
     for (const code of ["ECONNREFUSED", "57P01", "40P01", "53300", "25006", "28P01"])
-      await assert.rejects(ask(failing(code)), (error) => {
+      await assert.rejects(interruptOnOutage(failing(code)), (error) => {
         assert.ok(error instanceof Interruption);
         return (error.cause as { code: string }).code === code;
       });
@@ -22,7 +22,7 @@ describe("what a dependency answers", () => {
       () => Promise.reject(Object.assign(new Error("denied"), { $metadata: { httpStatusCode: 403 } })),
     ];
     for (const question of permanent)
-      await assert.rejects(ask(question), (error) => !(error instanceof Interruption));
+      await assert.rejects(interruptOnOutage(question), (error) => !(error instanceof Interruption));
   });
 
   it("is waited for where object storage, or what stands before it, is not well", async () => {
@@ -36,7 +36,7 @@ describe("what a dependency answers", () => {
     ];
     for (const error of passing)
       await assert.rejects(
-        ask(() => Promise.reject(error)),
+        interruptOnOutage(() => Promise.reject(error)),
         Interruption,
       );
   });

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type AnsweredRow, type DeferralContext, rowsOfSet, sortRows } from "../../../src/bulk/deferrals.ts";
-import type { Verified, WaitReason } from "../../../src/bulk/rows.ts";
+import {
+  type DeferralContext,
+  offsetsOfRowSet,
+  type RowWithAnswer,
+  sortRows,
+} from "../../../src/bulk/deferrals.ts";
+import type { VerifiedRow, WaitReason } from "../../../src/bulk/row-verifier.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 
 const { retryRowsPerSite, retryMaxMs, retryMs } = LIMITS.bulk;
@@ -23,20 +28,20 @@ function context(rest: Partial<DeferralContext> = {}): DeferralContext {
   };
 }
 
-const verified = (reason: string) => ({ result: { reason }, charged: false }) as unknown as Verified;
-const known = (offset: number): AnsweredRow => ({ offset, answer: { verified: verified("known") } });
+const verified = (reason: string) => ({ result: { reason }, charged: false }) as unknown as VerifiedRow;
+const known = (offset: number): RowWithAnswer => ({ offset, answer: { verified: verified("known") } });
 
 function waits(
   offset: number,
   reason: WaitReason,
   site = "a.example",
   retryAfterMs: number | null = null,
-): AnsweredRow {
+): RowWithAnswer {
   const last = () => verified(`last ${reason}`);
   return { offset, answer: { wait: { reason, site, retryAfterMs, parked: false, last } } };
 }
 
-function parked(offset: number, site = "a.example"): AnsweredRow {
+function parked(offset: number, site = "a.example"): RowWithAnswer {
   const last = () => verified("last parked");
   return {
     offset,
@@ -187,7 +192,7 @@ describe("a row at a site that blocks us", () => {
 });
 
 describe("a row that our own network let nobody ask", () => {
-  const cutOff = (offset: number, site = "a.example"): AnsweredRow => {
+  const cutOff = (offset: number, site = "a.example"): RowWithAnswer => {
     const last = () => verified("last cut off");
     return {
       offset,
@@ -280,7 +285,7 @@ describe("rows that wait", () => {
     const { deferrals } = sortRows(rows, context());
     assert.ok(deferrals.length <= 40, `${deferrals.length}`);
     for (const { rowSet, dueInMs } of deferrals)
-      for (const row of rowsOfSet(rowSet)) {
+      for (const row of offsetsOfRowSet(rowSet)) {
         const namedMs = Math.max(retryMs, (row + 1) * 1_000);
         assert.ok(dueInMs >= namedMs && dueInMs <= namedMs * 1.2, `${row}: ${dueInMs}`);
       }
@@ -295,7 +300,7 @@ describe("rows that wait", () => {
     const reasons = ["busy", "greylisted", "rate_limited_by_server", "sender_blocked"] as const;
     for (let round = 0; round < 300; round++) {
       const chunkRows = 1 + chance(1_000);
-      const rows: AnsweredRow[] = [];
+      const rows: RowWithAnswer[] = [];
       for (let offset = 0; offset < chunkRows; offset += 1 + chance(3)) {
         const reason = reasons[chance(4)] ?? "busy";
         const site = `${chance(6)}.example`;
@@ -304,7 +309,7 @@ describe("rows that wait", () => {
       }
       const waited = { deferredMs: chance(2 * QUEUE_MAX_MS), attempts: chance(4) };
       const { answered, deferrals } = sortRows(rows, context({ ...waited, chunkRows }));
-      const sets = deferrals.map(({ rowSet }) => rowsOfSet(rowSet));
+      const sets = deferrals.map(({ rowSet }) => offsetsOfRowSet(rowSet));
       for (const [i, set] of sets.entries()) assert.equal(set.length, deferrals[i]?.rowCount);
       const all = [...answered.map(({ offset }) => offset), ...sets.flat()].sort((a, b) => a - b);
       assert.deepEqual(

@@ -15,13 +15,18 @@ function setUp(
 ) {
   const clock = createFakeClock();
   const looks: [string, number, number][] = [];
-  const look: FinalChunksDeps["look"] = async (...asked) => {
+  const look: FinalChunksDeps["readFinalChunks"] = async (...asked) => {
     looks.push(asked);
     return answers.length > 1 ? (answers.shift() ?? null) : (answers[0] ?? null);
   };
   const waits: boolean[] = [];
   const onWait = (isWaiting: boolean) => waits.push(isWaiting);
-  return { clock, looks, waits, ...createFinalChunks({ look, clock, signal, bounds, onWait }) };
+  return {
+    clock,
+    looks,
+    waits,
+    ...createFinalChunks({ readFinalChunks: look, clock, signal, bounds, onWait }),
+  };
 }
 
 describe("the final chunks of a job under way", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SourceUnavailable, watchForeign } from "../../../src/bulk/foreign-sources.ts";
+import { SourceUnavailable, watchForeignSources } from "../../../src/bulk/foreign-sources.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { ObjectsOutage } from "../../../src/store/object-errors.ts";
 import { ForbiddenObject } from "../../../src/store/object-streams.ts";
@@ -19,7 +19,7 @@ const BUSY = new ObjectsOutage("again and again", { cause: answer(503) });
 function fixture() {
   const clock = createFakeClock();
   const failure: { error: Error | null } = { error: null };
-  const watched = watchForeign(
+  const watched = watchForeignSources(
     {
       async *openRead() {
         yield Buffer.from("half");

@@ -12,7 +12,7 @@ function make(heldBytes = 100) {
   const held = { bytes: heldBytes };
   const pace = createJoinPace({ heldBytes: () => held.bytes, clock, bounds });
   // It has begun.
-  pace.waits(false);
+  pace.setWaiting(false);
   return { clock, held, pace };
 }
 
@@ -28,23 +28,23 @@ async function hasCome(turn: Promise<void> | null): Promise<boolean> {
 
 describe("the pace of a join", () => {
   it("lets chunks begin while little is held", () => {
-    assert.equal(make(99).pace.turn(), null);
+    assert.equal(make(99).pace.whenAllowed(), null);
   });
 
   it("has them wait while much is held, until enough of it was taken", async () => {
     const { held, pace, clock } = make();
-    const turns = [pace.turn(), pace.turn()];
-    pace.taken();
+    const turns = [pace.whenAllowed(), pace.whenAllowed()];
+    pace.onTaken();
     assert.deepEqual(await Promise.all(turns.map(hasCome)), [false, false]);
     held.bytes = 99;
-    pace.taken();
+    pace.onTaken();
     assert.deepEqual(await Promise.all(turns.map(hasCome)), [true, true]);
     assert.equal(clock.pending, 0);
   });
 
   it("has them wait so long at most", async () => {
     const { pace, clock } = make();
-    const turn = pace.turn();
+    const turn = pace.whenAllowed();
     await clock.advanceAsync(249);
     assert.equal(await hasCome(turn), false);
     await clock.advanceAsync(1);
@@ -53,41 +53,44 @@ describe("the pace of a join", () => {
 
   it("holds nobody up while the join waits for a chunk itself", async () => {
     const { pace } = make();
-    const turn = pace.turn();
-    pace.waits(true);
+    const turn = pace.whenAllowed();
+    pace.setWaiting(true);
     assert.equal(await hasCome(turn), true);
-    assert.equal(pace.turn(), null);
-    pace.waits(false);
-    assert.notEqual(pace.turn(), null);
+    assert.equal(pace.whenAllowed(), null);
+    pace.setWaiting(false);
+    assert.notEqual(pace.whenAllowed(), null);
   });
 
   it("holds nobody up before it was given a chunk", () => {
-    assert.equal(createJoinPace({ heldBytes: () => 100, clock: createFakeClock(), bounds }).turn(), null);
+    assert.equal(
+      createJoinPace({ heldBytes: () => 100, clock: createFakeClock(), bounds }).whenAllowed(),
+      null,
+    );
   });
 
   it("holds nobody up any more once it took nothing for so long, until it does", async () => {
     const { pace, clock } = make();
-    const first = pace.turn();
+    const first = pace.whenAllowed();
     await clock.advanceAsync(200);
-    const second = pace.turn();
+    const second = pace.whenAllowed();
     await clock.advanceAsync(50);
     assert.deepEqual(await Promise.all([first, second].map(hasCome)), [true, true]);
-    assert.equal(pace.turn(), null);
-    pace.taken();
-    const third = pace.turn();
+    assert.equal(pace.whenAllowed(), null);
+    pace.onTaken();
+    const third = pace.whenAllowed();
     await clock.advanceAsync(100);
-    pace.taken();
+    pace.onTaken();
     await clock.advanceAsync(150);
     assert.equal(await hasCome(third), true);
-    assert.notEqual(pace.turn(), null, "it is slow, and goes on");
+    assert.notEqual(pace.whenAllowed(), null, "it is slow, and goes on");
   });
 
   it("holds nobody up when the join is over", async () => {
     const { pace, clock } = make();
-    const turn = pace.turn();
+    const turn = pace.whenAllowed();
     pace.close();
     assert.equal(await hasCome(turn), true);
-    assert.equal(pace.turn(), null);
+    assert.equal(pace.whenAllowed(), null);
     assert.equal(clock.pending, 0);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { OwnRow } from "../../../src/bulk/chunk-rows.ts";
+import type { DistinctRow } from "../../../src/bulk/chunk-rows.ts";
 import { createKeptRows } from "../../../src/bulk/kept-rows.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { ChunkTask, Deferral, RetryTask } from "../../../src/store/job-tasks.ts";
@@ -21,7 +21,7 @@ function clockAt(ms: number) {
   return clock;
 }
 
-const rowsOf = (count: number): OwnRow[] =>
+const rowsOf = (count: number): DistinctRow[] =>
   Array.from({ length: count }, (_, offset) => ({
     offset,
     email: `"a\\"é${offset}"@x.example`,

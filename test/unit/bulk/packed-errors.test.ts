@@ -4,7 +4,7 @@ import { Interruption } from "../../../src/bulk/control.ts";
 import { SourceUnavailable } from "../../../src/bulk/foreign-sources.ts";
 import { lossOf } from "../../../src/bulk/losses.ts";
 import { packError, unpackError } from "../../../src/bulk/packed-errors.ts";
-import { SourceLost } from "../../../src/services/bulk/rows-bytes.ts";
+import { SourceLost } from "../../../src/services/bulk/source-rows.ts";
 import { ChangedObject, ForbiddenObject, MissingObject } from "../../../src/store/object-streams.ts";
 
 /** As it comes out of the other thread. */

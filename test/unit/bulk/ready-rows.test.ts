@@ -1,19 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { gather, tally, tell } from "../../../src/bulk/answered.ts";
+import { countVerdicts, forEachResult, separateDrawn } from "../../../src/bulk/answered-rows.ts";
 import { createControl } from "../../../src/bulk/control.ts";
-import type { Sorted } from "../../../src/bulk/deferrals.ts";
-import { createRowVerifier, type RowAnswer, type RowsAsk, type RowVerifier } from "../../../src/bulk/rows.ts";
+import type { SortedRows } from "../../../src/bulk/deferrals.ts";
+import {
+  createRowVerifier,
+  type RowAnswer,
+  type RowsVerifyOptions,
+  type RowVerifier,
+} from "../../../src/bulk/row-verifier.ts";
 import { buildRoleHints, openRoleHints } from "../../../src/check/lists/role-hints.ts";
 import type { CheckPool } from "../../../src/check/pool.ts";
 import { siteOf } from "../../../src/check/site.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { ValuePlace } from "../../../src/services/bulk/csv/value-place.ts";
 import { DrawnRows } from "../../../src/services/bulk/drawn-rows.ts";
-import { createRowDrawer, resultOf } from "../../../src/services/verify/draw-rows.ts";
+import type { AddressQuestion } from "../../../src/services/verify/address-question.ts";
+import { createRowDrawer, drawnResultOf } from "../../../src/services/verify/draw-rows.ts";
 import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/examine.ts";
 import { createBatchExaminer } from "../../../src/services/verify/examine-batch.ts";
-import type { Question } from "../../../src/services/verify/question.ts";
 import type { CacheEntry } from "../../../src/store/cache-entry.ts";
 import { EvidenceMemory } from "../../../src/store/evidence-memory.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
@@ -81,7 +86,7 @@ const known = fc.constantFrom(
 const row = fc.record({ email, known, copies: fc.constantFrom(0, 0, 0, 3) });
 type Row = typeof row extends fc.Arbitrary<infer T> ? T : never;
 
-const ask = (over: Partial<RowsAsk>): RowsAsk => ({
+const ask = (over: Partial<RowsVerifyOptions>): RowsVerifyOptions => ({
   asker: {
     teamId: "team_1",
     probing: true,
@@ -137,13 +142,13 @@ function world(rows: readonly Row[], ownMemory: boolean) {
       storeMany() {},
     },
     pool: {
-      lineOf: async () => null,
+      queueSiteOf: async () => null,
       checkBatch(addresses: readonly string[]) {
         asked.push(...addresses);
         const lines = addresses.map(({ length }) => evidenceWith({ smtp: smtpWith({ latencyMs: length }) }));
-        return { lines: Promise.resolve(lines), left: 0, handIn() {}, cancel() {} };
+        return { outcomes: Promise.resolve(lines), remaining: 0, finishEarly() {}, cancel() {} };
       },
-    } as Pick<CheckPool, "checkBatch" | "lineOf">,
+    } as Pick<CheckPool, "checkBatch" | "queueSiteOf">,
     keep: () => ({ ttlS: 60, shared: true }),
     signals: { spf: true, dmarc: true },
     onLookup(result, count) {
@@ -202,18 +207,18 @@ type Told = Map<string, number>;
 function accountOf(
   rows: readonly (Row & { offset: number })[],
   drawn: DrawnRows,
-  answers: Sorted["answered"],
+  answers: SortedRows["answered"],
 ) {
-  const all = gather(drawn, answers);
+  const all = separateDrawn(drawn, answers);
   const told: Told = new Map();
-  tell(all, ({ verdict, reason, cached }, count) => {
+  forEachResult(all, ({ verdict, reason, cached }, count) => {
     const key = `${verdict} ${reason} ${cached}`;
     told.set(key, (told.get(key) ?? 0) + count);
   });
-  return { counts: tally(copiesOf(rows), all), told };
+  return { counts: countVerdicts(copiesOf(rows), all), told };
 }
 
-const answeredOf = (answers: readonly { offset: number; answer: RowAnswer }[]): Sorted["answered"] =>
+const answeredOf = (answers: readonly { offset: number; answer: RowAnswer }[]): SortedRows["answered"] =>
   answers.flatMap(({ offset, answer: { verified } }) =>
     verified === undefined ? [] : [{ offset, verified }],
   );
@@ -245,7 +250,7 @@ describe("rows whose answers are at hand", () => {
       );
       const came = new Map(others.map(({ offset }, i) => [offset, shown(left[i] as RowAnswer)]));
       drawn.each((offset, one) => {
-        came.set(offset, `${one.template.charged} ${JSON.stringify(resultOf(one))}`);
+        came.set(offset, `${one.template.charged} ${JSON.stringify(drawnResultOf(one))}`);
       });
       for (const [i, { offset }] of rows.entries())
         assert.equal(came.get(offset), shown(wanted[i] as RowAnswer));
@@ -262,7 +267,7 @@ describe("rows whose answers are at hand", () => {
         byHand[verified.result.verdict] += 1 + (rows.find((one) => one.offset === offset)?.copies ?? 0);
         if (verified.charged) byHand.charged += 1;
       }
-      assert.deepEqual(tally(copiesOf(rows), gather(new DrawnRows(), inGeneral)), byHand);
+      assert.deepEqual(countVerdicts(copiesOf(rows), separateDrawn(new DrawnRows(), inGeneral)), byHand);
     };
     await fc.assert(fc.asyncProperty(fc.array(row, { minLength: 5, maxLength: 40 }), check), {
       numRuns: 200,
@@ -280,11 +285,11 @@ describe("rows whose answers are at hand", () => {
     }));
     const { verifier, understood, understanding } = world(rows, true);
     const { questions } = drawReady(verifier, rows, new DrawnRows());
-    const bare = ({ missed, ordinary, ...rest }: Question) => rest;
+    const bare = ({ isMemoryMiss: missed, isOrdinary: ordinary, ...rest }: AddressQuestion) => rest;
     const { asker } = ask({});
     for (const question of questions)
       assert.deepEqual(bare(question), bare(understanding.understand(question.email, false, asker)));
-    const ordinary = questions.filter((question) => question.ordinary).map((question) => question.email);
+    const ordinary = questions.filter((question) => question.isOrdinary).map((question) => question.email);
     assert.deepEqual(ordinary.slice(0, 4), [
       "jane@one.test",
       "mary.k@one.test",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
-import { createRecentReads, readingThrough } from "../../../src/bulk/recent-reads.ts";
+import { createRecentReads, withRecentReads } from "../../../src/bulk/recent-reads.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -95,7 +95,7 @@ describe("what was read for a retry", () => {
   it("is the object that was meant, not another of the same key", async () => {
     const { recent } = setUp();
     const asked: string[] = [];
-    const parts: Parameters<typeof readingThrough>[1] = {
+    const parts: Parameters<typeof withRecentReads>[1] = {
       streams: {
         readRange: async ({ bucket, etag }) => {
           asked.push(`${bucket} ${etag}`);
@@ -109,7 +109,7 @@ describe("what was read for a retry", () => {
         },
       },
     };
-    const { streams, objects } = readingThrough(recent, parts);
+    const { streams, objects } = withRecentReads(recent, parts);
     const range = { firstByte: 5, bytes: 7 };
     const read = async (etag: string, bucket: string | null = null) =>
       String(await streams.readRange({ bucket, key: "rows", etag }, range));

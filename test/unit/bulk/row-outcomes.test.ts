@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createOutcomesOf } from "../../../src/bulk/row-outcomes.ts";
+import { createOutcomesLookup } from "../../../src/bulk/row-outcomes.ts";
 import { DomainsByBytes } from "../../../src/check/address/domain-bytes.ts";
 import type { TeamOverlay } from "../../../src/services/actor.ts";
 import type { RowTemplate } from "../../../src/services/verify/draw-rows.ts";
@@ -19,15 +19,15 @@ function setUp() {
   };
   const examiner = createExaminer({ isPromoted } as unknown as ExaminerDeps);
   const domains = new DomainsByBytes();
-  const of = createOutcomesOf(domains, examiner, () => promoted.asOf);
+  const of = createOutcomesLookup(domains, examiner, () => promoted.asOf);
   const at = (domain: string, overlay: TeamOverlay, probing = true) => {
     const bytes = Buffer.from(domain);
-    return of({ teamId: "team", probing, overlay }).at(domains.find(bytes, 0, bytes.length));
+    return of({ teamId: "team", probing, overlay }).outcomeOf(domains.find(bytes, 0, bytes.length));
   };
   const keep = (domain: string, overlay: TeamOverlay, template: RowTemplate) => {
     const bytes = Buffer.from(domain);
     const { standing } = at(domain, overlay);
-    of({ teamId: "team", probing: true, overlay }).keep(
+    of({ teamId: "team", probing: true, overlay }).remember(
       domains.find(bytes, 0, bytes.length),
       standing,
       template,

@@ -29,7 +29,7 @@ describe("rows of a list that is sorted by domain", () => {
     assert.ok(SITES > retryRowsAtOnce / ROWS, "with a place for each row there would be fewer");
     assert.equal(started.length, SITES);
     for (const { options, emails } of started)
-      assert.deepEqual([options.patient, options.atOnce, emails.length], [true, SMALL_ROOM, ROWS]);
+      assert.deepEqual([options.waitsForSite, options.atOnce, emails.length], [true, SMALL_ROOM, ROWS]);
     // Its last rows leave places, until there are enough for the next site.
     const wanted = SMALL_ROOM - (retryRowsAtOnce % SMALL_ROOM);
     started[0]?.answer(...Array.from({ length: ROWS - SMALL_ROOM + wanted - 1 }, () => ANSWERED));
@@ -70,7 +70,7 @@ describe("rows of a list that is sorted by domain", () => {
     // Its worker leaves before.
     stay.untilMs = Number.NEGATIVE_INFINITY;
     await clock.advanceAsync(watchEveryMs);
-    assert.ok(started.every(({ options, handedIn }) => options.patient && handedIn));
+    assert.ok(started.every(({ options, handedIn }) => options.waitsForSite && handedIn));
     for (const answers of await Promise.all(all))
       assert.ok(answers.every(({ wait }) => wait?.reason === "busy" && wait.site !== ""));
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createControl, Interruption } from "../../../src/bulk/control.ts";
-import type { Manner } from "../../../src/bulk/rows.ts";
+import type { RowWaitPolicy } from "../../../src/bulk/row-verifier.ts";
 import { createStays } from "../../../src/bulk/stays.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import {
@@ -28,7 +28,7 @@ function staying() {
     const names = Array.from({ length: sites }, (_, i) => `small.${name}.${i}`);
     const stay = stays.begin(jobId, names, 1_000);
     assert.ok(stay !== null);
-    const manners = names.map((site): Manner => ({ kind: "retry", site, stay }));
+    const manners = names.map((site): RowWaitPolicy => ({ kind: "retry", site, stay }));
     return { stay, manners, ask: () => Promise.all(manners.map((how) => given.verify(emailsOf(ROWS), how))) };
   }
   return { ...given, stays, begin };

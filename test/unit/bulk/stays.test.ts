@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RowAnswer, Verified, WaitReason } from "../../../src/bulk/rows.ts";
+import type { RowAnswer, VerifiedRow, WaitReason } from "../../../src/bulk/row-verifier.ts";
 import { createStays, sitesToStayAt } from "../../../src/bulk/stays.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const { retryRowsPerSite, staysAtOnce, staySites, staysPerJob, staysPerSite } = LIMITS.bulk;
 const { stayMs, stayQuietMs, stayingRows, rowsPerChunk, chunkSlackRows, rowsPerLargeChunk } = LIMITS.bulk;
-const ANSWER: RowAnswer = { verified: {} as Verified };
+const ANSWER: RowAnswer = { verified: {} as VerifiedRow };
 const waiting = (site: string, reason: WaitReason = "busy"): RowAnswer => ({
-  wait: { reason, site, retryAfterMs: null, parked: false, last: () => ({}) as Verified },
+  wait: { reason, site, retryAfterMs: null, parked: false, last: () => ({}) as VerifiedRow },
 });
 const times = (count: number, answer: RowAnswer) => Array.from({ length: count }, () => answer);
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { DomainName, keepingNumber, parseDomain } from "../../../src/check/address/domain.ts";
+import { DomainName, nextMemoNumber, parseDomain } from "../../../src/check/address/domain.ts";
 import { type FormatFault, parseAddress } from "../../../src/check/address.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import fc from "../../support/properties.ts";
@@ -241,10 +241,10 @@ describe("the memo of domains", () => {
       return name;
     };
     const name = read("kept.test");
-    name.listsKept = keepingNumber();
+    name.listsMemoNumber = nextMemoNumber();
     assert.equal(read("kept.test"), name);
-    assert.equal(read("other.test").listsKept, 0);
-    assert.notEqual(keepingNumber(), name.listsKept);
+    assert.equal(read("other.test").listsMemoNumber, 0);
+    assert.notEqual(nextMemoNumber(), name.listsMemoNumber);
     const long = `${"a.".repeat(LIMITS.check.domainNameChars / 2)}test`;
     assert.notEqual(read(long), read(long), "would keep the text it is a piece of");
   });

@@ -4,8 +4,8 @@ import { afterEach, describe, it } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Broker, createBroker } from "../../../src/check/broker.ts";
 import { type CatchAllFact, type CatchAllStore, createCatchAllFacts } from "../../../src/check/catch-all.ts";
-import { createThreadLink, type ThreadLink } from "../../../src/check/link.ts";
 import type { ThreadReport } from "../../../src/check/thread-counts.ts";
+import { createThreadLink, type ThreadLink } from "../../../src/check/thread-link.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createLocalBeliefs } from "../../support/local-beliefs.ts";
 import { createLocalBreakers } from "../../support/local-breakers.ts";
@@ -29,20 +29,20 @@ function broker() {
   };
   const seen: string[] = [];
   const { authority: beliefs } = createLocalBeliefs(clock);
-  beliefs.refuses = (site) => void seen.push(`refuses ${site}`);
+  beliefs.noteRefusal = (site) => void seen.push(`refuses ${site}`);
   const made = createBroker({
     clock,
     slots: createLocalSlots(clock),
     facts: createCatchAllFacts(clock, store),
     health: {
-      silent: ({ site, address, beganMs }) => seen.push(`silent ${site} ${address} ${beganMs}`),
-      failed: ({ site, address }) => seen.push(`failed ${site} ${address}`),
-      candidate: (address) => seen.push(`candidate ${address}`),
-      reached: ({ site, address }) => seen.push(`reached ${site} ${address}`),
+      onSilent: ({ site, address, beganMs }) => seen.push(`silent ${site} ${address} ${beganMs}`),
+      onFailed: ({ site, address }) => seen.push(`failed ${site} ${address}`),
+      addCandidate: (address) => seen.push(`candidate ${address}`),
+      onReached: ({ site, address }) => seen.push(`reached ${site} ${address}`),
     },
     onCrowded: (site) => seen.push(`crowded ${site}`),
     breakers: createLocalBreakers(clock).authority,
-    beliefs,
+    behaviours: beliefs,
     onCounts: ({ probes, sessionsOpened }) => {
       seen.push(`counts ${JSON.stringify(probes)} ${sessionsOpened}`);
     },
@@ -52,7 +52,7 @@ function broker() {
 
 function reportOf(told: Partial<ThreadReport>): ThreadReport {
   const sums = { sessionsOpened: 0, sessionsOpen: 0, transactions: 0, writes: 0, groups: 0 };
-  return { probes: {}, answered: {}, lookUps: {}, strangers: { hit: 0, asked: 0 }, ...sums, ...told };
+  return { probes: {}, answered: {}, lookUps: {}, catchAllLookUps: { hit: 0, asked: 0 }, ...sums, ...told };
 }
 
 function thread(to: Broker): { link: ThreadLink; port: MessagePort } {
@@ -167,14 +167,14 @@ describe("the rest of the line", () => {
   it("carries what threads see of the network and of sites, and their counts", async () => {
     const { broker: main, seen } = broker();
     const { link } = thread(main);
-    link.reach.silent({ site: "dead", address: "192.0.2.1", beganMs: 5 });
-    link.reach.failed({ site: "dead", address: "192.0.2.1" });
-    link.reach.candidate("192.0.2.2");
-    link.reach.reached({ site: "live", address: "192.0.2.3" });
-    link.counts(reportOf({ probes: { "google accepted": 2 }, sessionsOpened: 1 }));
-    link.crowded("site");
-    link.crowded("site");
-    link.beliefs.report({ type: "refuses", site: "strict" });
+    link.reach.onSilent({ site: "dead", address: "192.0.2.1", beganMs: 5 });
+    link.reach.onFailed({ site: "dead", address: "192.0.2.1" });
+    link.reach.addCandidate("192.0.2.2");
+    link.reach.onReached({ site: "live", address: "192.0.2.3" });
+    link.sendCounts(reportOf({ probes: { "google accepted": 2 }, sessionsOpened: 1 }));
+    link.reportCrowded("site");
+    link.reportCrowded("site");
+    link.behaviours.report({ type: "refuses", site: "strict" });
     await link.facts.claim("a round trip, so that all before it has arrived");
     assert.deepEqual(seen, [
       "silent dead 192.0.2.1 5",
@@ -191,16 +191,19 @@ describe("the rest of the line", () => {
     const { broker: main } = broker();
     const a = thread(main);
     const roundTrip = ({ link }: { link: ThreadLink }, key: string) => link.facts.claim(key);
-    assert.equal(a.link.house.trusts("192.0.2.9"), true);
-    main.tellHouse({ distrusted: ["192.0.2.9"], seenAs: { direct: "8.8.8.8" } });
+    assert.equal(a.link.routeTrust.trusts("192.0.2.9"), true);
+    main.publishSelfCheck({ distrusted: ["192.0.2.9"], seenAs: { direct: "8.8.8.8" } });
     const b = thread(main);
     await Promise.all([roundTrip(a, "one"), roundTrip(b, "two")]);
     for (const { link } of [a, b]) assert.equal(link.seenAs("direct"), "8.8.8.8");
     for (const { link } of [a, b])
-      assert.deepEqual([link.house.trusts("192.0.2.9"), link.house.trusts("direct")], [false, true]);
-    main.tellHouse({ distrusted: [], seenAs: {} });
+      assert.deepEqual(
+        [link.routeTrust.trusts("192.0.2.9"), link.routeTrust.trusts("direct")],
+        [false, true],
+      );
+    main.publishSelfCheck({ distrusted: [], seenAs: {} });
     await roundTrip(a, "three");
-    assert.equal(a.link.house.trusts("192.0.2.9"), true);
+    assert.equal(a.link.routeTrust.trusts("192.0.2.9"), true);
     assert.equal(a.link.seenAs("direct"), null);
   });
 
@@ -208,7 +211,7 @@ describe("the rest of the line", () => {
     const { broker: main } = broker();
     const [a, b] = [thread(main), thread(main)];
     const told = async ({ link }: { link: ThreadLink }, sessionsOpen: number) => {
-      link.counts(reportOf({ sessionsOpen }));
+      link.sendCounts(reportOf({ sessionsOpen }));
       await link.facts.claim(`a round trip after ${sessionsOpen}`);
     };
     await told(a, 3);

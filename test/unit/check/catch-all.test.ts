@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
   type CatchAllFact,
-  catchAllAnswer,
+  catchAllAnswerOf,
   catchAllKey,
+  catchAllLocalPart,
   createCatchAllFacts,
-  strangerAt,
 } from "../../../src/check/catch-all.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -41,16 +41,16 @@ describe("catch-all facts", () => {
       },
       put: () => {},
     });
-    made.foresee(KEY);
-    made.foresee(KEY);
+    made.prefetch(KEY);
+    made.prefetch(KEY);
     assert.equal(await made.claim(KEY), "ask");
-    made.foresee(KEY);
+    made.prefetch(KEY);
     assert.equal(gets.length, 1);
     made.settle(KEY, "refused", null);
-    made.foresee(KEY);
+    made.prefetch(KEY);
     assert.equal(gets.length, 1);
-    made.foresee("late.test|site|mx");
-    clock.advance(LIMITS.check.foreseenMs);
+    made.prefetch("late.test|site|mx");
+    clock.advance(LIMITS.check.prefetchedMs);
     assert.equal(await made.claim("late.test|site|mx"), "ask");
     assert.equal(gets.length, 3, "what was said a second ago is asked again");
   });
@@ -100,15 +100,15 @@ describe("strangers", () => {
   const MONDAY = Date.UTC(2026, 0, 5);
 
   it("are the same all week, so that greylisting lets them in, and then others", () => {
-    const one = strangerAt("example.test", MONDAY, "probe.example");
-    assert.equal(strangerAt("example.test", MONDAY + 3_600_000, "probe.example"), one);
-    assert.notEqual(strangerAt("example.test", MONDAY + 8 * 86_400_000, "probe.example"), one);
+    const one = catchAllLocalPart("example.test", MONDAY, "probe.example");
+    assert.equal(catchAllLocalPart("example.test", MONDAY + 3_600_000, "probe.example"), one);
+    assert.notEqual(catchAllLocalPart("example.test", MONDAY + 8 * 86_400_000, "probe.example"), one);
   });
 
   it("differ by domain and by deployment, and are plain local parts", () => {
     const salts = ["probe.example", "probe.example.org"];
     const all = salts.flatMap((salt) =>
-      ["a.test", "b.test"].map((domain) => strangerAt(domain, MONDAY, salt)),
+      ["a.test", "b.test"].map((domain) => catchAllLocalPart(domain, MONDAY, salt)),
     );
     assert.equal(new Set(all).size, 4);
     for (const local of all) assert.match(local, /^q[a-z0-9]{12,16}$/);
@@ -117,8 +117,8 @@ describe("strangers", () => {
 
 describe("what the stranger's reply says", () => {
   it("only a refusal for the recipient's sake is one", () => {
-    assert.equal(catchAllAnswer("accepted", false), "accepted");
-    assert.equal(catchAllAnswer("mailbox_not_found", false), "refused");
+    assert.equal(catchAllAnswerOf("accepted", false), "accepted");
+    assert.equal(catchAllAnswerOf("mailbox_not_found", false), "refused");
     for (const reply of [
       "greylisted",
       "refused_by_policy",
@@ -126,8 +126,8 @@ describe("what the stranger's reply says", () => {
       "timeout",
       "no_connect",
     ] as const)
-      assert.equal(catchAllAnswer(reply, false), "inconclusive");
+      assert.equal(catchAllAnswerOf(reply, false), "inconclusive");
     for (const reply of ["greylisted", "smtp_protocol_error"] as const)
-      assert.equal(catchAllAnswer(reply, true), "put_off");
+      assert.equal(catchAllAnswerOf(reply, true), "put_off");
   });
 });

@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createBoard } from "../../../src/check/board.ts";
 import { startCheckThreads } from "../../../src/check/check-threads.ts";
 import { compileLists } from "../../../src/check/lists/lists.ts";
 import { createCheckPool } from "../../../src/check/pool.ts";
+import { createSharedBoard } from "../../../src/check/shared-board.ts";
 import { silentLog } from "../../support/store.ts";
 
 let folder: string;
@@ -19,7 +19,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 async function poolOf(source: string) {
   const entry = join(folder, `${source.length}.mjs`);
   await writeFile(entry, source);
-  const board = createBoard(2, 1);
+  const board = createSharedBoard(2, 1);
   const smtp = {
     port: 25,
     heloName: "probe.test",
@@ -39,7 +39,12 @@ async function poolOf(source: string) {
     logLevel: "silent" as const,
   };
   const threads = startCheckThreads(setup, 2, silentLog, entry);
-  const broker = { attach: () => {}, tellHouse: () => {}, drain: async () => {}, sessionsOpen: () => 0 };
+  const broker = {
+    attach: () => {},
+    publishSelfCheck: () => {},
+    drain: async () => {},
+    sessionsOpen: () => 0,
+  };
   return { threads, pool: createCheckPool({ threads, board, broker }) };
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CheckTrace } from "../../../src/check/check-times.ts";
-import type { SessionTimes } from "../../../src/smtp/job.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+import type { SessionTimes } from "../../../src/smtp/rcpt-job.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const SITE = { site: "mx.plain.test", provider: null };
@@ -39,23 +39,23 @@ describe("the times of a check", () => {
   it("count from its beginning, whatever its thread's clock says", () => {
     const { clock, trace } = setUp();
     clock.advance(7);
-    trace.planned();
+    trace.onPlanned();
     clock.advance(10);
-    trace.turn(clock.monotonic(), session({ openedAt: 50, readyAt: 60 }));
+    trace.onSession(clock.monotonic(), session({ openedAt: 50, readyAt: 60 }));
     clock.advance(5);
-    trace.attempted(reply(250), SITE);
+    trace.onAttempt(reply(250), SITE);
     clock.advance(2);
-    const { attempts, ...whole } = trace.end(3);
+    const { attempts, ...whole } = trace.finish(3);
     assert.deepEqual(whole, { ticket: 3, plannedMs: 7, totalMs: 24 });
     assert.deepEqual(attempts, [
       {
-        ...{ site: "mx.plain.test", provider: null, host: "mx1.plain.test", way: "direct", stage: "rcpt" },
+        ...{ site: "mx.plain.test", provider: null, host: "mx1.plain.test", route: "direct", stage: "rcpt" },
         ...{
           cause: null,
           code: 250,
           tls: true,
           beganMs: 7,
-          turnMs: 17,
+          sessionMs: 17,
           endedMs: 22,
           reused: true,
           opened: [],
@@ -66,11 +66,11 @@ describe("the times of a check", () => {
 
   it("say when the stages of a session were reached that was opened meanwhile", () => {
     const { clock, trace } = setUp();
-    trace.planned();
+    trace.onPlanned();
     clock.advance(40);
-    trace.turn(140, session({ openedAt: 110, connectedAt: 120, greetedAt: 130, readyAt: 139 }));
-    trace.attempted(reply(550), SITE);
-    const [attempt] = trace.end(1).attempts;
+    trace.onSession(140, session({ openedAt: 110, connectedAt: 120, greetedAt: 130, readyAt: 139 }));
+    trace.onAttempt(reply(550), SITE);
+    const [attempt] = trace.finish(1).attempts;
     assert.equal(attempt?.reused, false);
     assert.deepEqual(attempt?.opened, [
       { stage: "opened", atMs: 10 },
@@ -82,16 +82,22 @@ describe("the times of a check", () => {
 
   it("have an attempt for each host, one behind the other", () => {
     const { clock, trace } = setUp();
-    trace.planned();
+    trace.onPlanned();
     clock.advance(3);
-    trace.attempted(REFUSED, SITE);
+    trace.onAttempt(REFUSED, SITE);
     clock.advance(4);
-    trace.turn(clock.monotonic(), session({}));
+    trace.onSession(clock.monotonic(), session({}));
     clock.advance(1);
-    trace.attempted(reply(250), SITE);
-    const { attempts } = trace.end(1);
+    trace.onAttempt(reply(250), SITE);
+    const { attempts } = trace.finish(1);
     assert.deepEqual(
-      attempts.map(({ host, cause, beganMs, turnMs, endedMs }) => [host, cause, beganMs, turnMs, endedMs]),
+      attempts.map(({ host, cause, beganMs, sessionMs: turnMs, endedMs }) => [
+        host,
+        cause,
+        beganMs,
+        turnMs,
+        endedMs,
+      ]),
       [
         ["mx2.plain.test", "refused", 0, null, 3],
         ["mx1.plain.test", null, 3, 7, 8],
@@ -101,14 +107,14 @@ describe("the times of a check", () => {
 
   it("say nothing of the recipient, nor what a server wrote", () => {
     const { trace } = setUp();
-    trace.attempted(REFUSED, SITE);
-    trace.attempted(reply(550), SITE);
-    assert.equal(JSON.stringify(trace.end(1)).includes("someone"), false);
+    trace.onAttempt(REFUSED, SITE);
+    trace.onAttempt(reply(550), SITE);
+    assert.equal(JSON.stringify(trace.finish(1)).includes("someone"), false);
   });
 
   it("keep a bounded number of attempts", () => {
     const { trace } = setUp();
-    for (let i = 0; i < 1_000; i++) trace.attempted(REFUSED, SITE);
-    assert.equal(trace.end(1).attempts.length, 16);
+    for (let i = 0; i < 1_000; i++) trace.onAttempt(REFUSED, SITE);
+    assert.equal(trace.finish(1).attempts.length, 16);
   });
 });

@@ -6,7 +6,7 @@ import { createSiteDirectory } from "../../../src/check/site.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DnsOutcome, MxRecord, Resolver } from "../../../src/dns/resolver.ts";
-import { createPaths, type WayChoice } from "../../../src/smtp/path.ts";
+import { createEgressRoutes, type RouteSelection } from "../../../src/smtp/egress-routes.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const MX: DnsOutcome<MxRecord> = {
@@ -31,16 +31,16 @@ function plans(mx: () => DnsOutcome<MxRecord> = () => MX, a: () => DnsOutcome<st
     aaaa: async () => ({ status: "no_data", ttlS: 60, proven: true }),
     close: async () => {},
   };
-  const choice: WayChoice = {
-    standard: null,
-    of: (site) => (site === "two-ways.test" ? ["192.0.2.8", "192.0.2.9"] : null),
-    named: [],
+  const choice: RouteSelection = {
+    defaults: null,
+    forSite: (site) => (site === "two-ways.test" ? ["192.0.2.8", "192.0.2.9"] : null),
+    allNamed: [],
   };
   const sourceAddresses = ["192.0.2.8", "192.0.2.9"].map((address) => ({ address, heloName: "probe.test" }));
   const made = new DomainPlans({
     clock,
     resolver,
-    paths: createPaths({ sourceAddresses, proxies: [], heloName: "probe.test" }, choice),
+    paths: createEgressRoutes({ sourceAddresses, proxies: [], heloName: "probe.test" }, choice),
     lists: { disposable: () => ({ listed: false, source: "none" }), role: () => null, isFree: () => false },
     shaping: loadShaping(),
     sites: createSiteDirectory(),

@@ -7,7 +7,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-const { crowdedEveryMs, raiseEveryMs } = LIMITS.learnt;
+const { crowdedEveryMs, raiseEveryMs } = LIMITS.learned;
 
 /** A process beside a store that grants all that is asked for. */
 function setUp() {
@@ -15,7 +15,7 @@ function setUp() {
   const calls: SlotStatement[][] = [];
   const slots = createEgressSlots({
     leases: {
-      async state(statements) {
+      async report(statements) {
         calls.push([...statements]);
         return statements.map(({ want }) => ({ granted: want, excess: 0 }));
       },
@@ -38,7 +38,7 @@ describe("a cap that the site has taught", () => {
   it("holds this process down, and is not what the others are told", async () => {
     const { slots, fill, calls } = setUp();
     await fill(6, 10);
-    slots.crowded("a");
+    slots.onCrowded("a");
     for (let i = 0; i < 4; i++) slots.release("a");
     assert.equal(await slots.acquire("a", 10, 0), true);
     assert.equal(await slots.acquire("a", 10, 0), false, "three, half of six");
@@ -47,7 +47,7 @@ describe("a cap that the site has taught", () => {
 
   it("is above what nobody holds, and of no site where nothing is held", async () => {
     const { slots } = setUp();
-    slots.crowded("a");
+    slots.onCrowded("a");
     assert.equal(await slots.acquire("a", 2, 0), true);
     assert.equal(await slots.acquire("a", 2, 0), true);
   });
@@ -55,7 +55,7 @@ describe("a cap that the site has taught", () => {
   it("makes holders above it go once somebody waits, so that he is served", async () => {
     const { clock, slots, fill, pressed } = setUp();
     await fill(6, 10);
-    slots.crowded("a");
+    slots.onCrowded("a");
     assert.deepEqual(pressed, [], "as long as nobody waits they stay");
     let served = false;
     const waiting = slots.acquire("a", 10, 60_000).then((granted) => {
@@ -77,14 +77,14 @@ describe("a cap that the site has taught", () => {
     void slots.acquire("a", 6, 60_000);
     await clock.advanceAsync(0);
     const before = pressed.length;
-    slots.crowded("a");
+    slots.onCrowded("a");
     assert.equal(pressed.length - before, 3);
   });
 
   it("grows also for who waits and asks no more", async () => {
     const { clock, slots, fill } = setUp();
     await fill(4, 10);
-    slots.crowded("a");
+    slots.onCrowded("a");
     for (let i = 0; i < 2; i++) slots.release("a");
     await clock.advanceAsync(crowdedEveryMs);
     let served = false;

@@ -7,14 +7,21 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-const { idleMs, renewEveryMs, refusalMs, announceEveryMs, beatMs, aloneMs } = LIMITS.slots;
+const {
+  idleMs,
+  renewEveryMs,
+  refusalMs,
+  announceEveryMs,
+  intervalMs: beatMs,
+  storeRetryMs: aloneMs,
+} = LIMITS.slots;
 
 /** A process beside a store that grants out of `room`, and whose answers can be held back or fail. */
 function setUp(room = 1_000) {
   const clock = createFakeClock();
   const calls: SlotStatement[][] = [];
   const store = { room, mayKeep: 1_000, isDown: false, isHeld: false, timeouts: 0, answer: () => {} };
-  let others: SlotListener = { wanted: () => {}, freed: () => {} };
+  let others: SlotListener = { onWanted: () => {}, onFreed: () => {} };
 
   function decide({ held, want }: SlotStatement): SlotAnswer {
     const granted = Math.min(want, store.room);
@@ -24,7 +31,7 @@ function setUp(room = 1_000) {
 
   const slots = createEgressSlots({
     leases: {
-      async state(statements) {
+      async report(statements) {
         calls.push([...statements]);
         if (store.isHeld) await new Promise<void>((resolve) => Object.assign(store, { answer: resolve }));
         if (store.isDown) throw new Error("down");
@@ -181,8 +188,8 @@ describe("who waits for a slot", () => {
     const waiting = slots.acquire("a", 2, 60_000);
     await clock.advanceAsync(0);
     store.room = 1;
-    others.freed("a");
-    others.freed("unknown");
+    others.onFreed("a");
+    others.onFreed("unknown");
     assert.equal(await waiting, true);
   });
 
@@ -227,7 +234,7 @@ describe("a process that another one asks for a slot", () => {
     await fill(3);
     slots.release("a");
     slots.release("a");
-    others.wanted("a", 0);
+    others.onWanted("a", 0);
     await clock.advanceAsync(0);
     assert.deepEqual([last()?.held, pressed], [1, []]);
   });
@@ -236,7 +243,7 @@ describe("a process that another one asks for a slot", () => {
     const { clock, slots, store, others, pressed, last, fill } = setUp(2);
     await fill(2);
     const waiting = slots.acquire("a", 2, 60_000);
-    others.wanted("a", 0);
+    others.onWanted("a", 0);
     assert.equal(pressed.length, 2, "for the waiter here, and for the other process");
     slots.release("a");
     await clock.advanceAsync(0);
@@ -249,11 +256,11 @@ describe("a process that another one asks for a slot", () => {
   it("keeps what it uses when it has no more than the other", async () => {
     const { others, pressed, fill } = setUp();
     await fill(2, 3);
-    others.wanted("a", 2);
-    others.wanted("b", 0);
+    others.onWanted("a", 2);
+    others.onWanted("b", 0);
     assert.deepEqual(pressed, []);
-    others.wanted("a", 1);
-    others.wanted("a", 1);
+    others.onWanted("a", 1);
+    others.onWanted("a", 1);
     assert.deepEqual(pressed, ["a"], "one is owed already");
   });
 });

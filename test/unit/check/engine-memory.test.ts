@@ -5,7 +5,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { engine, OK, replied, UNKNOWN } from "../../support/check-engine.ts";
 
 /** What the engine makes of servers that put us off, and of sites that cannot be believed. */
-const { addresses, controls, domains, quietRun, exploreEvery } = LIMITS.belief;
+const { addresses, controls, domains, quietRun, exploreEvery } = LIMITS.learnedBehaviour;
 
 describe("what is known of strangers", () => {
   it("counts once for each mailbox that is accepted, as known or as asked for", async () => {
@@ -80,7 +80,7 @@ describe("a site where everybody is refused", () => {
     );
     accepts = true;
     for (let i = 0; i < exploreEvery; i++) await check(`alice${i}`, i);
-    assert.equal(beliefs.authority.habitOf("example.test"), null);
+    assert.equal(beliefs.authority.behaviourOf("example.test"), null);
     assert.equal((await check("c"))?.smtp?.class, "mailbox_not_found");
   });
 
@@ -108,6 +108,6 @@ describe("a site where everybody is refused", () => {
       await made.askAbout(`a${i}@d${i % domains}.test`, "single");
       if (left.length > before + 1) last = left[before + 1] ?? 0;
     }
-    assert.equal(last, LIMITS.belief.controlBudgetMs);
+    assert.equal(last, LIMITS.learnedBehaviour.controlBudgetMs);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { JobOptions } from "../../../src/smtp/job.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+import type { RcptJobOptions } from "../../../src/smtp/rcpt-job.ts";
 import { engine, failed, OK, UNKNOWN } from "../../support/check-engine.ts";
 
 describe("what the engine tells of our network", () => {
@@ -51,24 +51,24 @@ describe("what the engine tells of our network", () => {
   it("while nothing leaves by its way: the same, of that way alone", async () => {
     const { check, board, asked, seen } = engine(() => OK);
     board.noteReached(0, Date.UTC(2026, 0, 1));
-    board.setWayDown(0, true);
+    board.setRouteDown(0, true);
     const { smtp } = (await check("alice")) ?? assert.fail("no evidence");
     assert.deepEqual([smtp?.class, smtp?.rule, smtp?.path], ["our_network", "no_site_reachable", "direct"]);
     assert.deepEqual(asked, []);
     assert.deepEqual(seen.candidates, ["direct 192.0.2.1", "direct 192.0.2.1"]);
-    board.setWayDown(0, false);
+    board.setRouteDown(0, false);
     assert.equal((await check("bob"))?.smtp?.class, "accepted");
   });
 
   it("says so where no mail server was ever reached: that may be so for good", async () => {
     const { check, board } = engine(() => OK);
-    board.setWayDown(0, true);
+    board.setRouteDown(0, true);
     const { smtp } = (await check("alice")) ?? assert.fail("no evidence");
     assert.deepEqual([smtp?.class, smtp?.rule], ["our_network", "nothing_reached_yet"]);
   });
 
   it("gives up who waits in a dial when nothing leaves any more, and nobody whose dialogue has begun", async () => {
-    const options: JobOptions[] = [];
+    const options: RcptJobOptions[] = [];
     const waiting: ((outcome: RcptOutcome) => void)[] = [];
     const { check, board, clock } = engine(
       () => new Promise<RcptOutcome>((resolve) => waiting.push(resolve)),
@@ -76,8 +76,8 @@ describe("what the engine tells of our network", () => {
     );
     const [dialling, begun] = [check("alice"), check("bob")];
     await new Promise((resolve) => setImmediate(resolve));
-    options[1]?.onTurn?.(clock.monotonic());
-    board.setWayDown(0, true);
+    options[1]?.onTaken?.(clock.monotonic());
+    board.setRouteDown(0, true);
     assert.deepEqual(
       options.map((option) => option.cancelled()),
       [true, false],

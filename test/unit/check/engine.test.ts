@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import type { Evidence } from "../../../src/check/evidence.ts";
 import { loadShaping } from "../../../src/check/shaping.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import type { JobOptions } from "../../../src/smtp/job.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+import type { RcptJobOptions } from "../../../src/smtp/rcpt-job.ts";
 import { engine, failed, OK, replied, UNKNOWN } from "../../support/check-engine.ts";
 import { FIRST_MS } from "../../support/local-breakers.ts";
 
@@ -195,7 +195,7 @@ describe("a busy site, as the engine meets it", () => {
   });
 
   it("does not use up a patient row's time, which begins with its turn", async () => {
-    const options: JobOptions[] = [];
+    const options: RcptJobOptions[] = [];
     const { ask, clock } = engine(
       () => new Promise<RcptOutcome>(() => {}),
       (option) => options.push(option),
@@ -206,10 +206,10 @@ describe("a busy site, as the engine meets it", () => {
     clock.advance(60_000);
     const [patient, bulk] = options;
     assert.deepEqual([patient?.deadlineAt, bulk?.deadlineAt], [Infinity, LIMITS.smtp.probeBudgetMs]);
-    patient?.onTurn?.(clock.monotonic());
+    patient?.onTaken?.(clock.monotonic());
     assert.equal(patient?.deadlineAt, 60_000 + LIMITS.smtp.probeBudgetMs);
     clock.advance(1_000);
-    patient?.onTurn?.(clock.monotonic());
+    patient?.onTaken?.(clock.monotonic());
     assert.equal(patient?.deadlineAt, 60_000 + LIMITS.smtp.probeBudgetMs, "a second turn gives no more");
   });
 

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deserialize, serialize } from "node:v8";
+import type { CheckOutcome } from "../../../src/check/check-outcome.ts";
 import type { Evidence, SmtpEvidence } from "../../../src/check/evidence.ts";
-import { createLineReader, LinePacker, type PackedLines } from "../../../src/check/evidence-codec.ts";
-import type { CheckLine } from "../../../src/check/line.ts";
+import {
+  createOutcomeReader,
+  OutcomePacker,
+  type PackedOutcomes,
+} from "../../../src/check/evidence-codec.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import fc from "../../support/properties.ts";
 
@@ -57,9 +61,9 @@ const evidence: fc.Arbitrary<Evidence> = fc.oneof(
   fc.record({ ...known, domain }) as fc.Arbitrary<Evidence>,
 );
 
-const line: fc.Arbitrary<CheckLine> = fc.oneof(
+const line: fc.Arbitrary<CheckOutcome> = fc.oneof(
   { weight: 6, arbitrary: evidence },
-  { weight: 1, arbitrary: fc.constantFrom<CheckLine>(null, "overloaded", "broken") },
+  { weight: 1, arbitrary: fc.constantFrom<CheckOutcome>(null, "overloaded", "broken") },
   {
     weight: 1,
     arbitrary: fc
@@ -69,11 +73,11 @@ const line: fc.Arbitrary<CheckLine> = fc.oneof(
 );
 
 /** As a message carries it from thread to thread. */
-const crossed = (packed: PackedLines) => deserialize(serialize(packed)) as PackedLines;
+const crossed = (packed: PackedOutcomes) => deserialize(serialize(packed)) as PackedOutcomes;
 /** What all lines have come as until they were packed: what JSON keeps of them is what matters. */
-const asJson = (lines: readonly CheckLine[]) => JSON.parse(JSON.stringify(lines)) as CheckLine[];
+const asJson = (lines: readonly CheckOutcome[]) => JSON.parse(JSON.stringify(lines)) as CheckOutcome[];
 
-function packed(packer: LinePacker, lines: readonly CheckLine[]): PackedLines {
+function packed(packer: OutcomePacker, lines: readonly CheckOutcome[]): PackedOutcomes {
   for (const each of lines) packer.add(each);
   return packer.take();
 }
@@ -82,8 +86,8 @@ describe("lines between threads", () => {
   it("come out as they went in, message after message", () => {
     fc.assert(
       fc.property(fc.array(fc.array(line, { maxLength: 12 }), { maxLength: 4 }), (messages) => {
-        const packer = new LinePacker();
-        const read = createLineReader();
+        const packer = new OutcomePacker();
+        const read = createOutcomeReader();
         for (const lines of messages) {
           const message = crossed(packed(packer, lines));
           assert.equal(message.count, lines.length);
@@ -102,10 +106,10 @@ describe("lines between threads", () => {
     );
     fc.assert(
       fc.property(ordered, ({ lines, order }) => {
-        const packer = new LinePacker(lines.length);
+        const packer = new OutcomePacker(lines.length);
         for (const place of order) packer.add(lines[place] ?? null);
         const message = crossed(packer.take(Uint16Array.from(order)));
-        assert.deepEqual(asJson(createLineReader()(message)), asJson(lines));
+        assert.deepEqual(asJson(createOutcomeReader()(message)), asJson(lines));
       }),
     );
   });
@@ -125,8 +129,8 @@ describe("lines between threads", () => {
           const name = fields[field % fields.length] ?? "code";
           return { ...domains[of % 2 === 0 ? 0 : 1], role, smtp: { ...base, [name]: other[name] } };
         });
-        const message = crossed(packed(new LinePacker(), lines));
-        assert.deepEqual(asJson(createLineReader()(message)), asJson(lines));
+        const message = crossed(packed(new OutcomePacker(), lines));
+        assert.deepEqual(asJson(createOutcomeReader()(message)), asJson(lines));
       }),
     );
   });
@@ -136,8 +140,8 @@ describe("lines between threads", () => {
     const rows = Array.from({ length: 11 }, (_, i) =>
       evidenceWith({ mx, disposable, smtp: smtpWith({ latencyMs: i }) }),
     );
-    const one = packed(new LinePacker(), rows.slice(0, 1)).cells.length;
-    assert.equal(packed(new LinePacker(), rows).cells.length, one + 30);
+    const one = packed(new OutcomePacker(), rows.slice(0, 1)).cells.length;
+    assert.equal(packed(new OutcomePacker(), rows).cells.length, one + 30);
   });
 
   it("keep every field of evidence, also those that a later version adds", () => {
@@ -152,7 +156,7 @@ describe("lines between threads", () => {
         tls: false,
       }),
     };
-    assert.deepEqual(createLineReader()(crossed(packed(new LinePacker(), [full]))), [full]);
+    assert.deepEqual(createOutcomeReader()(crossed(packed(new OutcomePacker(), [full]))), [full]);
   });
 
   it("carry a text once, however many lines have it", () => {
@@ -160,14 +164,14 @@ describe("lines between threads", () => {
     const rows = Array.from({ length: 100 }, (_, i) =>
       evidenceWith({ mx, disposable, smtp: smtpWith({ latencyMs: i }) }),
     );
-    const packer = new LinePacker();
+    const packer = new OutcomePacker();
     const one = packed(packer, rows.slice(0, 1)).texts.length;
     assert.equal(packed(packer, rows).texts.length, one);
   });
 
   it("share what they have in common, which nobody can change", () => {
-    const read = createLineReader();
-    const packer = new LinePacker();
+    const read = createOutcomeReader();
+    const packer = new OutcomePacker();
     const probed = evidenceWith({ smtp: smtpWith() });
     const lines = [
       evidenceWith(),

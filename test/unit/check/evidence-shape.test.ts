@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDomainSignals, withDomainSignals } from "../../../src/check/domain-signals.ts";
 import { type Evidence, evidenceOf } from "../../../src/check/evidence.ts";
-import { createLineReader, LinePacker } from "../../../src/check/evidence-codec.ts";
+import { createOutcomeReader, OutcomePacker } from "../../../src/check/evidence-codec.ts";
 import { engineBy } from "../../support/engine-by.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -42,13 +42,13 @@ describe("the shape of evidence", () => {
   });
 
   it("is the same for rows that come from a thread, the like and the unlike", () => {
-    const packer = new LinePacker();
+    const packer = new OutcomePacker();
     const smtp = smtpWith();
     const parts = evidenceWith();
     for (let latencyMs = 0; latencyMs < ROWS; latencyMs++)
       packer.add(evidenceOf(parts, "info", { ...smtp, latencyMs }, DOMAIN));
     packer.add(evidenceOf({ ...parts, mx: { ...parts.mx } }, null, { ...smtp, code: 251 }, DOMAIN));
-    const evidence = createLineReader()(packer.take()) as Evidence[];
+    const evidence = createOutcomeReader()(packer.take()) as Evidence[];
     assert.equal(evidence.length, ROWS + 1);
     assert.ok(shapesOf(evidence) <= SHAPES);
     assert.ok(shapesOf(evidence.map(({ smtp: read }) => read ?? {})) <= SHAPES);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { hostAddresses, lookUpMx } from "../../../src/check/mx.ts";
+import { lookUpHostAddresses, lookUpMx } from "../../../src/check/mx.ts";
 import type { DnsOutcome, MxRecord, Resolver } from "../../../src/dns/resolver.ts";
 
 interface Answers {
@@ -95,7 +95,7 @@ describe("MX look-up", () => {
     const full = { status: "no_answer", code: "overloaded" } as const;
     await assert.rejects(look({ mx: full }), { code: "overloaded" });
     await assert.rejects(look({ mx: NO_DATA, aaaa: full }), { code: "overloaded" });
-    await assert.rejects(hostAddresses(resolverOf({ mx: full, a: full }), "mx.example.test"), {
+    await assert.rejects(lookUpHostAddresses(resolverOf({ mx: full, a: full }), "mx.example.test"), {
       code: "overloaded",
     });
   });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createBoard } from "../../../src/check/board.ts";
 import { createNetworkView } from "../../../src/check/network-view.ts";
+import { createSharedBoard } from "../../../src/check/shared-board.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
+import { createEgressRoutes } from "../../../src/smtp/egress-routes.ts";
 import type { FailureCause, RcptOutcome } from "../../../src/smtp/outcome.ts";
-import { createPaths } from "../../../src/smtp/path.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createScriptedResolver } from "../../support/scripted-resolver.ts";
 
@@ -13,10 +13,10 @@ const TARGET = { site: "example.test", provider: null, published: true };
 
 function view() {
   const clock = createFakeClock();
-  const board = createBoard(1, SOURCES.length);
+  const board = createSharedBoard(1, SOURCES.length);
   const told: string[] = [];
   const heloName = "probe.test";
-  const paths = createPaths({
+  const paths = createEgressRoutes({
     heloName,
     sourceAddresses: SOURCES.map((address) => ({ address, heloName })),
     proxies: [],
@@ -27,14 +27,14 @@ function view() {
     paths,
     resolver: createScriptedResolver({ "mx.example.test": { A: ["198.51.100.1"] } }),
     reach: {
-      silent: ({ site, address }) => void told.push(`silent ${site} ${address}`),
-      failed: ({ site, address }) => void told.push(`failed ${site} ${address}`),
-      reached: ({ site, address }) => void told.push(`reached ${site} ${address}`),
-      candidate: (address) => void told.push(`candidate ${address}`),
+      onSilent: ({ site, address }) => void told.push(`silent ${site} ${address}`),
+      onFailed: ({ site, address }) => void told.push(`failed ${site} ${address}`),
+      onReached: ({ site, address }) => void told.push(`reached ${site} ${address}`),
+      addCandidate: (address) => void told.push(`candidate ${address}`),
     },
   });
   const silent = (change: { path?: string; site?: string; published?: boolean; beganMs?: number } = {}) =>
-    made.silent({
+    made.onSilentDial({
       site: "example.test",
       address: "198.51.100.1",
       path: "192.0.2.1",
@@ -76,13 +76,13 @@ describe("a silent dial, as a thread tells of it", () => {
     silent({ beganMs, path: "192.0.2.2" });
     assert.deepEqual(told, ["silent example.test 192.0.2.2 198.51.100.1"], "the other way proves nothing");
     clock.advance(LIMITS.network.silentEveryMs);
-    board.setWayDown(1, true);
+    board.setRouteDown(1, true);
     silent({ path: "192.0.2.2" });
     assert.equal(told.length, 1);
   });
 
   it("says nothing where the domain names no mail server", () => {
-    const { silent, told, attempted } = view();
+    const { silent, told, onAttempt: attempted } = view();
     silent({ published: false });
     attempted({ ...TARGET, published: false }, failed("timeout"));
     assert.deepEqual(told, []);
@@ -91,7 +91,7 @@ describe("a silent dial, as a thread tells of it", () => {
 
 describe("an attempt, as a thread tells of it", () => {
   it("is told of the first time that a site answers in a second, for a few sites a way", () => {
-    const { attempted, told, clock } = view();
+    const { onAttempt: attempted, told, clock } = view();
     const reached = (site: string, path = "192.0.2.1") =>
       attempted({ ...TARGET, site }, { ...failed("closed", path), stage: "rcpt" });
     const { reachedRemembered, reachedEveryMs } = LIMITS.network;
@@ -112,7 +112,7 @@ describe("an attempt, as a thread tells of it", () => {
   });
 
   it("is a failure when packets may not have travelled, an offer when it was not made", () => {
-    const { attempted, told } = view();
+    const { onAttempt: attempted, told } = view();
     for (const cause of ["timeout", "unreachable", "proxy", "refused", "closed", "no_slot"] as const)
       attempted(TARGET, failed(cause));
     attempted(TARGET, failed("cut_off", "192.0.2.2"));
@@ -123,7 +123,7 @@ describe("an attempt, as a thread tells of it", () => {
   });
 
   it("offers a host by the way that its probes take", async () => {
-    const { offer, told } = view();
+    const { offerCandidate: offer, told } = view();
     offer("example.test", "mx.example.test", "a@example.test");
     await new Promise((resolve) => setImmediate(resolve));
     assert.match(told.join(), /^candidate 192\.0\.2\.[12] 198\.51\.100\.1$/);

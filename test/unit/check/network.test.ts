@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createBoard, openBoard } from "../../../src/check/board.ts";
-import { createNetworkHealth, isCutOff } from "../../../src/check/network-health.ts";
+import { createNetworkHealth, suggestsCutOff } from "../../../src/check/network-health.ts";
+import { createSharedBoard, openSharedBoard } from "../../../src/check/shared-board.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -11,15 +11,15 @@ const WAY = 0;
 
 function watched() {
   const clock = createFakeClock();
-  const board = createBoard(4, 1);
+  const board = createSharedBoard(4, 1);
   const states: boolean[] = [];
   const dialled: string[] = [];
   const up = new Set<string>();
   const health = createNetworkHealth({
     clock,
     board,
-    ways: ["direct"],
-    inUse: ["direct"],
+    routes: ["direct"],
+    routesInUse: ["direct"],
     async dial(trial) {
       const address = trial.replace("direct ", "");
       dialled.push(address);
@@ -27,8 +27,8 @@ function watched() {
     },
     onChange: (_way, down) => states.push(down),
   });
-  const fail = (site: string) => health.failed({ site, address: `direct 192.0.2.${site.length}` });
-  const reached = (address: string) => health.reached({ site: "alive", address: `direct ${address}` });
+  const fail = (site: string) => health.onFailed({ site, address: `direct 192.0.2.${site.length}` });
+  const reached = (address: string) => health.onReached({ site: "alive", address: `direct ${address}` });
   const reach = () => board.noteReached(WAY, clock.now());
   return { clock, board, states, dialled, up, health, fail, reach, reached };
 }
@@ -60,7 +60,7 @@ describe("network health", () => {
     fail("d");
     await settled();
     assert.deepEqual(states, [true]);
-    assert.equal(board.networkDown(), true);
+    assert.equal(board.isNetworkDown(), true);
   });
 
   it("does not count one dead site many times", () => {
@@ -100,12 +100,12 @@ describe("network health", () => {
   });
 
   it("knows which ends of a dial say that nothing leaves from here", () => {
-    assert.equal(isCutOff("timeout", null), true);
-    assert.equal(isCutOff("unreachable", null), true);
-    assert.equal(isCutOff("refused", null), false);
-    assert.equal(isCutOff("refused", "ovh"), false);
-    assert.equal(isCutOff("refused", "google"), true);
-    assert.equal(isCutOff("closed", "google"), false);
+    assert.equal(suggestsCutOff("timeout", null), true);
+    assert.equal(suggestsCutOff("unreachable", null), true);
+    assert.equal(suggestsCutOff("refused", null), false);
+    assert.equal(suggestsCutOff("refused", "ovh"), false);
+    assert.equal(suggestsCutOff("refused", "google"), true);
+    assert.equal(suggestsCutOff("closed", "google"), false);
   });
 });
 
@@ -136,18 +136,18 @@ describe("trials while the network is down", () => {
 
   it("include what others would have dialled, in bounded number", async () => {
     const { clock, health, dialled, up, states } = await down();
-    for (let i = 0; i < 1_000; i++) health.candidate(`direct 198.51.100.${i % 250}`);
+    for (let i = 0; i < 1_000; i++) health.addCandidate(`direct 198.51.100.${i % 250}`);
     await clock.advanceAsync(trialEveryMs);
     assert.ok(dialled.length <= trialDials);
     up.add("198.51.100.249");
-    health.candidate("direct 198.51.100.249");
+    health.addCandidate("direct 198.51.100.249");
     await clock.advanceAsync(trialEveryMs);
     assert.equal(states.at(-1), false);
   });
 
   it("reach everything remembered in the end", async () => {
     const { clock, health, dialled } = await down();
-    for (let i = 0; i < sitesRemembered - 4; i++) health.candidate(`direct 198.51.100.${i}`);
+    for (let i = 0; i < sitesRemembered - 4; i++) health.addCandidate(`direct 198.51.100.${i}`);
     for (let i = 0; i < 40; i++) await clock.advanceAsync(trialEveryMs);
     assert.equal(new Set(dialled).size, sitesRemembered);
   });
@@ -172,71 +172,80 @@ describe("trials while the network is down", () => {
 describe("several ways out", () => {
   it("fall and recover each by itself; the network is down when all in use are", async () => {
     const clock = createFakeClock();
-    const board = createBoard(1, 3);
+    const board = createSharedBoard(1, 3);
     const changes: [way: string, down: boolean, all: boolean][] = [];
     const up = new Set<string>();
     const health = createNetworkHealth({
       clock,
       board,
-      ways: ["a", "b", "direct"],
-      inUse: ["a", "b"],
+      routes: ["a", "b", "direct"],
+      routesInUse: ["a", "b"],
       dial: async (trial) => up.has(trial),
       onChange: (...change) => changes.push(change),
     });
     const fall = async (way: string) => {
-      for (let i = 0; i < 4; i++) health.failed({ site: `s${i}`, address: `${way} 192.0.2.${i}` });
+      for (let i = 0; i < 4; i++) health.onFailed({ site: `s${i}`, address: `${way} 192.0.2.${i}` });
       await settled();
     };
     await fall("a");
     assert.deepEqual(changes, [["a", true, false]]);
-    assert.deepEqual([board.wayDown(0), board.wayDown(1), board.networkDown()], [true, false, false]);
+    assert.deepEqual(
+      [board.isRouteDown(0), board.isRouteDown(1), board.isNetworkDown()],
+      [true, false, false],
+    );
     await fall("b");
-    assert.equal(board.networkDown(), true);
+    assert.equal(board.isNetworkDown(), true);
     up.add("b 192.0.2.2");
     await clock.advanceAsync(trialEveryMs);
     assert.deepEqual(changes.slice(1), [
       ["b", true, true],
       ["b", false, false],
     ]);
-    assert.deepEqual([board.wayDown(0), board.wayDown(1), board.networkDown()], [true, false, false]);
+    assert.deepEqual(
+      [board.isRouteDown(0), board.isRouteDown(1), board.isNetworkDown()],
+      [true, false, false],
+    );
     health.stop();
   });
 });
 
 describe("board", () => {
   it("shows every thread the same state", () => {
-    const board = createBoard(4, 2);
-    const other = openBoard(board.shared);
-    assert.deepEqual([other.networkDown(), other.wayDown(1), other.lastReachedMs(1)], [false, false, 0]);
+    const board = createSharedBoard(4, 2);
+    const other = openSharedBoard(board.shared);
+    assert.deepEqual(
+      [other.isNetworkDown(), other.isRouteDown(1), other.lastReachedMs(1)],
+      [false, false, 0],
+    );
     board.setNetworkDown(true);
-    board.setWayDown(1, true);
+    board.setRouteDown(1, true);
     board.noteReached(1, 1_767_225_600_123);
     assert.deepEqual(
-      [other.networkDown(), other.wayDown(1), other.lastReachedMs(1)],
+      [other.isNetworkDown(), other.isRouteDown(1), other.lastReachedMs(1)],
       [true, true, 1_767_225_600_123],
     );
-    assert.deepEqual([other.wayDown(0), other.lastReachedMs(0)], [false, 0], "ways are told apart");
+    assert.deepEqual([other.isRouteDown(0), other.lastReachedMs(0)], [false, 0], "ways are told apart");
   });
 
   it("keeps cancellations apart by slot", () => {
-    const board = createBoard(4, 3);
-    for (const slot of [0, 1, 2, 3]) board.begin(slot, 1);
+    const board = createSharedBoard(4, 3);
+    for (const slot of [0, 1, 2, 3]) board.startTask(slot, 1);
     board.cancel(2);
     assert.deepEqual(
       [0, 1, 2, 3].map((slot) => board.isCancelled(slot)),
       [false, false, true, false],
     );
-    board.begin(2, 1);
+    board.startTask(2, 1);
     assert.equal(board.isCancelled(2), false);
   });
 
   it("tells a task that was handed in from a cancelled one, which stays cancelled", () => {
-    const board = createBoard(2, 1);
-    board.begin(0, 1);
-    board.begin(1, 1);
-    board.handIn(0);
+    const board = createSharedBoard(2, 1);
+    board.startTask(0, 1);
+    board.startTask(1, 1);
+    board.finishEarly(0);
     board.cancel(1);
-    board.handIn(1);
+    board.finishEarly(1);
     assert.deepEqual(
       [0, 1].map((slot) => [board.isHalted(slot), board.isCancelled(slot)]),
       [
@@ -247,12 +256,12 @@ describe("board", () => {
   });
 
   it("counts what is left of each task, also in its last slot", () => {
-    const board = createBoard(2, 1);
-    board.begin(0, 5);
-    board.begin(1, 3);
-    const thread = openBoard(board.shared);
-    thread.answered(1);
-    thread.answered(1);
-    assert.deepEqual([board.left(0), board.left(1)], [5, 1]);
+    const board = createSharedBoard(2, 1);
+    board.startTask(0, 5);
+    board.startTask(1, 3);
+    const thread = openSharedBoard(board.shared);
+    thread.countAnswer(1);
+    thread.countAnswer(1);
+    assert.deepEqual([board.remaining(0), board.remaining(1)], [5, 1]);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createOtherAddresses } from "../../../src/check/other-addresses.ts";
-import { createPaths, type WayChoice } from "../../../src/smtp/path.ts";
+import { createEgressRoutes, type RouteSelection } from "../../../src/smtp/egress-routes.ts";
 import { createScriptedResolver, type ScriptedNames } from "../../support/scripted-resolver.ts";
 
 const HELO = "probe.test";
@@ -23,11 +23,15 @@ interface Case {
   from?: string;
   cutOff?: string;
   blocked?: string;
-  choice?: WayChoice;
+  choice?: RouteSelection;
   expected: string[];
 }
 
-const own = (names: readonly string[]): WayChoice => ({ standard: null, of: () => names, named: names });
+const own = (names: readonly string[]): RouteSelection => ({
+  defaults: null,
+  forSite: () => names,
+  allNamed: names,
+});
 
 const CASES: Case[] = [
   {
@@ -74,7 +78,7 @@ const CASES: Case[] = [
 describe("the other addresses of a host", () => {
   for (const { name, names = BOTH, sources = [], from = "198.51.100.1", expected, ...rest } of CASES)
     it(name, async () => {
-      const paths = createPaths(
+      const paths = createEgressRoutes(
         {
           heloName: HELO,
           proxies: [],
@@ -85,10 +89,10 @@ describe("the other addresses of a host", () => {
       const othersOf = createOtherAddresses({
         resolver: createScriptedResolver({ "mx.test": names }),
         paths,
-        breaker: { isCalmForAll: (_, path) => path !== rest.blocked },
+        breaker: { isClearForSite: (_, path) => path !== rest.blocked },
         network: { isCutOff: (path) => path === rest.cutOff },
       });
-      const path = paths.to("site", from) ?? assert.fail("no route there");
+      const path = paths.routeTo("site", from) ?? assert.fail("no route there");
       const place = { site: "site", cap: "site", host: "mx.test", address: from, path };
       const found = await othersOf({ ...place, policy: POLICY, published: true });
       assert.deepEqual(

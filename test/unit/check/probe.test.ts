@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import { type ProbeControl, probeMailbox } from "../../../src/check/probe.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DnsOutcome, Resolver } from "../../../src/dns/resolver.ts";
+import { createEgressRoutes } from "../../../src/smtp/egress-routes.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/outcome.ts";
-import { createPaths } from "../../../src/smtp/path.ts";
 import type { Destination, SmtpPool } from "../../../src/smtp/pool.ts";
 
 const POLICY = {
@@ -77,12 +77,12 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
       {
         resolver,
         pool,
-        paths: createPaths({ sourceAddresses: [], proxies: [], heloName: "probe.test" }),
-        turnTo: ({ site }) => {
+        paths: createEgressRoutes({ sourceAddresses: [], proxies: [], heloName: "probe.test" }),
+        mayQueueAt: ({ site }) => {
           turns.push(site);
           return !full.has(site);
         },
-        mayGo: ({ site }) => !shut.has(site),
+        mayProbe: ({ site }) => !shut.has(site),
         isCutOff: () => cutOff.now,
         isAboutRecipient: (outcome) => outcome.kind === "reply" && outcome.reply.code !== 554,
         monotonic: () => 0,
@@ -233,7 +233,7 @@ describe("MX fail-over", () => {
   });
 
   it("does not hold a reply back from a request until silent exchangers have used up its time", async () => {
-    const { hurriedFailOverMs } = LIMITS.smtp;
+    const { interactiveFailOverMs: hurriedFailOverMs } = LIMITS.smtp;
     for (const [hurried, first, expected] of [
       [true, reply("rcpt", 450), hurriedFailOverMs],
       [true, reply("greeting", 421), hurriedFailOverMs],
@@ -241,7 +241,7 @@ describe("MX fail-over", () => {
       [false, reply("rcpt", 450), 30_000],
     ] as const) {
       const { probe, deadlines } = world({ one: first, two: failure("connect", "timeout") });
-      await probe(["one", "two"], { cancelled: () => false, deadlineAt: 30_000, hurried });
+      await probe(["one", "two"], { cancelled: () => false, deadlineAt: 30_000, isInteractive: hurried });
       assert.deepEqual(deadlines, [30_000, expected]);
     }
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { loadShaping, type OwnShaping } from "../../../src/check/shaping.ts";
-import { parseOwnShaping } from "../../../src/check/shaping-file.ts";
+import { loadShaping, type OperatorShaping } from "../../../src/check/shaping.ts";
+import { parseOperatorShaping } from "../../../src/check/shaping-file.ts";
 import { createSiteDirectory } from "../../../src/check/site.ts";
 import { ConfigError } from "../../../src/core/config.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
@@ -10,7 +10,7 @@ import fc from "../../support/properties.ts";
 const WAYS = new Set(["203.0.113.5", "203.0.113.6", "proxy:10.0.0.1:1080", "direct"]);
 const SETTING = "SHAPING_FILE: /etc/rcpt/shaping.json";
 
-const read = (json: string) => parseOwnShaping(json, SETTING, WAYS);
+const read = (json: string) => parseOperatorShaping(json, SETTING, WAYS);
 const own = (value: unknown) => read(JSON.stringify(value));
 
 function messageOf(json: string): string {
@@ -30,7 +30,7 @@ const wrong = (value: unknown) => messageOf(JSON.stringify(value));
 
 describe("the operator's shaping", () => {
   it("may be empty, or say everything", () => {
-    const nothing: OwnShaping = { default: {}, providers: {}, sites: {} };
+    const nothing: OperatorShaping = { default: {}, providers: {}, sites: {} };
     assert.deepEqual(own({}), nothing);
     const all = {
       default: { maxConnections: 20, ways: ["203.0.113.5", "203.0.113.6"], source: "our own experience" },
@@ -77,11 +77,11 @@ describe("the operator's shaping", () => {
     } = shaping.policyFor(null, "example.net");
     assert.deepEqual([one, never, learnt], [1, "never", null]);
     assert.equal(shaping.policyFor("mine").maxConnections, 20);
-    assert.equal(shaping.cannotBeBelieved("mine"), true);
-    assert.equal(shaping.cannotBeBelieved("yahoo"), false);
-    assert.equal(shaping.cannotBeBelieved(null, "example.net"), false);
+    assert.equal(shaping.isUnverifiable("mine"), true);
+    assert.equal(shaping.isUnverifiable("yahoo"), false);
+    assert.equal(shaping.isUnverifiable(null, "example.net"), false);
     assert.equal(
-      loadShaping(own({ sites: { "example.net": { habit: "accepts_all" } } })).cannotBeBelieved(
+      loadShaping(own({ sites: { "example.net": { habit: "accepts_all" } } })).isUnverifiable(
         null,
         "example.net",
       ),
@@ -90,7 +90,7 @@ describe("the operator's shaping", () => {
   });
 
   it("names ways for everybody, for a provider and for a site", () => {
-    const { ways } = loadShaping(
+    const { routes: ways } = loadShaping(
       own({
         default: { ways: ["203.0.113.5"] },
         providers: { google: { ways: ["203.0.113.6", "direct"] }, orange: { maxConnections: 1 } },
@@ -98,12 +98,18 @@ describe("the operator's shaping", () => {
       }),
     );
     assert.deepEqual(
-      [ways.standard, ways.of("google"), ways.of("orange"), ways.of("example.net"), ways.of("example.org")],
+      [
+        ways.defaults,
+        ways.forSite("google"),
+        ways.forSite("orange"),
+        ways.forSite("example.net"),
+        ways.forSite("example.org"),
+      ],
       [["203.0.113.5"], ["203.0.113.6", "direct"], null, ["proxy:10.0.0.1:1080"], null],
     );
-    assert.equal(ways.of("google"), ways.of("google"));
-    assert.deepEqual([...ways.named].sort(), [...WAYS].sort());
-    assert.deepEqual(ways.of("__proto__"), null);
+    assert.equal(ways.forSite("google"), ways.forSite("google"));
+    assert.deepEqual([...ways.allNamed].sort(), [...WAYS].sort());
+    assert.deepEqual(ways.forSite("__proto__"), null);
   });
 
   it("makes one site of all hosts of a provider of its own", () => {
@@ -229,7 +235,7 @@ describe("a wrong entry of the operator's shaping is named", () => {
   it("more entries than there may be", () => {
     const many = (count: number, name: (i: number) => string, entry: unknown) =>
       Object.fromEntries(Array.from({ length: count }, (_, i) => [name(i), entry]));
-    const { ownSites, ownProviders, ways, mxNames } = LIMITS.shaping;
+    const { ownSites, ownProviders, routes: ways, mxNames } = LIMITS.shaping;
     assert.match(wrong({ sites: many(ownSites + 1, (i) => `s${i}.com`, {}) }), /^sites: at most 10000/);
     assert.ok(own({ sites: many(ownSites, (i) => `s${i}.com`, {}) }));
     assert.match(wrong({ providers: many(ownProviders + 1, (i) => `p${i}`, {}) }), /^providers: at most 200/);
@@ -262,7 +268,7 @@ describe("a wrong entry of the operator's shaping is named", () => {
     fc.assert(
       fc.property(fc.oneof(file, fc.jsonValue()), (value) => {
         const json = JSON.stringify(value);
-        let good: OwnShaping;
+        let good: OperatorShaping;
         try {
           good = read(json);
         } catch {

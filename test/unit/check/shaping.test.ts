@@ -34,9 +34,9 @@ describe("shaping", () => {
   });
 
   it("knows who cannot be believed", () => {
-    assert.equal(shaping.cannotBeBelieved("yahoo"), true);
-    assert.equal(shaping.cannotBeBelieved("google"), false);
-    assert.equal(shaping.cannotBeBelieved(null), false);
+    assert.equal(shaping.isUnverifiable("yahoo"), true);
+    assert.equal(shaping.isUnverifiable("google"), false);
+    assert.equal(shaping.isUnverifiable(null), false);
   });
 
   it("speaks of providers that sites roll up to", () => {

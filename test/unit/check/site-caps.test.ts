@@ -5,7 +5,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import fc from "../../support/properties.ts";
 
-const { crowdedEveryMs, raiseEveryMs, memoryMs, sites } = LIMITS.learnt;
+const { crowdedEveryMs, raiseEveryMs, memoryMs, sites } = LIMITS.learned;
 
 function setUp() {
   const clock = createFakeClock();
@@ -26,7 +26,7 @@ function use({ clock, caps }: ReturnType<typeof setUp>, room: number, max: numbe
       open++;
       if (open <= room) continue;
       refusals++;
-      caps.crowded("a", open);
+      caps.onCrowded("a", open);
       open--;
       break;
     }
@@ -40,34 +40,34 @@ describe("learnt caps", () => {
   it("are the policy's until there is trouble, then half of what was open, told once", () => {
     const { caps, clock, reduced } = setUp();
     assert.equal(caps.limit("a", 10, 10), 10);
-    caps.crowded("a", 10);
-    assert.deepEqual([caps.limit("a", 10, 5), caps.limit("b", 10, 5), caps.reduced], [5, 10, 1]);
+    caps.onCrowded("a", 10);
+    assert.deepEqual([caps.limit("a", 10, 5), caps.limit("b", 10, 5), caps.reducedCount], [5, 10, 1]);
     clock.advance(crowdedEveryMs);
-    caps.crowded("a", 5);
+    caps.onCrowded("a", 5);
     assert.equal(caps.limit("a", 10, 3), 3);
     clock.advance(crowdedEveryMs);
-    caps.crowded("a", 3);
+    caps.onCrowded("a", 3);
     clock.advance(crowdedEveryMs);
-    caps.crowded("a", 2);
+    caps.onCrowded("a", 2);
     clock.advance(crowdedEveryMs);
-    caps.crowded("a", 1);
+    caps.onCrowded("a", 1);
     assert.equal(caps.limit("a", 10, 1), 1);
     assert.deepEqual(reduced, ["a 10 5"]);
   });
 
   it("fall once for one burst, and not again for what was open before", () => {
     const { caps, clock } = setUp();
-    caps.crowded("a", 10);
-    caps.crowded("a", 5);
+    caps.onCrowded("a", 10);
+    caps.onCrowded("a", 5);
     assert.equal(caps.limit("a", 10, 5), 5);
     clock.advance(crowdedEveryMs);
-    caps.crowded("a", 9);
+    caps.onCrowded("a", 9);
     assert.equal(caps.limit("a", 10, 9), 5);
   });
 
   it("grow only by being used up", () => {
     const { caps, clock } = setUp();
-    caps.crowded("a", 10);
+    caps.onCrowded("a", 10);
     clock.advance(3 * raiseEveryMs);
     assert.equal(caps.limit("a", 10, 4), 5);
     assert.equal(caps.limit("a", 10, 5), 6);
@@ -88,13 +88,13 @@ describe("learnt caps", () => {
   it("come back to the policy's, and are forgotten", () => {
     const setup = setUp();
     use(setup, 2, 10, 60_000);
-    assert.equal(setup.caps.reduced, 1);
+    assert.equal(setup.caps.reducedCount, 1);
     use(setup, 100, 10, 3_600_000);
-    assert.equal(setup.caps.reduced, 0);
+    assert.equal(setup.caps.reducedCount, 0);
     const { caps, clock } = setUp();
-    caps.crowded("a", 10);
+    caps.onCrowded("a", 10);
     clock.advance(memoryMs);
-    assert.equal(caps.reduced, 0, "also when nobody goes there any more");
+    assert.equal(caps.reducedCount, 0, "also when nobody goes there any more");
   });
 
   it("stay within one and the policy's whatever happens, and recover", () => {
@@ -112,13 +112,13 @@ describe("learnt caps", () => {
         const { caps, clock } = setup;
         for (const { crowded, open, afterMs } of list) {
           clock.advance(afterMs);
-          if (crowded) caps.crowded("a", Math.min(open, max));
+          if (crowded) caps.onCrowded("a", Math.min(open, max));
           const limit = caps.limit("a", max, open);
           assert.ok(limit >= 1 && limit <= max, `${limit} of ${max}`);
         }
         use(setup, Number.POSITIVE_INFINITY, max, 6 * 3_600_000);
         assert.equal(caps.limit("a", max, 0), max);
-        assert.equal(caps.reduced, 0);
+        assert.equal(caps.reducedCount, 0);
       }),
       { numRuns: 50 },
     );
@@ -126,8 +126,8 @@ describe("learnt caps", () => {
 
   it("are kept of a bounded number of sites", () => {
     const { caps } = setUp();
-    for (let i = 0; i <= sites; i++) caps.crowded(`site${i}`, 4);
-    assert.equal(caps.reduced, sites);
+    for (let i = 0; i <= sites; i++) caps.onCrowded(`site${i}`, 4);
+    assert.equal(caps.reducedCount, sites);
     assert.equal(caps.limit("site0", 4, 0), 4);
   });
 });

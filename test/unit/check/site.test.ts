@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PROVIDER_MX_SUFFIXES } from "../../../src/check/providers.ts";
-import { askedProvider, askedSite, siteOf } from "../../../src/check/site.ts";
+import { probedProviderOf, probedSiteOf, siteOf } from "../../../src/check/site.ts";
 
 describe("siteOf: known providers", () => {
   const cases: [string, string[]][] = [
@@ -245,9 +245,9 @@ describe("whose evidence it is", () => {
   const evidence = (mxHost: string) => {
     const hosts = ["aspmx.l.google.com", "mx.own.example", "mx1.mail.ovh.net"];
     const asked = { mx: { hosts, provider: "google" }, smtp: { mxHost } } as Parameters<
-      typeof askedProvider
+      typeof probedProviderOf
     >[0];
-    return [askedSite({ siteOf }, asked, "own.example"), askedProvider(asked)];
+    return [probedSiteOf({ siteOf }, asked, "own.example"), probedProviderOf(asked)];
   };
 
   it("is that of the host that was asked, or of the first where none was", () => {

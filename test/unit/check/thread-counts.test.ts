@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createThreadCounts, type ThreadReport } from "../../../src/check/thread-counts.ts";
-import { PROBE_SECONDS } from "../../../src/core/durations.ts";
+import { PROBE_BUCKETS_S } from "../../../src/core/durations.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -25,31 +25,31 @@ const NOTHING: ThreadReport = {
   writes: 0,
   groups: 0,
   lookUps: { hit: 0, answered: 0, absent: 0, failed: 0 },
-  strangers: { hit: 0, asked: 0 },
+  catchAllLookUps: { hit: 0, asked: 0 },
 };
 
 /** Counts of buckets, of which these have something. */
 function buckets(counts: Record<number, number>): number[] {
-  return Array.from({ length: PROBE_SECONDS.length + 1 }, (_, i) => counts[i] ?? 0);
+  return Array.from({ length: PROBE_BUCKETS_S.length + 1 }, (_, i) => counts[i] ?? 0);
 }
 
 describe("the counters of a check thread", () => {
   it("go together, by provider and class, once in a while, and begin anew", () => {
     const { clock, counts, sent } = counting();
-    counts.probe(null, "accepted");
-    counts.probe("google", "accepted");
-    counts.probe("google", "mailbox_not_found");
-    counts.probe(null, "accepted");
+    counts.countProbe(null, "accepted");
+    counts.countProbe("google", "accepted");
+    counts.countProbe("google", "mailbox_not_found");
+    counts.countProbe(null, "accepted");
     // A provider that is called as those without one are.
-    counts.probe("other", "accepted");
-    counts.session(1);
-    counts.lookUp("answered");
-    counts.lookUp("hit");
-    counts.lookUp("hit");
-    counts.strangers.asked++;
+    counts.countProbe("other", "accepted");
+    counts.countSession(1);
+    counts.countLookUp("answered");
+    counts.countLookUp("hit");
+    counts.countLookUp("hit");
+    counts.catchAllLookUps.asked++;
     assert.deepEqual(sent, []);
     clock.advance(LIMITS.check.countsEveryMs);
-    counts.probe("google", "accepted");
+    counts.countProbe("google", "accepted");
     counts.flush();
     assert.deepEqual(sent, [
       {
@@ -58,7 +58,7 @@ describe("the counters of a check thread", () => {
         sessionsOpened: 1,
         sessionsOpen: 1,
         lookUps: { ...NOTHING.lookUps, hit: 2, answered: 1 },
-        strangers: { hit: 0, asked: 1 },
+        catchAllLookUps: { hit: 0, asked: 1 },
       },
       { ...NOTHING, probes: { "google accepted": 1 }, sessionsOpen: 1 },
     ]);
@@ -66,9 +66,9 @@ describe("the counters of a check thread", () => {
 
   it("say how many sessions are open, not how many have come and gone", () => {
     const { clock, counts, sent } = counting();
-    for (const change of [1, 1, 1, -1] as const) counts.session(change);
+    for (const change of [1, 1, 1, -1] as const) counts.countSession(change);
     clock.advance(LIMITS.check.countsEveryMs);
-    counts.session(-1);
+    counts.countSession(-1);
     clock.advance(LIMITS.check.countsEveryMs);
     assert.deepEqual(
       sent.map(({ sessionsOpened, sessionsOpen }) => [sessionsOpened, sessionsOpen]),
@@ -91,9 +91,9 @@ describe("the counters of a check thread", () => {
     google.answered.observe(0.02, 6);
     other.transactions += 1;
     other.answered.observe(60);
-    counts.probe("google", "accepted");
+    counts.countProbe("google", "accepted");
     counts.flush();
-    counts.probe("google", "accepted");
+    counts.countProbe("google", "accepted");
     counts.flush();
     assert.deepEqual(sent[0], {
       ...NOTHING,
@@ -101,7 +101,7 @@ describe("the counters of a check thread", () => {
       ...{ transactions: 8, groups: 7, writes: 2 },
       answered: {
         google: { counts: buckets({ 2: 6 }), sum: 0.12 },
-        other: { counts: buckets({ [PROBE_SECONDS.length]: 1 }), sum: 60 },
+        other: { counts: buckets({ [PROBE_BUCKETS_S.length]: 1 }), sum: 60 },
       },
     });
     assert.deepEqual(sent[1], { ...NOTHING, probes: { "google accepted": 1 } });

@@ -49,7 +49,7 @@ function threads(obeys = true) {
 async function fill(thread: BusyThread, clock: FakeClock): Promise<void> {
   for (let i = 0; i < MAX; i++) {
     const asked = thread.ask();
-    clock.advance(LIMITS.slots.evenMs);
+    clock.advance(LIMITS.slots.fairStartMs);
     assert.equal(await asked, true);
   }
 }
@@ -115,11 +115,11 @@ describe("slots of the threads of a process", () => {
     await fill(rich, clock);
     const asking = poor.ask();
     await new Promise(setImmediate);
-    poor.slots.gone();
+    poor.slots.close();
     assert.equal(await asking, false);
     rich.giveBack();
     assert.equal(local.stats().held, MAX - 1);
-    rich.slots.gone();
+    rich.slots.close();
     assert.equal(local.stats().held, 0);
     assert.equal(await third.ask(), true);
   });
@@ -144,7 +144,7 @@ describe("the start at a site where nobody has a slot", () => {
     asked.push(...askForAll(second));
     await turn();
     assert.deepEqual([first.held, second.held], [MAX / 2, MAX / 2]);
-    clock.advance(LIMITS.slots.evenMs);
+    clock.advance(LIMITS.slots.fairStartMs);
     assert.equal((await Promise.all(asked)).filter(Boolean).length, MAX);
     assert.equal(first.toldWanted + second.toldWanted, 0);
   });
@@ -153,7 +153,7 @@ describe("the start at a site where nobody has a slot", () => {
     const { clock, first, second } = start(2);
     const asked = askForAll(first);
     assert.equal(await second.ask(), true);
-    clock.advance(LIMITS.slots.evenMs - 1);
+    clock.advance(LIMITS.slots.fairStartMs - 1);
     await turn();
     assert.equal(first.held, MAX / 2);
     clock.advance(1);
@@ -166,7 +166,7 @@ describe("the start at a site where nobody has a slot", () => {
     assert.ok((await Promise.all(askForAll(alone.first))).every(Boolean));
     const { clock, first, second } = start(2);
     assert.equal(await first.ask(), true);
-    clock.advance(LIMITS.slots.evenMs);
+    clock.advance(LIMITS.slots.fairStartMs);
     assert.equal((await Promise.all(askForAll(second))).filter(Boolean).length, MAX - 1);
   });
 
@@ -187,7 +187,7 @@ describe("the start at a site where nobody has a slot", () => {
     const asked = askForAll(second);
     await turn();
     assert.equal(second.held, MAX / 2);
-    clock.advance(LIMITS.slots.evenMs);
+    clock.advance(LIMITS.slots.fairStartMs);
     await Promise.all(asked);
     assert.equal(second.held, MAX);
   });
@@ -196,8 +196,8 @@ describe("the start at a site where nobody has a slot", () => {
     const { clock, local, first } = start(2);
     const asked = askForAll(first);
     await turn();
-    first.slots.gone();
-    clock.advance(LIMITS.slots.evenMs);
+    first.slots.close();
+    clock.advance(LIMITS.slots.fairStartMs);
     assert.equal((await Promise.all(asked)).filter(Boolean).length, MAX / 2);
     assert.equal(local.stats().held, 0);
   });

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createControl } from "../../../src/bulk/control.ts";
-import type { Lane } from "../../../src/bulk/lane.ts";
-import { composeTaskMetrics, countHandBacks, watchLanes } from "../../../src/compose/task-metrics.ts";
+import type { WorkQueue } from "../../../src/bulk/work-queue.ts";
+import {
+  composeTaskMetrics,
+  countReturnedTasks,
+  watchWorkQueues,
+} from "../../../src/compose/task-metrics.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
 import { valueIn } from "../../support/metrics.ts";
 
@@ -53,10 +57,10 @@ describe("what is told of tasks", () => {
 
   it("is what was handed back, by where it came from", async () => {
     const value = await told((metrics) => {
-      countHandBacks(metrics, "tasks")({ jobId: "job_1", number: 3 });
-      countHandBacks(metrics, "retry")({ jobId: "job_1", number: 9 });
-      countHandBacks(metrics, "whole")({ jobId: "job_1", number: -1 });
-      countHandBacks(metrics, "whole")({ jobId: "job_1", number: 12 });
+      countReturnedTasks(metrics, "tasks")({ jobId: "job_1", number: 3 });
+      countReturnedTasks(metrics, "retry")({ jobId: "job_1", number: 9 });
+      countReturnedTasks(metrics, "whole")({ jobId: "job_1", number: -1 });
+      countReturnedTasks(metrics, "whole")({ jobId: "job_1", number: 12 });
     });
     for (const kind of ["chunk", "retry", "analysis", "assembly"])
       assert.equal(value("rcpt_bulk_tasks_total", { kind, outcome: "handed_back" }), 1, kind);
@@ -65,11 +69,11 @@ describe("what is told of tasks", () => {
   it("is how full each lane is, whenever it is asked", async () => {
     const lane = (held: number, left = 0) => {
       const controls = Array.from({ length: held + left }, () => createControl());
-      for (const control of controls.slice(held)) control.leavePlace();
-      return { held: () => controls.map((control) => ({ control })) } as unknown as Lane;
+      for (const control of controls.slice(held)) control.releaseSlot();
+      return { held: () => controls.map((control) => ({ control })) } as unknown as WorkQueue;
     };
     const value = await told((metrics) =>
-      watchLanes(metrics, [
+      watchWorkQueues(metrics, [
         { lane: "tasks", places: 8, of: lane(3, 2) },
         { lane: "retry", places: 4, of: lane(0) },
       ]),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { msToNextBeat, pause } from "../../../src/core/clock.ts";
+import { msToNextInterval, pause } from "../../../src/core/clock.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 
 interface Ends {
@@ -18,13 +18,13 @@ describe("the time to the next beat", () => {
       [98, 2],
       [101.5, 99],
     ] as const)
-      assert.equal(msToNextBeat(nowMs, 100), expected);
+      assert.equal(msToNextInterval(nowMs, 100), expected);
   });
 
   it("passes over a moment that a timer came up to a millisecond too soon for", () => {
-    assert.equal(msToNextBeat(99, 100), 101);
-    assert.equal(msToNextBeat(99.7, 100), 101);
-    assert.equal(msToNextBeat(100, 100), 100);
+    assert.equal(msToNextInterval(99, 100), 101);
+    assert.equal(msToNextInterval(99.7, 100), 101);
+    assert.equal(msToNextInterval(100, 100), 100);
   });
 });
 

@@ -353,18 +353,18 @@ describe("defaults", () => {
   });
 
   it("name the block lists that are asked about our addresses, or none", () => {
-    assert.ok(load({}).house.dnsblZones.includes("zen.spamhaus.org"));
-    assert.deepEqual(load({ DNSBL_ZONES: "BL.example.net, two.example" }).house.dnsblZones, [
+    assert.ok(load({}).selfCheck.dnsblZones.includes("zen.spamhaus.org"));
+    assert.deepEqual(load({ DNSBL_ZONES: "BL.example.net, two.example" }).selfCheck.dnsblZones, [
       "bl.example.net",
       "two.example",
     ]);
-    assert.deepEqual(load({ DNSBL_ZONES: "none" }).house.dnsblZones, []);
+    assert.deepEqual(load({ DNSBL_ZONES: "none" }).selfCheck.dnsblZones, []);
     for (const wrong of ["https://bl.example", "bl", "none,bl.example.net"])
       assert.match(
         messageOf(() => load({ DNSBL_ZONES: wrong })),
         /^DNSBL_ZONES: /,
       );
-    assert.equal(load({ PREFLIGHT_EVERY_S: "30" }).house.everyMs, 30_000);
+    assert.equal(load({ PREFLIGHT_EVERY_S: "30" }).selfCheck.everyMs, 30_000);
   });
 
   it("of preflight want no database, and are as strict", () => {

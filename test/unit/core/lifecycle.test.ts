@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createLifecycle, type Part } from "../../../src/core/lifecycle.ts";
+import { createLifecycle, type LifecyclePart } from "../../../src/core/lifecycle.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const GRACE_MS = 10_000;
 const LEAVE_MS = 3_000;
 
-function life(parts: Part[], leaveMs = 0) {
+function life(parts: LifecyclePart[], leaveMs = 0) {
   const clock = createFakeClock();
   const log = createLog("silent");
   return { clock, lifecycle: createLifecycle(parts, { log, clock, graceMs: GRACE_MS, leaveMs }) };
 }
 
-function recorded(name: string, events: string[], changes: Partial<Part> = {}): Part {
+function recorded(name: string, events: string[], changes: Partial<LifecyclePart> = {}): LifecyclePart {
   const note = (verb: string) => () => void events.push(`${verb} ${name}`);
   return { name, start: note("start"), drain: note("drain"), stop: note("stop"), ...changes };
 }
@@ -136,7 +136,7 @@ describe("lifecycle", () => {
 
   it("has all leave and waits before it drains any, within its grace", async () => {
     const events: string[] = [];
-    const leaving = (name: string): Part =>
+    const leaving = (name: string): LifecyclePart =>
       recorded(name, events, { leave: () => void events.push(`leave ${name}`) });
     const hanging = recorded("c", events, { drain: () => new Promise<void>(() => {}) });
     const { lifecycle, clock } = life([leaving("a"), leaving("b"), hanging], LEAVE_MS);

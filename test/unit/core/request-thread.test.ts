@@ -7,8 +7,8 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { createLog } from "../../../src/core/log.ts";
 import {
+  captureOutcome,
   createRequestThread,
-  outcomeOf,
   type RequestThreadLimits,
 } from "../../../src/core/request-thread.ts";
 
@@ -141,18 +141,18 @@ describe("the request thread", () => {
 
 describe("the outcome of a task", () => {
   it("is what it returns, or its refusal as plain data", async () => {
-    assert.deepEqual(await outcomeOf(() => 1), { value: 1 });
+    assert.deepEqual(await captureOutcome(() => 1), { value: 1 });
     const refused = () => {
       throw new AppError("overloaded", "later", { retryAfterS: 2 });
     };
-    assert.deepEqual(structuredClone(await outcomeOf(refused)), {
+    assert.deepEqual(structuredClone(await captureOutcome(refused)), {
       refusal: { code: "overloaded", detail: "later", retryAfterS: 2 },
     });
   });
 
   it("is none when it fails", async () => {
     await assert.rejects(
-      outcomeOf(() => {
+      captureOutcome(() => {
         throw new TypeError("a fault");
       }),
       TypeError,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { NOWHERE, TextMap } from "../../../src/core/text-map.ts";
+import { NO_SLOT, TextMap } from "../../../src/core/text-map.ts";
 import fc from "../../support/properties.ts";
 
 const keys = fc.oneof(
@@ -23,12 +23,12 @@ const few = fc.integer({ min: 1, max: 20 });
 
 const get = <V>(map: TextMap<V>, key: string) => {
   const seat = map.find(key);
-  return seat === NOWHERE ? undefined : map.at(seat);
+  return seat === NO_SLOT ? undefined : map.at(seat);
 };
 
 /** @returns the key's value before, or somebody else's who had to go */
 function set<V>(map: TextMap<V>, key: string, value: V): V | undefined {
-  const seat = map.seatOf(key);
+  const seat = map.slotFor(key);
   const before = map.at(seat);
   map.put(seat, value);
   return before;
@@ -42,7 +42,7 @@ function getBytes<V>(map: TextMap<V>, key: string, cut: number): V | undefined {
   const at = Math.min(cut, key.length);
   const bytes = Buffer.from(`x${key.slice(at)}y`, "latin1");
   const seat = map.findBytes(key.slice(0, at), { bytes, from: 1, to: bytes.length - 1 });
-  return seat === NOWHERE ? undefined : map.at(seat);
+  return seat === NO_SLOT ? undefined : map.at(seat);
 }
 
 function filled(max: number, count: number, room?: number): TextMap<number> {
@@ -126,12 +126,12 @@ describe("a map of texts", () => {
       seats.map((_, n) => n),
     );
     for (const [n, seat] of seats.entries()) {
-      assert.equal(map.isAskedAgain(seat), false);
+      assert.equal(map.isAccessedAgain(seat), false);
       assert.equal(map.find(`user${n}@example.com`), seat);
-      assert.equal(map.seatOf(`user${n}@example.com`), seat);
-      assert.equal(map.isAskedAgain(seat), true);
+      assert.equal(map.slotFor(`user${n}@example.com`), seat);
+      assert.equal(map.isAccessedAgain(seat), true);
     }
-    assert.equal(map.isAskedAgain(map.seatOf("new@example.com")), false);
+    assert.equal(map.isAccessedAgain(map.slotFor("new@example.com")), false);
   });
 
   it("has room for all from the start, since to make it while it is used holds all else up; of very many, for some", () => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { ROOT_CONTEXT } from "@opentelemetry/api";
 import { SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace-base";
 import { newId } from "../../../src/core/ids.ts";
-import { isInRatio, jobPlace, parseTraceparent } from "../../../src/core/trace-context.ts";
+import { isInRatio, jobSpanRef, parseTraceparent } from "../../../src/core/trace-context.ts";
 import fc from "../../support/properties.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -71,15 +71,15 @@ describe("parseTraceparent", () => {
 describe("jobPlace", () => {
   it("is the same for all processes, another for each job, and valid", () => {
     const ids = Array.from({ length: 1_000 }, () => newId("job"));
-    const places = ids.map(jobPlace);
-    assert.deepEqual(places, ids.map(jobPlace));
+    const places = ids.map(jobSpanRef);
+    assert.deepEqual(places, ids.map(jobSpanRef));
     assert.equal(new Set(places.map(({ traceId }) => traceId)).size, ids.length);
     for (const { traceId, spanId } of places)
       assert.notEqual(parseTraceparent(`00-${traceId}-${spanId}-01`), null);
   });
 
   it("does not change from build to build: processes of both work on a job", () => {
-    assert.deepEqual(jobPlace("job_0"), {
+    assert.deepEqual(jobSpanRef("job_0"), {
       traceId: "785615df867e4615f38634c3bfc7016f",
       spanId: "d5855ab63931b51d",
     });
@@ -110,7 +110,7 @@ describe("isInRatio", () => {
   });
 
   it("takes about so many jobs", () => {
-    const taken = Array.from({ length: 10_000 }, (_, i) => jobPlace(`job_${i}`).traceId).filter((trace) =>
+    const taken = Array.from({ length: 10_000 }, (_, i) => jobSpanRef(`job_${i}`).traceId).filter((trace) =>
       isInRatio(trace, 0.1),
     );
     // Of ids that never change: the same number each time.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { Admission, type Place } from "../../../src/dns/admission.ts";
+import { DnsAdmission, type LookUpPermit } from "../../../src/dns/admission.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const { freshMs, slow, waiting, waitMs, socketsPerThread, inFlightPerSocket } = LIMITS.dns;
@@ -9,13 +9,13 @@ const FRESH = socketsPerThread * inFlightPerSocket;
 
 function start() {
   const clock = createFakeClock();
-  const admission = new Admission(clock);
-  const places: Place[] = [];
+  const admission = new DnsAdmission(clock);
+  const places: LookUpPermit[] = [];
   const turnedAway: number[] = [];
   /** Lets `count` more in, or wait. */
   const crowd = (count: number) => {
     for (let i = 0; i < count; i++)
-      void admission.enter().then((place) => {
+      void admission.acquire().then((place) => {
         if (place) places.push(place);
         else turnedAway.push(clock.monotonic());
       });
@@ -29,11 +29,11 @@ describe("admission to the DNS", () => {
     const { admission, clock, places, crowd } = start();
     await crowd(FRESH);
     const order: string[] = [];
-    for (const name of ["first", "second"]) void admission.enter().then(() => order.push(name));
-    places[3]?.leave();
+    for (const name of ["first", "second"]) void admission.acquire().then(() => order.push(name));
+    places[3]?.release();
     await clock.advanceAsync(0);
     assert.deepEqual(order, ["first"]);
-    places[0]?.leave();
+    places[0]?.release();
     await clock.advanceAsync(0);
     assert.deepEqual([order, clock.pending], [["first", "second"], 0]);
   });
@@ -76,7 +76,7 @@ describe("admission to the DNS", () => {
     await clock.advanceAsync(waitMs - 1);
     assert.equal(turnedAway.length, 0);
     assert.equal(places.at(-1)?.retry(), false, "no room among the slow");
-    places[0]?.leave();
+    places[0]?.release();
     await clock.advanceAsync(0);
     assert.equal(places.length, slow + FRESH + 1, "a slow one's end made room");
     await clock.advanceAsync(1);

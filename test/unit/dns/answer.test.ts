@@ -4,16 +4,16 @@ import { type Answer, decode, encode } from "dns-packet";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { readAnswer } from "../../../src/dns/answer.ts";
 import {
+  type DnsQuestion,
   decodeResponse,
   encodeQuery,
   type QueryType,
-  type Question,
   responseId,
 } from "../../../src/dns/message.ts";
 import { addressRecords, mxRecords } from "../../../src/dns/records.ts";
 import fc from "../../support/properties.ts";
 
-const QUESTION: Question = { name: "x.test", type: "MX" };
+const QUESTION: DnsQuestion = { name: "x.test", type: "MX" };
 const RCODE = { ok: 0, servfail: 2, nxdomain: 3, refused: 5 };
 
 interface Parts {

@@ -17,7 +17,7 @@ function sendAt(
     for (let part = 0; part < 10; part++) {
       clock.advance(100);
       if (isSlow()) return second;
-      body.came(bytesPerS / 10);
+      body.received(bytesPerS / 10);
     }
   }
   return null;
@@ -52,7 +52,7 @@ it("a body at 18 KB/s ends within 13 s, one at the least rate goes on for ever",
 
 it("what came fast at the beginning is no excuse for later", () => {
   const { clock, body, slow } = setUp();
-  body.came(1_000_000_000);
+  body.received(1_000_000_000);
   clock.advance(7_000);
   assert.equal(slow(), 1);
 });
@@ -84,7 +84,7 @@ it("time in which we paused the connection, or were busy ourselves, does not cou
   nowMs = 60_000;
   look();
   assert.equal(tooSlow, 0, "a look that came a minute late counts for two");
-  late.came(100_000);
+  late.received(100_000);
   nowMs = 61_000;
   look();
   assert.equal(tooSlow, 0);

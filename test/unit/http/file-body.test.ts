@@ -22,8 +22,8 @@ function bodyOf(bytes: Buffer): IncomingBody {
       if (bytes.length > limitBytes) throw tooLong();
       for (const byte of bytes) yield Buffer.from([byte]);
     },
-    isComing: false,
-    drop: () => {},
+    mayBringMore: false,
+    discard: () => {},
     abandon: () => {},
   };
 }

@@ -77,7 +77,7 @@ it("of which more came unread than may be kept is paused, and ends with 503", as
   assert.equal(isPaused(), true);
   assert.equal(unread.take(1_000), true, "nothing is kept of it");
   await assert.rejects(bytesOf(body.read(10_000, tooLong)), { code: "overloaded" });
-  body.drop(() => {});
+  body.discard(() => {});
   assert.equal(isPaused(), false);
 });
 
@@ -85,7 +85,7 @@ it("that nobody wants is dropped to its end, and never charged", () => {
   const { body, bring, isPaused, unread } = setUp();
   bring(100);
   let ended = 0;
-  body.drop(() => ended++);
+  body.discard(() => ended++);
   assert.equal(isPaused(), false);
   bring(100_000);
   assert.deepEqual([ended, unread.take(1_000)], [0, true]);
@@ -129,7 +129,7 @@ it("is refused at once by its length, by bytes where it says none, and touched n
 
 it("that is refused and long is dropped at the shared rate, a short one at once", () => {
   const long = setUp(10_000_000);
-  long.body.drop(() => {});
+  long.body.discard(() => {});
   long.bring(1_999);
   assert.equal(long.isPaused(), false);
   long.bring(2_001);
@@ -141,7 +141,7 @@ it("that is refused and long is dropped at the shared rate, a short one at once"
 
   const short = setUp(60_000);
   let ended = 0;
-  short.body.drop(() => ended++);
+  short.body.discard(() => ended++);
   short.bring(59_000);
   assert.equal(short.isPaused(), false);
   short.bring(1_000, true);
@@ -150,7 +150,7 @@ it("that is refused and long is dropped at the shared rate, a short one at once"
 
 it("that is abandoned while it waits to be dropped is not touched any more", () => {
   const { body, bring, clock, isPaused } = setUp(10_000_000);
-  body.drop(() => {});
+  body.discard(() => {});
   bring(4_000);
   body.abandon();
   clock.advance(1_000);

@@ -19,7 +19,7 @@ function setUp(limits = LIMITS) {
     const startedMs = clock.monotonic();
     const request = new HttpRequest({ id: "req_1", method, path: "/x", rawQuery: "", startedMs });
     clock.advance(ms);
-    observer.finished(request, "/x", { status, bytes: 0, code, headMs: null });
+    observer.recordFinished(request, "/x", { status, bytes: 0, code, headMs: null });
   }
   return { clock, metrics, statuses, finish };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import * as v from "valibot";
-import { ROWS } from "../../../src/check/verdict/table.ts";
+import { VERDICT_ROWS } from "../../../src/check/verdict/table.ts";
 import { ERRORS } from "../../../src/core/errors.ts";
 import { EVENT_TYPES } from "../../../src/core/events.ts";
 import { JOB_ERRORS } from "../../../src/core/job-errors.ts";
@@ -118,7 +118,7 @@ describe("the OpenAPI document", () => {
   it("lists the reasons, and the ways a check can end", () => {
     const result = verify?.responses["200"]?.content["application/json"]?.schema;
     const checks = result?.properties?.checks?.properties;
-    const reasons = [...new Set(Object.values(ROWS).map((row) => row.reason))];
+    const reasons = [...new Set(Object.values(VERDICT_ROWS).map((row) => row.reason))];
     assert.deepEqual(result?.properties?.reason?.enum, reasons);
     assert.ok(checks?.smtp?.properties?.status?.enum?.includes("greylisted"));
     assert.ok(checks?.mx?.properties?.status?.enum?.includes("null_mx"));

@@ -3,11 +3,11 @@ import { describe, it } from "node:test";
 import * as v from "valibot";
 import { AppError, ERRORS, type ErrorCode } from "../../../src/core/errors.ts";
 import { problemReply } from "../../../src/http/problem.ts";
-import { Reply, renderJson } from "../../../src/http/reply.ts";
+import { HttpReply, renderJson } from "../../../src/http/reply.ts";
 import { type ResponseWriter, writeReply } from "../../../src/http/respond.ts";
 import { ProblemSchema } from "../../../src/http/schemas.ts";
 
-const body = (reply: Reply) => JSON.parse(String(reply.body));
+const body = (reply: HttpReply) => JSON.parse(String(reply.body));
 
 describe("problemReply", () => {
   for (const code of Object.keys(ERRORS) as ErrorCode[]) {
@@ -46,7 +46,7 @@ describe("writeReply", () => {
     const written: string[] = [];
     const note = (...parts: unknown[]) => written.push(parts.join("="));
     const writer: ResponseWriter = { writeStatus: note, writeHeader: note, end: note, endWithoutBody: note };
-    const reply = new Reply(202, "{}", { headers: { Location: "/a\r\nSet-Cookie: x=1\0" } });
+    const reply = new HttpReply(202, "{}", { headers: { Location: "/a\r\nSet-Cookie: x=1\0" } });
     const rate = { policy: "p\r\nX: 1", limit: "l" };
     writeReply(writer, reply, {
       requestId: "req_1",

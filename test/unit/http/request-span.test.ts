@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../src/core/errors.ts";
 import type { SampledRequest, Tracer } from "../../../src/core/tracing.ts";
-import { dispatch, type Gate } from "../../../src/http/dispatch.ts";
+import { dispatch, type RequestGate } from "../../../src/http/dispatch.ts";
 import { HttpRequest } from "../../../src/http/request.ts";
-import { spanAtEnd } from "../../../src/http/request-span.ts";
+import { spanOfEnded } from "../../../src/http/request-span.ts";
 import type { Route } from "../../../src/http/route.ts";
 import type { Actor } from "../../../src/services/actor.ts";
 import { RecordedSpan } from "../../support/recorded-span.ts";
@@ -13,14 +13,17 @@ const ACTOR = { teamId: "team_1", role: "member", livemode: true } as Actor;
 const SAMPLED: SampledRequest = { parent: null };
 
 /** A request that is to be recorded, and whose share its span was taken of. */
-function setUp(authenticate: Gate["authenticate"]) {
+function setUp(authenticate: RequestGate["authenticate"]) {
   const taken: string[] = [];
   const begin = (share: string) => (name: string, sampled: SampledRequest, startMs: number) => {
     assert.equal(sampled, SAMPLED);
     taken.push(share);
     return new RecordedSpan(name, { startMs });
   };
-  const by = { request: begin("known"), stranger: begin("strangers") } as Partial<Tracer> as Tracer;
+  const by = {
+    startRequest: begin("known"),
+    startUnauthenticatedRequest: begin("strangers"),
+  } as Partial<Tracer> as Tracer;
   const request = new HttpRequest({
     ...{ id: "req_1", method: "GET", path: "/x", rawQuery: "", startedMs: 7 },
   });
@@ -30,7 +33,7 @@ function setUp(authenticate: Gate["authenticate"]) {
     ...{ method: "GET", path: "/x", access: { role: "member" }, rate: "read" },
     invoke: ({ span }: HttpRequest) => void invoked.push(span),
   } as unknown as Route;
-  const gate = { authenticate, rateLimit: { take: () => {} } } as Partial<Gate> as Gate;
+  const gate = { authenticate, rateLimit: { take: () => {} } } as Partial<RequestGate> as RequestGate;
   return { taken, request, invoked, route, gate };
 }
 
@@ -44,7 +47,7 @@ describe("the span of a request", () => {
       assert.deepEqual([taken, invoked, span.startMs], [["known"], [span], 7]);
       const children = span.children.map(({ name, startMs, endMs }) => [name, startMs, endMs !== null]);
       assert.deepEqual(children, waits ? [["authenticate", 7, true]] : []);
-      assert.equal(spanAtEnd(request), span);
+      assert.equal(spanOfEnded(request), span);
       assert.deepEqual(taken, ["known"]);
     }
   });
@@ -53,7 +56,7 @@ describe("the span of a request", () => {
     const refused = setUp(() => Promise.reject(new AppError("unauthorized", "No.")));
     await assert.rejects(async () => dispatch(refused.gate, refused.route, refused.request));
     assert.deepEqual(refused.taken, []);
-    assert.notEqual(spanAtEnd(refused.request), null);
+    assert.notEqual(spanOfEnded(refused.request), null);
     assert.deepEqual(refused.taken, ["strangers"]);
 
     let resolve = (_: Actor) => {};
@@ -62,7 +65,7 @@ describe("the span of a request", () => {
     });
     const left = setUp(() => promise);
     const served = dispatch(left.gate, left.route, left.request);
-    spanAtEnd(left.request);
+    spanOfEnded(left.request);
     resolve(ACTOR);
     await served;
     assert.deepEqual([left.taken, left.request.span], [["strangers"], null]);
@@ -72,7 +75,7 @@ describe("the span of a request", () => {
     const { gate, request, taken } = setUp(() => assert.fail("nobody asks"));
     const route = { access: "public", invoke: () => {} } as unknown as Route;
     await dispatch(gate, route, request);
-    assert.notEqual(spanAtEnd(request), null);
+    assert.notEqual(spanOfEnded(request), null);
     assert.deepEqual(taken, ["strangers"]);
   });
 });

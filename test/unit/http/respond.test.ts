@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Reply } from "../../../src/http/reply.ts";
+import { HttpReply } from "../../../src/http/reply.ts";
 import { writeHead } from "../../../src/http/respond.ts";
 
 const POLICIES = ['"rate";q=1;w=2', '"rate";q=50;w=1, "quota";q=9;w=86400', "odd\r\nInjected: yes"];
 const TYPES = ["application/json", "application/problem+json", "text/html; charset=utf-8"] as const;
 
-function headOf(reply: Reply, policy: string, cors: string): string[] {
+function headOf(reply: HttpReply, policy: string, cors: string): string[] {
   const written: string[] = [];
   const writer = {
     writeStatus: (status: string) => written.push(status),
@@ -31,9 +31,13 @@ describe("the head of an answer", () => {
         for (const contentType of TYPES)
           for (const cors of ["", "\r\nVary: Origin"])
             for (const status of [200, 404]) {
-              const usual = headOf(new Reply(status, "{}", { contentType }), policy, cors);
+              const usual = headOf(new HttpReply(status, "{}", { contentType }), policy, cors);
               // Fields of its own, of which there are none, are looked at one by one.
-              const atLength = headOf(new Reply(status, "{}", { contentType, headers: {} }), policy, cors);
+              const atLength = headOf(
+                new HttpReply(status, "{}", { contentType, headers: {} }),
+                policy,
+                cors,
+              );
               assert.deepEqual(usual, atLength, `${round} ${policy} ${contentType}`);
               assert.ok(!usual.join().includes("\r\nInjected"));
             }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import * as v from "valibot";
 import { createRouter } from "../../../src/http/router.ts";
 import type { VerificationResultSchema } from "../../../src/http/schemas.ts";
-import { ROLES } from "../../../src/services/actor.ts";
+import { MEMBER_ROLES } from "../../../src/services/actor.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
 import { routes } from "../../support/route-table.ts";
 
@@ -24,7 +24,7 @@ describe("the route table", () => {
         (typeof access === "object" &&
           access !== null &&
           "role" in access &&
-          ROLES.includes(access.role as never));
+          MEMBER_ROLES.includes(access.role as never));
       assert.ok(known, `${route.method} ${route.path} has no access`);
       if (route.path.startsWith("/v1/") && !route.path.startsWith("/v1/auth/"))
         assert.notEqual(access, "public");

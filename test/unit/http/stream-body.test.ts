@@ -39,9 +39,9 @@ async function send(totalBytes: number, onPiece: (drain: () => void) => void) {
     response,
     { bytes: null, endless: true, open },
     {
-      gone: gone.signal,
+      clientGone: gone.signal,
       clock,
-      sent: () => undefined,
+      onSent: () => undefined,
     },
   ).then(
     () => {

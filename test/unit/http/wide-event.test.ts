@@ -6,7 +6,7 @@ import { createRequestObserver } from "../../../src/http/observe.ts";
 import { HttpRequest } from "../../../src/http/request.ts";
 import { verificationExample } from "../../../src/http/routes/verify.ts";
 import type { Actor } from "../../../src/services/actor.ts";
-import type { FlightTimes } from "../../../src/services/verify/answer-note.ts";
+import type { WaitTimes } from "../../../src/services/verify/answer-note.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { RecordedSpan } from "../../support/recorded-span.ts";
 
@@ -15,7 +15,7 @@ const ACTOR = {
   ...{ teamId: "team_1", userId: "usr_1", keyId: "key_1", isSession: false, role: "member", livemode: true },
   tier: "pro",
 } as Actor;
-const TIMES: FlightTimes = { cacheMs: 1.234, checkMs: 80, thread: null };
+const TIMES: WaitTimes = { cacheMs: 1.234, checkMs: 80, thread: null };
 
 function setUp() {
   const clock = createFakeClock();
@@ -34,7 +34,7 @@ function setUp() {
   request.actor = ACTOR;
   function finish(status = 200, code: string | null = null): Record<string, unknown> {
     clock.advance(90);
-    observer.finished(request, "/v1/verify", { status, bytes: 12, code, headMs: null });
+    observer.recordFinished(request, "/v1/verify", { status, bytes: 12, code, headMs: null });
     const { time, level, msg, ...line } = lines.at(-1) ?? {};
     return line;
   }
@@ -106,7 +106,7 @@ describe("the line of a request", () => {
     const { observer, lines } = setUp();
     const kind = { verdict: "valid", reason: "accepted_mailbox", tally: { count: 0 } } as const;
     const answer = { body: new Uint8Array(12), kind };
-    observer.gets("/v1/verify")(() => "req_2", 0, ACTOR, answer);
+    observer.getRecorder("/v1/verify")(() => "req_2", 0, ACTOR, answer);
     const { time, level, msg, ...line } = lines[0] ?? {};
     const { request_id, ms, ...rest } = WHAT;
     assert.deepEqual(line, {

@@ -1,31 +1,31 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Finding, fine, reportOf } from "../../../src/check/house/report.ts";
+import { noActionFinding, routeReportOf, type SelfCheckFinding } from "../../../src/check/house/report.ts";
 import { runPreflight } from "../../../src/operator/preflight.ts";
-import type { Path } from "../../../src/smtp/path.ts";
+import type { EgressRoute } from "../../../src/smtp/egress-routes.ts";
 
-const pathOf = (name: string): Path => ({
+const pathOf = (name: string): EgressRoute => ({
   name,
   localAddress: name,
   proxy: null,
   heloName: "probe.example.com",
 });
-const OPEN = fine("port_25", "pass", "service", "4 of 4 big providers took the connection.");
-const LISTED: Finding = {
+const OPEN = noActionFinding("port_25", "pass", "service", "4 of 4 big providers took the connection.");
+const LISTED: SelfCheckFinding = {
   check: "dnsbl",
   result: "fail",
   weight: "trust",
   seen: "192.0.2.2 is listed at bl.example.net (127.0.0.2).",
   advice: "Ask to be removed.",
 };
-const CLOSED: Finding = {
+const CLOSED: SelfCheckFinding = {
   check: "port_25",
   result: "fail",
   weight: "service",
   seen: "None of 4 big providers took a connection.",
   advice: "Ask your provider.",
 };
-const NO_SPF: Finding = {
+const NO_SPF: SelfCheckFinding = {
   check: "spf",
   result: "fail",
   weight: "advice",
@@ -33,16 +33,19 @@ const NO_SPF: Finding = {
   advice: "Publish one.",
 };
 
-async function run(argv: string[], ways: Record<string, Finding[]>) {
+async function run(argv: string[], ways: Record<string, SelfCheckFinding[]>) {
   let stdout = "";
   let stderr = "";
   let begun = 0;
   const code = await runPreflight({
     argv,
-    ways: Object.keys(ways).map(pathOf),
-    async begin() {
+    routes: Object.keys(ways).map(pathOf),
+    async startRun() {
       begun++;
-      return { exchangers: [], look: async ({ name }) => reportOf(name, name, 0, ways[name] ?? []) };
+      return {
+        exchangers: [],
+        checkRoute: async ({ name }) => routeReportOf(name, name, 0, ways[name] ?? []),
+      };
     },
     stdout: (text) => {
       stdout += text;

@@ -45,7 +45,7 @@ async function run(...argv: string[]) {
   };
   const code = await runTeam({
     argv,
-    withOperations: (work) => work(operations),
+    withTeamOperations: (work) => work(operations),
     stdout: (text) => {
       stdout += text;
     },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type BulkChoresDeps, bulkChores } from "../../../src/relay/bulk.ts";
-import { countingChores } from "../../../src/relay/pipeline-counts.ts";
+import { type BulkPeriodicTaskDeps, bulkPeriodicTasks } from "../../../src/relay/bulk.ts";
+import { pipelineCountTasks } from "../../../src/relay/pipeline-counts.ts";
 import { createRelay } from "../../../src/relay/relay.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { testLog } from "../../support/log.ts";
@@ -19,7 +19,7 @@ async function doneWhile(stuck: (typeof NAMES)[number]): Promise<Set<string>> {
     return undefined as never;
   };
   const idle = { removeIdleConsumers: async () => undefined };
-  const deps: BulkChoresDeps = {
+  const deps: BulkPeriodicTaskDeps = {
     emitter: {
       emitTasks: work("emitTasks"),
       emitRetries: work("emitRetries"),
@@ -28,11 +28,11 @@ async function doneWhile(stuck: (typeof NAMES)[number]): Promise<Set<string>> {
       reconcile: work("reconcile"),
     },
     removal: { sweep: work("sweep") },
-    streams: { tasks: idle, whole: idle, retries: () => idle } as BulkChoresDeps["streams"],
+    streams: { tasks: idle, whole: idle, retries: () => idle } as BulkPeriodicTaskDeps["streams"],
   };
   const forget = () => undefined;
   const counts = (["some count", "another"] as const).map((name) => ({ name, count: work(name), forget }));
-  const chores = [...bulkChores(deps), ...countingChores(counts, clock, () => undefined)];
+  const chores = [...bulkPeriodicTasks(deps), ...pipelineCountTasks(counts, clock, () => undefined)];
   const relay = createRelay({ chores, clock, log: testLog });
   await relay.start?.();
   for (let second = 0; second < 60; second++) await clock.advanceAsync(1_000);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { countingChores } from "../../../src/relay/pipeline-counts.ts";
+import { pipelineCountTasks } from "../../../src/relay/pipeline-counts.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 /** Two counts, which fail when they are told to. */
@@ -16,7 +16,7 @@ function counting() {
     },
     forget: () => void forgotten.push(name),
   }));
-  const [tasks, streams] = countingChores(counts, clock, (sinceMs) => void moments.push(sinceMs));
+  const [tasks, streams] = pipelineCountTasks(counts, clock, (sinceMs) => void moments.push(sinceMs));
   assert.ok(tasks !== undefined && streams !== undefined);
   const run = ({ run }: typeof tasks) => run(() => false);
   return {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { teamRemovalChores } from "../../../src/relay/team-removals.ts";
+import { teamRemovalPeriodicTasks } from "../../../src/relay/team-removals.ts";
 import type { TeamRemoval } from "../../../src/store/team-removals.ts";
 import { silentLog } from "../../support/store.ts";
 
@@ -13,10 +13,10 @@ async function run(
 ): Promise<string[]> {
   const did: string[] = [];
   const waiting: TeamRemoval[] = teams.map((teamId) => ({ teamId, sweepsDone: 0 }));
-  const [chore] = teamRemovalChores({
+  const [chore] = teamRemovalPeriodicTasks({
     removals: {
-      take: async () => waiting.shift() ?? null,
-      bringBack: async ({ teamId }, outcome) => void did.push(`${teamId} ${outcome}`),
+      claimDue: async () => waiting.shift() ?? null,
+      recordSweep: async ({ teamId }, outcome) => void did.push(`${teamId} ${outcome}`),
     },
     deleteBelow: async (prefix) => {
       did.push(prefix);

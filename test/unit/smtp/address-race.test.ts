@@ -37,7 +37,7 @@ function race(addresses: readonly string[], lookUp?: () => Promise<readonly Conn
         seen.push(`dial ${address}`);
         sockets.set(address, handler);
         return {
-          atProxy: false,
+          isAwaitingProxy: false,
           write: (text) => void seen.push(`write ${address} ${text}`),
           startTls: () => {},
           end: () => {},

@@ -4,11 +4,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { Backlog } from "../../../src/smtp/backlog.ts";
-import { failed, Job } from "../../../src/smtp/job.ts";
 import { parseMailbox } from "../../../src/smtp/mailbox.ts";
 import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+import { RcptJob, sessionFailure } from "../../../src/smtp/rcpt-job.ts";
 
-const { patientLookMs, sweepMs } = LIMITS.smtp;
+const { patientSweepMs: patientLookMs, sweepMs } = LIMITS.smtp;
 const PATH = { name: "direct", localAddress: null, proxy: null, heloName: "probe.test" };
 
 function jobAt(startedAt: number, deadlineAt = 1_000, cancelled = () => false) {
@@ -16,8 +16,12 @@ function jobAt(startedAt: number, deadlineAt = 1_000, cancelled = () => false) {
   const outcomes: RcptOutcome[] = [];
   const place = { host: "mx.test", address: "192.0.2.1", path: PATH };
   const settled = () => assert.fail("outcomes go by the pool");
-  const job = new Job(mailbox, place, { cancelled, deadlineAt, settled }, startedAt, (outcome) =>
-    outcomes.push(outcome),
+  const job = new RcptJob(
+    mailbox,
+    place,
+    { cancelled, deadlineAt, onSettled: settled },
+    startedAt,
+    (outcome) => outcomes.push(outcome),
   );
   return { job, outcomes };
 }
@@ -56,7 +60,7 @@ describe("the backlog of a host", () => {
     const backlog = new Backlog();
     const [a, b] = [jobAt(1), jobAt(2)];
     backlog.add(a.job);
-    backlog.addFresh(b.job);
+    backlog.addForNewSession(b.job);
     backlog.holdBack("192.0.2.9", "", 5);
     backlog.holdBack("direct", "y.test", 5);
     assert.equal(backlog.length, 2);
@@ -69,9 +73,12 @@ describe("the backlog of a host", () => {
   it("keeps the jobs of stale sessions for new ones", () => {
     const backlog = new Backlog();
     const { job } = jobAt(1);
-    backlog.addFresh(job);
-    assert.deepEqual([backlog.forAny, backlog.forFresh, backlog.take()], [0, 1, undefined]);
-    assert.equal(backlog.takeFresh(), job);
+    backlog.addForNewSession(job);
+    assert.deepEqual(
+      [backlog.readyForAnySession, backlog.waitingForNewSession, backlog.take()],
+      [0, 1, undefined],
+    );
+    assert.equal(backlog.takeForNewSession(), job);
   });
 
   it("ends who is over time or cancelled, and nobody else", () => {
@@ -112,7 +119,7 @@ describe("the backlog of a host", () => {
     const behind = jobAt(5);
     backlog.add(before.job);
     backlog.add(behind.job);
-    backlog.fail(failed("connect", "refused", "ECONNREFUSED"), false, 9, 3);
+    backlog.fail(sessionFailure("connect", "refused", "ECONNREFUSED"), false, 9, 3);
     assert.deepEqual([before.outcomes.length, behind.outcomes.length], [1, 0]);
     assert.equal(before.outcomes[0]?.latencyMs, 8);
   });
@@ -121,8 +128,8 @@ describe("the backlog of a host", () => {
 describe("a job", () => {
   it("has one end, the first", () => {
     const { job, outcomes } = jobAt(0);
-    job.settle(failed("rcpt", "timeout", "deadline"), false, 5);
-    job.settle(failed("rcpt", "closed", "later"), true, 9);
+    job.settle(sessionFailure("rcpt", "timeout", "deadline"), false, 5);
+    job.settle(sessionFailure("rcpt", "closed", "later"), true, 9);
     assert.deepEqual(
       outcomes.map((outcome) => outcome.kind === "failure" && outcome.cause),
       ["timeout"],

@@ -3,14 +3,14 @@ import { describe, it } from "node:test";
 import { Batch, type TransactionEnd } from "../../../src/smtp/batch.ts";
 import type { SessionEnd } from "../../../src/smtp/handshake.ts";
 import { parseMailbox, parseReversePath } from "../../../src/smtp/mailbox.ts";
-import type { Reply } from "../../../src/smtp/reply.ts";
+import type { SmtpReply } from "../../../src/smtp/reply.ts";
 import fc from "../../support/properties.ts";
 
 const FROM = parseReversePath("") ?? assert.fail();
 const CLOSED: SessionEnd = { kind: "failure", stage: "rcpt", cause: "closed", detail: "gone" };
 const OUT_OF_STEP: SessionEnd = { kind: "failure", stage: "rcpt", cause: "protocol", detail: "x" };
 
-const reply = (code: number, text = ""): Reply => ({ code, enhanced: null, lines: [text] });
+const reply = (code: number, text = ""): SmtpReply => ({ code, enhanced: null, lines: [text] });
 const transaction = (address: string, cancelled = () => false) => ({
   mailbox: parseMailbox(address) ?? assert.fail(),
   cancelled,
@@ -33,14 +33,18 @@ describe("a batch of transactions", () => {
 
   it("tells how far it has come, and how far when a reply was late", () => {
     const batch = batchOf(3);
-    assert.deepEqual(batch.through, { transactions: 0, rejections: 0, refused: null });
+    assert.deepEqual(batch.progress, { transactions: 0, rejections: 0, refused: null });
     for (const code of [250, 550, 250, 250]) batch.accept(reply(code));
-    assert.deepEqual(batch.through, { transactions: 1, rejections: 1, refused: null });
-    batch.noteLate();
+    assert.deepEqual(batch.progress, { transactions: 1, rejections: 1, refused: null });
+    batch.recordLateReply();
     for (const code of [550, 250]) batch.accept(reply(code));
-    batch.noteLate();
-    assert.deepEqual(batch.late, { transactions: 1, rejections: 1, refused: null }, "the first late one");
-    assert.deepEqual(batch.through, { transactions: 2, rejections: 2, refused: null });
+    batch.recordLateReply();
+    assert.deepEqual(
+      batch.progressWhenLate,
+      { transactions: 1, rejections: 1, refused: null },
+      "the first late one",
+    );
+    assert.deepEqual(batch.progress, { transactions: 2, rejections: 2, refused: null });
   });
 
   it("tells what a RSET was refused with", () => {
@@ -49,7 +53,7 @@ describe("a batch of transactions", () => {
       const refusal = reply(554, "Too many nonmail commands");
       const steps = [reply(250), reply(250), refusal].map((answer) => batch.accept(answer));
       assert.equal(steps.at(-1), pipelined ? "out_of_step" : "closing");
-      assert.deepEqual(batch.through, { transactions: 0, rejections: 0, refused: refusal });
+      assert.deepEqual(batch.progress, { transactions: 0, rejections: 0, refused: refusal });
     }
   });
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { mayBeCrowded, saysCrowded } from "../../../src/smtp/crowding.ts";
 import type { SessionEnd } from "../../../src/smtp/handshake.ts";
-import type { Reply } from "../../../src/smtp/reply.ts";
+import type { SmtpReply } from "../../../src/smtp/reply.ts";
 
 const reply = (code: number, ...lines: string[]) => ({ code, enhanced: null, lines });
 
-const isCrowded = (answer: Reply, stage: "greeting" | "ehlo" | "mail" | "rcpt" = "greeting") =>
+const isCrowded = (answer: SmtpReply, stage: "greeting" | "ehlo" | "mail" | "rcpt" = "greeting") =>
   saysCrowded({ kind: "reply", stage, reply: answer });
 
 describe("too many connections", () => {

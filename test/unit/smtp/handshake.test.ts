@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 import { Handshake } from "../../../src/smtp/handshake.ts";
 import { parseHeloName } from "../../../src/smtp/mailbox.ts";
 import type { TlsPolicy } from "../../../src/smtp/policy.ts";
-import type { Reply } from "../../../src/smtp/reply.ts";
+import type { SmtpReply } from "../../../src/smtp/reply.ts";
 
 const NAME = parseHeloName("probe.test") ?? assert.fail();
-const reply = (code: number, ...lines: string[]): Reply => ({ code, enhanced: null, lines });
+const reply = (code: number, ...lines: string[]): SmtpReply => ({ code, enhanced: null, lines });
 const OFFER = reply(250, "mx", "PIPELINING", "starttls", "SIZE 10240000", "SMTPUTF8");
 const PLAIN_OFFER = reply(250, "mx", "PIPELINING");
 const EHLO = { do: "write", text: "EHLO probe.test\r\n" };
@@ -33,7 +33,7 @@ describe("the handshake", () => {
     const handshake = greeted("opportunistic");
     assert.deepEqual(handshake.accept(OFFER), { do: "write", text: "STARTTLS\r\n" });
     assert.deepEqual(handshake.accept(reply(220, "go")), { do: "starttls" });
-    assert.deepEqual(handshake.secured(), EHLO);
+    assert.deepEqual(handshake.onSecured(), EHLO);
     assert.equal(handshake.capabilities.smtputf8, false);
     assert.deepEqual(handshake.accept(reply(250, "mx")), { do: "ready" });
     assert.deepEqual(handshake.capabilities, { pipelining: false, starttls: false, smtputf8: false });

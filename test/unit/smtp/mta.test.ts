@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { mtaOf, stockOf, UNKNOWN_STOCK } from "../../../src/smtp/mta.ts";
-import type { Reply } from "../../../src/smtp/reply.ts";
+import { defaultLimitsOf, detectMta, UNKNOWN_MTA_LIMITS } from "../../../src/smtp/mta.ts";
+import type { SmtpReply } from "../../../src/smtp/reply.ts";
 import fc from "../../support/properties.ts";
 
-const reply = (code: number, ...lines: string[]): Reply => ({ code, enhanced: null, lines });
+const reply = (code: number, ...lines: string[]): SmtpReply => ({ code, enhanced: null, lines });
 const hello = (...offered: string[]) => reply(250, "mx.example.com", ...offered);
 
 describe("the software of a mail server", () => {
@@ -20,7 +20,7 @@ describe("the software of a mail server", () => {
     ["postfixes.example.com ESMTP", null],
     ["", null],
   ] as const)
-    it(`is read from "${greeting}"`, () => assert.equal(mtaOf(reply(220, greeting), null), expected));
+    it(`is read from "${greeting}"`, () => assert.equal(detectMta(reply(220, greeting), null), expected));
 
   for (const [offered, expected] of [
     [
@@ -35,19 +35,21 @@ describe("the software of a mail server", () => {
     [[], null],
   ] as const)
     it(`shows behind a masked greeting by ${offered.join(", ") || "nothing"}`, () =>
-      assert.equal(mtaOf(reply(220, "mx ESMTP"), hello(...offered)), expected));
+      assert.equal(detectMta(reply(220, "mx ESMTP"), hello(...offered)), expected));
 
   it("is of no server that says nothing, and begins prudently", () => {
-    assert.equal(mtaOf(null, null), null);
-    assert.equal(stockOf(null), UNKNOWN_STOCK);
-    assert.equal(stockOf("postfix"), stockOf("postfix"));
-    assert.ok(UNKNOWN_STOCK.rejections < stockOf("postfix").rejections);
+    assert.equal(detectMta(null, null), null);
+    assert.equal(defaultLimitsOf(null), UNKNOWN_MTA_LIMITS);
+    assert.equal(defaultLimitsOf("postfix"), defaultLimitsOf("postfix"));
+    assert.ok(UNKNOWN_MTA_LIMITS.rejections < defaultLimitsOf("postfix").rejections);
   });
 
   it("is read from any bytes without an error", () =>
     fc.assert(
       fc.property(fc.array(fc.string()), fc.array(fc.string()), (greeting, offered) => {
-        const { rejections, transactions } = stockOf(mtaOf(reply(220, ...greeting), hello(...offered)));
+        const { rejections, transactions } = defaultLimitsOf(
+          detectMta(reply(220, ...greeting), hello(...offered)),
+        );
         assert.ok(rejections >= 1 && transactions >= 1);
       }),
     ));

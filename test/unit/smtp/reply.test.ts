@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createReplyParser, type Reply } from "../../../src/smtp/reply.ts";
+import { createReplyParser, type SmtpReply } from "../../../src/smtp/reply.ts";
 import fc from "../../support/properties.ts";
 
 function parse(...chunks: (string | Buffer)[]) {
   const parser = createReplyParser();
-  const replies: Reply[] = [];
+  const replies: SmtpReply[] = [];
   for (const chunk of chunks) {
     const bytes = typeof chunk === "string" ? Buffer.from(chunk, "latin1") : chunk;
     const fault = parser.push(bytes, (reply) => replies.push(reply) > 0);
-    if (fault) return { fault, replies, pending: parser.pending };
+    if (fault) return { fault, replies, pending: parser.hasPending };
   }
-  return { fault: null, replies, pending: parser.pending };
+  return { fault: null, replies, pending: parser.hasPending };
 }
 
-function one(text: string): Reply {
+function one(text: string): SmtpReply {
   const { fault, replies, pending } = parse(text);
   assert.deepEqual({ fault, pending }, { fault: null, pending: false });
   return replies[0] ?? assert.fail("no reply");
@@ -88,7 +88,7 @@ describe("the reply parser", () => {
     const parser = createReplyParser();
     let replies = 0;
     parser.push(Buffer.from("220 a\r\n250 injected\r\n250 inj"), () => ++replies > 1);
-    assert.deepEqual([replies, parser.pending], [1, false]);
+    assert.deepEqual([replies, parser.hasPending], [1, false]);
   });
 
   it("reads no further than what has come: behind it are the bytes of an earlier read", () => {
@@ -103,7 +103,7 @@ describe("the reply parser", () => {
       );
     }
     assert.deepEqual(replies, ["250 2.1.5 first of all", "250 2.1.5 Ok", "550 5.1.1 none"]);
-    assert.equal(parser.pending, false);
+    assert.equal(parser.hasPending, false);
   });
 
   it("reads the same however the bytes are cut", () => {

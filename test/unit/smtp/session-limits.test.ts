@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { isDear, isWorn, limitNamed, type Meeting, SessionLimits } from "../../../src/smtp/session-limits.ts";
+import {
+  isNearlyExhausted,
+  isSetUpExpensive,
+  type LimitHit,
+  parseNamedLimit,
+  SessionLimits,
+} from "../../../src/smtp/session-limits.ts";
 
 const POLICY = {
   maxConnections: 1,
@@ -11,17 +17,17 @@ const POLICY = {
   pipelineDepthMax: 10,
 } as const;
 
-const met = (transactions: number, rejections: number, more: Partial<Meeting> = {}): Meeting => ({
+const met = (transactions: number, rejections: number, more: Partial<LimitHit> = {}): LimitHit => ({
   transactions,
   rejections,
   written: 1,
-  says: null,
+  reason: null,
   ...more,
 });
 
-const learnt = (...meetings: Meeting[]) => {
+const learnt = (...meetings: LimitHit[]) => {
   const limits = new SessionLimits();
-  for (const meeting of meetings) limits.met(meeting, 0);
+  for (const meeting of meetings) limits.recordHit(meeting, 0);
   return [limits.transactions, limits.rejections];
 };
 
@@ -36,8 +42,8 @@ describe("the limits of sessions", () => {
   });
 
   it("are believed at once when they are named", () => {
-    assert.deepEqual(learnt(met(30, 20, { says: "rejections" })), [Infinity, 20]);
-    assert.deepEqual(learnt(met(30, 20, { says: "transactions" })), [30, Infinity]);
+    assert.deepEqual(learnt(met(30, 20, { reason: "rejections" })), [Infinity, 20]);
+    assert.deepEqual(learnt(met(30, 20, { reason: "transactions" })), [30, Infinity]);
   });
 
   it("are not what a session's first transaction ends with", () => {
@@ -51,7 +57,7 @@ describe("the limits of sessions", () => {
 
   it("are of rejections where answers become late twice at the same count of them", () => {
     const slow = (transactions: number, rejections: number) =>
-      met(transactions, rejections, { says: "slow" });
+      met(transactions, rejections, { reason: "slow" });
     assert.deepEqual(learnt(slow(12, 9)), [Infinity, Infinity]);
     assert.deepEqual(learnt(slow(12, 9), slow(30, 9)), [Infinity, 9]);
     assert.deepEqual(learnt(slow(12, 9), slow(30, 8)), [Infinity, Infinity]);
@@ -60,25 +66,27 @@ describe("the limits of sessions", () => {
 
   it("are tried again by one session at a time, and forgotten when they are gone", () => {
     const limits = new SessionLimits();
-    limits.met(met(3, 3, { says: "rejections" }), 0);
-    let now = LIMITS.learnt.holdMs - 1;
-    assert.deepEqual(limits.takeTries(now), { transactions: 0, rejections: 0 });
+    limits.recordHit(met(3, 3, { reason: "rejections" }), 0);
+    let now = LIMITS.learned.holdMs - 1;
+    assert.deepEqual(limits.takeTrialAllowance(now), { transactions: 0, rejections: 0 });
     now++;
-    assert.deepEqual(limits.takeTries(now), { transactions: 0, rejections: 4 });
-    assert.deepEqual(limits.takeTries(now), { transactions: 0, rejections: 0 });
-    limits.bore(9, 4, POLICY, now);
-    now += LIMITS.learnt.stepMs;
-    for (let sessions = 0; limits.isKnown; sessions++, now += LIMITS.learnt.stepMs) {
+    assert.deepEqual(limits.takeTrialAllowance(now), { transactions: 0, rejections: 4 });
+    assert.deepEqual(limits.takeTrialAllowance(now), { transactions: 0, rejections: 0 });
+    limits.recordSuccess(9, 4, POLICY, now);
+    now += LIMITS.learned.stepMs;
+    for (let sessions = 0; limits.isKnown; sessions++, now += LIMITS.learned.stepMs) {
       assert.ok(sessions < 10);
-      const { rejections } = limits.takeTries(now);
-      limits.bore(60, Math.min(rejections, POLICY.rejectionsPerSession), POLICY, now);
+      const { rejections } = limits.takeTrialAllowance(now);
+      limits.recordSuccess(60, Math.min(rejections, POLICY.rejectionsPerSession), POLICY, now);
     }
   });
 });
 
 describe("a session that is worn", () => {
   const wornAt = (most: number, depth: number) =>
-    Array.from({ length: most }, (_, refused) => refused).filter((refused) => isWorn(refused, most, depth));
+    Array.from({ length: most }, (_, refused) => refused).filter((refused) =>
+      isNearlyExhausted(refused, most, depth),
+    );
   it("has as many refusals left as a quarter of what a write may hold, or fewer", () => {
     assert.deepEqual(wornAt(8, 10), [6, 7]);
     assert.deepEqual(wornAt(8, 5), [7]);
@@ -95,15 +103,15 @@ describe("a session that is worn", () => {
 
 describe("a session whose beginning was dear", () => {
   it("took longer than what another one would bring by then", () => {
-    assert.equal(isDear(300, 10, 60, 6), false);
-    assert.equal(isDear(301, 10, 60, 6), true);
-    assert.equal(isDear(61, 10, 12, 6), true, "the more are refused, the sooner");
-    assert.equal(isDear(0, 0, 6, 6), false);
+    assert.equal(isSetUpExpensive(300, 10, 60, 6), false);
+    assert.equal(isSetUpExpensive(301, 10, 60, 6), true);
+    assert.equal(isSetUpExpensive(61, 10, 12, 6), true, "the more are refused, the sooner");
+    assert.equal(isSetUpExpensive(0, 0, 6, 6), false);
   });
 });
 
 describe("what a server says it counts", () => {
-  const of = (text: string) => limitNamed({ code: 421, enhanced: null, lines: [text] });
+  const of = (text: string) => parseNamedLimit({ code: 421, enhanced: null, lines: [text] });
   it("is read from its words", () => {
     for (const text of [
       "4.7.0 mx.example.com Error: too many errors",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createEvidenceCache, type KeyedQuestion } from "../../../src/store/evidence-cache.ts";
+import { type BatchCacheLookup, createEvidenceCache } from "../../../src/store/evidence-cache.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -101,7 +101,7 @@ describe("what Redis has nothing of", () => {
     const data = new Map<string, string>();
     const redis = fakeRedis(data);
     const cache = createEvidenceCache({ redis, clock: createFakeClock(), log: silentLog, maxEntries: 10 });
-    const asked: KeyedQuestion[] = [{ scope: "probed", cacheKey: "a@one.test" }];
+    const asked: BatchCacheLookup[] = [{ scope: "probed", cacheKey: "a@one.test" }];
     await cache.fetchMany(asked);
     assert.equal(asked[0]?.absent, true);
     redis.mget = () => Promise.reject(new Error("the connection is closed"));

@@ -5,7 +5,7 @@ import { ConfigError } from "../../../src/core/config.ts";
 import { EXIT, exitCodeOf, Unavailable } from "../../../src/core/exit-codes.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
-import { createOutageWait, outlasting } from "../../../src/store/outage-wait.ts";
+import { createOutageWait, withOutageWait } from "../../../src/store/outage-wait.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const { startPollMs, startLogMs, startWaitMs } = LIMITS.postgres;
@@ -28,7 +28,7 @@ describe("a start without Postgres", () => {
     const { clock, lines, wait } = waiting();
     let isAway = true;
     let attempts = 0;
-    const started = wait.through(() => {
+    const started = wait.retryThroughOutage(() => {
       attempts += 1;
       return isAway ? away() : Promise.resolve("there");
     });
@@ -42,11 +42,11 @@ describe("a start without Postgres", () => {
       [
         {
           level: "warn",
-          msg: "Postgres cannot be used: waiting for it",
+          msg: "Postgres is unavailable: waiting for it",
           why: "connect ECONNREFUSED",
           give_up_s: startWaitMs / 1_000,
         },
-        { level: "info", msg: "Postgres can be used again", why: undefined, give_up_s: undefined },
+        { level: "info", msg: "Postgres is available again", why: undefined, give_up_s: undefined },
       ],
     );
     assert.equal(clock.pending, 0);
@@ -54,13 +54,13 @@ describe("a start without Postgres", () => {
 
   it("says nothing where Postgres is there", async () => {
     const { lines, wait } = waiting();
-    assert.equal(await wait.through(() => Promise.resolve(1)), 1);
+    assert.equal(await wait.retryThroughOutage(() => Promise.resolve(1)), 1);
     assert.deepEqual(lines, []);
   });
 
   it("says once in a while that it waits, and gives up when its time is over, with an exit code of its own", async () => {
     const { clock, lines, wait } = waiting();
-    const outcome = wait.through(away).catch((error: unknown) => error);
+    const outcome = wait.retryThroughOutage(away).catch((error: unknown) => error);
     for (let ms = 0; ms < startWaitMs; ms += startPollMs) await clock.advanceAsync(startPollMs);
     const error = await outcome;
     assert.ok(error instanceof Unavailable);
@@ -74,13 +74,13 @@ describe("a start without Postgres", () => {
     const { clock, wait } = waiting();
     let isAway = true;
     const attempt = () => (isAway ? away() : Promise.resolve("there"));
-    const first = wait.through(attempt);
+    const first = wait.retryThroughOutage(attempt);
     await clock.advanceAsync(startWaitMs - startPollMs);
     isAway = false;
     await clock.advanceAsync(startPollMs);
     assert.equal(await first, "there");
     isAway = true;
-    const second = wait.through(attempt);
+    const second = wait.retryThroughOutage(attempt);
     await clock.advanceAsync(startWaitMs - startPollMs);
     isAway = false;
     await clock.advanceAsync(startPollMs);
@@ -89,14 +89,14 @@ describe("a start without Postgres", () => {
 
   it("ends at once when it is told to stop, whatever the attempt under way comes to", async () => {
     const { clock, wait } = waiting();
-    const pausing = wait.through(away);
+    const pausing = wait.retryThroughOutage(away);
     await clock.advanceAsync(startPollMs / 2);
     wait.stop();
     assert.equal(await pausing, null);
     assert.equal(clock.pending, 0);
     const { wait: other } = waiting();
     let fail = (_error: Error) => {};
-    const asking = other.through(
+    const asking = other.retryThroughOutage(
       () =>
         new Promise((_, reject) => {
           fail = reject;
@@ -105,7 +105,7 @@ describe("a start without Postgres", () => {
     other.stop();
     fail(new Error("write CONNECTION_ENDED"));
     assert.equal(await asking, null);
-    assert.equal(await other.through(away), null);
+    assert.equal(await other.retryThroughOutage(away), null);
   });
 
   for (const [code, message] of [
@@ -117,11 +117,11 @@ describe("a start without Postgres", () => {
     it(`does not wait where Postgres says no: ${code}`, async () => {
       const { lines, wait } = waiting();
       const outcome = wait
-        .through(() => Promise.reject(said(code, message)))
+        .retryThroughOutage(() => Promise.reject(said(code, message)))
         .catch((error: unknown) => error);
       const error = await outcome;
       assert.ok(error instanceof ConfigError);
-      assert.equal(error.message, `DATABASE_URL: Postgres lets nobody in by it: ${message}`);
+      assert.equal(error.message, `DATABASE_URL: Postgres refuses access: ${message}`);
       assert.equal(exitCodeOf(error), EXIT.misconfigured);
       assert.deepEqual(lines, []);
     });
@@ -129,13 +129,13 @@ describe("a start without Postgres", () => {
   for (const [code, message] of [
     ["57P03", "the database system is starting up"],
     ["53300", "sorry, too many clients already"],
-    ["25006", "it is a standby that was not promoted yet"],
+    ["25006", "the server is a standby that is not promoted yet"],
     ["08P01", "server login has been failing, try again later (server_login_retry)"],
   ] as const)
     it(`waits where that passes: ${code}`, async () => {
       const { clock, wait } = waiting();
       let attempts = 0;
-      const started = wait.through(() => {
+      const started = wait.retryThroughOutage(() => {
         attempts += 1;
         return attempts === 1 ? Promise.reject(said(code, message)) : Promise.resolve("there");
       });
@@ -145,7 +145,9 @@ describe("a start without Postgres", () => {
 
   it("lets through what is no outage: that is a failure like any other", async () => {
     const { wait } = waiting();
-    const error = await wait.through(() => Promise.reject(new TypeError("ours"))).catch((e: unknown) => e);
+    const error = await wait
+      .retryThroughOutage(() => Promise.reject(new TypeError("ours")))
+      .catch((e: unknown) => e);
     assert.ok(error instanceof TypeError);
     assert.equal(exitCodeOf(error), EXIT.failed);
   });
@@ -155,7 +157,7 @@ describe("a part that outlasts an outage", () => {
   it("is started again, and lets go when it is drained, before the part itself is", async () => {
     const { clock, log } = waiting();
     const done: string[] = [];
-    const part = outlasting(
+    const part = withOutageWait(
       {
         name: "postgres",
         start() {

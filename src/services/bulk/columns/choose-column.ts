@@ -15,7 +15,7 @@ export interface ScoreParts {
   position: number;
 }
 
-export interface Candidate {
+export interface ScoredColumn {
   /** From 0. */
   index: number;
   meaning: HeaderMeaning;
@@ -29,10 +29,10 @@ export interface Candidate {
 export type ChosenBy = "option" | "header" | "content" | "only";
 
 export type ColumnChoice =
-  | { kind: "chosen"; index: number; chosenBy: Exclude<ChosenBy, "option">; candidates: Candidate[] }
-  | { kind: "ambiguous"; why: string; candidates: Candidate[] }
+  | { kind: "chosen"; index: number; chosenBy: Exclude<ChosenBy, "option">; candidates: ScoredColumn[] }
+  | { kind: "ambiguous"; why: string; candidates: ScoredColumn[] }
   /** No column holds addresses, or is called so. */
-  | { kind: "none"; candidates: Candidate[] };
+  | { kind: "none"; candidates: ScoredColumn[] };
 
 /** A table as it was sampled. */
 export interface SampledTable {
@@ -74,7 +74,7 @@ const SPARSE_SHARE = 0.2;
 /** Names of a column of the contacts' addresses. */
 const NAMED: ReadonlySet<HeaderMeaning> = new Set(["primary", "email", "contact", "qualified", "secondary"]);
 
-interface Judged extends Candidate {
+interface JudgedColumn extends ScoredColumn {
   name: string;
   evidence: ColumnEvidence;
 }
@@ -100,7 +100,7 @@ function isCandidate(meaning: HeaderMeaning, { filled, addresses }: ColumnEviden
 
 const round = (points: number): number => Math.round(points * 10) / 10;
 
-function judge(table: SampledTable, all: readonly ColumnEvidence[]): Judged[] {
+function judge(table: SampledTable, all: readonly ColumnEvidence[]): JudgedColumn[] {
   const { header, rows, whole } = table;
   const possible = all
     .map((evidence) => ({ evidence, meaning: meaningOf(header, evidence.index) }))
@@ -123,7 +123,7 @@ function judge(table: SampledTable, all: readonly ColumnEvidence[]): Judged[] {
 }
 
 /** The two are so close that which of them is meant cannot be told. */
-function areClose(best: Judged, other: Judged, whole: boolean): boolean {
+function areClose(best: JudgedColumn, other: JudgedColumn, whole: boolean): boolean {
   if (best.score - other.score >= MARGIN) return false;
   // Of columns that are empty to the end the first will do.
   if (other.addresses === 0 && best.addresses === 0 && whole) return false;
@@ -135,8 +135,8 @@ function areClose(best: Judged, other: Judged, whole: boolean): boolean {
 
 /** The best by its name has the addresses of a few, and another one those of many: name and content contradict each other. */
 export function isContradicted(
-  best: Pick<Candidate, "addresses" | "distinct">,
-  other: Pick<Candidate, "meaning" | "addresses" | "distinct">,
+  best: Pick<ScoredColumn, "addresses" | "distinct">,
+  other: Pick<ScoredColumn, "meaning" | "addresses" | "distinct">,
 ): boolean {
   if (other.meaning === "attribute" || !areFew(best.distinct, best.addresses)) return false;
   return other.distinct >= 3 * best.distinct && !areFew(other.distinct, other.addresses);
@@ -154,7 +154,7 @@ export function isSuspect(
   return columns > 1 && !NAMED.has(meaning) && areFew(counts.distinct, counts.addresses);
 }
 
-function published({ index, meaning, addresses, distinct, score, parts }: Judged): Candidate {
+function published({ index, meaning, addresses, distinct, score, parts }: JudgedColumn): ScoredColumn {
   return { index, meaning, addresses, distinct, score, parts };
 }
 

@@ -1,4 +1,4 @@
-import { addressesIn } from "../../../check/address/addresses-in.ts";
+import { readAddresses } from "../../../check/address/addresses-in.ts";
 import { toText } from "../csv/field.ts";
 
 /** Longer than any address (RFC 5321 §4.5.3.1.3) with what may stand around it. */
@@ -35,7 +35,7 @@ export interface ColumnEvidence {
 function readCell(value: string): { key: string; isWrapped: boolean } | null {
   if (value.length > CELL_CHARS || !AT.test(value)) return null;
   const text = toText(value);
-  const reading = addressesIn(text);
+  const reading = readAddresses(text);
   if (reading.kind === "several") return { key: reading.texts.join(" ").toLowerCase(), isWrapped: true };
   if (reading.kind !== "one") return null;
   return { key: reading.address.normalised.toLowerCase(), isWrapped: reading.text !== text.trim() };

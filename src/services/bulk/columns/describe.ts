@@ -1,6 +1,6 @@
 import { toText } from "../csv/field.ts";
 import type { CandidateColumn } from "../layout.ts";
-import type { Candidate } from "./choose-column.ts";
+import type { ScoredColumn } from "./choose-column.ts";
 
 /** Of a column's name, as it is shown. */
 const NAME_CHARS = 200;
@@ -18,7 +18,7 @@ export function columnName(header: readonly string[] | null, index: number): str
 
 export function candidateColumns(
   header: readonly string[] | null,
-  candidates: readonly Candidate[],
+  candidates: readonly ScoredColumn[],
 ): CandidateColumn[] {
   return candidates.slice(0, CANDIDATES_SHOWN).map(({ index, addresses, distinct }) => ({
     index,

@@ -27,7 +27,7 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
 };
 
 /** Lower case, without accents, in one form: what differs only by those is one word. */
-export function fold(text: string): string {
+export function foldHeaderText(text: string): string {
   return text
     .normalize("NFKD")
     .replace(MARKS, "")
@@ -51,7 +51,7 @@ export function wordsOf(name: string): string[] {
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, "$1 $2")
     .replace(/(\p{L})(\p{N})/gu, "$1 $2")
     .replace(/(\p{N})(\p{L})/gu, "$1 $2");
-  return fold(split)
+  return foldHeaderText(split)
     .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== "");
 }
@@ -76,7 +76,7 @@ export class WordList {
   #add(list: string): void {
     const isInText = list.startsWith("inText:");
     for (const entry of (isInText ? list.slice("inText:".length) : list).split(",")) {
-      const word = fold(entry.trim().replace(/\s+/g, " "));
+      const word = foldHeaderText(entry.trim().replace(/\s+/g, " "));
       if (isInText) this.#inText.push(word);
       else if (word.endsWith("*")) this.#stems.add(word.slice(0, -1));
       else this.#phrases.add(word);

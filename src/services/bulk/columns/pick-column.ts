@@ -1,6 +1,6 @@
 import { toText } from "../csv/field.ts";
 import type { CandidateColumn } from "../layout.ts";
-import { type Candidate, type ChosenBy, chooseColumn, type SampledTable } from "./choose-column.ts";
+import { type ChosenBy, chooseColumn, type SampledTable, type ScoredColumn } from "./choose-column.ts";
 import { candidateColumns } from "./describe.ts";
 
 /** Names of columns in a detail: so many, and so much of each. */
@@ -10,7 +10,7 @@ const NAME_CHARS = 40;
 const CANDIDATES_IN_DETAIL = 5;
 
 export type PickedColumn =
-  | { ok: true; index: number; chosenBy: ChosenBy; candidates: Candidate[] }
+  | { ok: true; index: number; chosenBy: ChosenBy; candidates: ScoredColumn[] }
   | { ok: false; code: "no_email_column"; detail: string }
   | { ok: false; code: "email_column_ambiguous"; detail: string; candidates: CandidateColumn[] };
 
@@ -42,21 +42,25 @@ export function pickColumn(
     candidates.some((one) => one.index === index && one.addresses > 0),
   );
   const [index, second] = filled.length > 0 ? filled : indexes.slice(0, 1);
-  if (index === undefined) return missing(`No column is named ${shown(String(wanted))}.`);
+  if (index === undefined) return missing(`No column is named ${shownColumnName(String(wanted))}.`);
   if (second === undefined) return { ok: true, index, chosenBy: "option", candidates };
   const same = candidates.filter((one) => filled.includes(one.index));
-  return ambiguousColumns(`${same.length} columns are named ${shown(String(wanted))}.`, table.header, same);
+  return ambiguousColumns(
+    `${same.length} columns are named ${shownColumnName(String(wanted))}.`,
+    table.header,
+    same,
+  );
 }
 
 /** The refusal that names the candidates. */
 export function ambiguousColumns(
   why: string,
   header: readonly string[] | null,
-  found: readonly Candidate[],
+  found: readonly ScoredColumn[],
 ): PickedColumn & { ok: false; code: "email_column_ambiguous" } {
   const candidates = candidateColumns(header, found);
   const told = candidates.slice(0, CANDIDATES_IN_DETAIL).map(({ index, name, addresses, distinct }) => {
-    const called = name === null ? `column ${index}` : `${shown(name)} (column ${index})`;
+    const called = name === null ? `column ${index}` : `${shownColumnName(name)} (column ${index})`;
     return `${called} has ${addresses} addresses in the first rows, ${distinct} of them different`;
   });
   const detail = `${why} ${told.join("; ")}. Columns count from 0. Say which one by email_column.`;
@@ -79,7 +83,7 @@ function normaliseName(name: string): string {
 
 /** Those with the very name; if there are none, those whose letters and digits are the same. */
 function namedColumns(header: readonly string[] | null, wanted: string): number[] | string {
-  if (header === null) return `In a file without a header no column is named ${shown(wanted)}.`;
+  if (header === null) return `In a file without a header no column is named ${shownColumnName(wanted)}.`;
   const names = header.map(toText);
   const matching = (matches: (name: string) => boolean) =>
     names.flatMap((name, index) => (matches(name) ? [index] : []));
@@ -87,17 +91,17 @@ function namedColumns(header: readonly string[] | null, wanted: string): number[
   if (exact.length > 0) return exact;
   const sought = normaliseName(wanted);
   const loose = sought === "" ? [] : matching((name) => normaliseName(name) === sought);
-  return loose.length > 0 ? loose : `No column is named ${shown(wanted)}.`;
+  return loose.length > 0 ? loose : `No column is named ${shownColumnName(wanted)}.`;
 }
 
 function columnsSeen(first: readonly string[], isHeader: boolean): string {
-  const cells = first.slice(0, NAMES_SHOWN).map((cell) => shown(toText(cell)));
+  const cells = first.slice(0, NAMES_SHOWN).map((cell) => shownColumnName(toText(cell)));
   const more = first.length > NAMES_SHOWN ? ` and ${first.length - NAMES_SHOWN} more` : "";
   return `The file's ${isHeader ? "columns are" : "first row is"} ${cells.join(", ")}${more}.`;
 }
 
 /** A column's name for a detail. */
-export function shown(name: string): string {
+export function shownColumnName(name: string): string {
   const characters = [...name.replace(/\p{C}/gu, " ")];
   const cut =
     characters.length > NAME_CHARS ? `${characters.slice(0, NAME_CHARS).join("")}…` : characters.join("");

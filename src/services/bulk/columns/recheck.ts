@@ -1,6 +1,6 @@
 import { toUtf8 } from "../csv/field.ts";
 import type { JobProblem, SourceColumns, SourceWarning } from "../layout.ts";
-import { type Candidate, isContradicted, isSuspect } from "./choose-column.ts";
+import { isContradicted, isSuspect, type ScoredColumn } from "./choose-column.ts";
 import { areFew } from "./column-evidence.ts";
 import { headerMeaning } from "./header-meaning.ts";
 import { ambiguousColumns } from "./pick-column.ts";
@@ -9,7 +9,7 @@ import { ambiguousColumns } from "./pick-column.ts";
 export interface ReadTable {
   columns: SourceColumns;
   /** By the first rows. */
-  candidates: readonly Candidate[];
+  candidates: readonly ScoredColumn[];
   layout: { columns: number; header: readonly string[] | null; encoding?: string };
 }
 

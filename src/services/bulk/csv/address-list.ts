@@ -1,4 +1,4 @@
-import { addressesIn } from "../../../check/address/addresses-in.ts";
+import { readAddresses } from "../../../check/address/addresses-in.ts";
 import { LIMITS } from "../../../core/limits.ts";
 import { toText } from "./field.ts";
 import { writeValue } from "./write.ts";
@@ -50,7 +50,7 @@ class Cutter {
 
 /** The addresses of a piece of text (latin1), as they stand there; null: it is something else. */
 function addressesOf(piece: string): string[] | null {
-  const reading = addressesIn(toText(piece));
+  const reading = readAddresses(toText(piece));
   if (reading.kind === "one") return [piece.trim()];
   if (reading.kind === "several") return reading.texts.map((text) => Buffer.from(text).toString("latin1"));
   return null;

@@ -5,7 +5,7 @@ import { LETTER_PAIRS } from "./letter-pairs.ts";
 export type Languages = keyof typeof LETTER_PAIRS;
 
 /** How well text fits languages. */
-export interface Fit {
+export interface LanguageFit {
   /** Of the pairs of letters that are not both ASCII, those that are common in the languages: 0 to 1. */
   share: number;
   pairs: number;
@@ -29,7 +29,7 @@ const pairOf = (first: number, second: number): number => first * 0x1_0000 + sec
 const PAIRS = new Map(Object.entries(LETTER_PAIRS).map(([name, table]) => [name, readPairs(table)]));
 
 /** How well words fit the languages. A capital behind a small letter is never common: in the wrong encoding cases are mixed. */
-export function fitOf(words: readonly string[], languages: Languages): Fit {
+export function fitOf(words: readonly string[], languages: Languages): LanguageFit {
   const known = PAIRS.get(languages) ?? new Set();
   let pairs = 0;
   let common = 0;

@@ -4,7 +4,7 @@ import type { RandomBytes } from "../workbook/random-bytes.ts";
 import { type ChosenSheet, isZip, type OpenedWorkbook, openWorkbook } from "../workbook/workbook.ts";
 import { gunzip, isGzip, transcoded, utf16Of } from "./encoding.ts";
 import { type CsvProblem, CsvProblemError } from "./problems.ts";
-import { type Started, takeStart } from "./start.ts";
+import { type PeekedStream, peekStart } from "./start.ts";
 import type { TextForm } from "./text-form.ts";
 import { Tolerated, withoutPadding } from "./tolerated.ts";
 
@@ -62,24 +62,24 @@ export async function openText(
   { workbook, ...options }: OpenOptions = {},
 ): Promise<OpenedText | ({ ok: false } & CsvProblem)> {
   const input = source[Symbol.asyncIterator]();
-  let read: Started | undefined;
+  let read: PeekedStream | undefined;
   const tolerated = new Tolerated();
   const close = async (): Promise<void> => {
     await read?.close();
     await input.return?.();
   };
   try {
-    read = await takeStart(input, SNIFF_BYTES);
+    read = await peekStart(input, SNIFF_BYTES);
     if (workbook !== undefined && isZip(read.start)) {
       await close();
       const asked = { ...options, scratch: workbook.scratch, stringsBytes: limits.decompressedBytes };
       return await textOf(await openWorkbook(await workbook.at(), asked), limits);
     }
     const gzip = isGzip(read.start);
-    if (gzip) read = await takeStart(gunzip(read.all(), limits.decompressedBytes, tolerated), SNIFF_BYTES);
+    if (gzip) read = await peekStart(gunzip(read.all(), limits.decompressedBytes, tolerated), SNIFF_BYTES);
     const encoding = utf16Of(read.start);
     const decoded = encoding === undefined ? read.all() : transcoded(read.all(), encoding, tolerated);
-    read = await takeStart(withoutPadding(decoded, tolerated), limits.sampleBytes);
+    read = await peekStart(withoutPadding(decoded, tolerated), limits.sampleBytes);
     const { start: head, whole, all } = read;
     const form = { gzip, utf16: encoding ?? null };
     const rangeReadable = !form.gzip && form.utf16 === null;
@@ -97,7 +97,7 @@ async function textOf(
   { sampleBytes }: TextLimits,
 ): Promise<OpenedText> {
   try {
-    const { start: head, whole, all, close: end } = await takeStart(text, sampleBytes);
+    const { start: head, whole, all, close: end } = await peekStart(text, sampleBytes);
     const closeAll = () => end().finally(close);
     return {
       ok: true,

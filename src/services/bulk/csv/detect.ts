@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { Candidate } from "../columns/choose-column.ts";
+import type { ScoredColumn } from "../columns/choose-column.ts";
 import { candidateColumns, columnName } from "../columns/describe.ts";
 import { hasColumnNamed, pickColumn } from "../columns/pick-column.ts";
 import type { SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "../layout.ts";
@@ -38,7 +38,7 @@ export interface DetectedTable {
   /** As its team sees it. */
   columns: SourceColumns;
   /** Columns that may be the one of the addresses, the likeliest first. */
-  candidates: Candidate[];
+  candidates: ScoredColumn[];
   warnings: SourceWarning[];
   /** Rows of the head, latin1. */
   rows: string[][];

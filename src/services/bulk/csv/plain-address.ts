@@ -3,14 +3,14 @@ import type { ValuePlace } from "./value-place.ts";
 
 /**
  * What a cell surely is, by its bytes alone: `PLAIN`, an address that is verified as it stands, and is its own cache key;
- * `NONE`, text without an `@` that nothing stands round; `UNSURE`, what has to be read by `addressesIn`, whose word
+ * `NONE`, text without an `@` that nothing stands round; `UNSURE_CELL`, what has to be read by `readAddresses`, whose word
  * counts: a test holds this to them. Nearly all of a list is one of the first two, and reading it so takes a tenth of
  * the time.
  */
-export const UNSURE = 0;
-export const PLAIN = 1;
-export const NONE = 2;
-export type CellKind = typeof UNSURE | typeof PLAIN | typeof NONE;
+export const UNSURE_CELL = 0;
+export const PLAIN_CELL = 1;
+export const NO_ADDRESS_CELL = 2;
+export type CellKind = typeof UNSURE_CELL | typeof PLAIN_CELL | typeof NO_ADDRESS_CELL;
 
 const AT = 0x40;
 const DOT = 0x2e;
@@ -40,8 +40,8 @@ for (const [characters, kind] of [
 
 export function kindOfCell({ bytes, from, to }: ValuePlace): CellKind {
   // Longer ones and shorter ones are few, and judged by what they are.
-  if (to - from < 2 || to - from > ADDRESS_MAX) return UNSURE;
-  if (((kinds[bytes[from] as number] as number) & ALPHANUMERIC) === 0) return UNSURE;
+  if (to - from < 2 || to - from > ADDRESS_MAX) return UNSURE_CELL;
+  if (((kinds[bytes[from] as number] as number) & ALPHANUMERIC) === 0) return UNSURE_CELL;
   let isAfterDot = false;
   let seen = 0;
   for (let i = from; i < to; i++) {
@@ -50,11 +50,11 @@ export function kindOfCell({ bytes, from, to }: ValuePlace): CellKind {
     seen |= kind;
     if ((kind & IN_LOCAL) !== 0) isAfterDot = false;
     else if (byte === DOT && !isAfterDot) isAfterDot = true;
-    else if (byte !== AT || isAfterDot || i - from > LOCAL_MAX) return UNSURE;
-    else if (!isPlainDomain(bytes, i + 1, to)) return UNSURE;
-    else return (seen & UPPER) !== 0 && ignoresCase(bytes, i + 1, to) ? UNSURE : PLAIN;
+    else if (byte !== AT || isAfterDot || i - from > LOCAL_MAX) return UNSURE_CELL;
+    else if (!isPlainDomain(bytes, i + 1, to)) return UNSURE_CELL;
+    else return (seen & UPPER) !== 0 && ignoresCase(bytes, i + 1, to) ? UNSURE_CELL : PLAIN_CELL;
   }
-  return ((kinds[bytes[to - 1] as number] as number) & ALPHANUMERIC) === 0 ? UNSURE : NONE;
+  return ((kinds[bytes[to - 1] as number] as number) & ALPHANUMERIC) === 0 ? UNSURE_CELL : NO_ADDRESS_CELL;
 }
 
 /** Then the key is in lower case. Few rows are asked for it. */

@@ -1,12 +1,12 @@
 import { detectDelimiter, isAddressTable, type Sample, type SampleText, takeSample } from "./delimiter.ts";
 import type { Dialect } from "./dialect.ts";
-import { restsOf } from "./suspicion.ts";
+import { countRests } from "./suspicion.ts";
 
 /** All of a dialect but its delimiter. */
 export type Quoting = Omit<Dialect, "delimiter">;
 
 /** What its owner says of a list. */
-export interface Wanted {
+export interface RequestedQuoting {
   delimiter?: string;
   escape?: '"' | "\\";
 }
@@ -32,7 +32,7 @@ const HAS_SPACED_QUOTE = /[,;\t|] +"/;
  */
 export async function readSample(
   text: SampleText,
-  wanted: Wanted,
+  wanted: RequestedQuoting,
   encoding: Pick<Dialect, "encoding">,
 ): Promise<Sample> {
   const read = async (quoting: Quoting) => {
@@ -89,7 +89,7 @@ function readingOf(sample: Sample, text: SampleText): Reading {
   const rests =
     dialect.quotes === "text"
       ? 0
-      : restsOf(text.bytes.subarray(0, (sample.ends.at(-1) ?? text.firstByte) - text.firstByte), dialect);
+      : countRests(text.bytes.subarray(0, (sample.ends.at(-1) ?? text.firstByte) - text.firstByte), dialect);
   const ragged = records.reduce((count, { length }) => (length === shape.width ? count : count + 1), 0);
   return { ...sample, isBroken: isOpen || sample.suspicion !== undefined, rests, irregular: ragged + rests };
 }

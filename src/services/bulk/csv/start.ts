@@ -1,5 +1,5 @@
 /** A stream whose start has been read to see what it is. */
-export interface Started {
+export interface PeekedStream {
   /** At most so many bytes as were asked for. */
   start: Buffer;
   /** There is no more than the start. */
@@ -11,7 +11,7 @@ export interface Started {
 }
 
 /** Reads the first `bytes` of a stream, or all of a shorter one, and holds on to them. */
-export async function takeStart(input: AsyncIterator<Uint8Array>, bytes: number): Promise<Started> {
+export async function peekStart(input: AsyncIterator<Uint8Array>, bytes: number): Promise<PeekedStream> {
   const pieces: Buffer[] = [];
   let length = 0;
   let ended = false;

@@ -138,7 +138,7 @@ function countOf<T>(items: readonly T[], isCounted: (item: T) => boolean): numbe
 }
 
 /** How many fields of whole records go on behind their closing quote. */
-export function restsOf(bytes: Buffer, dialect: Dialect): number {
+export function countRests(bytes: Buffer, dialect: Dialect): number {
   if (!bytes.includes(QUOTE)) return 0;
   const lines = findLines(bytes, { ...dialect, emailColumn: -1 }, LIMITS.bulk.sampleRows);
   let count = 0;

@@ -9,7 +9,7 @@ export interface TextForm {
 }
 
 /** What the bytes are counted of that a detail speaks of: goes behind their number; "" of the object itself. */
-export function bytesOf({ gzip, utf16, workbook = false }: TextForm): string {
+export function byteUnitOf({ gzip, utf16, workbook = false }: TextForm): string {
   if (workbook) return " of the sheet when it is written as CSV";
   if (gzip) return ` of the decompressed text${utf16 !== null ? " when it is read as UTF-8" : ""}`;
   return utf16 !== null ? " of the text when it is read as UTF-8" : "";

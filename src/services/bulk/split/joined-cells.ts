@@ -17,7 +17,7 @@ export function joinValues(values: readonly string[]): string {
 }
 
 /** The values of a cell that `joinValues` made of several. */
-export function valuesOf(cell: string): string[] {
+export function splitValues(cell: string): string[] {
   const values: string[] = [];
   let value = "";
   for (let at = 0; at < cell.length; at++) {
@@ -50,7 +50,7 @@ export function joinCells(results: readonly string[], style: CellStyle): string 
 export function keepVerdict(line: string, columns: number, verdict: string, dialect: Dialect): string {
   let end = -1;
   for (let column = 0; column < columns; column++) end = endOfField(line, end + 1, dialect);
-  const cells = fieldsOf(line.slice(end + 1), dialect).map(valuesOf);
+  const cells = fieldsOf(line.slice(end + 1), dialect).map(splitValues);
   if (cells[0]?.length === 1) return line;
   const kept = (values: string[]) => values.filter((_value, i) => cells[0]?.[i] === verdict);
   const style = { ...dialect, escapeFormulas: false };

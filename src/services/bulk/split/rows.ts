@@ -2,7 +2,7 @@ import { type Dialect, endOfField } from "../csv/dialect.ts";
 import { fieldValue, textIn } from "../csv/field.ts";
 import { findLines, lineAt } from "../csv/lines.ts";
 import type { JoinedRow } from "../join.ts";
-import type { Room, RowBytes } from "../row-bytes.ts";
+import type { RowBuffer, RowBufferFactory } from "../row-buffer.ts";
 import { readMark } from "./mark.ts";
 
 /** One address of a row that has several, and what it came to. */
@@ -14,9 +14,9 @@ export interface RowPart extends Pick<JoinedRow, "duplicateOf" | "result"> {
 /** Writes rows of a list as it was. */
 export interface PartsWriter {
   readonly start: Buffer;
-  write(to: RowBytes, row: JoinedRow): void;
+  write(to: RowBuffer, row: JoinedRow): void;
   /** A row that has several addresses, of which these are answered, or wanted: one at least. Of `row` its result is not looked at. */
-  writeParts(to: RowBytes, row: JoinedRow, parts: readonly RowPart[]): void;
+  writeParts(to: RowBuffer, row: JoinedRow, parts: readonly RowPart[]): void;
 }
 
 /** Of rows, an address, about. */
@@ -30,12 +30,12 @@ export class SplitRows {
   readonly start: Buffer;
   readonly #writer: PartsWriter;
   readonly #layout: Dialect & { emailColumn: number };
-  readonly #room: Room;
+  readonly #room: RowBufferFactory;
   #row: JoinedRow | null = null;
   #parts: RowPart[] = [];
 
   /** @param layout of the list as it was */
-  constructor(writer: PartsWriter, layout: Dialect & { emailColumn: number }, room: Room) {
+  constructor(writer: PartsWriter, layout: Dialect & { emailColumn: number }, room: RowBufferFactory) {
     this.start = writer.start;
     this.#writer = writer;
     this.#layout = layout;
@@ -54,7 +54,7 @@ export class SplitRows {
     return to.take();
   }
 
-  #take(to: RowBytes, record: JoinedRow): void {
+  #take(to: RowBuffer, record: JoinedRow): void {
     const { lines, offset, row, duplicateOf, result } = record;
     if (this.#row !== null && this.#row.row !== row) this.#flush(to);
     const layout = this.#layout;
@@ -71,7 +71,7 @@ export class SplitRows {
     this.#parts.push({ input, duplicateOf, result });
   }
 
-  #flush(to: RowBytes): void {
+  #flush(to: RowBuffer): void {
     if (this.#row === null) return;
     if (this.#parts.length > 0) this.#writer.writeParts(to, this.#row, this.#parts);
     else this.#writer.write(to, this.#row);

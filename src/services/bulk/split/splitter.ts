@@ -1,9 +1,9 @@
-import { addressesIn } from "../../../check/address/addresses-in.ts";
+import { readAddresses } from "../../../check/address/addresses-in.ts";
 import { LIMITS } from "../../../core/limits.ts";
 import type { JobLayout } from "../../../store/jobs.ts";
 import { type Dialect, firstBytesOf, lengthAt } from "../csv/dialect.ts";
 import { textIn } from "../csv/field.ts";
-import { kindOfCell, UNSURE } from "../csv/plain-address.ts";
+import { kindOfCell, UNSURE_CELL } from "../csv/plain-address.ts";
 import { type ValuePlace, valueAt } from "../csv/value-place.ts";
 import { writeValue } from "../csv/write.ts";
 import { writeMark } from "./mark.ts";
@@ -26,8 +26,8 @@ export function recordBounds({ split }: Pick<JobLayout, "split">): { recordBytes
  * The texts of the addresses in a cell that are verified by themselves: of one that holds several, up to
  * LIMITS.bulk.cellAddresses. null: the cell is one text, whatever it is.
  */
-export function textsOf(cell: string): readonly string[] | null {
-  const reading = addressesIn(cell);
+export function splitAddressTexts(cell: string): readonly string[] | null {
+  const reading = readAddresses(cell);
   if (reading.kind !== "several" || reading.texts.length > LIMITS.bulk.cellAddresses) return null;
   return reading.texts;
 }
@@ -104,7 +104,7 @@ export class Splitter {
     this.#found.delete(start);
     const row = this.#rows++;
     const line = withLineEnd(record, this.#dialect);
-    const texts = kindOfCell(address) === UNSURE ? this.#textsOf(address) : null;
+    const texts = kindOfCell(address) === UNSURE_CELL ? this.#textsOf(address) : null;
     if (texts === null) this.#write(row, valueAt(address), line, fields, false);
     else this.repeatedBytes += (texts.length - 1) * record.length;
     for (const text of texts ?? [])
@@ -127,7 +127,7 @@ export class Splitter {
   }
 
   #textsOf(address: ValuePlace): readonly string[] | null {
-    const texts = textsOf(textIn(valueAt(address), this.#dialect.encoding));
+    const texts = splitAddressTexts(textIn(valueAt(address), this.#dialect.encoding));
     return texts?.every((text) => canBeWritten(text, this.#dialect)) === true ? texts : null;
   }
 

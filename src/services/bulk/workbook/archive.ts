@@ -4,7 +4,7 @@ import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type Zip
 import { LIMITS } from "../../../core/limits.ts";
 import { CsvProblemError } from "../csv/problems.ts";
 import type { RandomBytes } from "./random-bytes.ts";
-import { tooLarge, unreadable } from "./refusals.ts";
+import { workbookTooLarge, workbookUnreadable } from "./refusals.ts";
 
 const { entries: ENTRIES_MAX, partBytes, freeBytes, ratio, windowBytes } = LIMITS.bulk.workbook;
 /** APPNOTE.TXT 4.4.5. */
@@ -77,7 +77,7 @@ export class Archive {
         lazyEntries: true,
         autoClose: false,
       });
-      if (zip.entryCount > ENTRIES_MAX) throw tooLarge(`it has more than ${ENTRIES_MAX} parts`);
+      if (zip.entryCount > ENTRIES_MAX) throw workbookTooLarge(`it has more than ${ENTRIES_MAX} parts`);
       const found = new Map<string, Entry>();
       for await (const entry of zip.eachEntry()) found.set(entry.fileName.toLowerCase(), entry);
       return new Archive(source, reader, zip, found);
@@ -94,16 +94,16 @@ export class Archive {
    */
   async *part(name: string): AsyncGenerator<Buffer> {
     const entry = this.#entries.get(name.toLowerCase());
-    if (entry === undefined) throw unreadable(`its part ${name} is missing`);
-    if (entry.isEncrypted()) throw unreadable("it is encrypted. Save it without a password");
+    if (entry === undefined) throw workbookUnreadable(`its part ${name} is missing`);
+    if (entry.isEncrypted()) throw workbookUnreadable("it is encrypted. Save it without a password");
     const { compressedSize, uncompressedSize, compressionMethod } = entry;
     if (uncompressedSize > Math.min(partBytes, freeBytes + ratio * compressedSize))
-      throw tooLarge(`its part ${name} inflates to ${uncompressedSize} bytes`);
+      throw workbookTooLarge(`its part ${name} inflates to ${uncompressedSize} bytes`);
     const { fileDataStart } = await guarded(this.#reader, () => this.#zip.readLocalFileHeaderPromise(entry));
     const bytes = this.#source.open(fileDataStart, compressedSize);
     if (compressionMethod === STORED) yield* checked(bytes, entry);
     else if (compressionMethod === DEFLATED) yield* checked(inflated(bytes, name), entry);
-    else throw unreadable(`its part ${name} is compressed by the method ${compressionMethod}`);
+    else throw workbookUnreadable(`its part ${name} is compressed by the method ${compressionMethod}`);
   }
 }
 
@@ -114,14 +114,14 @@ async function guarded<T>(reader: WindowedReader, work: () => Promise<T>): Promi
   } catch (error) {
     if (reader.failure !== null) throw reader.failure;
     if (error instanceof CsvProblemError) throw error;
-    throw unreadable("its ZIP directory is damaged");
+    throw workbookUnreadable("its ZIP directory is damaged");
   }
 }
 
 async function* checked(bytes: AsyncIterable<Buffer>, entry: Entry): AsyncGenerator<Buffer> {
   let length = 0;
   let crc = 0;
-  const damaged = () => unreadable(`its part ${entry.fileName} is damaged`);
+  const damaged = () => workbookUnreadable(`its part ${entry.fileName} is damaged`);
   for await (const piece of bytes) {
     length += piece.length;
     if (length > entry.uncompressedSize) throw damaged();
@@ -148,7 +148,7 @@ async function* inflated(bytes: AsyncIterable<Buffer>, name: string): AsyncGener
   } catch (error) {
     if (failure !== null) throw failure;
     if (error instanceof Error && "code" in error && /^Z_/.test(String(error.code)))
-      throw unreadable(`its part ${name} is damaged`);
+      throw workbookUnreadable(`its part ${name} is damaged`);
     throw error;
   }
 }

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../../core/limits.ts";
 import type { Archive } from "./archive.ts";
 import { isBuiltInDate, isDateFormat } from "./cell-text.ts";
-import { notAWorkbook, tooLarge, unreadable } from "./refusals.ts";
+import { notAWorkbook, workbookTooLarge, workbookUnreadable } from "./refusals.ts";
 import { type Attributes, type XmlHandler, XmlReader } from "./xml.ts";
 
 const { smallPartBytes, sheets: SHEETS_MAX, styles: STYLES_MAX } = LIMITS.bulk.workbook;
@@ -39,7 +39,8 @@ async function readSmall(archive: Archive, part: string, open: XmlHandler["open"
   let bytes = 0;
   for await (const piece of archive.part(part)) {
     bytes += piece.length;
-    if (bytes > smallPartBytes) throw tooLarge(`its part ${part} has more than ${smallPartBytes} bytes`);
+    if (bytes > smallPartBytes)
+      throw workbookTooLarge(`its part ${part} has more than ${smallPartBytes} bytes`);
     reader.push(piece);
     await turn();
   }
@@ -109,12 +110,12 @@ export async function readParts(archive: Archive): Promise<WorkbookParts> {
     const { name = "", state = "visible", id = "" } = attributes;
     const part = worksheets.get(id);
     if (part === undefined) return;
-    if (sheets.length >= SHEETS_MAX) throw tooLarge(`it has more than ${SHEETS_MAX} sheets`);
+    if (sheets.length >= SHEETS_MAX) throw workbookTooLarge(`it has more than ${SHEETS_MAX} sheets`);
     sheets.push({ name, isHidden: state !== "visible", part });
   };
   await readSmall(archive, main, open);
   if (!isWorkbook) throw notAWorkbook("an Office document without sheets", SAVE_AS);
-  if (sheets.length === 0) throw unreadable("it has no sheet with cells");
+  if (sheets.length === 0) throw workbookUnreadable("it has no sheet with cells");
   return { sheets, is1904, sharedStrings: partOf("sharedStrings") ?? null, styles: partOf("styles") ?? null };
 }
 
@@ -134,7 +135,7 @@ export async function readDateStyles(archive: Archive, part: string | null): Pro
     else if (element === "cellXfs") inCellFormats = true;
     else if (element === "cellStyles" || element === "dxfs") inCellFormats = false;
     else if (element === "xf" && inCellFormats) styles.push(isDate(Number(numFmtId)));
-    if (styles.length > STYLES_MAX) throw tooLarge(`it has more than ${STYLES_MAX} styles`);
+    if (styles.length > STYLES_MAX) throw workbookTooLarge(`it has more than ${STYLES_MAX} styles`);
   };
   await readSmall(archive, part, open);
   return styles;

@@ -2,7 +2,7 @@ import { LIMITS } from "../../../core/limits.ts";
 import { CsvProblemError } from "../csv/problems.ts";
 
 /** The workbook is damaged, or such that it cannot be read. */
-export function unreadable(why: string): CsvProblemError {
+export function workbookUnreadable(why: string): CsvProblemError {
   return new CsvProblemError({ code: "not_readable", detail: `The workbook cannot be read: ${why}.` });
 }
 
@@ -19,6 +19,6 @@ export function checkText(chars: number): void {
   throw new CsvProblemError({ code: "record_too_large", detail });
 }
 
-export function tooLarge(what: string): CsvProblemError {
+export function workbookTooLarge(what: string): CsvProblemError {
   return new CsvProblemError({ code: "bulk_too_large", detail: `The workbook is too large: ${what}.` });
 }

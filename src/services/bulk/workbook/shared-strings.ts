@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Archive } from "./archive.ts";
 import { stringText } from "./cell-text.ts";
-import { checkText, tooLarge } from "./refusals.ts";
+import { checkText, workbookTooLarge } from "./refusals.ts";
 import type { StringTable } from "./string-table.ts";
 import { XmlReader } from "./xml.ts";
 
@@ -41,7 +41,7 @@ export class RichText {
 
 /**
  * Reads a workbook's shared strings into the table.
- * @param bytesMax so many of the part, inflated, are read; a table that is cut says so (`isComplete`)
+ * @param bytesMax so many of the part, inflated, are read; a table that is cut says so (`areSignalsComplete`)
  * @throws CsvProblemError
  */
 export async function readSharedStrings(
@@ -62,7 +62,7 @@ export async function readSharedStrings(
     await table.settle();
     await turn();
     bytes += piece.length;
-    if (table.isFull) throw tooLarge(`its texts have more than ${table.bytes} bytes`);
+    if (table.isFull) throw workbookTooLarge(`its texts have more than ${table.bytes} bytes`);
     if (bytes > bytesMax) return table.end();
   }
   reader.end();

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../core/limits.ts";
 import { CsvProblemError } from "../csv/problems.ts";
 import { columnOf, dateText, numberText, stringText } from "./cell-text.ts";
-import { checkText, unreadable } from "./refusals.ts";
+import { checkText, workbookUnreadable } from "./refusals.ts";
 import { RichText } from "./shared-strings.ts";
 import type { StringTable } from "./string-table.ts";
 import type { Attributes, XmlHandler } from "./xml.ts";
@@ -89,7 +89,7 @@ export class SheetRows implements XmlHandler {
 
   #openCell({ r, t = "n", s = "0" }: Attributes): void {
     this.#column = r === undefined ? this.#column + 1 : columnOf(r);
-    if (this.#column < 0) throw unreadable(`a cell of row ${this.#row} has no place`);
+    if (this.#column < 0) throw workbookUnreadable(`a cell of row ${this.#row} has no place`);
     this.#type = t;
     this.#style = Number(s);
     this.#value = "";
@@ -152,7 +152,7 @@ export class SheetRows implements XmlHandler {
     const text = strings.get(Number(index));
     if (text !== undefined) return text;
     if (!strings.isComplete) throw new StringsCut();
-    throw unreadable(`row ${this.#row} names string ${index}, which is not there`);
+    throw workbookUnreadable(`row ${this.#row} names string ${index}, which is not there`);
   }
 
   #put(text: string): void {

@@ -4,7 +4,7 @@ import type { Scratch } from "../../../store/scratch.ts";
 import { Archive } from "./archive.ts";
 import { readDateStyles, readParts, type Sheet } from "./parts.ts";
 import type { RandomBytes } from "./random-bytes.ts";
-import { unreadable } from "./refusals.ts";
+import { workbookUnreadable } from "./refusals.ts";
 import { readSharedStrings } from "./shared-strings.ts";
 import { SheetRows, StringsCut } from "./sheet.ts";
 import { StringTable } from "./string-table.ts";
@@ -88,7 +88,8 @@ function choose(
 ): ChosenSheet & { part: string } {
   const index = indexOf(sheets, asked);
   const chosen = sheets[index];
-  if (chosen === undefined) throw unreadable(`it has no sheet ${JSON.stringify(asked)}. ${listed(sheets)}`);
+  if (chosen === undefined)
+    throw workbookUnreadable(`it has no sheet ${JSON.stringify(asked)}. ${listed(sheets)}`);
   const others = sheets.filter((_, i) => i !== index).slice(0, NAMES_SHOWN);
   return {
     index,

@@ -1,7 +1,7 @@
 import { SaxesParser, type SaxesTagPlain } from "saxes";
 import { LIMITS } from "../../../core/limits.ts";
 import { CsvProblemError } from "../csv/problems.ts";
-import { unreadable } from "./refusals.ts";
+import { workbookUnreadable } from "./refusals.ts";
 
 const { xmlDepth, tokenBytes } = LIMITS.bulk.workbook;
 
@@ -71,7 +71,7 @@ export class XmlReader {
   }
 
   #refuse(why: string): never {
-    throw unreadable(`its part ${this.#part} ${why}`);
+    throw workbookUnreadable(`its part ${this.#part} ${why}`);
   }
 
   /** @throws CsvProblemError */

@@ -48,7 +48,7 @@ before(async () => {
 });
 after(closing.close);
 
-const workOff = () => rereads.workOff(() => false);
+const workOff = () => rereads.processDue(() => false);
 
 async function newCustomer() {
   const { teamId } = await newTeam(sql);

@@ -6,7 +6,7 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import { createEmitter, type Emitter } from "../../../../src/services/bulk/emit.ts";
 import { createJobStreams, type JobStreams, type StreamEntry } from "../../../../src/store/job-stream.ts";
-import { beginTask, type ChunkTask, finishRows } from "../../../../src/store/job-tasks.ts";
+import { type ChunkTask, finishRows, startTask } from "../../../../src/store/job-tasks.ts";
 import { endJob } from "../../../../src/store/jobs.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import type { RedisClient } from "../../../../src/store/redis.ts";
@@ -64,7 +64,7 @@ async function scaleTo(count: number): Promise<void> {
   while (workers.length < count) workers.push({ name: newId("job"), held: [] });
   for (const worker of workers.splice(count)) {
     assert.equal(worker.held.length, 0, "only idle workers go here");
-    await streams.tasks.leave(worker.name);
+    await streams.tasks.removeConsumer(worker.name);
   }
   clock.advance(workersFreshMs);
 }
@@ -73,7 +73,7 @@ async function scaleTo(count: number): Promise<void> {
 async function takeAll(): Promise<void> {
   for (const { name } of workers)
     for (const stream of [streams.whole, streams.retries("")]) await stream.read(redis, name, 1, null);
-  for (const { name } of workers) await streams.tasks.greet(name);
+  for (const { name } of workers) await streams.tasks.heartbeat(name);
   for (let taken = 1; taken > 0; ) {
     await emitter.emit();
     taken = 0;
@@ -93,7 +93,7 @@ async function finishHeld(): Promise<void> {
   for (const worker of workers) {
     const entries = worker.held.splice(0);
     for (const { pointer } of entries) {
-      const task = await beginTask(sql, pointer);
+      const task = await startTask(sql, pointer);
       // Its job has ended.
       if (task === null) continue;
       await sql.begin((tx) => finishRows(tx, task as ChunkTask, { shardKey: "s", counts, deferrals: [] }));

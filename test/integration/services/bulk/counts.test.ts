@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newId } from "../../../../src/core/ids.ts";
-import { beginTask, type ChunkTask, finishRows, type RetryTask } from "../../../../src/store/job-tasks.ts";
-import { type Ending, endJob, findJob, type JobCounts } from "../../../../src/store/jobs.ts";
+import { type ChunkTask, finishRows, type RetryTask, startTask } from "../../../../src/store/job-tasks.ts";
+import { endJob, findJob, type JobCounts, type JobEnding } from "../../../../src/store/jobs.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
@@ -54,7 +54,7 @@ async function queued(): Promise<{ id: string; teamId: string }> {
 
 /** Finishes a task as `next` has it: some of its rows wait, unless they have waited twice. */
 async function finish(jobId: string, number: number, next: Numbers): Promise<boolean> {
-  const task = (await beginTask(sql, { jobId, number })) as ChunkTask | RetryTask | null;
+  const task = (await startTask(sql, { jobId, number })) as ChunkTask | RetryTask | null;
   if (task === null) return false;
   const attempts = task.kind === "chunk" ? 0 : task.attempts;
   const deferrals = Array.from({ length: attempts < 2 ? next(3) : 0 }, (_, i) => ({
@@ -113,7 +113,7 @@ describe("the counts of a job", () => {
   it("are kept at its end, but for the charge of one that failed; nobody waits any more", async () => {
     const next = createNumbers(9);
     const failed = { status: "failed", code: "internal_error", detail: "x" } as const;
-    const endings: Ending[] = [{ status: "cancelled" }, { status: "completed", resultsKey: "k" }, failed];
+    const endings: JobEnding[] = [{ status: "cancelled" }, { status: "completed", resultsKey: "k" }, failed];
     for (const ending of endings) {
       const job = await queued();
       for (let number = 0; number < CHUNKS - 1; number++) await finish(job.id, number, next);

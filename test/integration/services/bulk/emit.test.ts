@@ -6,12 +6,12 @@ import { createEmitter, type Emitter } from "../../../../src/services/bulk/emit.
 import { takeReadyTasks } from "../../../../src/store/job-emission.ts";
 import { createJobStreams, type JobStreams } from "../../../../src/store/job-stream.ts";
 import {
-  beginAssembly,
-  beginTask,
   type ChunkTask,
   finishRows,
   finishTask,
   insertAnalysis,
+  startAssembly,
+  startTask,
   type TaskPointer,
 } from "../../../../src/store/job-tasks.ts";
 import { insertJob, startJob } from "../../../../src/store/jobs.ts";
@@ -86,7 +86,7 @@ async function states(jobId: string): Promise<Record<string, number>> {
 
 const none = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
 async function finish(jobId: string, number: number): Promise<boolean> {
-  const task = await beginTask(sql, { jobId, number });
+  const task = await startTask(sql, { jobId, number });
   if (task === null) return false;
   const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
   return (await sql.begin((tx) => finishRows(tx, task as ChunkTask, outcome))).counted;
@@ -117,7 +117,7 @@ describe("emission", () => {
     assert.deepEqual(await inStream(), [list]);
     // Its assembly waits for a place among them, as the analyses do.
     await finish(list, 0);
-    assert.equal(await beginAssembly(sql, list), true);
+    assert.equal(await startAssembly(sql, list), true);
     assert.equal(await emitter.emit(), 0);
     for (const jobId of files.slice(0, teamWhole))
       await sql.begin((tx) => finishTask(tx, { jobId, number: -1 }));
@@ -320,15 +320,15 @@ describe("a chunk", () => {
 
   it("is begun only below so many deliveries where that is asked, and counts none from there on", async () => {
     const pointer = { jobId: await job(1), number: 0 };
-    assert.equal((await beginTask(sql, pointer, 2))?.deliveries, 1);
-    assert.equal((await beginTask(sql, pointer, 2))?.deliveries, 2);
-    assert.equal(await beginTask(sql, pointer, 2), null);
-    assert.equal((await beginTask(sql, pointer))?.deliveries, 3);
+    assert.equal((await startTask(sql, pointer, 2))?.deliveries, 1);
+    assert.equal((await startTask(sql, pointer, 2))?.deliveries, 2);
+    assert.equal(await startTask(sql, pointer, 2), null);
+    assert.equal((await startTask(sql, pointer))?.deliveries, 3);
   });
 
   it("is not the last one where another was never begun, which is all that spares it to look", async () => {
     const id = await job(3);
-    const begun = async (number: number) => (await beginTask(sql, { jobId: id, number })) as ChunkTask;
+    const begun = async (number: number) => (await startTask(sql, { jobId: id, number })) as ChunkTask;
     const end = (task: ChunkTask) =>
       finishRows(sql, task, { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] });
     const [first, second] = [await begun(0), await begun(1)];
@@ -337,15 +337,15 @@ describe("a chunk", () => {
     const third = await begun(2);
     // It is ready still, as what a stream has lost is; but somebody is at it.
     assert.deepEqual(await end(second), { counted: true, more: false });
-    assert.equal(await beginAssembly(sql, id), false);
+    assert.equal(await startAssembly(sql, id), false);
     assert.deepEqual(await end(third), { counted: true, more: false });
-    assert.equal(await beginAssembly(sql, id), true);
+    assert.equal(await startAssembly(sql, id), true);
   });
 
   it("looks what is left when all others ended while it waited for the job's row", async () => {
     for (const deferred of [0, 1]) {
       const id = await job(3);
-      const begun = async (number: number) => (await beginTask(sql, { jobId: id, number })) as ChunkTask;
+      const begun = async (number: number) => (await startTask(sql, { jobId: id, number })) as ChunkTask;
       const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
       await startJob(sql, id);
       await finishRows(sql, await begun(0), outcome);
@@ -368,7 +368,7 @@ describe("a chunk", () => {
         return { waiting };
       });
       assert.deepEqual(await ended.waiting, { counted: true, more: false });
-      assert.equal(await beginAssembly(sql, id), deferred === 0);
+      assert.equal(await startAssembly(sql, id), deferred === 0);
       const [row] = await sql`select status from jobs where id = ${id}`;
       assert.equal(row?.status, deferred === 0 ? "finalizing" : "deferred");
     }
@@ -382,7 +382,7 @@ describe("a chunk", () => {
       [66, false],
     ] as const) {
       const id = await job(chunks);
-      const begun = async (number: number) => (await beginTask(sql, { jobId: id, number })) as ChunkTask;
+      const begun = async (number: number) => (await startTask(sql, { jobId: id, number })) as ChunkTask;
       const [first, second] = [await begun(0), await begun(1)];
       const waiting = { shardKey: null, counts: none, deferrals: [deferral] };
       assert.deepEqual(await sql.begin((tx) => finishRows(tx, first, waiting)), {

@@ -7,7 +7,7 @@ import {
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { createEndings } from "../../../../src/services/bulk/ending.ts";
+import { createJobEndings } from "../../../../src/services/bulk/job-endings.ts";
 import { createBulkRemoval } from "../../../../src/services/bulk/removal.ts";
 import { createJobObjects, jobPrefix, repeatsKey, sourceKey } from "../../../../src/store/job-objects.ts";
 import { findJob } from "../../../../src/store/jobs.ts";
@@ -198,7 +198,7 @@ describe("what a job's results were made from", () => {
     const objects = createMemoryObjects();
     const { sweep } = createSweep(objects);
     const { id, teamId } = await queueInline(sql, objects, ["a@example.com", "a@example.com"]);
-    const endings = createEndings({ clock: systemClock, view: { publicUrl: null, retentionDays: 30 } });
+    const endings = createJobEndings({ clock: systemClock, view: { publicUrl: null, retentionDays: 30 } });
     await sql.begin((tx) => endings.end(tx, teamId, id, { status: "cancelled" }));
     await hourAgo(id);
     await sweep();

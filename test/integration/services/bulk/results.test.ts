@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { createGranted } from "../../../../src/services/bulk/granted.ts";
+import { createGrantCheck } from "../../../../src/services/bulk/grant-check.ts";
 import { createResults, type ResultsDeps } from "../../../../src/services/bulk/results.ts";
 import { findJob } from "../../../../src/store/jobs.ts";
 import { ObjectsOutage } from "../../../../src/store/object-errors.ts";
@@ -34,7 +34,7 @@ async function setUp(parts: Partial<ResultsDeps> = {}) {
   const scratch = createScratch(tmpdir());
   /** Of what is granted. */
   const clock = createFakeClock();
-  const granted = createGranted({ sql, clock, ownBucket: "own" });
+  const granted = createGrantCheck({ sql, clock, ownBucket: "own" });
   const results = createResults({ sql, objects, streams, scratch, granted, clock: systemClock, ...parts });
   const answeredJob = async () => {
     const { id, teamId } = await queueInline(sql, objects, ["a@example.com", "b@example.com"]);

@@ -5,18 +5,18 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { createEmitter, type Emitter } from "../../../../src/services/bulk/emit.ts";
 import {
   deferredRows,
-  type RetryLine,
+  type RetryQueue,
   type TakenRetries,
   takeReadyRetries,
 } from "../../../../src/store/job-retries.ts";
 import { createJobStreams, type JobStreams } from "../../../../src/store/job-stream.ts";
 import {
-  beginAssembly,
-  beginTask,
   type ChunkTask,
   type Deferral,
   finishRows,
   type RetryTask,
+  startAssembly,
+  startTask,
 } from "../../../../src/store/job-tasks.ts";
 import { findJob } from "../../../../src/store/jobs.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
@@ -53,7 +53,7 @@ beforeEach(async () => {
 
 /** A worker of an egress says that it is there. */
 async function greet(egress: string, consumer = "worker"): Promise<void> {
-  await streams.retries(egress).greet(consumer);
+  await streams.retries(egress).heartbeat(consumer);
 }
 
 const counts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
@@ -77,14 +77,14 @@ async function waitingJob(deferrals: readonly Deferral[], ofTeam?: string): Prom
   const chunk = { firstRow: 0, rows: 8, firstByte: 7, bytes: 80, repeatsByte: 3, repeatsBytes: 5 };
   await queueChunks(sql, inlineJob(teamId, id), [chunk], { rows: 8, duplicates: 0, malformed: 0 });
   await sql`update jobs set status = 'processing' where id = ${id}`;
-  const task = (await beginTask(sql, { jobId: id, number: 0 })) as ChunkTask;
+  const task = (await startTask(sql, { jobId: id, number: 0 })) as ChunkTask;
   await sql.begin((tx) => finishRows(tx, task, { shardKey: null, counts, deferrals }));
-  await beginAssembly(sql, id);
+  await startAssembly(sql, id);
   return id;
 }
 
 async function finish(jobId: string, number: number, deferrals: readonly Deferral[] = []): Promise<boolean> {
-  const task = (await beginTask(sql, { jobId, number })) as RetryTask | null;
+  const task = (await startTask(sql, { jobId, number })) as RetryTask | null;
   if (task === null) return false;
   return (await sql.begin((tx) => finishRows(tx, task, { shardKey: "s", counts, deferrals }))).counted;
 }
@@ -100,7 +100,7 @@ const times = (count: number, deferral: Deferral) => Array.from({ length: count 
 
 describe("a retry that ends", () => {
   const end = async (jobId: string, number: number, deferrals: readonly Deferral[] = []) => {
-    const task = (await beginTask(sql, { jobId, number })) as RetryTask;
+    const task = (await startTask(sql, { jobId, number })) as RetryTask;
     const waited = { ...counts, valid: task.rowSet.length };
     return sql.begin((tx) => finishRows(tx, task, { shardKey: "s", counts: waited, deferrals }));
   };
@@ -110,14 +110,14 @@ describe("a retry that ends", () => {
     assert.deepEqual(await end(id, 1, [busy("a")]), { counted: true, more: true });
     assert.deepEqual(await end(id, 2), { counted: true, more: true });
     assert.deepEqual(await end(id, 3), { counted: true, more: false });
-    assert.equal(await beginAssembly(sql, id), true);
+    assert.equal(await startAssembly(sql, id), true);
   });
 
   it("looks while nobody has said that the job's rows all wait", async () => {
     const id = await waitingJob([busy("a"), busy("b")]);
     await sql`update jobs set status = 'processing' where id = ${id}`;
     assert.deepEqual(await end(id, 1), { counted: true, more: false });
-    assert.equal(await beginAssembly(sql, id), false);
+    assert.equal(await startAssembly(sql, id), false);
     const [row] = await sql`select status from jobs where id = ${id}`;
     assert.equal(row?.status, "deferred");
   });
@@ -134,7 +134,7 @@ describe("rows that wait", () => {
         deferredMs: 60_000,
       }),
     ]);
-    const task = (await beginTask(sql, { jobId: id, number: 1 })) as RetryTask;
+    const task = (await startTask(sql, { jobId: id, number: 1 })) as RetryTask;
     const {
       kind,
       chunk,
@@ -178,9 +178,9 @@ describe("rows that wait", () => {
     assert.equal((await findJob(sql, teamId, id))?.deferred, 2);
     await finish(id, 1, [busy("a.example")]);
     await finish(id, 2);
-    assert.equal(await beginAssembly(sql, id), false);
+    assert.equal(await startAssembly(sql, id), false);
     await finish(id, 3);
-    assert.equal(await beginAssembly(sql, id), true);
+    assert.equal(await startAssembly(sql, id), true);
     assert.equal(await status(), "finalizing");
     const [last] =
       await sql`select number, kind from job_tasks where job_id = ${id} order by number desc limit 1`;
@@ -301,7 +301,7 @@ describe("the window of a site", () => {
     for (const site of ["a", "b", "c", "d", "e"]) await waitingJob([busy(`${site}.example`)]);
     const bounds = { window: 1, mixedWindow: 1, total: 100, lines: 2 };
     const sites: number[] = [];
-    let after: RetryLine | null = null;
+    let after: RetryQueue | null = null;
     do {
       const { tasks, last }: TakenRetries = await sql.begin((tx) =>
         takeReadyRetries(tx, OURS, bounds, after),

@@ -10,7 +10,7 @@ import { analyseInline } from "../../../../src/services/bulk/source.ts";
 import type { BulkInput } from "../../../../src/services/bulk/submit.ts";
 import { createSubmitBulk } from "../../../../src/services/bulk/submit.ts";
 import type { UploadSource, UploadSources } from "../../../../src/services/bulk/submit-file.ts";
-import { beginTask } from "../../../../src/store/job-tasks.ts";
+import { startTask } from "../../../../src/store/job-tasks.ts";
 import { startAnalysis } from "../../../../src/store/jobs.ts";
 import { ForbiddenObject } from "../../../../src/store/object-streams.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
@@ -140,7 +140,7 @@ describe("a submission of a file", () => {
       [job.status, job.source, job.rows.total, job.progress],
       ["queued", { type: "upload", upload_id: id, filename: "list.csv", columns: null, warnings: [] }, 0, 0],
     );
-    const task = await beginTask(sql, { jobId: job.id, number: -1 });
+    const task = await startTask(sql, { jobId: job.id, number: -1 });
     assert.equal(task?.kind, "analysis");
     assert.deepEqual(await startAnalysis(sql, job.id), {
       place: { bucket: null, key: UPLOAD.key, etag: UPLOAD.etag },

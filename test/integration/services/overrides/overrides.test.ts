@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { overrideChores } from "../../../../src/relay/overrides.ts";
+import { overridePeriodicTasks } from "../../../../src/relay/overrides.ts";
 import { createRelay } from "../../../../src/relay/relay.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
 import {
@@ -184,7 +184,7 @@ describe("merging", () => {
     const clock = createFakeClock();
     const relays = [0, 1].map(() =>
       createRelay({
-        chores: overrideChores(createMergeOverrides({ sql, publisher, log: silentLog })),
+        chores: overridePeriodicTasks(createMergeOverrides({ sql, publisher, log: silentLog })),
         clock,
         log: silentLog,
       }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { AppError } from "../../../../src/core/errors.ts";
-import type { Reservation } from "../../../../src/services/quota/quota.ts";
+import type { UnitReservation } from "../../../../src/services/quota/quota.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import { actorFor, createClosing, newTeam, openDatabase } from "../../../support/store.ts";
 import { granted, reserve, startQuotaProcess } from "./quota-process.ts";
@@ -19,7 +19,7 @@ describe("a changed limit", () => {
     const early = actorFor(teamId, { dailyQuota: 40 }, { limitsAsOfMs: 1 });
     const now = actorFor(teamId, { dailyQuota: 10 }, { limitsAsOfMs: 2 });
     const process = startQuotaProcess(sql, true);
-    const outcomes: (Reservation | AppError)[] = [await reserve(process, now)];
+    const outcomes: (UnitReservation | AppError)[] = [await reserve(process, now)];
     for (let i = 0; i < 50; i++) {
       assert.ok(process.quota.snapshot(early).remaining <= 10);
       outcomes.push(await reserve(process, i % 2 === 0 ? now : early));

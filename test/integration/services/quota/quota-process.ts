@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { AppError } from "../../../../src/core/errors.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
-import { createQuota, type Quota, type Reservation } from "../../../../src/services/quota/quota.ts";
+import { createQuota, type Quota, type UnitReservation } from "../../../../src/services/quota/quota.ts";
 import type { Database } from "../../../../src/store/postgres.ts";
 import { createQuotaLedger, type QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
@@ -55,7 +55,7 @@ export function startQuotaProcess(db: Database, ticking: boolean): Process {
   return { quota, clock, calls, settled };
 }
 
-export async function reserve(process: Process, actor: Actor): Promise<Reservation | AppError> {
+export async function reserve(process: Process, actor: Actor): Promise<UnitReservation | AppError> {
   try {
     return await process.quota.reserve(actor);
   } catch (error) {
@@ -64,6 +64,6 @@ export async function reserve(process: Process, actor: Actor): Promise<Reservati
   }
 }
 
-export function granted(outcomes: (Reservation | AppError)[]): Reservation[] {
-  return outcomes.filter((outcome): outcome is Reservation => !(outcome instanceof AppError));
+export function granted(outcomes: (UnitReservation | AppError)[]): UnitReservation[] {
+  return outcomes.filter((outcome): outcome is UnitReservation => !(outcome instanceof AppError));
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import type { Reservation } from "../../../../src/services/quota/quota.ts";
+import type { UnitReservation } from "../../../../src/services/quota/quota.ts";
 import { createPostgres, type Database } from "../../../../src/store/postgres.ts";
 import { createQuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import fc from "../../../support/properties.ts";
@@ -120,11 +120,11 @@ describe("quota over processes", () => {
           const actor = actorFor(teamId, { dailyQuota: limit });
           const processes = [startProcess(), startProcess()];
           const killed: Process[] = [];
-          const open: Reservation[][] = [[], []];
+          const open: UnitReservation[][] = [[], []];
           let net = 0;
           for (const { process: index, act, count } of script) {
             const process = processes[index] as Process;
-            const mine = open[index] as Reservation[];
+            const mine = open[index] as UnitReservation[];
             if (act === "reserve") {
               const outcomes = await Promise.all(
                 Array.from({ length: count }, () => reserve(process, actor)),

@@ -57,17 +57,17 @@ describe("the thresholds of the daily quota", () => {
   it("are told of when they are reached, to the unit, and not before", async () => {
     const look = startLook();
     const teamId = await teamThatUsed(79, 100);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     assert.deepEqual(await told(teamId), []);
     await use(teamId, 80);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     const resetsAt = new Date(Date.parse(today()) + 86_400_000).toISOString();
     const data = { date: today(), threshold_percent: 80, used: 80, limit: 100, resets_at: resetsAt };
     assert.deepEqual(await told(teamId), [data]);
     await use(teamId, 99);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     await use(teamId, 100);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     assert.deepEqual(await told(teamId), [data, { ...data, threshold_percent: 100, used: 100 }]);
   });
 
@@ -75,48 +75,48 @@ describe("the thresholds of the daily quota", () => {
     const look = startLook();
     const [failing, other] = [await teamThatUsed(80, 100), await teamThatUsed(80, 100)];
     await refuseEvents(sql, failing, async () => {
-      await look.look(goOn);
+      await look.recordReached(goOn);
       assert.deepEqual([await percents(failing), await percents(other)], [[], [80]]);
-      await look.look(goOn);
+      await look.recordReached(goOn);
     });
-    await look.look(goOn);
+    await look.recordReached(goOn);
     assert.deepEqual([await percents(failing), await percents(other)], [[80], [80]]);
   });
 
   it("are both told of when one answer reaches both", async () => {
     const teamId = await teamThatUsed(1, 1);
-    await startLook().look(goOn);
+    await startLook().recordReached(goOn);
     assert.deepEqual(await percents(teamId), [80, 100]);
   });
 
   it("are told of once, by many relays that look at once, again and again", async () => {
     const looks = Array.from({ length: 4 }, startLook);
     const teams = await Promise.all(Array.from({ length: 5 }, () => teamThatUsed(10, 10)));
-    for (let round = 0; round < 3; round++) await Promise.all(looks.map((look) => look.look(goOn)));
+    for (let round = 0; round < 3; round++) await Promise.all(looks.map((look) => look.recordReached(goOn)));
     for (const teamId of teams) assert.deepEqual(await percents(teamId), [80, 100]);
   });
 
   it("are once a day each: a raised limit arms them no more", async () => {
     const look = startLook();
     const teamId = await teamThatUsed(8, 10);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     await setLimit(teamId, 1_000);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     await use(teamId, 1_000);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     assert.deepEqual(await percents(teamId), [80, 100]);
   });
 
   it("are told of when the limit comes down to what is used", async () => {
     const look = startLook();
     const teamId = await teamThatUsed(50, 1_000);
-    await look.look(goOn);
-    await look.look(goOn);
+    await look.recordReached(goOn);
+    await look.recordReached(goOn);
     // Long after the team's day has changed.
     await sql`update quota_days set changed_at = changed_at - interval '1 minute' where team_id = ${teamId}`;
-    await look.look(goOn);
+    await look.recordReached(goOn);
     await setLimit(teamId, 60);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     assert.deepEqual(await percents(teamId), [80]);
   });
 
@@ -125,7 +125,7 @@ describe("the thresholds of the daily quota", () => {
     await sql`update teams set limits = '{}' where id = ${byTier}`;
     await use(byTier, 80);
     const none = await teamThatUsed(5, 0);
-    await startLook().look(goOn);
+    await startLook().recordReached(goOn);
     assert.deepEqual(
       (await told(byTier)).map(({ limit }) => limit),
       [100],
@@ -136,7 +136,7 @@ describe("the thresholds of the daily quota", () => {
   it("of yesterday are of no interest", async () => {
     const teamId = await teamThatUsed(0, 10);
     await sql`update quota_days set day = day - 1, used = 10 where team_id = ${teamId}`;
-    await startLook().look(goOn);
+    await startLook().recordReached(goOn);
     assert.deepEqual(await told(teamId), []);
   });
 
@@ -149,8 +149,8 @@ describe("the thresholds of the daily quota", () => {
       insert into quota_days (team_id, day, used)
       select id, ${today()}::date, case when id like '%7' then 8 else 1 end from teams where id like 'team_many_%'`;
     const look = startLook();
-    await look.look(() => true);
-    await look.look(goOn);
+    await look.recordReached(() => true);
+    await look.recordReached(goOn);
     const [row] = await sql<[{ expected: number; told: number }]>`
       select (select count(*) from teams where id like 'team_many_%7') as expected,
              (select count(*) from events where team_id like 'team_many_%') as told`;
@@ -165,12 +165,12 @@ describe("the thresholds of the daily quota", () => {
     const look = startLook();
     const units = granted(await Promise.all(Array.from({ length: 5 }, () => reserve(process, actor))));
     await process.clock.advanceAsync(1_000);
-    await look.look(goOn);
+    await look.recordReached(goOn);
     assert.deepEqual(await told(teamId), [], "nothing was answered yet");
     units[0]?.giveBack();
     for (const unit of units) unit.commit();
     await process.quota.drain();
-    await look.look(goOn);
+    await look.recordReached(goOn);
     assert.deepEqual(await percents(teamId), [80]);
   });
 });

@@ -188,7 +188,7 @@ describe("the rate without Redis", () => {
     process.gate.open();
     await until("the connection is there again", () => process.redis.commands.status === "ready");
     // Redis still has six: the process comes back to them once it has asked again.
-    await process.clock.advanceAsync(LIMITS.rate.aloneMs + LIMITS.rate.refusalMaxMs);
+    await process.clock.advanceAsync(LIMITS.rate.storeRetryMs + LIMITS.rate.refusalMaxMs);
     await until("the process has come back", () => passes(process, actor));
     assert.equal(await countPassing([process], actor, 20), 5);
   });

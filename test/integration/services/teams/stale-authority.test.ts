@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { type Actor, ROLES } from "../../../../src/services/actor.ts";
+import { type Actor, MEMBER_ROLES } from "../../../../src/services/actor.ts";
 import {
   type ChangePublisher,
   createChangePublisher,
@@ -110,7 +110,7 @@ async function refused({ actor }: Case, code: string, mayDo: Actor["role"] | nul
   await furnish(actor);
   const before = await stateOf(actor);
   for (const [name, [least, deed]] of Object.entries(deeds(actor))) {
-    if (mayDo !== null && ROLES.indexOf(mayDo) >= ROLES.indexOf(least)) continue;
+    if (mayDo !== null && MEMBER_ROLES.indexOf(mayDo) >= MEMBER_ROLES.indexOf(least)) continue;
     await assert.rejects(deed(), { code }, name);
   }
   assert.deepEqual(await stateOf(actor), before);

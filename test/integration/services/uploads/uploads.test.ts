@@ -169,7 +169,10 @@ describe("an upload by a presigned URL", () => {
       sql: world.sql,
       storage: {
         streams: world.streams,
-        objects: { ...world.objects, beginParts: () => Promise.reject(new Error("object storage is gone")) },
+        objects: {
+          ...world.objects,
+          startMultipart: () => Promise.reject(new Error("object storage is gone")),
+        },
       },
       receive: () => Promise.reject(new Error("not here")),
       preview: () => Promise.reject(new Error("not here")),

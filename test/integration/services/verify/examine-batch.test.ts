@@ -5,20 +5,20 @@ import { MessagePort, type Worker } from "node:worker_threads";
 import { parseAddress } from "../../../../src/check/address.ts";
 import { openLists } from "../../../../src/check/lists/lists.ts";
 import type { CheckPool } from "../../../../src/check/pool.ts";
-import { isDeferred } from "../../../../src/check/thread.ts";
+import { isDeferred } from "../../../../src/check/thread-tasks.ts";
 import { decide } from "../../../../src/check/verdict/verdict.ts";
 import { composeChecks } from "../../../../src/compose/checks.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { loadConfig } from "../../../../src/core/config.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
+import type { AddressQuestion } from "../../../../src/services/verify/address-question.ts";
 import {
   type BatchAnswer,
   type BatchExaminer,
   createBatchExaminer,
 } from "../../../../src/services/verify/examine-batch.ts";
-import { createKeeping } from "../../../../src/services/verify/keeping.ts";
-import type { Question } from "../../../../src/services/verify/question.ts";
+import { createRetention } from "../../../../src/services/verify/retention.ts";
 import { createEvidenceCache } from "../../../../src/store/evidence-cache.ts";
 import { testRedisUrl } from "../../../support/embedded.ts";
 import { createMailWorld, type MailWorld } from "../../../support/mail-world/world.ts";
@@ -65,14 +65,14 @@ before(async () => {
   const clock = systemClock;
   const cache = createEvidenceCache({ redis: redis.commands, clock, log: silentLog, maxEntries: 10_000 });
   const lists = openLists(checks.lists);
-  const keep = createKeeping({});
+  const keep = createRetention({});
   const { signals } = config;
   const parts = { clock, log: silentLog, cache, lists, keep, pool, signals };
   batches = createBatchExaminer({ ...parts, onLookup: () => {} });
 });
 after(() => closing.close());
 
-function question(email: string): Question {
+function question(email: string): AddressQuestion {
   const parsed = parseAddress(email);
   const address = parsed.ok ? parsed.address : null;
   const rest = { withEvidence: false, blocked: false, overridden: false, scope: "probed" } as const;
@@ -93,8 +93,8 @@ function control() {
   };
 }
 
-const CONTENT = { refresh: () => false, patient: false };
-const PATIENT = { refresh: () => false, patient: true };
+const CONTENT = { refresh: () => false, waitsForSite: false };
+const PATIENT = { refresh: () => false, waitsForSite: true };
 
 /** The reason that a verdict would give, or why there is none. */
 function reasonOf(email: string, { finding, deferred }: BatchAnswer): string {
@@ -180,7 +180,7 @@ describe("a batch through threads and sessions", () => {
     const emails = [...numbered(30, "tarpit", "plain.test"), ...numbered(30, "missing-in", "multiline.test")];
     const run = batches.examine(emails.map(question), CONTENT, control());
     await until("only the silent ones are left", () => run.left === 30);
-    run.handIn();
+    run.stopWaiting();
     const reasons = (await run.done).map((answer, i) => reasonOf(emails[i] ?? "", answer));
     assert.deepEqual(countsOf(reasons), { "unfinished plain.test": 30, mailbox_not_found: 30 });
     // Who was handed in stops asking: its sessions are not kept until the server's time is up.
@@ -217,7 +217,7 @@ describe("the pool", () => {
   it("takes a thousand addresses in one message, and answers them in one", async (t) => {
     const addresses = numbered(LIMITS.check.batchAddresses, "exists", "plain.test");
     const posted = t.mock.method(MessagePort.prototype, "postMessage");
-    const lines = await pool.checkBatch(addresses, "unprobed", "bulk").lines;
+    const lines = await pool.checkBatch(addresses, "unprobed", "bulk").outcomes;
     const tasks = posted.mock.calls.filter((call) => JSON.stringify(call.arguments).includes("@plain.test"));
     assert.equal(tasks.length, 1);
     const statuses = lines.map(
@@ -234,11 +234,11 @@ describe("the pool", () => {
       ...numbered(200, "missing-c", "plain.test"),
     ];
     const batch = pool.checkBatch(addresses, "probed", "patient");
-    await until("five are left", () => batch.left === 5);
+    await until("five are left", () => batch.remaining === 5);
     assert.equal(pool.inFlight, 5);
     host.release();
-    await batch.lines;
-    assert.deepEqual([pool.inFlight, batch.left], [0, 0]);
+    await batch.outcomes;
+    assert.deepEqual([pool.inFlight, batch.remaining], [0, 0]);
     assert.throws(() => pool.checkBatch([], "probed", "bulk"), RangeError);
     const many = numbered(LIMITS.check.batchAddresses + 1, "a", "plain.test");
     assert.throws(() => pool.checkBatch(many, "probed", "bulk"), RangeError);
@@ -251,18 +251,18 @@ describe("the pool", () => {
     const addresses = numbered(40, "exists-window", "limited.test");
     const batch = pool.checkBatch(addresses, "probed", "patient", atOnce);
     await until("one is asked about", () => host.account.held > 0);
-    assert.deepEqual([pool.inFlight, batch.left], [atOnce, addresses.length]);
+    assert.deepEqual([pool.inFlight, batch.remaining], [atOnce, addresses.length]);
     host.release();
-    const lines = await batch.lines;
+    const lines = await batch.outcomes;
     assert.equal(lines.length, addresses.length);
     for (const line of lines)
       assert.ok(line !== null && typeof line === "object" && "smtp" in line && line.smtp !== null);
-    assert.deepEqual([pool.inFlight, batch.left], [0, 0]);
+    assert.deepEqual([pool.inFlight, batch.remaining], [0, 0]);
   });
 
   it("says at which site rows of a domain wait, and of one that does not exist at none", async () => {
-    assert.equal(await pool.lineOf("plain.test"), "plain.test");
-    assert.equal(await pool.lineOf("no-such-domain.test"), null);
+    assert.equal(await pool.queueSiteOf("plain.test"), "plain.test");
+    assert.equal(await pool.queueSiteOf("no-such-domain.test"), null);
   });
 
   it("answers nothing more once it was closed, and takes nothing", async () => {
@@ -271,12 +271,12 @@ describe("the pool", () => {
     await until("sessions are open", () => world.host("mx.limited.test").account.open > 0);
     await pool.close();
     // Those whose sessions were closed under them are unfinished, if their thread still told.
-    for (const line of await batch.lines) assert.ok(line === null || isDeferred(line));
+    for (const line of await batch.outcomes) assert.ok(line === null || isDeferred(line));
     assert.deepEqual(
       new Set((await run.done).map(({ deferred }) => deferred?.cause)),
       new Set(["unfinished"]),
     );
     assert.throws(() => pool.checkBatch(["a@plain.test"], "probed", "bulk"), { code: "unavailable" });
-    assert.equal(await pool.lineOf("plain.test"), null);
+    assert.equal(await pool.queueSiteOf("plain.test"), null);
   });
 });

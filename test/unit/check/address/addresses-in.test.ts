@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addressesIn, type Reading } from "../../../../src/check/address/addresses-in.ts";
+import { type AddressReading, readAddresses } from "../../../../src/check/address/addresses-in.ts";
 import { parseAddress } from "../../../../src/check/address.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import fc from "../../../support/properties.ts";
 
 const ADDRESS = "jane@example.com";
 
-function textOf(reading: Reading): string {
+function textOf(reading: AddressReading): string {
   return reading.kind === "one" ? reading.text : reading.kind;
 }
 
@@ -103,7 +103,7 @@ describe("an address in a text", () => {
   for (const [what, texts] of Object.entries(around))
     for (const text of texts)
       it(`is read out of ${what}: ${JSON.stringify(text)}`, () => {
-        const reading = addressesIn(text);
+        const reading = readAddresses(text);
         assert.ok(reading.kind === "one", reading.kind);
         assert.equal(reading.address.normalised, ADDRESS);
         assert.equal(reading.unwrapped, true);
@@ -128,10 +128,10 @@ describe("an address in a text", () => {
     "_jane@example.com",
   ])
     it(`is taken as it stands: ${text}`, () => {
-      const reading = addressesIn(text);
+      const reading = readAddresses(text);
       assert.deepEqual(textOf(reading), text);
       assert.equal(reading.kind === "one" && reading.unwrapped, false);
-      assert.equal(textOf(addressesIn(`Jane <${text}>`)), text);
+      assert.equal(textOf(readAddresses(`Jane <${text}>`)), text);
     });
 
   for (const text of [
@@ -168,12 +168,12 @@ describe("an address in a text", () => {
     "x".repeat(LIMITS.check.cellChars) + ADDRESS,
   ])
     it(`is none: ${JSON.stringify(text.slice(0, 60))}`, () => {
-      assert.deepEqual(addressesIn(text), { kind: "none" });
+      assert.deepEqual(readAddresses(text), { kind: "none" });
     });
 
   for (const text of ["", " ", "\t\r\n", "\u00a0\u200b", "\ufeff", '=""', '""', "'"])
     it(`is not there where nothing is: ${JSON.stringify(text)}`, () => {
-      assert.deepEqual(addressesIn(text), { kind: "empty" });
+      assert.deepEqual(readAddresses(text), { kind: "empty" });
     });
 
   const several: [text: string, texts: string[]][] = [
@@ -195,7 +195,7 @@ describe("an address in a text", () => {
   ];
   for (const [text, texts] of several)
     it(`is several: ${JSON.stringify(text)}`, () => {
-      assert.deepEqual(addressesIn(text), { kind: "several", texts });
+      assert.deepEqual(readAddresses(text), { kind: "several", texts });
     });
 });
 
@@ -238,7 +238,7 @@ describe("reading a text", () => {
         ([user, host], wrappings) => {
           const address = `${user}@${host}`;
           const text = wrappings.reduce((inner, wrap) => wrap(inner), address);
-          assert.equal(textOf(addressesIn(text)), address, JSON.stringify(text));
+          assert.equal(textOf(readAddresses(text)), address, JSON.stringify(text));
         },
       ),
       { numRuns: 5_000 },
@@ -291,11 +291,11 @@ describe("reading a text", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 24 }), (pieces) => {
         const text = pieces.join("");
-        const reading = addressesIn(text);
+        const reading = readAddresses(text);
         const found =
           reading.kind === "one" ? [reading.text] : reading.kind === "several" ? reading.texts : [];
         for (const one of found) {
-          const again = addressesIn(one);
+          const again = readAddresses(one);
           if (again.kind === "one") assert.deepEqual([again.text, again.unwrapped], [one, false], text);
           else assert.equal(reading.kind, "several", text);
         }
@@ -330,7 +330,7 @@ describe("reading a text", () => {
       for (const end of ["", "@x.test", "b"]) {
         const text = piece.repeat(Math.floor((chars - end.length) / piece.length)) + end;
         const started = process.cpuUsage();
-        addressesIn(text);
+        readAddresses(text);
         const { user, system } = process.cpuUsage(started);
         // A quadratic way takes seconds.
         assert.ok(user + system < 500_000, `${piece}…${end}: ${user + system} us`);

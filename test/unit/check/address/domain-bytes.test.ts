@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseDomain } from "../../../../src/check/address/domain.ts";
-import { DomainsByBytes, NO_DOMAIN } from "../../../../src/check/address/domain-bytes.ts";
+import { DomainsByBytes, NO_DOMAIN_SLOT } from "../../../../src/check/address/domain-bytes.ts";
 
 function seatOf(domains: DomainsByBytes, domain: string): number {
   const bytes = Buffer.from(`a@${domain}x`);
@@ -10,7 +10,7 @@ function seatOf(domains: DomainsByBytes, domain: string): number {
 
 function find(domains: DomainsByBytes, domain: string) {
   const seat = seatOf(domains, domain);
-  return seat === NO_DOMAIN ? null : domains.nameAt(seat);
+  return seat === NO_DOMAIN_SLOT ? null : domains.nameAt(seat);
 }
 
 describe("domains by their bytes", () => {
@@ -53,12 +53,12 @@ describe("domains by their bytes", () => {
     const numbers = new Map(Array.from({ length: 300_000 }, (_, i) => [`d${i}.example.com`, 2 ** 40 + i]));
     for (const [name, number] of numbers) {
       const seat = seatOf(domains, name);
-      assert.equal(domains.keptAt(seat), 0);
-      domains.keepAt(seat, number);
+      assert.equal(domains.valueAt(seat), 0);
+      domains.setValueAt(seat, number);
     }
     let remembered = 0;
     for (const [name, number] of numbers) {
-      const kept = domains.keptAt(seatOf(domains, name));
+      const kept = domains.valueAt(seatOf(domains, name));
       if (kept === number) remembered += 1;
       else if (kept !== 0) assert.fail(`${name}: ${kept}`);
     }
@@ -68,8 +68,8 @@ describe("domains by their bytes", () => {
   it("are remembered, nearly all, of as many as fill half of the places", () => {
     const domains = new DomainsByBytes();
     const names = Array.from({ length: 131_072 }, (_, i) => `d${i}.example.com`);
-    for (const name of names) domains.keepAt(seatOf(domains, name), 1);
-    const kept = names.filter((name) => domains.keptAt(seatOf(domains, name)) === 1);
+    for (const name of names) domains.setValueAt(seatOf(domains, name), 1);
+    const kept = names.filter((name) => domains.valueAt(seatOf(domains, name)) === 1);
     assert.ok(kept.length > 0.99 * names.length, `${kept.length}`);
   });
 });

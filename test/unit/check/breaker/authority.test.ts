@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { BreakerAuthority } from "../../../../src/check/breaker/authority.ts";
 import type { ProbeEnd } from "../../../../src/check/breaker/messages.ts";
-import type { Breaker, Visit } from "../../../../src/check/breaker/mirror.ts";
+import type { Breaker, ProbeGuard } from "../../../../src/check/breaker/mirror.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 import { createLocalBreakers, createLocalMirror, FIRST_MS } from "../../../support/local-breakers.ts";
@@ -15,14 +15,14 @@ const REPLY = "554 5.7.1 Client host [192.0.2.1] blocked using zen.spamhaus.org"
 const BLOCKED: ProbeEnd = { kind: "blocked", path: PATH, early: true, rule: "dnsbl", reply: REPLY };
 const PASSED: ProbeEnd = { kind: "passed", path: PATH };
 
-function visit(breaker: Breaker, domain = "example.test", provider: string | null = null): Visit {
-  return breaker.visit({ site: provider ?? "example.test", provider, domain });
+function visit(breaker: Breaker, domain = "example.test", provider: string | null = null): ProbeGuard {
+  return breaker.guard({ site: provider ?? "example.test", provider, domain });
 }
 
 /** The visit of a probe that may go, null for one that is held back. */
-async function begin(breaker: Breaker, domain?: string, provider?: string): Promise<Visit | null> {
+async function begin(breaker: Breaker, domain?: string, provider?: string): Promise<ProbeGuard | null> {
   const begun = visit(breaker, domain, provider ?? null);
-  return (await begun.mayGo(PATH)) ? begun : null;
+  return (await begun.mayProbe(PATH)) ? begun : null;
 }
 
 async function block(breaker: Breaker, times: number, domain?: string, provider?: string): Promise<void> {
@@ -46,12 +46,15 @@ describe("a breaker", () => {
   it("holds everybody of the site back after so many blocks, at once, and nobody else", async () => {
     const { breaker, changes, events, held, authority } = await opened();
     await settle();
-    assert.equal(visit(breaker).mayGo(PATH), false);
-    assert.equal(visit(breaker).mayGo("192.0.2.2"), true, "another way out");
-    assert.equal(breaker.visit({ site: "other.test", provider: null, domain: "x.test" }).mayGo(PATH), true);
+    assert.equal(visit(breaker).mayProbe(PATH), false);
+    assert.equal(visit(breaker).mayProbe("192.0.2.2"), true, "another way out");
+    assert.equal(
+      breaker.guard({ site: "other.test", provider: null, domain: "x.test" }).mayProbe(PATH),
+      true,
+    );
     assert.equal(visit(breaker).retryAfterMs(PATH), FIRST_MS);
     assert.deepEqual(changes, [`opened example.test ${PATH}`]);
-    assert.deepEqual([events[0]?.reply, events[0]?.dueInMs, events[0]?.mine], [REPLY, FIRST_MS, true]);
+    assert.deepEqual([events[0]?.reply, events[0]?.dueInMs, events[0]?.isLocal], [REPLY, FIRST_MS, true]);
     assert.deepEqual(
       held.map(({ site, path, domain }) => [site, path, domain]),
       [["example.test", PATH, ""]],
@@ -66,7 +69,7 @@ describe("a breaker", () => {
     for (const probe of inFlight.slice(0, blocksToOpen)) probe?.end(BLOCKED);
     inFlight.at(-2)?.end(PASSED);
     inFlight.at(-1)?.end(BLOCKED);
-    assert.equal(visit(breaker).mayGo(PATH), false);
+    assert.equal(visit(breaker).mayProbe(PATH), false);
     assert.equal(authority.waitMs("example.test"), FIRST_MS);
   });
 
@@ -76,7 +79,7 @@ describe("a breaker", () => {
     const [trial, ...others] = await Promise.all([begin(breaker), begin(breaker), begin(breaker)]);
     assert.ok(trial && others.every((other) => other === null));
     trial.end(PASSED);
-    assert.equal(visit(breaker).mayGo(PATH), true);
+    assert.equal(visit(breaker).mayProbe(PATH), true);
     await settle();
     assert.deepEqual(changes.at(-1), `closed example.test ${PATH}`);
     assert.equal(events.at(-1)?.openForMs, FIRST_MS);
@@ -157,16 +160,16 @@ describe("what a breaker costs", () => {
     const { breaker, authority } = process();
     for (let i = 0; i < openWays + 10; i++) {
       const target = { site: `${i}.test`, provider: null, domain: `${i}.test` };
-      for (let n = 0; n < blocksToOpen; n++) breaker.visit(target).end(BLOCKED);
+      for (let n = 0; n < blocksToOpen; n++) breaker.guard(target).end(BLOCKED);
     }
     assert.deepEqual([...authority.openByProvider()], [["other", openWays]]);
-    assert.equal(breaker.visit({ site: "0.test", provider: null, domain: "" }).mayGo(PATH), true);
+    assert.equal(breaker.guard({ site: "0.test", provider: null, domain: "" }).mayProbe(PATH), true);
   });
 
   it("forgets what is closed before it forgets what is open", async () => {
     const { breaker, authority } = await opened();
     for (let i = 0; i < ways + 10; i++)
-      breaker.visit({ site: `${i}.test`, provider: null, domain: "" }).end(BLOCKED);
+      breaker.guard({ site: `${i}.test`, provider: null, domain: "" }).end(BLOCKED);
     assert.equal(authority.waitMs("example.test"), FIRST_MS);
   });
 
@@ -180,7 +183,7 @@ describe("what a breaker costs", () => {
     assert.ok(await begin(a.breaker));
     for (let i = 0; i < openWays; i++)
       for (let n = 0; n < blocksToOpen; n++)
-        a.breaker.visit({ site: `${i}.test`, provider: null, domain: "" }).end(BLOCKED);
+        a.breaker.guard({ site: `${i}.test`, provider: null, domain: "" }).end(BLOCKED);
     assert.equal(a.authority.waitMs("example.test"), null);
     await settle();
     assert.ok(await begin(b.breaker));
@@ -192,11 +195,11 @@ describe("what a breaker costs", () => {
     const a = process(clock, shared.process());
     let takes = 0;
     const store = shared.process();
-    const take: typeof store.take = (...asked) => {
+    const take: typeof store.takeTrial = (...asked) => {
       takes += 1;
-      return store.take(...asked);
+      return store.takeTrial(...asked);
     };
-    const { authority } = createLocalBreakers(clock, { ...store, take });
+    const { authority } = createLocalBreakers(clock, { ...store, takeTrial: take });
     const threads = Array.from({ length: 4 }, () => createLocalMirror(authority, clock));
     await block(a.breaker, blocksToOpen);
     await block(threads[0]?.breaker as Breaker, 1);
@@ -239,7 +242,7 @@ describe("breakers of an egress", () => {
     trials.find((trial) => trial !== null)?.end(PASSED);
     await settle();
     assert.deepEqual(waits(all), [null, null, null]);
-    const mine = all.map(({ events }) => events.filter((event) => event.mine).length);
+    const mine = all.map(({ events }) => events.filter((event) => event.isLocal).length);
     assert.equal(
       mine.reduce((sum, count) => sum + count),
       2,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ProbeEnd } from "../../../../src/check/breaker/messages.ts";
-import type { Visit } from "../../../../src/check/breaker/mirror.ts";
+import type { ProbeGuard } from "../../../../src/check/breaker/mirror.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createLocalBreakers, createLocalMirror } from "../../../support/local-breakers.ts";
@@ -15,7 +15,7 @@ const THREADS = 2;
 const PATH = "direct";
 
 interface Probe {
-  visit: Visit;
+  visit: ProbeGuard;
   startedMs: number;
   process: number;
   thread: number;
@@ -59,8 +59,8 @@ function egress() {
   return {
     async begin(process: number, thread: number): Promise<boolean> {
       const target = { site: "site.test", provider: null, domain: "site.test" };
-      const visit = threadAt(process, thread).breaker.visit(target);
-      const may = visit.mayGo(PATH);
+      const visit = threadAt(process, thread).breaker.guard(target);
+      const may = visit.mayProbe(PATH);
       let went = may === true;
       if (typeof may !== "boolean") void may.then((granted) => (went = granted));
       await flush();

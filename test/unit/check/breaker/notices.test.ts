@@ -9,7 +9,7 @@ const EVENT: BreakerEvent = {
   openForMs: 0,
   dueInMs: 60_000,
   reply: "554 5.7.1 Client host [192.0.2.1] blocked using zen.spamhaus.org.",
-  mine: true,
+  isLocal: true,
 };
 
 describe("what the operator is told of breakers", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ProbeEnd } from "../../../../src/check/breaker/messages.ts";
-import type { Breaker, Visit } from "../../../../src/check/breaker/mirror.ts";
+import type { Breaker, ProbeGuard } from "../../../../src/check/breaker/mirror.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createLocalBreakers, createLocalMirror, FIRST_MS } from "../../../support/local-breakers.ts";
@@ -14,9 +14,9 @@ const AT_RCPT: ProbeEnd = { ...BLOCKED, early: false };
 const PASSED: ProbeEnd = { kind: "passed", path: PATH };
 
 /** The visit of a probe that may go, null for one that is held back. */
-async function begin(breaker: Breaker, domain: string, provider: string): Promise<Visit | null> {
-  const begun = breaker.visit({ site: provider, provider, domain });
-  return (await begun.mayGo(PATH)) ? begun : null;
+async function begin(breaker: Breaker, domain: string, provider: string): Promise<ProbeGuard | null> {
+  const begun = breaker.guard({ site: provider, provider, domain });
+  return (await begun.mayProbe(PATH)) ? begun : null;
 }
 
 async function block(breaker: Breaker, times: number, domain: string, provider: string): Promise<void> {
@@ -36,7 +36,7 @@ describe("a site that many share", () => {
   async function refuse(breaker: Breaker, provider: string | null, domains: readonly string[], times = 1) {
     for (const domain of domains)
       for (let i = 0; i < times; i++)
-        breaker.visit({ site: provider ?? "hoster.test", provider, domain }).end(AT_RCPT);
+        breaker.guard({ site: provider ?? "hoster.test", provider, domain }).end(AT_RCPT);
     await settle();
   }
   const domains = (count: number) => Array.from({ length: count }, (_, i) => `${i}.test`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { isDoubtful, phraseOf } from "../../../../src/check/classify/doubt.ts";
-import { saidIn } from "../../../../src/check/classify/grammar.ts";
+import { readStatements } from "../../../../src/check/classify/grammar.ts";
 import { ACQUITTING } from "../../../../src/check/classify/lexicon/acquitting.ts";
 import { BY_LANGUAGE } from "../../../../src/check/classify/lexicon/by-language.ts";
 import { ABSENT, SHUT } from "../../../../src/check/classify/lexicon/states.ts";
@@ -72,17 +72,17 @@ describe("words that acquit the recipient", () => {
 
   for (const [language, [, sentence]] of Object.entries(CONDEMNED))
     it(`take it back in ${language}: ${sentence}`, () => {
-      assert.deepEqual([...saidIn(sentence.toLowerCase()).statements], ["absent"]);
+      assert.deepEqual([...readStatements(sentence.toLowerCase()).statements], ["absent"]);
       for (const term of termsOf(language)) {
         const said = `${sentence}, ${term.replace("~", "")}`;
         assert.ok(isDoubtful(spokenOf(said)), said);
-        assert.deepEqual([...saidIn(said).statements], [], said);
+        assert.deepEqual([...readStatements(said).statements], [], said);
       }
     });
 });
 
 describe("what is shut", () => {
-  const shut = (prose: string) => saidIn(prose).statements.has("shut");
+  const shut = (prose: string) => readStatements(prose).statements.has("shut");
   for (const prose of [
     "mailbox disabled",
     "this account has been disabled due to inactivity",

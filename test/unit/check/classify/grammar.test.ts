@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Statement, saidIn } from "../../../../src/check/classify/grammar.ts";
+import { readStatements, type Statement } from "../../../../src/check/classify/grammar.ts";
 import fc from "../../../support/properties.ts";
 
-const said = (prose: string): Statement[] => [...saidIn(prose).statements].sort();
+const said = (prose: string): Statement[] => [...readStatements(prose).statements].sort();
 
 describe("what a sentence says of the recipient", () => {
   const cases: [prose: string, ...statements: Statement[]][] = [
@@ -43,14 +43,14 @@ describe("what it says of somebody else", () => {
   for (const prose of cases) it(prose, () => assert.deepEqual(said(prose), []));
 
   it("whether there is another subject than the recipient is known", () => {
-    assert.ok(saidIn("*@*: message rejected").elsewhere);
-    assert.ok(!saidIn("*@*: recipient rejected on this server").elsewhere);
+    assert.ok(readStatements("*@*: message rejected").concernsOthers);
+    assert.ok(!readStatements("*@*: recipient rejected on this server").concernsOthers);
   });
 
   it("of a sender, it says so", () => {
-    assert.ok(saidIn("expéditeur inconnu").ofSender);
-    assert.ok(saidIn("发件人不存在").ofSender);
-    assert.ok(!saidIn("utilisateur inconnu").ofSender);
+    assert.ok(readStatements("expéditeur inconnu").concernsSender);
+    assert.ok(readStatements("发件人不存在").concernsSender);
+    assert.ok(!readStatements("utilisateur inconnu").concernsSender);
   });
 });
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { classify, redactReply, type SelfIdentity } from "../../../../src/check/classify/classify.ts";
-import { classifyAbout, keptReply } from "../../../../src/check/classify/reading.ts";
+import { classifyFor, redactedReplyFor } from "../../../../src/check/classify/reading.ts";
 import { RULES } from "../../../../src/check/classify/rules/rules.ts";
 import type { RcptOutcome } from "../../../../src/smtp/outcome.ts";
-import { createReplyParser, type Reply } from "../../../../src/smtp/reply.ts";
+import { createReplyParser, type SmtpReply } from "../../../../src/smtp/reply.ts";
 import fc from "../../../support/properties.ts";
 
 const SELVES: SelfIdentity[] = [
@@ -12,8 +12,8 @@ const SELVES: SelfIdentity[] = [
   { heloName: "probe", addresses: [], mailFrom: "verify@our.test" },
 ];
 
-function parsed(line: string): Reply | null {
-  let found: Reply | null = null;
+function parsed(line: string): SmtpReply | null {
+  let found: SmtpReply | null = null;
   createReplyParser().push(Buffer.from(`${line}\r\n`, "latin1"), (reply) => {
     found = reply;
     return true;
@@ -23,7 +23,7 @@ function parsed(line: string): Reply | null {
 
 type Outcome = Extract<RcptOutcome, { kind: "reply" }>;
 
-function outcomeOf(reply: Reply, stage: Outcome["stage"]): Outcome {
+function outcomeOf(reply: SmtpReply, stage: Outcome["stage"]): Outcome {
   const at = { host: "mx.test", address: "192.0.2.1", path: "direct", tls: false, latencyMs: 1 };
   return { kind: "reply", stage, reply, ...at };
 }
@@ -85,8 +85,8 @@ describe("what is remembered of replies", () => {
           if (reply === null) continue;
           const outcome = outcomeOf(reply, stage);
           const context = { provider, self };
-          assert.deepEqual(classifyAbout(outcome, context, address), classify(outcome, context));
-          assert.equal(keptReply(outcome, context, address), redactReply(reply, question.local, self));
+          assert.deepEqual(classifyFor(outcome, context, address), classify(outcome, context));
+          assert.equal(redactedReplyFor(outcome, context, address), redactReply(reply, question.local, self));
         }
       }),
       { numRuns: 1_000 },
@@ -98,7 +98,7 @@ describe("what is remembered of replies", () => {
     const context = { provider: null, self: SELVES[0] ?? assert.fail() };
     const hear = (text: string) => {
       const reply = parsed(`550 5.1.1 <${address}>: ${text}`) ?? assert.fail(text);
-      return classifyAbout(outcomeOf(reply, "rcpt"), context, address);
+      return classifyFor(outcomeOf(reply, "rcpt"), context, address);
     };
     const common = hear("no such user, as all say");
     const rare = hear("no such user, as one said once");

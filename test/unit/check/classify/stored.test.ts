@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { classify, redactReply, restoredReply } from "../../../../src/check/classify/classify.ts";
-import type { ReplyStage } from "../../../../src/check/classify/subject.ts";
+import { classify, redactReply, restoreReply } from "../../../../src/check/classify/classify.ts";
+import type { ReplyStage } from "../../../../src/check/classify/matchable-reply.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { RcptOutcome } from "../../../../src/smtp/outcome.ts";
-import type { Reply } from "../../../../src/smtp/reply.ts";
+import type { SmtpReply } from "../../../../src/smtp/reply.ts";
 import { parsedReply, readCorpus, SELF } from "../../../corpus/labelled.ts";
 import fc from "../../../support/properties.ts";
 
@@ -12,7 +12,7 @@ import fc from "../../../support/properties.ts";
 const AT = { host: "mx.one.test", address: "192.0.2.9", path: "direct", tls: false, latencyMs: 1 };
 const LOCALS = ["jane.doe", "user", "postmaster", "x", '"jane doe"', "müller"];
 
-function judged(stage: ReplyStage, reply: Reply, provider: string | null) {
+function judged(stage: ReplyStage, reply: SmtpReply, provider: string | null) {
   return classify({ kind: "reply", stage, reply, ...AT } as RcptOutcome, { provider, self: SELF });
 }
 
@@ -24,7 +24,7 @@ describe("a reply as evidence keeps it", () => {
       const reply = parsedReply(lines);
       for (const local of LOCALS) {
         const kept = redactReply(reply, local, SELF);
-        const restored = restoredReply(kept, reply.enhanced);
+        const restored = restoreReply(kept, reply.enhanced);
         assert.ok(restored !== null, `line ${line} was cut`);
         assert.deepEqual(
           judged(stage, restored, provider),
@@ -41,15 +41,15 @@ describe("a reply as evidence keeps it", () => {
     const kept = (words: string) => redactReply({ code: 550, enhanced: null, lines: [words] }, "jane", SELF);
     const whole = kept("x".repeat(replyTextChars - 4));
     assert.deepEqual([whole.length, whole.endsWith("x")], [replyTextChars, true]);
-    assert.ok(restoredReply(whole, null));
+    assert.ok(restoreReply(whole, null));
     for (const long of ["x".repeat(replyTextChars - 3), `${"a@b ".repeat(replyMatchedChars)}unknown`]) {
       const cut = kept(long);
       assert.deepEqual([cut.length, cut.at(-1)], [replyTextChars, "…"]);
-      assert.equal(restoredReply(cut, null), null);
+      assert.equal(restoreReply(cut, null), null);
     }
     // Long before, short behind: what lies beyond the bound of matching was never read.
     const shrunk = kept(`${"jane ".repeat(1_000)}`);
-    assert.equal(restoredReply(shrunk, null), null);
+    assert.equal(restoreReply(shrunk, null), null);
   });
 
   it("keeps our name in an address, and whose it is not", () => {
@@ -75,6 +75,6 @@ describe("a reply as evidence keeps it", () => {
 
   it("is none where no server spoke", () => {
     for (const text of ["", "nothing leaves from here", "99 no code", "abc"])
-      assert.equal(restoredReply(text, null), null, text);
+      assert.equal(restoreReply(text, null), null, text);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createBlockLists } from "../../../../src/check/house/dnsbl.ts";
+import { createDnsBlockLists } from "../../../../src/check/house/dnsbl.ts";
 import { createScriptedResolver, type ScriptedNames } from "../../../support/scripted-resolver.ts";
 
 const ZONE = "bl.test";
@@ -10,7 +10,7 @@ const LISTED = `5.113.0.203.${ZONE}`;
 
 async function check(names: ScriptedNames, zones = [ZONE], address = "203.0.113.5") {
   const resolver = createScriptedResolver(names);
-  const finding = await createBlockLists(resolver, zones).check(address);
+  const finding = await createDnsBlockLists(resolver, zones).check(address);
   return { ...finding, asked: resolver.asked };
 }
 
@@ -94,7 +94,7 @@ describe("block lists of addresses", () => {
 
   it("are tested once for all addresses of a round", async () => {
     const resolver = createScriptedResolver(healthy(ZONE));
-    const lists = createBlockLists(resolver, [ZONE]);
+    const lists = createDnsBlockLists(resolver, [ZONE]);
     await Promise.all([lists.check("203.0.113.5"), lists.check("203.0.113.6"), lists.check("203.0.113.7")]);
     assert.equal(resolver.asked.length, 2 + 3);
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { checkForward, checkHeloName, checkReverse } from "../../../../src/check/house/names.ts";
-import { reversed, reverseName, sameAddress } from "../../../../src/check/house/reverse.ts";
-import { addressSeen, mostSeen } from "../../../../src/check/house/seen-address.ts";
+import { isSameAddress, ptrNameOf, reverseLabels } from "../../../../src/check/house/reverse.ts";
+import { mostFrequentAddress, seenAddressOf } from "../../../../src/check/house/seen-address.ts";
 import { createScriptedResolver, type ScriptedNames } from "../../../support/scripted-resolver.ts";
 
 const NAME = "probe.example.com";
@@ -12,17 +12,17 @@ const V6 = "2001:db8::5";
 
 describe("reverse names", () => {
   it("turn octets and nibbles round", () => {
-    assert.equal(reverseName("192.0.2.1"), "1.2.0.192.in-addr.arpa");
+    assert.equal(ptrNameOf("192.0.2.1"), "1.2.0.192.in-addr.arpa");
     assert.equal(
-      reverseName("2001:db8::567:89ab"),
+      ptrNameOf("2001:db8::567:89ab"),
       "b.a.9.8.7.6.5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa",
     );
-    assert.equal(reversed("::ffff:192.0.2.1"), "1.2.0.192", "a mapped address is the IPv4 address");
+    assert.equal(reverseLabels("::ffff:192.0.2.1"), "1.2.0.192", "a mapped address is the IPv4 address");
   });
 
   it("know one address in two writings", () => {
-    assert.equal(sameAddress("2001:DB8:0:0::5", V6), true);
-    assert.equal(sameAddress("203.0.113.5", "203.0.113.50"), false);
+    assert.equal(isSameAddress("2001:DB8:0:0::5", V6), true);
+    assert.equal(isSameAddress("203.0.113.5", "203.0.113.50"), false);
   });
 });
 
@@ -37,22 +37,22 @@ describe("what servers say that we are", () => {
     ["mx.example.org ESMTP [build 1.2.3]", null],
     ["mx.example.org", null],
   ];
-  for (const [line, address] of SAID) it(line, () => assert.equal(addressSeen(line, false), address));
+  for (const [line, address] of SAID) it(line, () => assert.equal(seenAddressOf(line, false), address));
 
   it("may be a private address where probes may go to some", () => {
-    assert.equal(addressSeen("mx.test Hello [127.0.0.77]", true), "127.0.0.77");
+    assert.equal(seenAddressOf("mx.test Hello [127.0.0.77]", true), "127.0.0.77");
   });
 
   it("is what most of them say", () => {
-    assert.equal(mostSeen([]), null);
-    assert.equal(mostSeen(["a", "b", "b"]), "b");
-    assert.equal(mostSeen(["a", "b"]), "a");
+    assert.equal(mostFrequentAddress([]), null);
+    assert.equal(mostFrequentAddress(["a", "b", "b"]), "b");
+    assert.equal(mostFrequentAddress(["a", "b"]), "a");
   });
 });
 
 describe("the HELO name", () => {
   it("that was not given fails once servers of the internet see it, not before", () => {
-    const made = { name: "box.localdomain", given: false };
+    const made = { name: "box.localdomain", isConfigured: false };
     const seen = checkHeloName(made, true);
     assert.deepEqual([seen.result, seen.weight], ["fail", "trust"]);
     assert.match(seen.advice, /SMTP_HELO_NAME/);
@@ -60,9 +60,9 @@ describe("the HELO name", () => {
   });
 
   it("that nobody can resolve is worth a word", () => {
-    const finding = checkHeloName({ name: "probe.lan", given: true }, true);
+    const finding = checkHeloName({ name: "probe.lan", isConfigured: true }, true);
     assert.deepEqual([finding.result, finding.weight], ["fail", "advice"]);
-    assert.equal(checkHeloName({ name: NAME, given: true }, true).result, "pass");
+    assert.equal(checkHeloName({ name: NAME, isConfigured: true }, true).result, "pass");
   });
 });
 

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { beginPreflight, type PreflightDeps } from "../../../../src/check/house/preflight.ts";
-import type { HouseCheck, SeenAddress, WayReport } from "../../../../src/check/house/report.ts";
+import { type PreflightDeps, startPreflight } from "../../../../src/check/house/preflight.ts";
+import type { RouteReport, SeenAddress, SelfCheckName } from "../../../../src/check/house/report.ts";
+import type { EgressRoute } from "../../../../src/smtp/egress-routes.ts";
 import type { Greeting } from "../../../../src/smtp/greet.ts";
-import type { Path } from "../../../../src/smtp/path.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createScriptedResolver, type ScriptedNames } from "../../../support/scripted-resolver.ts";
 
 /** What servers see of us in these tests: a public address, of documentation ones none is. */
 const ADDRESS = "8.8.8.8";
 const HELO = "probe.example.com";
-const DIRECT: Path = { name: "direct", localAddress: null, proxy: null, heloName: HELO };
+const DIRECT: EgressRoute = { name: "direct", localAddress: null, proxy: null, heloName: HELO };
 
 const PROVIDERS: ScriptedNames = {
   "gmail.com": { MX: ["20 alt.google.com", "5 gmail-smtp-in.l.google.com"] },
@@ -44,7 +44,7 @@ interface Scene extends Partial<Omit<PreflightDeps, "resolver" | "greet" | "cloc
   other?: Greeting;
   known?: SeenAddress[];
   greeting?: Greeting;
-  path?: Path;
+  path?: EgressRoute;
 }
 
 async function look(scene: Scene = {}) {
@@ -57,7 +57,7 @@ async function look(scene: Scene = {}) {
     known = [],
     ...deps
   } = scene;
-  const run = await beginPreflight({
+  const run = await startPreflight({
     clock: createFakeClock(),
     resolver: createScriptedResolver(names),
     async greet(_path, host, address) {
@@ -66,19 +66,19 @@ async function look(scene: Scene = {}) {
     },
     canBind: async () => true,
     dnsblZones: ["bl.test"],
-    heloGiven: () => true,
+    isHeloConfigured: () => true,
     family: 4,
     mailFrom: "",
     probePrivateAddresses: false,
     ...deps,
   });
-  const report = await run.look(path, known);
+  const report = await run.checkRoute(path, known);
   return { report, dialled, exchangers: run.exchangers };
 }
 
-function results({ findings }: WayReport): Record<HouseCheck, string> {
+function results({ findings }: RouteReport): Record<SelfCheckName, string> {
   return Object.fromEntries(findings.map(({ check, result }) => [check, result])) as Record<
-    HouseCheck,
+    SelfCheckName,
     string
   >;
 }
@@ -154,8 +154,8 @@ describe("preflight of a way", () => {
   });
 
   it("without a name of its own is not trusted by the internet, and by nobody else it is asked", async () => {
-    assert.equal((await look({ heloGiven: () => false })).report.trusted, false);
-    const { report } = await look({ heloGiven: () => false, greeting: SILENT });
+    assert.equal((await look({ isHeloConfigured: () => false })).report.trusted, false);
+    const { report } = await look({ isHeloConfigured: () => false, greeting: SILENT });
     assert.deepEqual([report.trusted, results(report).helo_name], [true, "unknown"]);
   });
 
@@ -183,7 +183,7 @@ describe("preflight of a way", () => {
 
   it("is told apart from its proxy", async () => {
     const proxy = { host: "proxy.test", port: 1080, credentials: null, heloName: HELO };
-    const path: Path = { name: "proxy:proxy.test:1080", localAddress: null, proxy, heloName: HELO };
+    const path: EgressRoute = { name: "proxy:proxy.test:1080", localAddress: null, proxy, heloName: HELO };
     const refused: Greeting = {
       ...SILENT,
       failure: { stage: "connect", cause: "proxy", detail: "it refused our name and password" },
@@ -197,14 +197,14 @@ describe("preflight of a way", () => {
   });
 
   it("whose source address is not of this host fails", async () => {
-    const path: Path = { ...DIRECT, name: "9.9.9.9", localAddress: "9.9.9.9" };
+    const path: EgressRoute = { ...DIRECT, name: "9.9.9.9", localAddress: "9.9.9.9" };
     const { report } = await look({ path, greeting: SILENT, canBind: async () => false });
     assert.deepEqual([report.state, results(report).source_address], ["failing", "fail"]);
     assert.equal(report.address, "9.9.9.9", "what is configured counts where nobody says otherwise");
   });
 
   it("from a private address asks no list of it, unless private servers are probed", async () => {
-    const path: Path = { ...DIRECT, name: "127.0.0.77", localAddress: "127.0.0.77" };
+    const path: EgressRoute = { ...DIRECT, name: "127.0.0.77", localAddress: "127.0.0.77" };
     const names: ScriptedNames = {
       "2.0.0.127.bl.test": { A: ["127.0.0.2"] },
       "77.0.0.127.bl.test": { A: ["127.0.0.2"] },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { spfAllows } from "../../../../src/check/house/spf.ts";
+import { evaluateSpf } from "../../../../src/check/house/spf.ts";
 import { createScriptedResolver, type ScriptedNames } from "../../../support/scripted-resolver.ts";
 
 const NAMES: ScriptedNames = {
@@ -57,13 +57,13 @@ const CASES: [domain: string, address: string, answer: string][] = [
 describe("SPF, as far as our own house needs it", () => {
   for (const [domain, address, answer] of CASES) {
     it(`${domain} of ${address}: ${answer}`, async () => {
-      assert.equal(await spfAllows(createScriptedResolver(NAMES), domain, address), answer);
+      assert.equal(await evaluateSpf(createScriptedResolver(NAMES), domain, address), answer);
     });
   }
 
   it("asks no more than RFC 7208 allows, however records lead on", async () => {
     const resolver = createScriptedResolver(NAMES);
-    await spfAllows(resolver, "ring.test", "203.0.113.5");
+    await evaluateSpf(resolver, "ring.test", "203.0.113.5");
     assert.ok(resolver.asked.length <= 11);
   });
 });

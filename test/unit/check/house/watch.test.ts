@@ -1,20 +1,25 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import {
-  type Finding,
-  reportOf,
+  type RouteReport,
+  routeReportOf,
   type SeenAddress,
-  type WayReport,
+  type SelfCheckFinding,
 } from "../../../../src/check/house/report.ts";
-import type { HouseShare, SharedLook } from "../../../../src/check/house/share.ts";
-import { createHouseWatch } from "../../../../src/check/house/watch.ts";
+import type { SelfCheckShare, SharedSelfCheck } from "../../../../src/check/house/share.ts";
+import { createSelfCheckWatch } from "../../../../src/check/house/watch.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import type { Path } from "../../../../src/smtp/path.ts";
+import type { EgressRoute } from "../../../../src/smtp/egress-routes.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
 
 const EVERY_MS = 600_000;
-const pathOf = (name: string): Path => ({ name, localAddress: name, proxy: null, heloName: "probe.test" });
-const finding = (result: Finding["result"]): Finding => ({
+const pathOf = (name: string): EgressRoute => ({
+  name,
+  localAddress: name,
+  proxy: null,
+  heloName: "probe.test",
+});
+const finding = (result: SelfCheckFinding["result"]): SelfCheckFinding => ({
   check: "dnsbl",
   result,
   weight: "trust",
@@ -27,7 +32,7 @@ function createMeeting(clock: FakeClock) {
   const meeting = { look: null as string | null, leader: "", untilMs: 0, away: false };
   let processes = 0;
   return Object.assign(meeting, {
-    join(): HouseShare {
+    join(): SelfCheckShare {
       const self = `p${processes++}`;
       const present = async () => {
         if (meeting.away) throw new Error("away");
@@ -35,15 +40,15 @@ function createMeeting(clock: FakeClock) {
       return {
         async read() {
           await present();
-          return meeting.look === null ? null : (JSON.parse(meeting.look) as SharedLook);
+          return meeting.look === null ? null : (JSON.parse(meeting.look) as SharedSelfCheck);
         },
-        async lead(ms) {
+        async acquireLead(ms) {
           await present();
           if (meeting.leader !== self && clock.monotonic() < meeting.untilMs) return false;
           Object.assign(meeting, { leader: self, untilMs: clock.monotonic() + ms });
           return true;
         },
-        async tell(look) {
+        async publish(look) {
           await present();
           meeting.look = JSON.stringify(look);
         },
@@ -60,7 +65,7 @@ function watched(
 ) {
   const bad = new Set<string>();
   /** What the next looks find, in place of good or bad. */
-  const finds: { now: Finding | null } = { now: null };
+  const finds: { now: SelfCheckFinding | null } = { now: null };
   const asked: (readonly SeenAddress[])[] = [];
   const told: (readonly string[])[] = [];
   const addresses: Readonly<Record<string, string>>[] = [];
@@ -70,22 +75,22 @@ function watched(
   let underWay = 0;
   let most = 0;
   let broken = false;
-  const watch = createHouseWatch({
+  const watch = createSelfCheckWatch({
     clock,
     everyMs,
     share,
     random: () => 0.5,
-    ways: ways.map(pathOf),
-    async begin() {
+    routes: ways.map(pathOf),
+    async startPreflight() {
       if (broken) throw new Error("a fault of ours");
       return {
         exchangers: [],
-        async look(path, known = []): Promise<WayReport> {
+        async checkRoute(path, known = []): Promise<RouteReport> {
           asked.push(known);
           most = Math.max(most, ++underWay);
           await new Promise((resolve) => setImmediate(resolve));
           underWay--;
-          return reportOf(path.name, seen.get(path.name) ?? null, clock.now(), [
+          return routeReportOf(path.name, seen.get(path.name) ?? null, clock.now(), [
             finds.now ?? finding(bad.has(path.name) ? "fail" : "pass"),
           ]);
         },
@@ -93,7 +98,7 @@ function watched(
     },
     onExchangers: () => {},
     onReport: (report, before) => changes.push([report.way, before?.state ?? null, report.state]),
-    onNews: ({ distrusted, seenAs }) => {
+    onUpdate: ({ distrusted, seenAs }) => {
       told.push([...distrusted]);
       addresses.push(seenAs);
     },
@@ -207,7 +212,7 @@ describe("the watch on our own house", () => {
 });
 
 describe("trust in a way", () => {
-  const told = async (results: Finding[]) => {
+  const told = async (results: SelfCheckFinding[]) => {
     const world = watched(["a"]);
     await world.watch.start();
     await settle();
@@ -219,16 +224,16 @@ describe("trust in a way", () => {
     world.watch.stop();
     return world;
   };
-  const listed: Finding = { ...finding("fail"), failing: ["8.8.8.8 bl.test"], untold: [] };
+  const listed: SelfCheckFinding = { ...finding("fail"), failing: ["8.8.8.8 bl.test"], untold: [] };
 
   it("does not come back with a look that cannot tell", async () => {
-    const silent: Finding = { ...finding("unknown"), untold: ["8.8.8.8 bl.test"] };
+    const silent: SelfCheckFinding = { ...finding("unknown"), untold: ["8.8.8.8 bl.test"] };
     assert.deepEqual((await told([listed, silent, finding("unknown")])).told, [["a"]]);
     assert.deepEqual((await told([listed, silent, finding("pass")])).told, [["a"], []]);
   });
 
   it("does not come back with another list's good word", async () => {
-    const other: Finding = { ...finding("pass"), untold: ["8.8.8.8 bl.test"] };
+    const other: SelfCheckFinding = { ...finding("pass"), untold: ["8.8.8.8 bl.test"] };
     const { told: news, watch } = await told([listed, other]);
     assert.deepEqual([news, watch.reports()[0]?.state], [[["a"]], "failing"]);
     assert.deepEqual((await told([listed, { ...finding("pass"), untold: ["9.9.9.9 bl.test"] }])).told, [
@@ -238,7 +243,7 @@ describe("trust in a way", () => {
   });
 
   it("comes back when nobody could tell for a day", async () => {
-    const looks = LIMITS.house.rememberedMs / EVERY_MS;
+    const looks = LIMITS.selfCheck.rememberedMs / EVERY_MS;
     const silent = Array.from({ length: looks - 1 }, () => finding("unknown"));
     assert.deepEqual((await told([listed, ...silent])).told, [["a"]]);
     assert.deepEqual((await told([listed, ...silent, finding("unknown")])).told, [["a"], []]);
@@ -249,7 +254,7 @@ describe("trust in a way", () => {
     world.finds.now = { ...finding("unknown"), untold: ["8.8.8.8 bl.test"], again: true };
     await world.watch.start();
     await settle();
-    const { againMs, againTimes } = LIMITS.house;
+    const { retryMs: againMs, retries: againTimes } = LIMITS.selfCheck;
     for (let i = 0; i < againTimes; i++) {
       assert.equal(world.asked.length, i + 1);
       world.clock.advance(againMs);
@@ -258,7 +263,7 @@ describe("trust in a way", () => {
     world.clock.advance(EVERY_MS - 1);
     await settle();
     assert.equal(world.asked.length, againTimes + 1);
-    world.clock.advance(LIMITS.house.followMs);
+    world.clock.advance(LIMITS.selfCheck.followMs);
     await settle();
     assert.equal(world.asked.length, againTimes + 2);
     world.watch.stop();
@@ -273,8 +278,8 @@ describe("the processes of an egress", () => {
     for (const { bad } of worlds) bad.add("a");
     await Promise.all(worlds.map(({ watch }) => watch.start()));
     await settle();
-    for (let ms = 0; ms < EVERY_MS * 3; ms += LIMITS.house.followMs) {
-      clock.advance(LIMITS.house.followMs);
+    for (let ms = 0; ms < EVERY_MS * 3; ms += LIMITS.selfCheck.followMs) {
+      clock.advance(LIMITS.selfCheck.followMs);
       await settle();
     }
     const looks = worlds.reduce((sum, { asked }) => sum + asked.length, 0);
@@ -310,9 +315,9 @@ describe("the processes of an egress", () => {
     const second = watched(["a"], clock, meeting.join());
     second.finds.now = finding("unknown");
     await second.watch.start();
-    for (let ms = 0; ms <= EVERY_MS + LIMITS.house.followMs; ms += LIMITS.house.followMs) {
+    for (let ms = 0; ms <= EVERY_MS + LIMITS.selfCheck.followMs; ms += LIMITS.selfCheck.followMs) {
       await settle();
-      clock.advance(LIMITS.house.followMs);
+      clock.advance(LIMITS.selfCheck.followMs);
     }
     await settle();
     assert.equal(second.asked.length, 1);
@@ -331,14 +336,14 @@ describe("the processes of an egress", () => {
       worlds.map(({ asked }) => asked.length),
       [1, 1],
     );
-    const silent: HouseShare = {
+    const silent: SelfCheckShare = {
       read: () => new Promise(() => {}),
-      lead: async () => true,
-      tell: async () => {},
+      acquireLead: async () => true,
+      publish: async () => {},
     };
     const late = watched(["a"], clock, silent);
     const started = late.watch.start();
-    clock.advance(LIMITS.house.readMs);
+    clock.advance(LIMITS.selfCheck.readMs);
     await started;
     for (const { watch } of [...worlds, late]) watch.stop();
   });

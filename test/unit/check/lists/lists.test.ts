@@ -7,7 +7,7 @@ import { getDomain } from "tldts";
 import { buildTable, openTable } from "../../../../src/check/lists/hash-table.ts";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
 import { MAIL_COM_DOMAINS } from "../../../../src/check/lists/mail-com.ts";
-import { NAMED_SO } from "../../../../src/check/lists/named-so.ts";
+import { SELF_NAMED_DISPOSABLES } from "../../../../src/check/lists/self-named-disposables.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE } from "../../../../src/check/lists/trusted.ts";
 import { nameSignals } from "../../../../src/check/verdict/reputation.ts";
 import fc from "../../../support/properties.ts";
@@ -115,13 +115,13 @@ describe("disposable domains", () => {
 
   it("throw-away domains that say so themselves, none of which is anybody's mailbox provider", () => {
     const providers = new Set<string>(load("email-providers/all.json"));
-    for (const domain of NAMED_SO) {
+    for (const domain of SELF_NAMED_DISPOSABLES) {
       assert.equal(getDomain(domain, { allowPrivateDomains: true }), domain);
       assert.equal(lists.disposable(domain).listed, true, domain);
       assert.ok(!providers.has(domain) && !NEVER_DISPOSABLE.has(domain), domain);
     }
     assert.deepEqual(lists.disposable("tempmail.gg"), { listed: true, source: "rcpt" });
-    assert.equal(new Set(NAMED_SO).size, NAMED_SO.length);
+    assert.equal(new Set(SELF_NAMED_DISPOSABLES).size, SELF_NAMED_DISPOSABLES.length);
   });
 
   it("holds every name of every list that the guard lets pass", () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
-import { disposableBy, readExchangers } from "../../../../src/check/lists/mx-hosts.ts";
+import { exchangerOwnersOf, findDisposable } from "../../../../src/check/lists/mx-hosts.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../../../src/check/providers.ts";
 
-const areParked = (hosts: string[]) => readExchangers(hosts).parked;
-const throwAwayExchangers = (hosts: string[]) => readExchangers(hosts).throwAway;
+const areParked = (hosts: string[]) => exchangerOwnersOf(hosts).parked;
+const throwAwayExchangers = (hosts: string[]) => exchangerOwnersOf(hosts).throwAway;
 const lists = openLists(compileLists());
 
 /** Hosts that domains of all kinds share; throw-away services too, which proves nothing. */
@@ -20,19 +20,22 @@ const SHARED = [
 describe("mail exchangers of throw-away services", () => {
   it("make a domain disposable that is on no list, where all of them are theirs", () => {
     const hosts = ["mail.wabblywabble.com", "mail.wallywatts.com"];
-    assert.deepEqual(disposableBy(lists, "brand-new.example", hosts), { listed: true, source: "shared-mx" });
-    assert.equal(disposableBy(lists, "brand-new.example", ["in.mail.tm"]).listed, true);
-    assert.equal(disposableBy(lists, "brand-new.example", ["generator.email"]).listed, true);
-    assert.equal(disposableBy(lists, "mailinator.com", ["mail.mailinator.com"]).source, "fakefilter");
+    assert.deepEqual(findDisposable(lists, "brand-new.example", hosts), {
+      listed: true,
+      source: "shared-mx",
+    });
+    assert.equal(findDisposable(lists, "brand-new.example", ["in.mail.tm"]).listed, true);
+    assert.equal(findDisposable(lists, "brand-new.example", ["generator.email"]).listed, true);
+    assert.equal(findDisposable(lists, "mailinator.com", ["mail.mailinator.com"]).source, "fakefilter");
   });
 
   it("do not where one is another's, where there is none, or where the domain is trusted", () => {
     const mixed = ["mail.wabblywabble.com", "mx.example.com"];
     assert.equal(throwAwayExchangers(mixed), "some");
-    assert.equal(disposableBy(lists, "company.example", mixed).listed, false);
-    assert.equal(disposableBy(lists, "company.example", []).listed, false);
-    assert.equal(disposableBy(lists, "duck.com", ["in.mail.tm"]).listed, false);
-    assert.equal(disposableBy(lists, "mail.proton.me", ["in.mail.tm"]).listed, false);
+    assert.equal(findDisposable(lists, "company.example", mixed).listed, false);
+    assert.equal(findDisposable(lists, "company.example", []).listed, false);
+    assert.equal(findDisposable(lists, "duck.com", ["in.mail.tm"]).listed, false);
+    assert.equal(findDisposable(lists, "mail.proton.me", ["in.mail.tm"]).listed, false);
   });
 
   it("are nobody's whose servers others use", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { LIST_RELEASES } from "../../../../src/check/lists/releases.ts";
-import { describeLists } from "../../../../src/compose/list-ages.ts";
+import { recordListTimestamps } from "../../../../src/compose/list-timestamps.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 
 describe("releases of the lists", () => {
@@ -19,7 +19,7 @@ describe("releases of the lists", () => {
 
   it("are told by a metric, list by list", async () => {
     const metrics = createMetrics();
-    describeLists(metrics);
+    recordListTimestamps(metrics);
     const text = await metrics.registry.getSingleMetricAsString("rcpt_list_timestamp_seconds");
     const shown = Object.fromEntries(
       [...text.matchAll(/\{list="([^"]+)"\} (\d+)/g)].map(([, list = "", seconds]) => [

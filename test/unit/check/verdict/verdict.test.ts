@@ -4,8 +4,18 @@ import { describe, it } from "node:test";
 import { type ParsedAddress, parseAddress } from "../../../../src/check/address.ts";
 import type { CatchAll, Evidence, SmtpClass, SmtpEvidence } from "../../../../src/check/evidence.ts";
 import { SIGNAL_PENALTY } from "../../../../src/check/verdict/reputation.ts";
-import { type Reason, ROWS, type Row, type RowId } from "../../../../src/check/verdict/table.ts";
-import { type DecideInput, decide, isFree, lifetimeS } from "../../../../src/check/verdict/verdict.ts";
+import {
+  type Reason,
+  VERDICT_ROWS,
+  type VerdictRow,
+  type VerdictRowId,
+} from "../../../../src/check/verdict/table.ts";
+import {
+  type DecideInput,
+  decide,
+  evidenceLifetimeS,
+  isUncharged,
+} from "../../../../src/check/verdict/verdict.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import fc from "../../../support/properties.ts";
 
@@ -53,7 +63,7 @@ const accepted = smtp("accepted", "refused");
 const disposable = { listed: true, source: "mailchecker" };
 
 /** One case for each row of the table, in its order. */
-const CASES: Record<RowId, DecideInput> = {
+const CASES: Record<VerdictRowId, DecideInput> = {
   empty: input({ address: null, malformed: "empty", evidence: null }),
   several_addresses: input({ address: null, malformed: "several_addresses", evidence: null }),
   invalid_format: input({ address: null, evidence: null }),
@@ -93,7 +103,7 @@ describe("every row of the verdict table", () => {
   for (const [row, given] of Object.entries(CASES)) {
     it(row, () => {
       const decision = decide(given);
-      const expected = ROWS[row as RowId];
+      const expected = VERDICT_ROWS[row as VerdictRowId];
       assert.equal(decision.row, row);
       assert.equal(decision.verdict, expected.verdict);
       assert.equal(decision.reason, expected.reason);
@@ -149,7 +159,7 @@ describe("the page that readers see", () => {
   const verdictRows = rows.map(cells).filter((row) => row.length === 7);
   const signalRows = rows.map(cells).filter((row) => row.length === 3);
 
-  function kept(row: Row): string {
+  function kept(row: VerdictRow): string {
     const { keptS } = row;
     if (keptS === 0) return "–";
     const text = keptS >= 3600 ? `${keptS / 3600} h` : keptS >= 60 ? `${keptS / 60} min` : `${keptS} s`;
@@ -158,7 +168,7 @@ describe("the page that readers see", () => {
 
   it("says what the code does, row by row, in the same order", () => {
     const said = verdictRows.map(([id, , ...rest]) => [id, ...rest]);
-    const done = Object.entries(ROWS).map(([id, row]: [string, Row]) => [
+    const done = Object.entries(VERDICT_ROWS).map(([id, row]: [string, VerdictRow]) => [
       id,
       row.verdict,
       row.reason,
@@ -252,9 +262,9 @@ describe("whose fault", () => {
 
 describe("quota and cache", () => {
   it("gives back what API users do not pay for, and only that", () => {
-    const free = Object.values(ROWS)
+    const free = Object.values(VERDICT_ROWS)
       .map(({ reason }) => reason)
-      .filter((reason) => isFree(reason));
+      .filter((reason) => isUncharged(reason));
     assert.deepEqual(free.sort(), [
       "deadline",
       "dns_error",
@@ -270,26 +280,26 @@ describe("quota and cache", () => {
   });
 
   it("keeps DNS verdicts no longer than the DNS allows, and others by their row", () => {
-    assert.equal(lifetimeS({ row: "null_mx" }, 60), 60);
-    assert.equal(lifetimeS({ row: "null_mx" }, 86_400), 3_600);
-    assert.equal(lifetimeS({ row: "accepted_mailbox" }, 60), 86_400);
-    assert.equal(lifetimeS({ row: "our_network" }, 60), 30);
-    assert.equal(lifetimeS({ row: "deadline" }, 60), 0);
-    assert.equal(lifetimeS({ row: "unprobed_role" }, 60), 0);
-    assert.equal(lifetimeS({ row: "role_address" }, 60), 86_400);
+    assert.equal(evidenceLifetimeS({ row: "null_mx" }, 60), 60);
+    assert.equal(evidenceLifetimeS({ row: "null_mx" }, 86_400), 3_600);
+    assert.equal(evidenceLifetimeS({ row: "accepted_mailbox" }, 60), 86_400);
+    assert.equal(evidenceLifetimeS({ row: "our_network" }, 60), 30);
+    assert.equal(evidenceLifetimeS({ row: "deadline" }, 60), 0);
+    assert.equal(evidenceLifetimeS({ row: "unprobed_role" }, 60), 0);
+    assert.equal(evidenceLifetimeS({ row: "role_address" }, 60), 86_400);
   });
 
   it("takes the operator's lifetimes, but keeps nothing that must not be kept", () => {
     const overrides: Partial<Record<Reason, number>> = { accepted_mailbox: 7, null_mx: 7_200, deadline: 5 };
-    assert.equal(lifetimeS({ row: "accepted_mailbox" }, 60, overrides), 7);
-    assert.equal(lifetimeS({ row: "null_mx" }, 60, overrides), 60);
-    assert.equal(lifetimeS({ row: "deadline" }, 60, overrides), 0);
+    assert.equal(evidenceLifetimeS({ row: "accepted_mailbox" }, 60, overrides), 7);
+    assert.equal(evidenceLifetimeS({ row: "null_mx" }, 60, overrides), 60);
+    assert.equal(evidenceLifetimeS({ row: "deadline" }, 60, overrides), 0);
   });
 });
 
 describe("whatever the evidence", () => {
-  const classes = Object.keys(ROWS).filter(
-    (id) => CASES[id as RowId].evidence?.smtp?.class === id,
+  const classes = Object.keys(VERDICT_ROWS).filter(
+    (id) => CASES[id as VerdictRowId].evidence?.smtp?.class === id,
   ) as SmtpClass[];
   const anySmtp = fc.record({
     class: fc.oneof(fc.constant<SmtpClass>("accepted"), fc.constantFrom(...classes)),
@@ -337,7 +347,7 @@ describe("whatever the evidence", () => {
   }) as fc.Arbitrary<DecideInput>;
 
   it("the promises hold", () => {
-    const seen = new Set<RowId>();
+    const seen = new Set<VerdictRowId>();
     fc.assert(
       fc.property(anyInput, (given) => {
         const { row, verdict, reason, fault, riskScore, reputation } = decide(given);
@@ -345,7 +355,7 @@ describe("whatever the evidence", () => {
         if (!given.probing) assert.notEqual(verdict, "valid");
         if (verdict === "valid") assert.equal(given.evidence?.smtp?.class, "accepted");
         if (verdict === "invalid") assert.equal(fault, "recipient");
-        if (isFree(reason)) assert.equal(verdict, "unknown");
+        if (isUncharged(reason)) assert.equal(verdict, "unknown");
         if (reason === "blocklisted_domain") assert.equal(riskScore, 79);
         assert.ok(Number.isInteger(riskScore));
         const [min, max] = { valid: [0, 30], risky: [31, 79], unknown: [31, 79], invalid: [80, 100] }[
@@ -358,7 +368,7 @@ describe("whatever the evidence", () => {
       }),
       { numRuns: 20_000, seed: 79 },
     );
-    assert.deepEqual([...seen].sort(), Object.keys(ROWS).sort());
+    assert.deepEqual([...seen].sort(), Object.keys(VERDICT_ROWS).sort());
   });
 
   it("what probing taught does not show where the tier does not probe", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, it } from "node:test";
-import { createMetrics, observeEngine, observeLanes } from "../../../../src/core/metrics.ts";
+import { createMetrics, observeEngine, observeWorkQueues } from "../../../../src/core/metrics.ts";
 
 const ROLES = new Set(["all", "api", "bulk", "relay"]);
 
@@ -29,7 +29,7 @@ function documented(): Row[] {
 async function registered() {
   const metrics = createMetrics();
   observeEngine(metrics, () => assert.fail("nobody scrapes"));
-  observeLanes(metrics, []);
+  observeWorkQueues(metrics, []);
   const ours = metrics.registry.getMetricsAsArray() as unknown as {
     name: string;
     help: string;

@@ -6,7 +6,7 @@ import { ownContainers } from "../../../../scripts/manifests/environment.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { diagnoseConfig } from "../../../../src/core/config.ts";
 import { judgeConfiguration } from "../../../../src/operator/doctor/configuration.ts";
-import type { Finding, Group } from "../../../../src/operator/doctor/finding.ts";
+import type { DoctorFinding, DoctorGroup } from "../../../../src/operator/doctor/finding.ts";
 import { judgeHost } from "../../../../src/operator/doctor/host.ts";
 import { MAIL_GROUP } from "../../../../src/operator/doctor/mail.ts";
 import { SECRETS_GROUP } from "../../../../src/operator/doctor/secrets.ts";
@@ -35,7 +35,7 @@ async function podsOf(build: string) {
   });
 }
 
-const notInOrder = (findings: readonly Finding[]) =>
+const notInOrder = (findings: readonly DoctorFinding[]) =>
   findings
     .filter(({ state }) => state === "warn" || state === "fail")
     .map(({ state, check }) => `${state} ${check}`);
@@ -75,7 +75,7 @@ for (const build of BUILDS)
   });
 
 /** What a group says before it has asked anybody: a group that asks fails here, where nobody answers. */
-async function withoutAsking(group: Group, role: string): Promise<Finding[]> {
+async function withoutAsking(group: DoctorGroup, role: string): Promise<DoctorFinding[]> {
   const diagnosis = diagnoseConfig({
     ROLE: role,
     DATABASE_URL: "postgres://u:p@127.0.0.1:1/rcpt",
@@ -85,7 +85,7 @@ async function withoutAsking(group: Group, role: string): Promise<Finding[]> {
     SMTP_OUT_URL: "smtp://127.0.0.1:1",
     SMTP_OUT_FROM: "rcpt@example.com",
   });
-  const found: Finding[] = [];
+  const found: DoctorFinding[] = [];
   const closings: (() => unknown)[] = [];
   await group.examine(
     { diagnosis, config: diagnosis.config, clock: systemClock, online: false },
@@ -103,7 +103,8 @@ describe("what only some roles may reach or open", () => {
     ["all", true, true],
   ] as const)
     it(`${role}: ${mail ? "hands on mails" : "hands on none"}, ${opens ? "opens secrets" : "opens none"}`, async () => {
-      const words = (findings: Finding[]) => findings.map(({ state, seen }) => `${state}: ${seen}`).join();
+      const words = (findings: DoctorFinding[]) =>
+        findings.map(({ state, seen }) => `${state}: ${seen}`).join();
       assert.match(
         words(await withoutAsking(MAIL_GROUP, role)),
         mail ? /^fail: 127\.0\.0\.1:1 does not let us in/ : /^skipped: .*run the doctor there too/,

@@ -7,13 +7,13 @@ import { judgeCollector } from "../../../../src/operator/doctor/collectors.ts";
 import { judgeDeployment } from "../../../../src/operator/doctor/deployment.ts";
 import type { DeploymentFacts } from "../../../../src/operator/doctor/deployment-facts.ts";
 import { type DnsFacts, judgeServer } from "../../../../src/operator/doctor/dns.ts";
-import { bytesText, type Finding, reasonOf } from "../../../../src/operator/doctor/finding.ts";
+import { bytesText, type DoctorFinding, errorLine } from "../../../../src/operator/doctor/finding.ts";
 import { createRedaction, secretsOf } from "../../../../src/operator/doctor/redaction.ts";
 import { judgeSecrets } from "../../../../src/operator/doctor/secrets.ts";
-import { judgeWay } from "../../../../src/operator/doctor/smtp.ts";
+import { judgeRoute } from "../../../../src/operator/doctor/smtp.ts";
 import { createSecretBox } from "../../../../src/services/secret-box.ts";
 
-const said = (findings: readonly Finding[]) =>
+const said = (findings: readonly DoctorFinding[]) =>
   findings
     .filter(({ state }) => state === "warn" || state === "fail")
     .map(({ state, check }) => `${state} ${check}`);
@@ -99,9 +99,9 @@ describe("what the doctor says of a way out", () => {
       finding("port_25", "pass", "service"),
       finding("spf", "skipped", "advice"),
     ];
-    const report = { way: "direct", findings } as unknown as Parameters<typeof judgeWay>[0];
+    const report = { way: "direct", findings } as unknown as Parameters<typeof judgeRoute>[0];
     assert.deepEqual(
-      judgeWay(report).map(({ check, state }) => `${state} ${check}`),
+      judgeRoute(report).map(({ check, state }) => `${state} ${check}`),
       [
         "fail direct: port 25",
         "warn direct: spf",
@@ -231,14 +231,14 @@ describe("what is secret", () => {
 
 describe("words", () => {
   it("for errors", () => {
-    assert.equal(reasonOf(new Error("first\nsecond")), "first");
-    assert.equal(reasonOf(Object.assign(new Error(""), { code: "ECONNREFUSED" })), "ECONNREFUSED");
+    assert.equal(errorLine(new Error("first\nsecond")), "first");
+    assert.equal(errorLine(Object.assign(new Error(""), { code: "ECONNREFUSED" })), "ECONNREFUSED");
     assert.equal(
-      reasonOf(new Error("fetch failed", { cause: new Error("getaddrinfo") })),
+      errorLine(new Error("fetch failed", { cause: new Error("getaddrinfo") })),
       "fetch failed: getaddrinfo",
     );
-    assert.equal(reasonOf(new AggregateError([new Error("one"), new Error("two")])), "AggregateError: one");
-    assert.equal(reasonOf("text"), "text");
+    assert.equal(errorLine(new AggregateError([new Error("one"), new Error("two")])), "AggregateError: one");
+    assert.equal(errorLine("text"), "text");
   });
   it("for bytes", () => {
     assert.deepEqual([0, 1_023, 1_024, 15 * 1_048_576, 2 ** 50].map(bytesText), [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { loadConfig } from "../../../../src/core/config.ts";
-import type { Finding } from "../../../../src/operator/doctor/finding.ts";
+import type { DoctorFinding } from "../../../../src/operator/doctor/finding.ts";
 import { judgeObjects } from "../../../../src/operator/doctor/objects.ts";
 import { forgetVersions, type ObjectsFacts } from "../../../../src/operator/doctor/objects-facts.ts";
 import { judgePostgres } from "../../../../src/operator/doctor/postgres.ts";
@@ -10,7 +10,7 @@ import { judgeRedis } from "../../../../src/operator/doctor/redis.ts";
 import type { RedisFacts, StreamFacts } from "../../../../src/operator/doctor/redis-facts.ts";
 
 /** What is not in order, as `state check`; `words` of the findings must be among their sentences. */
-function said(findings: readonly Finding[]): string[] {
+function said(findings: readonly DoctorFinding[]): string[] {
   for (const { state, advice } of findings)
     assert.equal(advice !== "", state === "warn" || state === "fail", "advice where something is to be done");
   return findings

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { createAttempts, createLocalCounters } from "../../../../src/services/accounts/attempt-counters.ts";
+import {
+  createLocalCounters,
+  createSharedAttemptCounters,
+} from "../../../../src/services/accounts/attempt-counters.ts";
 import { createPortalLimits } from "../../../../src/services/accounts/portal-limits.ts";
 import { clientNetwork } from "../../../../src/services/client-network.ts";
 import type { AttemptCounters } from "../../../../src/store/attempt-counters.ts";
@@ -81,7 +84,7 @@ describe("sign-ins that fail", () => {
     await failTimes(limits.signInPerPair, () => portal.signIn(OWNER, home));
     await failTimes(limits.signInPerAccount - limits.signInPerPair, (i) => portal.signIn(OWNER, address(i)));
     assert.notEqual(await outcome(portal.signIn(OWNER, home)), null);
-    await portal.proven(OWNER.toUpperCase(), home);
+    await portal.resetAfterProof(OWNER.toUpperCase(), home);
     await failTimes(limits.signInPerAccount, (i) => portal.signIn(OWNER, address(i)));
     assert.equal((await portal.signIn(OWNER, home)).standing, "known");
   });
@@ -190,15 +193,15 @@ describe("counting without Redis", () => {
         return 0;
       },
     };
-    const attempts = createAttempts({ shared, clock, log: silentLog });
+    const attempts = createSharedAttemptCounters({ shared, clock, log: silentLog });
     const count = () => attempts.count([{ key: "key", limit: 2, windowMs: 60_000 }]);
     assert.deepEqual([await count(), await count(), asked], [0, 0, 1]);
     assert.equal(await count(), 60_000);
-    clock.advance(limits.aloneMs);
+    clock.advance(limits.storeRetryMs);
     assert.ok((await count()) > 0);
     assert.equal(asked, 2);
     down = false;
-    clock.advance(limits.aloneMs);
+    clock.advance(limits.storeRetryMs);
     assert.equal(await count(), 0);
     assert.equal(asked, 3);
   });

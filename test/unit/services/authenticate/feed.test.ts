@@ -39,7 +39,7 @@ function setUp() {
     reset: () => {
       resets += 1;
     },
-    polling: () => {
+    onPoll: () => {
       polls += 1;
     },
   });

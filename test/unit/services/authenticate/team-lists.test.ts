@@ -19,7 +19,7 @@ function setUp() {
     domains,
     clock,
     log: silentLog,
-    evicted: (teamId) => void evicted.push(teamId),
+    onEvicted: (teamId) => void evicted.push(teamId),
   });
   return { clock, domains, store, evicted, stored: domains.stored("team") };
 }

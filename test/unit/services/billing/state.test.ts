@@ -7,8 +7,8 @@ import {
   mergeRead,
   paidTwice,
   type SeenSubscription,
-  settle,
-  standingOf,
+  settleTier,
+  subscriptionStandingOf,
 } from "../../../../src/services/billing/state.ts";
 import type { SubscriptionRow } from "../../../../src/store/billing.ts";
 import { at, createTeam, NOW_S, plans, row, seen } from "../../../support/billing-state.ts";
@@ -117,7 +117,7 @@ describe("an event", () => {
 
 describe("the tier", () => {
   const after = (tier: Tier, subscriptionId: string | null, ...rows: SubscriptionRow[]) =>
-    settle({ tier, subscriptionId }, rows, plans);
+    settleTier({ tier, subscriptionId }, rows, plans);
 
   it("is the price's in good standing, past_due too; free when it is no longer paid", () => {
     for (const status of ["active", "trialing", "past_due"])
@@ -247,6 +247,6 @@ describe("what a customer buys", () => {
   });
 
   it("may have a status that nobody has heard of", () => {
-    assert.equal(standingOf("never_heard_of"), "pending");
+    assert.equal(subscriptionStandingOf("never_heard_of"), "pending");
   });
 });

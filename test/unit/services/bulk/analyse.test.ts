@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import { addressesIn, type Reading } from "../../../../src/check/address/addresses-in.ts";
+import { type AddressReading, readAddresses } from "../../../../src/check/address/addresses-in.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { type AnalysisBounds, analyseSource } from "../../../../src/services/bulk/analyse.ts";
 import { toText } from "../../../../src/services/bulk/csv/field.ts";
@@ -14,7 +14,7 @@ interface Asked {
   bounds?: Partial<AnalysisBounds>;
   /** Bytes of a piece in which the source comes. */
   pieceBytes?: number;
-  inspect?(reading: Reading): void;
+  inspect?(reading: AddressReading): void;
   cancelled?: AbortSignal;
 }
 
@@ -67,7 +67,7 @@ async function refused(bytes: Buffer, asked: Asked = {}) {
 
 /** What a worker reads out of a cell; the cell where that is no address. */
 function readText(cell: string): string {
-  const reading = addressesIn(cell);
+  const reading = readAddresses(cell);
   return reading.kind === "one" ? reading.text : cell;
 }
 
@@ -131,7 +131,7 @@ describe("the analysis of a source", () => {
     assert.deepEqual(
       found.keys,
       emails.map((email, row) => {
-        const reading = addressesIn(email);
+        const reading = readAddresses(email);
         assert.ok(reading.kind === "one");
         return [row, reading.address.cacheKey];
       }),
@@ -302,7 +302,7 @@ describe("an analysis ends early", () => {
   });
 
   it("when an address says so", async () => {
-    const inspect = ({ kind }: Reading) => {
+    const inspect = ({ kind }: AddressReading) => {
       if (kind === "none") throw new Error("as it asked");
     };
     await assert.rejects(analyse(Buffer.from(LIST), { inspect }), /as it asked/);

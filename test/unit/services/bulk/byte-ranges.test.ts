@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../src/core/errors.ts";
-import { askedRange } from "../../../../src/services/bulk/byte-ranges.ts";
+import { parseRange } from "../../../../src/services/bulk/byte-ranges.ts";
 
 const ETAG = '"abc"';
-const ask = (range: string, ifRange = "") => askedRange({ range, ifRange }, 1_000, ETAG);
+const ask = (range: string, ifRange = "") => parseRange({ range, ifRange }, 1_000, ETAG);
 
 describe("a range that is asked for", () => {
   for (const [range, firstByte, bytes] of [

@@ -18,7 +18,7 @@ describe("a table of keys", () => {
           if (!firsts.has(name) && firsts.size < capacity) firsts.set(name, row);
           const first = firsts.get(name) ?? NO_ROOM;
           if (first !== NO_ROOM && first !== row) copies.set(first, (copies.get(first) ?? 0) + 1);
-          assert.equal(table.meet(...words, row), first);
+          assert.equal(table.findOrAdd(...words, row), first);
         }
         assert.equal(table.size(), firsts.size);
         assert.deepEqual([...table.rows.subarray(0, table.size())], [...firsts.values()]);
@@ -29,11 +29,11 @@ describe("a table of keys", () => {
 
   it("forgets all when it is cleared", () => {
     const table = createKeyTable(2);
-    table.meet(1, 2, 3, 4, 7);
-    table.meet(1, 2, 3, 4, 8);
+    table.findOrAdd(1, 2, 3, 4, 7);
+    table.findOrAdd(1, 2, 3, 4, 8);
     table.clear();
     assert.equal(table.size(), 0);
-    assert.equal(table.meet(1, 2, 3, 4, 9), 9);
+    assert.equal(table.findOrAdd(1, 2, 3, 4, 9), 9);
     assert.equal(table.copies[0], 0);
   });
 
@@ -41,19 +41,19 @@ describe("a table of keys", () => {
     fc.assert(
       fc.property(fc.array(key, { maxLength: 40 }), fc.constantFrom(20, 1_000), (keys, capacity) => {
         const table = createKeyTable(capacity);
-        const firstsOf = () => keys.map((words, row) => table.meet(...words, row));
+        const firstsOf = () => keys.map((words, row) => table.findOrAdd(...words, row));
         const firsts = firstsOf();
         table.clear();
         assert.deepEqual(firstsOf(), firsts);
         table.clear();
-        assert.equal(table.meet(0xffff_ffff, 0, 0, 0, 5), 5);
+        assert.equal(table.findOrAdd(0xffff_ffff, 0, 0, 0, 5), 5);
       }),
     ));
 
   it("finds a key among those that share its first word", () => {
     const table = createKeyTable(100);
-    for (let row = 0; row < 100; row++) assert.equal(table.meet(5, row, 0, 0, row), row);
-    for (let row = 0; row < 100; row++) assert.equal(table.meet(5, row, 0, 0, 100 + row), row);
-    assert.equal(table.meet(5, 100, 0, 0, 200), NO_ROOM);
+    for (let row = 0; row < 100; row++) assert.equal(table.findOrAdd(5, row, 0, 0, row), row);
+    for (let row = 0; row < 100; row++) assert.equal(table.findOrAdd(5, row, 0, 0, 100 + row), row);
+    assert.equal(table.findOrAdd(5, 100, 0, 0, 200), NO_ROOM);
   });
 });

@@ -4,7 +4,7 @@ import { fieldsOf, toText } from "../../../../src/services/bulk/csv/field.ts";
 import { findLines, lineAt } from "../../../../src/services/bulk/csv/lines.ts";
 import { writeRecord } from "../../../../src/services/bulk/csv/write.ts";
 import { FieldWriter, RecordCopier } from "../../../../src/services/bulk/record-bytes.ts";
-import { createRoom, RowBytes } from "../../../../src/services/bulk/row-bytes.ts";
+import { createReusableRowBuffer, RowBuffer } from "../../../../src/services/bulk/row-buffer.ts";
 import fc from "../../../support/properties.ts";
 
 const delimiter = fc.constantFrom(",", ";", "\t", "|", " ", "\\", "a");
@@ -36,7 +36,7 @@ describe("a record that is copied", () => {
         const style = { delimiter, columns, escapeFormulas };
         const copier = new RecordCopier(style);
         for (let number = 0; number < lines.count; number++) {
-          const to = new RowBytes(1);
+          const to = new RowBuffer(1);
           if (!copier.copy(to, lines, number)) assert.equal(to.at, 0);
           else {
             copied += 1;
@@ -63,7 +63,7 @@ describe("fields that stand for themselves", () => {
           if (!fields.areSelf(lines, number)) continue;
           written += 1;
           const record: string[] = fieldsOf(lineAt(lines, number), { delimiter }).map(toText);
-          const to = new RowBytes(1);
+          const to = new RowBuffer(1);
           fields.writeAddress(to, lines, number);
           assert.equal(String(to.take()), JSON.stringify(record[emailColumn] ?? ""));
           fields.writeAll(to, lines, number);
@@ -83,7 +83,7 @@ describe("bytes of rows", () => {
       fc.uint8Array({ maxLength: 90 }).map((bytes) => ({ bytes: Buffer.from(bytes) })),
       fc.string({ unit: fc.constantFrom("a", "\xe4"), maxLength: 9 }).map((text) => ({ text })),
     );
-    const room = createRoom();
+    const room = createReusableRowBuffer();
     fc.assert(
       fc.property(fc.array(part), fc.integer({ min: 1, max: 50 }), (parts, firstBytes) => {
         const to = room(firstBytes);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addressesIn } from "../../../../src/check/address/addresses-in.ts";
+import { readAddresses } from "../../../../src/check/address/addresses-in.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { toText } from "../../../../src/services/bulk/csv/field.ts";
 import { parseRecords } from "../../../../src/services/bulk/csv/parse.ts";
@@ -63,7 +63,7 @@ describe("an inline list", () => {
         let malformed = 0;
         let empty = 0;
         for (const [i, text] of emails.entries()) {
-          const reading = addressesIn(text);
+          const reading = readAddresses(text);
           const first = reading.kind === "one" ? firsts.get(reading.address.cacheKey) : undefined;
           if (reading.kind === "empty") empty += 1;
           else if (reading.kind !== "one") malformed += 1;
@@ -73,7 +73,7 @@ describe("an inline list", () => {
         for (const chunk of readBack(source))
           for (const [offset, text] of chunk.emails.entries()) {
             const row = chunk.firstRow + offset;
-            const reading = addressesIn(text);
+            const reading = readAddresses(text);
             const first = reading.kind === "one" ? firsts.get(reading.address.cacheKey) : undefined;
             assert.equal(text, emails[row]);
             assert.equal(chunk.sameAs.get(offset), first === row ? undefined : first);

@@ -4,15 +4,15 @@ import { DAY_MS } from "../../../../src/core/clock.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
+import { createLeaseSettler } from "../../../../src/services/quota/lease-settler.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
-import { createSettling } from "../../../../src/services/quota/settling.ts";
 import { TeamQuota } from "../../../../src/services/quota/team.ts";
 import type { LeaseGrant, QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { quotaLedger } from "../../../support/quota-ledger.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
-const { aheadEveryMs, steadyBeats, ledgerTimeoutMs } = LIMITS.quota;
+const { aheadEveryMs, steadyIntervals: steadyBeats, ledgerTimeoutMs } = LIMITS.quota;
 /** A team that needs so long for half of its lease is asked for with the others. */
 const CALM_MS = aheadEveryMs * steadyBeats;
 /** So many units of a lease of eight, and it is time to ask for another. */
@@ -105,13 +105,13 @@ describe("a team of which nothing is held", () => {
     const team = new TeamQuota(actorFor("team_1", { dailyQuota: 10 }));
     const teams = new Map([[team.id, team]]);
     const ledger = {} as QuotaLedger;
-    const settling = createSettling({ ledger, clock: createFakeClock(), log: silentLog, teams });
+    const settling = createLeaseSettler({ ledger, clock: createFakeClock(), log: silentLog, teams });
     team.unanswered = 1;
     settling.forgetIdle();
     assert.equal(teams.size, 1);
     team.unanswered = 0;
     settling.forgetIdle();
-    assert.deepEqual([teams.size, team.forgotten], [0, true]);
+    assert.deepEqual([teams.size, team.isForgotten], [0, true]);
   });
 });
 

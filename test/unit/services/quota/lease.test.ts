@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { Lease, type Reservation, reservationOf } from "../../../../src/services/quota/lease.ts";
+import { Lease, reserveUnit, type UnitReservation } from "../../../../src/services/quota/lease.ts";
 import fc from "../../../support/properties.ts";
 
 const HOUR_MS = 3_600_000;
@@ -17,7 +17,7 @@ describe("a lease", () => {
     for (; held.canTake(0); taken++) held.take(0);
     assert.equal(taken, 3);
     assert.equal(held.isHeldUp(0), true);
-    held.flushed(held.report(), 0);
+    held.onFlushed(held.report(), 0);
     assert.equal(held.isHeldUp(0), false);
     for (; held.canTake(0); taken++) held.take(0);
     assert.equal(taken, 6);
@@ -40,17 +40,17 @@ describe("a lease", () => {
         (script, granted, tranche) => {
           const held = lease(granted, tranche);
           let ledgerKnows = 0;
-          const open: Reservation[] = [];
+          const open: UnitReservation[] = [];
           for (const step of script) {
             if (step === "take" && held.canTake(0)) {
               held.take(0);
-              open.push(reservationOf(held, () => undefined));
+              open.push(reserveUnit(held, () => undefined));
             } else if (step === "giveBack") {
               open.shift()?.giveBack();
             } else if (step.startsWith("flush")) {
               const report = held.report();
               if (step !== "flushLost") ledgerKnows = report.taken;
-              if (step === "flushOk") held.flushed(report, 0);
+              if (step === "flushOk") held.onFlushed(report, 0);
               held.busy = false;
             }
             assert.ok(held.taken <= Math.min(granted, ledgerKnows + tranche));
@@ -64,7 +64,7 @@ describe("a lease", () => {
   it("that is lost takes nothing back", () => {
     const held = lease(2, 2);
     held.take(0);
-    const reservation = reservationOf(held, () => assert.fail("the ledger has charged it"));
+    const reservation = reserveUnit(held, () => assert.fail("the ledger has charged it"));
     held.lost = true;
     reservation.giveBack();
     assert.equal(held.taken, 1);
@@ -75,10 +75,10 @@ describe("a lease", () => {
     const held = lease(5, 5);
     held.take(0);
     held.take(0);
-    const reservation = reservationOf(held, () => undefined);
+    const reservation = reserveUnit(held, () => undefined);
     held.retired = true;
     assert.equal(held.wantsRelease, true);
-    held.shrunk(held.report(), 0);
+    held.onShrunk(held.report(), 0);
     held.busy = false;
     assert.equal(held.granted, 2);
     assert.equal(held.wantsRelease, false);

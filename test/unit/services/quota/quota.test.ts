@@ -6,7 +6,7 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
-import type { LeaseAsk, LeaseGrant, QuotaLedger } from "../../../../src/store/quota-ledger.ts";
+import type { LeaseGrant, LeaseRequest, QuotaLedger } from "../../../../src/store/quota-ledger.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { quotaLedger } from "../../../support/quota-ledger.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
@@ -14,7 +14,7 @@ import { actorFor, silentLog } from "../../../support/store.ts";
 const NOTHING = { granted: 0, tranche: 0 };
 
 /** A quota whose ledger answers each lease by `answer`, `statementMs` later. */
-function setUp(statementMs: number, answer: (ask: LeaseAsk) => Pick<LeaseGrant, "granted" | "tranche">) {
+function setUp(statementMs: number, answer: (ask: LeaseRequest) => Pick<LeaseGrant, "granted" | "tranche">) {
   const clock = createFakeClock();
   const lease: QuotaLedger["lease"] = (_id, _teamId, ask) =>
     new Promise((resolve) => {

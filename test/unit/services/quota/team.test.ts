@@ -121,7 +121,7 @@ describe("the desks of a team's credentials", () => {
     const clock = createFakeClock(Date.UTC(2026, 0, 1, 12));
     const quota = createQuotaOf(clock);
     const deskOf = (dailyQuota: number, limitsAsOfMs: number) =>
-      quota.desk(actorFor("team_1", { dailyQuota }, { limitsAsOfMs }));
+      quota.handle(actorFor("team_1", { dailyQuota }, { limitsAsOfMs }));
     const desks = [deskOf(10, 2)];
     const left = () => desks.map((desk) => desk.remaining(clock.monotonic()));
     desks.push(deskOf(40, 1));

@@ -40,7 +40,7 @@ describe("a shared bucket, as a process sees it", () => {
   it("uses leased tokens until the lease ends, and accounts for them in the next request", () => {
     const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
     const request = bucket.nextRequest(0);
-    bucket.answered(request, { granted: 5, left: 100, nextMs: 0 }, 0, 1);
+    bucket.onAnswer(request, { granted: 5, left: 100, nextMs: 0 }, 0, 1);
     assert.equal(bucket.take(2), true);
     assert.equal(bucket.take(2), true);
     assert.equal(bucket.take(LIMITS.rate.leaseTtlMs), false);
@@ -51,7 +51,7 @@ describe("a shared bucket, as a process sees it", () => {
   it("returns what is left before its lease ends, not after", () => {
     const fresh = () => {
       const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
-      bucket.answered(bucket.nextRequest(0), { granted: 5, left: 100, nextMs: 0 }, 0, 1);
+      bucket.onAnswer(bucket.nextRequest(0), { granted: 5, left: 100, nextMs: 0 }, 0, 1);
       return bucket;
     };
     assert.equal(fresh().returnRequest(1, false), null);
@@ -64,7 +64,7 @@ describe("a shared bucket, as a process sees it", () => {
     const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
     const grant = { granted: 2, left: 100, nextMs: 0 };
     const use = (nowMs: number) => {
-      bucket.answered(bucket.nextRequest(nowMs), grant, nowMs, nowMs);
+      bucket.onAnswer(bucket.nextRequest(nowMs), grant, nowMs, nowMs);
       while (bucket.take(nowMs)) {}
       assert.equal(bucket.returnRequest(nowMs, false), null);
       assert.equal(bucket.returnRequest(nowMs, true), null);
@@ -105,7 +105,7 @@ describe("a shared bucket, as a process sees it", () => {
       if (first !== undefined && nowMs >= first.answerAtMs) {
         asked.shift();
         const granted = Math.max(first.request.want, 1);
-        bucket.answered(first.request, { granted, left: 9_000, nextMs: 0 }, first.sentAtMs, nowMs);
+        bucket.onAnswer(first.request, { granted, left: 9_000, nextMs: 0 }, first.sentAtMs, nowMs);
       }
       if (nowMs >= lookAtMs) {
         bucket.returnRequest(nowMs, false);
@@ -125,11 +125,11 @@ describe("a shared bucket, as a process sees it", () => {
   });
 
   it("lets a question wait for the beat where what is left lasts as long as what is used did", () => {
-    const steadyMs = LIMITS.rate.steadyBeats * LIMITS.rate.aheadEveryMs;
+    const steadyMs = LIMITS.rate.steadyIntervals * LIMITS.rate.aheadEveryMs;
     const bucket = new SharedBucket("key", { ratePerS: 5_000, burst: 10_000 }, "verify");
     const asked = (nowMs: number) => {
       const request = bucket.nextRequest(nowMs);
-      bucket.answered(request, { granted: request.want, left: 9_000, nextMs: 0 }, nowMs, nowMs);
+      bucket.onAnswer(request, { granted: request.want, left: 9_000, nextMs: 0 }, nowMs, nowMs);
       return request.mayWait;
     };
     asked(0);
@@ -148,7 +148,7 @@ describe("a shared bucket, as a process sees it", () => {
       let request = bucket.nextRequest(0);
       for (let i = 1; i < 5; i++) request = bucket.nextRequest(i);
       assert.equal(request.want, 16);
-      bucket.answered(request, { granted: 16, left: 100, nextMs: 0 }, 4, 5);
+      bucket.onAnswer(request, { granted: 16, left: 100, nextMs: 0 }, 4, 5);
       for (let i = 0; i < used; i++) assert.equal(bucket.take(6), true);
       assert.equal(bucket.wantsPrefetch(6), false);
       assert.equal(bucket.wantsPrefetch(LIMITS.rate.leaseTtlMs / 2), true);

@@ -255,14 +255,14 @@ describe("what fails in a rate limiter", () => {
     await clock.advanceAsync(1);
     assert.deepEqual([counts.passed, logged.warn], [1, 1]);
     world.weather = "broken";
-    await clock.advanceAsync(LIMITS.rate.aloneMs);
+    await clock.advanceAsync(LIMITS.rate.storeRetryMs);
     for (let i = 0; i < 4; i++) take();
     await clock.advanceAsync(1);
     assert.deepEqual([counts.passed, counts.refused, counts.failed], [3, 2, 0]);
     assert.deepEqual(logged, { warn: 1, error: 1, info: 0 });
     assert.equal(limiter.isRefusing(clock.monotonic()), false);
     world.weather = "answers";
-    await clock.advanceAsync(LIMITS.rate.aloneMs);
+    await clock.advanceAsync(LIMITS.rate.storeRetryMs);
     take();
     await clock.advanceAsync(1);
     assert.equal(logged.info, 1);

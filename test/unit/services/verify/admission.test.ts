@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AppError } from "../../../../src/core/errors.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { createAdmission, type Place } from "../../../../src/services/verify/admission.ts";
+import { type AdmissionSlot, createCheckAdmission } from "../../../../src/services/verify/admission.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
-const LIMITED = LIMITS.flights.admission;
+const LIMITED = LIMITS.inFlightChecks.admission;
 const STEP_MS = 5;
 /** A check waits so often until it is answered: the pool measures one such wait. */
 const WAITS = 4;
 
 interface Check {
   teamId: string;
-  place: Place;
+  place: AdmissionSlot;
   askedMs: number;
 }
 
@@ -32,7 +32,7 @@ function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
   let refused = 0;
   let credit = 0;
   let slowMs = serverMs;
-  const admission = createAdmission({
+  const admission = createCheckAdmission({
     clock,
     limits: LIMITED,
     onRefused() {
@@ -54,8 +54,8 @@ function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
   function ask(teamId: string): boolean {
     const tally = tallyOf(teamId);
     tally.asked += 1;
-    const told = admission.refuses(teamId);
-    let place: Place | null = null;
+    const told = admission.wouldRefuse(teamId);
+    let place: AdmissionSlot | null = null;
     try {
       place = admission.enter(teamId);
       place.admit();
@@ -68,7 +68,7 @@ function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
     } finally {
       // Who asks before is told what comes of it; a guest is refused later.
       assert.equal(told, place === null);
-      assert.ok(!told || admission.isCrowded());
+      assert.ok(!told || admission.isAtCapacity());
     }
   }
 
@@ -82,7 +82,7 @@ function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
       waits.push(waitedMs);
       const tally = tallyOf(teamId);
       clock.after(slowMs, () => {
-        place.leave();
+        place.release();
         tally.answered += 1;
         tally.latenciesMs.push(waitedMs);
       });
@@ -211,7 +211,7 @@ describe("admission", () => {
   it("lets one long pause of the house pass", () => {
     const clock = createFakeClock();
     let waitMs = 0;
-    const admission = createAdmission({
+    const admission = createCheckAdmission({
       clock,
       limits: LIMITED,
       takeWaitMs: () => waitMs,
@@ -226,12 +226,12 @@ describe("admission", () => {
     waitMs = 0;
     clock.advance(LIMITED.lookMs);
     enter(10);
-    for (const place of places) place.leave();
+    for (const place of places) place.release();
   });
 
   it("never goes below its least, whatever the waits", () => {
     const clock = createFakeClock();
-    const admission = createAdmission({
+    const admission = createCheckAdmission({
       clock,
       limits: LIMITED,
       takeWaitMs: () => 60_000,
@@ -241,7 +241,7 @@ describe("admission", () => {
     for (let round = 0; round < 50; round++) {
       const places = Array.from({ length: LIMITED.least }, () => admission.enter("team"));
       clock.advance(LIMITED.lookMs);
-      for (const place of places) place.leave();
+      for (const place of places) place.release();
     }
   });
 
@@ -249,7 +249,7 @@ describe("admission", () => {
     const clock = createFakeClock();
     let waitMs = 60;
     const onRefused = () => assert.fail("refused");
-    const admission = createAdmission({
+    const admission = createCheckAdmission({
       clock,
       limits: LIMITED,
       takeWaitMs: () => waitMs,
@@ -259,7 +259,7 @@ describe("admission", () => {
     for (let look = 0; look < 10; look++) {
       const places = [1, 2, 3].map(() => admission.enter("team"));
       clock.advance(LIMITED.lookMs);
-      if (look < 9) for (const place of places) place.leave();
+      if (look < 9) for (const place of places) place.release();
     }
     waitMs = 0;
     for (let i = 0; i < 200; i++) admission.enter("team").admit();
@@ -268,7 +268,7 @@ describe("admission", () => {
   it("lets those who wait for mail servers grow old in a house that is late by others", () => {
     const clock = createFakeClock();
     const onRefused = () => assert.fail("refused");
-    const admission = createAdmission({
+    const admission = createCheckAdmission({
       clock,
       limits: LIMITED,
       takeWaitMs: () => 60,
@@ -286,7 +286,7 @@ describe("admission", () => {
     const clock = createFakeClock();
     let refused = 0;
     const onRefused = () => void refused++;
-    const admission = createAdmission({
+    const admission = createCheckAdmission({
       clock,
       limits: LIMITED,
       takeWaitMs: () => 0,
@@ -306,7 +306,7 @@ describe("admission", () => {
 
   it("lets fewer look while nobody finds anything, and more when somebody did", () => {
     const clock = createFakeClock();
-    const admission = createAdmission({
+    const admission = createCheckAdmission({
       clock,
       limits: LIMITED,
       takeWaitMs: () => 60,
@@ -318,14 +318,14 @@ describe("admission", () => {
     /** All that may look, of whom so many find what they look for; until the next look at the waits. */
     function guests(found: number): number {
       let count = 0;
-      for (; !admission.isCrowded(); count++) {
+      for (; !admission.isAtCapacity(); count++) {
         const guest = admission.enter("flood");
-        assert.ok(guest.isGuest);
-        if (count < found) guest.found();
+        assert.ok(guest.isLookupOnly);
+        if (count < found) guest.onCacheHit();
         else assert.throws(() => guest.admit(), { code: "overloaded" });
-        guest.leave();
+        guest.release();
         // Once more, as of one who fails as he is answered.
-        guest.leave();
+        guest.release();
       }
       clock.advance(lookMs);
       return count;
@@ -345,7 +345,7 @@ describe("admission", () => {
   it("leaves no timer behind, and counts a place once", () => {
     const clock = createFakeClock();
     const limits = { ...LIMITED, first: 2, least: 1 };
-    const admission = createAdmission({
+    const admission = createCheckAdmission({
       clock,
       limits,
       takeWaitMs: () => 0,
@@ -355,15 +355,15 @@ describe("admission", () => {
     const place = admission.enter("team");
     const other = admission.enter("team");
     assert.throws(() => admission.enter("team").admit(), { code: "overloaded" });
-    place.leave();
-    place.leave();
-    admission.enter("team").leave();
+    place.release();
+    place.release();
+    admission.enter("team").release();
     admission.enter("team");
     assert.throws(() => admission.enter("team").admit(), { code: "overloaded" });
     // Those that nobody ends grow old.
     clock.advance(2 * LIMITED.youngMs + 2 * LIMITED.lookMs);
     assert.equal(clock.pending, 0);
-    other.leave();
-    admission.enter("team").leave();
+    other.release();
+    admission.enter("team").release();
   });
 });

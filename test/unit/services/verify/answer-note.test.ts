@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Actor } from "../../../../src/services/actor.ts";
-import type { AnswerNote, FlightTimes } from "../../../../src/services/verify/answer-note.ts";
-import type { FindingArrival } from "../../../../src/services/verify/examine.ts";
-import type { Finding } from "../../../../src/services/verify/finding.ts";
+import type { AnswerNote, WaitTimes } from "../../../../src/services/verify/answer-note.ts";
+import type { EvidenceFinding } from "../../../../src/services/verify/evidence-finding.ts";
+import type { FindingHandler } from "../../../../src/services/verify/examine.ts";
 import { createVerifyAddress, type VerifyDeps } from "../../../../src/services/verify/verify-address.ts";
 import { enterBy } from "../../../support/entrance.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 
 const RESULT = { verdict: "valid", reason: "accepted_mailbox" };
 /** Passed on as they are. */
-const TIMES = { cacheMs: 1 } as FlightTimes;
+const TIMES = { cacheMs: 1 } as WaitTimes;
 
 /** What whoever asked has as the note of how it went. */
-async function noteOf(finding: Finding): Promise<AnswerNote> {
+async function noteOf(finding: EvidenceFinding): Promise<AnswerNote> {
   const examiner = {
     understand: () => ({ teamId: "team_1" }),
     isKnown: () => true,
-    find: async (_question: unknown, _refresh: unknown, _waiter: unknown, arrival: FindingArrival<unknown>) =>
-      arrival.landed(finding),
+    find: async (_question: unknown, _refresh: unknown, _waiter: unknown, arrival: FindingHandler<unknown>) =>
+      arrival.settled(finding),
     draw: () => ({ result: RESULT }),
   };
   const verify = createVerifyAddress({

@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { AttemptTimes, CheckTimes } from "../../../../src/check/check-times.ts";
 import type { Evidence } from "../../../../src/check/evidence.ts";
-import { tellCheck } from "../../../../src/services/verify/check-spans.ts";
+import { recordCheckSpans } from "../../../../src/services/verify/check-spans.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { RecordedSpan } from "../../../support/recorded-span.ts";
 
 const ACCEPTED = evidenceWith({ smtp: smtpWith() });
 const ATTEMPT: AttemptTimes = {
-  ...{ site: "mx.plain.test", provider: "google", host: "mx1.plain.test", way: "direct", stage: "rcpt" },
-  ...{ cause: null, code: 250, tls: true, beganMs: 10, turnMs: 30, endedMs: 45, reused: false },
+  ...{ site: "mx.plain.test", provider: "google", host: "mx1.plain.test", route: "direct", stage: "rcpt" },
+  ...{ cause: null, code: 250, tls: true, beganMs: 10, sessionMs: 30, endedMs: 45, reused: false },
   opened: [{ stage: "connected", atMs: 15 }],
 };
 
 function told(times: Partial<CheckTimes>, evidence: Evidence | null, beganMs = 1_000): RecordedSpan {
   const span = new RecordedSpan("check");
   const whole = { ticket: 1, totalMs: 60, plannedMs: 10, attempts: [ATTEMPT], ...times };
-  tellCheck(span, whole, { beganMs, endedMs: 1_070, domain: "plain.test" }, evidence);
+  recordCheckSpans(span, whole, { beganMs, endedMs: 1_070, domain: "plain.test" }, evidence);
   return span;
 }
 
@@ -70,7 +70,7 @@ describe("the spans of a check", () => {
   it("show each host, and the answer with the last", () => {
     const refused: AttemptTimes = {
       ...ATTEMPT,
-      ...{ cause: "refused", code: 0, turnMs: null, opened: [], endedMs: 20 },
+      ...{ cause: "refused", code: 0, sessionMs: null, opened: [], endedMs: 20 },
     };
     const span = told({ attempts: [refused, { ...ATTEMPT, beganMs: 20 }] }, ACCEPTED);
     const probes = span.children.filter(({ name }) => name === "probe");

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
-import { type Reason, ROWS } from "../../../../src/check/verdict/table.ts";
-import { decide, isFree } from "../../../../src/check/verdict/verdict.ts";
+import { type Reason, VERDICT_ROWS } from "../../../../src/check/verdict/table.ts";
+import { decide, isUncharged } from "../../../../src/check/verdict/verdict.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { deferrable } from "../../../../src/services/verify/deferrable.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
@@ -25,7 +25,7 @@ function ending(smtp: Partial<SmtpEvidence>): Evidence {
 
 describe("what may be asked about again later", () => {
   it("is who was put off, or stands at a site that blocks us, or was cut off from it; nothing else", () => {
-    const reasons = [...new Set(Object.values(ROWS).map(({ reason }) => reason))];
+    const reasons = [...new Set(Object.values(VERDICT_ROWS).map(({ reason }) => reason))];
     const found = reasons.filter((reason) => {
       const evidence = ending({ class: reason as SmtpEvidence["class"], code: 0 });
       return deferrable({ reason }, evidence) !== null;
@@ -112,7 +112,7 @@ describe("what may be asked about again later", () => {
       const { address } = parsed;
       const decision = decide({ address, evidence, failure: null, probing: true, blocked: false });
       assert.deepEqual([decision.verdict, decision.reason], ["unknown", "sender_blocked"]);
-      assert.deepEqual([decision.fault, isFree(decision.reason)], ["our_address", true]);
+      assert.deepEqual([decision.fault, isUncharged(decision.reason)], ["our_address", true]);
       assert.equal(deferrable(decision, evidence), null);
     }
   });

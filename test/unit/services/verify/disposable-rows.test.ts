@@ -5,12 +5,12 @@ import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createDisposableRows } from "../../../../src/services/verify/disposable-rows.ts";
 import { createExaminer, type ExaminerDeps } from "../../../../src/services/verify/examine.ts";
-import { createKeeping } from "../../../../src/services/verify/keeping.ts";
+import { createRetention } from "../../../../src/services/verify/retention.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 
 const lists = openLists(compileLists());
-const keep = createKeeping({});
+const keep = createRetention({});
 const THROW_AWAY: Evidence = evidenceWith({
   mx: { status: "ok", hosts: ["mx.throw.test"], provider: null, ttlS: 60, fault: null },
   disposable: { listed: true, source: "builtin" },

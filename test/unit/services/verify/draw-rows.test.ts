@@ -9,11 +9,11 @@ import type { JoinedRow } from "../../../../src/services/bulk/join.ts";
 import type { CellStyle } from "../../../../src/services/bulk/layout.ts";
 import { renderCells } from "../../../../src/services/bulk/result-cells.ts";
 import { FORMATS, formatOf } from "../../../../src/services/bulk/result-rows.ts";
-import { createRoom, type Room } from "../../../../src/services/bulk/row-bytes.ts";
+import { createReusableRowBuffer, type RowBufferFactory } from "../../../../src/services/bulk/row-buffer.ts";
 import { decodeShard, encodeShard, type OwnResult, type Shard } from "../../../../src/services/bulk/shard.ts";
-import { createRowDrawer, jsonOf, resultOf } from "../../../../src/services/verify/draw-rows.ts";
+import { createRowDrawer, drawnJsonOf, drawnResultOf } from "../../../../src/services/verify/draw-rows.ts";
+import type { EvidenceFinding } from "../../../../src/services/verify/evidence-finding.ts";
 import { createExaminer, type ExaminerDeps } from "../../../../src/services/verify/examine.ts";
-import type { Finding } from "../../../../src/services/verify/finding.ts";
 import type { JobMaterial } from "../../../../src/store/job-results.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -143,7 +143,7 @@ function asked({ email, probing, blocked, overridden, withEvidence, ...found }: 
   const entry = evidence === null || question.address === null ? null : { evidence, storedAt, ttlS };
   const finding =
     entry === null ? { entry, cached: false, ...(failure ? { failure } : {}) } : { entry, cached };
-  return { question, finding: finding as Finding };
+  return { question, finding: finding as EvidenceFinding };
 }
 
 const styles: fc.Arbitrary<CellStyle> = fc.record({
@@ -188,8 +188,8 @@ describe("a result that is drawn as texts", () => {
         if (drawn === null) return result;
         drawnOnes.add(offset, drawn);
         drawnRows += 1;
-        assert.equal(jsonOf(drawn), JSON.stringify(result));
-        assert.deepEqual(resultOf(drawn), result);
+        assert.equal(drawnJsonOf(drawn), JSON.stringify(result));
+        assert.deepEqual(drawnResultOf(drawn), result);
         return result;
       });
       const shard = await decodeShard(await encodeShard(own, style, drawnOnes));
@@ -208,10 +208,10 @@ describe("a result that is drawn as texts", () => {
         ),
       );
       for (const format of FORMATS) {
-        const written = (from: Shard, room?: Room) =>
+        const written = (from: Shard, room?: RowBufferFactory) =>
           formatOf(format, materialOf(style), room).rows(joinedFrom(from, rows.length, style.delimiter));
         assert.equal(String(written(shard)), String(written(general)));
-        const room = createRoom();
+        const room = createReusableRowBuffer();
         assert.deepEqual(Buffer.from(written(shard, room)), written(general));
         assert.deepEqual(written(shard, room), written(general), "the same room once more");
       }
@@ -228,10 +228,10 @@ describe("a result that is drawn as texts", () => {
     for (let i = 0; i < 1_000; i++) {
       const question = examiner.understand(`user${i}@d${i % 7}.test`, false, asker);
       const evidence = evidenceWith({ smtp: smtpWith({ latencyMs: i }) });
-      const finding: Finding = { entry: { evidence, storedAt: 1_000 + i, ttlS: 60 }, cached: true };
+      const finding: EvidenceFinding = { entry: { evidence, storedAt: 1_000 + i, ttlS: 60 }, cached: true };
       const drawn = drawer.draw(question, finding);
       assert.ok(drawn);
-      assert.equal(jsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
+      assert.equal(drawnJsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
     }
   });
 
@@ -252,10 +252,10 @@ describe("a result that is drawn as texts", () => {
       const question = examiner.understand(`user@${domain}`, false, asker);
       const mx = { ...evidenceWith().mx, hosts };
       const evidence = evidenceWith({ mx, smtp: smtpWith() });
-      const finding: Finding = { entry: { evidence, storedAt: 5, ttlS: 60 }, cached: true };
+      const finding: EvidenceFinding = { entry: { evidence, storedAt: 5, ttlS: 60 }, cached: true };
       const drawn = drawer.draw(question, finding);
       const wanted = JSON.stringify(examiner.draw(question, finding).result);
-      if (drawn !== null) assert.equal(jsonOf(drawn), wanted);
+      if (drawn !== null) assert.equal(drawnJsonOf(drawn), wanted);
       return rendered - before;
     };
     for (let i = 0; i < 1_000; i++)
@@ -283,13 +283,13 @@ describe("a result that is drawn as texts", () => {
       const domain = i % 2 === 0 ? "same.test" : `d${i}.test`;
       const question = examiner.understand(`user@${domain}`, false, asker);
       const mx = { ...evidenceWith().mx, hosts: [`mx${i}.test`] };
-      const finding: Finding = {
+      const finding: EvidenceFinding = {
         entry: { evidence: evidenceWith({ mx }), storedAt: 5, ttlS: 60 },
         cached: false,
       };
       const drawn = drawer.draw(question, finding);
       assert.ok(drawn && parseAddress(drawn.email).ok);
-      assert.equal(jsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
+      assert.equal(drawnJsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
       assert.ok(drawer.size().templates <= limits.kept, `${drawer.size().templates} templates`);
       // One domain has a list of its own.
       assert.ok(drawer.size().numbers <= drawer.size().templates + 1, "no domain keeps one that was dropped");
@@ -305,7 +305,7 @@ describe("a result that is drawn as texts", () => {
     const asker = { teamId: "team_1", probing: true, overlay };
     const draw = (local: string, domain: number) => {
       const question = examiner.understand(`${local}@d${domain}.test`, false, asker);
-      const finding: Finding = {
+      const finding: EvidenceFinding = {
         entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 },
         cached: false,
       };
@@ -334,7 +334,10 @@ describe("a result that is drawn as texts", () => {
       probing: true,
       overlay: { isBlocked: () => true, isDisposable: () => false },
     };
-    const finding: Finding = { entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 }, cached: false };
+    const finding: EvidenceFinding = {
+      entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 },
+      cached: false,
+    };
     // Two that know each other's domains, and find nothing of each other's.
     const [one, other] = [0, 1].map(() => createRowDrawer({ clock, examiner, limits }));
     const drawAll = (drawer = one) => {
@@ -357,7 +360,10 @@ describe("a result that is drawn as texts", () => {
       probing: true,
       overlay: { isBlocked: () => true, isDisposable: () => false },
     };
-    const finding: Finding = { entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 }, cached: false };
+    const finding: EvidenceFinding = {
+      entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 },
+      cached: false,
+    };
     const draw = (domain: string) =>
       drawer.draw(examiner.understand(`user@${domain}`, false, asker), finding);
     const most = `${"a.".repeat((LIMITS.check.domainNameChars - 4) / 2)}test`;

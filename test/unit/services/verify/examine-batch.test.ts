@@ -57,7 +57,7 @@ describe("a batch of questions", () => {
     const refresh = ({ storedAt }: CacheEntry) => storedAt < 2;
     const answers = await examine([question("a@one.test"), question("b@one.test")], {
       refresh,
-      patient: true,
+      waitsForSite: true,
     }).done;
     assert.deepEqual(shown(answers), ["cached", "fresh"]);
     assert.deepEqual(
@@ -89,7 +89,7 @@ describe("a batch of questions", () => {
     await rest();
     const [batch] = sent;
     assert.ok(batch);
-    batch.left = 1;
+    batch.remaining = 1;
     assert.equal(run.left, 1);
     allKnown(batch);
     await run.done;
@@ -220,7 +220,7 @@ describe("many rows of a throw-away domain", () => {
     ofQuick?.answer([LISTED]);
     await rest();
     assert.equal(run.left, slow.length);
-    run.handIn();
+    run.stopWaiting();
     ofSlow?.answer([LISTED]);
     assert.deepEqual(shown(await run.done), Array(slow.length + quick.length).fill("fresh"));
     assert.equal(sent.length, 2);
@@ -230,7 +230,7 @@ describe("many rows of a throw-away domain", () => {
     const { examine, sent } = world();
     const run = examine(rows);
     await rest();
-    run.handIn();
+    run.stopWaiting();
     for (const batch of sent) batch.answer(batch.addresses.map(() => null));
     assert.deepEqual(shown(await run.done), Array(rows.length).fill("unfinished"));
     assert.equal(sent.length, 2);
@@ -238,7 +238,10 @@ describe("many rows of a throw-away domain", () => {
 
   it("are asked together where they are asked patiently", async () => {
     const { examine, sent } = world(allKnown);
-    assert.equal((await examine(rows, { refresh: () => false, patient: true }).done).length, rows.length);
+    assert.equal(
+      (await examine(rows, { refresh: () => false, waitsForSite: true }).done).length,
+      rows.length,
+    );
     assert.deepEqual(sentTo(sent, "@listed.test"), [20]);
   });
 });
@@ -254,8 +257,8 @@ describe("handing a batch in", () => {
       sent.map(({ addresses }) => addresses.length),
       [LIMITS.bulk.batchRows, 1],
     );
-    run.handIn();
-    run.handIn();
+    run.stopWaiting();
+    run.stopWaiting();
     for (const batch of sent) {
       assert.deepEqual(new Set(batch.halts), new Set(["in"]));
       batch.answer(
@@ -274,7 +277,7 @@ describe("handing a batch in", () => {
     overload(Infinity);
     const run = examine([question("a@one.test")]);
     await clock.advanceAsync(LIMITS.bulk.retryMs * 3);
-    run.handIn();
+    run.stopWaiting();
     assert.deepEqual(shown(await run.done), ["unfinished"]);
     assert.equal(clock.pending, 0);
   });
@@ -282,7 +285,7 @@ describe("handing a batch in", () => {
   it("before anything was sent sends nothing", async () => {
     const { examine, sent } = world();
     const run = examine([question("a@one.test")]);
-    run.handIn();
+    run.stopWaiting();
     assert.deepEqual(shown(await run.done), ["unfinished"]);
     assert.deepEqual(sent, []);
   });
@@ -294,7 +297,7 @@ describe("cancelling a batch", () => {
     const run = examine([question("a@one.test")]);
     await rest();
     controls.cancel();
-    run.handIn();
+    run.stopWaiting();
     assert.deepEqual(sent[0]?.halts, ["off", "in"]);
     sent[0]?.answer([null]);
     assert.deepEqual(shown(await run.done), ["unfinished"]);
@@ -380,7 +383,7 @@ describe("a thread that dies", () => {
     await rest();
     for (const batch of sent) batch.die();
     await rest();
-    second.handIn();
+    second.stopWaiting();
     assert.deepEqual(shown(await second.done), ["unfinished"]);
     if (sent[2]) allKnown(sent[2]);
     assert.deepEqual(shown(await first.done), ["fresh"]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { CheckLine } from "../../../../src/check/thread.ts";
+import type { CheckOutcome } from "../../../../src/check/thread-tasks.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { BatchOptions } from "../../../../src/services/verify/examine-batch.ts";
 import { EVIDENCE, question, rest, shown, createBatchWorld as world } from "../../../support/batch-world.ts";
@@ -8,7 +8,7 @@ import { EVIDENCE, question, rest, shown, createBatchWorld as world } from "../.
 describe("many questions of which some are asked at once", () => {
   const { batchAddresses } = LIMITS.check;
   const MANY = 2 * batchAddresses + 1;
-  const OPTIONS: BatchOptions = { refresh: () => false, patient: true, atOnce: 20 };
+  const OPTIONS: BatchOptions = { refresh: () => false, waitsForSite: true, atOnce: 20 };
   const many = () => Array.from({ length: MANY }, (_, i) => question(`a${i}@one.test`));
   /** Those in front, see rows-ahead.test.ts. */
   const ahead = 20 * LIMITS.bulk.aheadFillings;
@@ -36,10 +36,10 @@ describe("many questions of which some are asked at once", () => {
       const run = examine(many(), OPTIONS);
       await rest();
       assert.equal(run.left, MANY);
-      if (halt === "in") run.handIn();
+      if (halt === "in") run.stopWaiting();
       else controls.cancel();
       assert.deepEqual(sent[0]?.halts, [halt]);
-      const unfinished: CheckLine = { deferred: { site: "one.test", cause: "unfinished" } };
+      const unfinished: CheckOutcome = { deferred: { site: "one.test", cause: "unfinished" } };
       sent[0]?.answer(sent[0].addresses.map((_, i) => (i === 0 ? EVIDENCE : unfinished)));
       const answers = shown(await run.done);
       assert.deepEqual([answers.length, answers.filter((one) => one === "fresh").length], [MANY, 1]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { CheckLine } from "../../../../src/check/thread.ts";
+import type { CheckOutcome } from "../../../../src/check/thread-tasks.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import {
   EVIDENCE,
@@ -14,7 +14,7 @@ import {
 const ROOM = 30;
 const SITE = "slow.test";
 const roomAt = (site: string) => (site === SITE ? ROOM : 1_000);
-const BUSY: CheckLine = { deferred: { site: SITE, cause: "busy" } };
+const BUSY: CheckOutcome = { deferred: { site: SITE, cause: "busy" } };
 const rowsOf = (name: string, count: number) =>
   Array.from({ length: count }, (_, i) => question(`${name}${i}@${SITE}`));
 const counts = (answers: readonly string[]) =>
@@ -78,7 +78,7 @@ describe("rows of a chunk at a site that has all it takes", () => {
     assert.deepEqual(counts(shown(await second.done)), { [`busy ${SITE}`]: 100 });
     // A sample is looked up all the same: they may be known elsewhere.
     assert.deepEqual(seen.fetches, [ROOM, LIMITS.bulk.retryRowsPerSite]);
-    first.left = 4;
+    first.remaining = 4;
     void examine(rowsOf("c", 100));
     await rest();
     assert.equal(sent[1]?.addresses.length, ROOM - 4);
@@ -114,7 +114,7 @@ describe("rows of a chunk at a site that has all it takes", () => {
 
   it("count with those of a retry, as many of which as are under way; a retry leaves nobody behind", async () => {
     const { examine, sent } = await taughtWorld();
-    void examine(rowsOf("r", 100), { refresh: () => false, patient: true, atOnce: 10 });
+    void examine(rowsOf("r", 100), { refresh: () => false, waitsForSite: true, atOnce: 10 });
     await rest();
     // The others of its line follow (rows-ahead.test.ts).
     assert.equal(sent[0]?.addresses.length, 10 * LIMITS.bulk.aheadFillings);
@@ -122,7 +122,7 @@ describe("rows of a chunk at a site that has all it takes", () => {
     await rest();
     assert.equal(sent[1]?.addresses.length, ROOM - 10);
     sent[0]?.die();
-    void examine(rowsOf("s", 100), { refresh: () => false, patient: true, atOnce: 100 });
+    void examine(rowsOf("s", 100), { refresh: () => false, waitsForSite: true, atOnce: 100 });
     await rest();
     assert.equal(sent.find(({ addresses }) => addresses[0] === `s0@${SITE}`)?.addresses.length, 100);
   });

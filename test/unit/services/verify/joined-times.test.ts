@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
-import type { CheckAsker } from "../../../../src/check/pool.ts";
+import type { CheckListener } from "../../../../src/check/pool.ts";
 import { createLog } from "../../../../src/core/log.ts";
 import type { Span } from "../../../../src/core/tracing.ts";
-import type { FlightTimes } from "../../../../src/services/verify/answer-note.ts";
-import { createFlights } from "../../../../src/services/verify/flights.ts";
+import type { WaitTimes } from "../../../../src/services/verify/answer-note.ts";
+import { createInFlightChecks } from "../../../../src/services/verify/in-flight-checks.ts";
 import { evidenceWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { RecordedSpan } from "../../../support/recorded-span.ts";
@@ -15,31 +15,31 @@ const THREAD = { ticket: 1, totalMs: 19_000, plannedMs: 500, attempts: [] };
 /** Flights over a cache that has nothing, and checks that end when the test says so. */
 function setUp() {
   const clock = createFakeClock();
-  const asked: CheckAsker[] = [];
+  const asked: CheckListener[] = [];
   const admission = { enter: () => ({ leave() {} }), hasRoom: () => true, turnsAway: () => false };
-  const flights = createFlights({
-    ...{ clock, admission, log: createLog("silent"), deadlineMs: 60_000, onLanded() {} },
+  const flights = createInFlightChecks({
+    ...{ clock, admission, log: createLog("silent"), deadlineMs: 60_000, onSettled() {} },
     keep: () => ({ ttlS: 60, shared: false }),
     cache: { look: (asker) => asker.found(undefined, "key"), store() {} },
     pool: {
-      ask(_address, _scope, asker) {
+      submit(_address, _scope, asker) {
         asked.push(asker);
         return { cancel() {} };
       },
       check: () => ({ evidence: Promise.resolve(null), cancel() {} }),
     },
   });
-  function join(teamId: string, span: Span | null = null): Promise<FlightTimes | undefined> {
+  function join(teamId: string, span: Span | null = null): Promise<WaitTimes | undefined> {
     const parsed = parseAddress("a@example.com");
     assert.ok(parsed.ok);
     const question = { teamId, address: parsed.address, scope: "probed" as const, refresh: false };
     const waiter = { startedMs: clock.monotonic(), cancelled: () => false, onCancel() {}, span };
-    return flights.join(question, waiter, { landed: ({ times }) => times, failed() {} });
+    return flights.join(question, waiter, { settled: ({ times }) => times, failed() {} });
   }
   function finish(): void {
     const [asker] = asked;
-    asker?.timed?.(THREAD);
-    asker?.learnt(
+    asker?.onTimes?.(THREAD);
+    asker?.onEvidence(
       evidenceWith({ mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" } }),
     );
   }

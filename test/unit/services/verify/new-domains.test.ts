@@ -125,7 +125,7 @@ describe("many rows of a domain that nothing is known of", () => {
       const run = examine(rowsOf("a", 100));
       await rest();
       assert.equal(run.left, 100);
-      if (halt === "in") run.handIn();
+      if (halt === "in") run.stopWaiting();
       else controls.cancel();
       assert.equal(count(shown(await run.done), "unfinished"), 100);
       told[0]?.(SITE);
@@ -136,7 +136,7 @@ describe("many rows of a domain that nothing is known of", () => {
 
   it("are not met by who stands in line himself", async () => {
     const { examine, seen, sent } = world(undefined, roomAt, () => SITE);
-    void examine(rowsOf("a", 100), { refresh: () => false, patient: true });
+    void examine(rowsOf("a", 100), { refresh: () => false, waitsForSite: true });
     await rest();
     assert.deepEqual([seen.meetings, sent[0]?.addresses.length], [[], 100]);
   });

@@ -72,7 +72,7 @@ function world() {
     assert.ok(parsed.ok);
     const entry = { evidence: found, storedAt: clock.now(), ttlS: 600 };
     kept.set(parsed.address.cacheKey, entry);
-    rechecks.landed({ teamId, address: parsed.address, scope: "probed" }, entry);
+    rechecks.onSettled({ teamId, address: parsed.address, scope: "probed" }, entry);
   }
   return { clock, checked, cancelled, kept, ends, state, rechecks, landed };
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { CheckLine } from "../../../../src/check/thread.ts";
+import type { CheckOutcome } from "../../../../src/check/thread-tasks.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { EVIDENCE, question, rest, shown, createBatchWorld as world } from "../../../support/batch-world.ts";
 
 const AT_ONCE = 20;
 const AHEAD = AT_ONCE * LIMITS.bulk.aheadFillings;
-const OPTIONS = { refresh: () => false, patient: true, atOnce: AT_ONCE };
+const OPTIONS = { refresh: () => false, waitsForSite: true, atOnce: AT_ONCE };
 const rows = () => Array.from({ length: 400 }, (_, i) => question(`a${i}@slow.test`));
 
 describe("rows that stand in a long line", () => {
@@ -47,7 +47,7 @@ describe("rows that stand in a long line", () => {
 
   it("are sent together where Redis was asked for them a moment ago", async () => {
     const { examine, sent, clock } = world();
-    const known = rows().map((row) => ({ ...row, soughtMs: clock.monotonic() }));
+    const known = rows().map((row) => ({ ...row, searchedMs: clock.monotonic() }));
     void examine(known, OPTIONS);
     await rest();
     assert.equal(sent[0]?.addresses.length, 400);
@@ -58,9 +58,9 @@ describe("rows that stand in a long line", () => {
       const { examine, sent, seen, controls, clock } = world();
       const run = examine(rows(), OPTIONS);
       await rest();
-      if (halt === "in") run.handIn();
+      if (halt === "in") run.stopWaiting();
       else controls.cancel();
-      const unfinished: CheckLine = { deferred: { site: "slow.test", cause: "unfinished" } };
+      const unfinished: CheckOutcome = { deferred: { site: "slow.test", cause: "unfinished" } };
       sent[0]?.answer(sent[0].addresses.map((_, i) => (i === 0 ? EVIDENCE : unfinished)));
       const answers = shown(await run.done);
       assert.deepEqual([answers.length, answers.filter((one) => one === "fresh").length], [400, 1]);

@@ -10,7 +10,7 @@ import {
   createBatchWorld as world,
 } from "../../../support/batch-world.ts";
 
-const PATIENT = { refresh: () => false, patient: true };
+const PATIENT = { refresh: () => false, waitsForSite: true };
 /** A thread that has no room for rows of a chunk, and answers those that stay. */
 const busyAtFirst = (batch: Sent) =>
   batch.answer(
@@ -60,7 +60,7 @@ describe("rows that are asked about again", () => {
 
   it("are answered by what memory learnt meanwhile, also where it had been asked before", async () => {
     const { examine, memory, seen, sent } = world(busyAtFirst);
-    const one = question("a@slow.test", { missed: true });
+    const one = question("a@slow.test", { isMemoryMiss: true });
     await examine([one]).done;
     memory.set("a@slow.test", entryOf(1));
     assert.deepEqual(shown(await examine([one], PATIENT).done), ["cached"]);
@@ -71,9 +71,9 @@ describe("rows that are asked about again", () => {
     const { examine, redis, seen } = world(busyAtFirst);
     const one = question("a@slow.test");
     redis.set("a@slow.test", entryOf(1));
-    const options = { refresh: () => true, patient: false };
+    const options = { refresh: () => true, waitsForSite: false };
     await examine([one], options).done;
-    await examine([one], { ...options, patient: true }).done;
+    await examine([one], { ...options, waitsForSite: true }).done;
     assert.deepEqual(seen.fetches, [1, 1]);
   });
 });

@@ -6,12 +6,12 @@ import { LIMITS } from "../../../../src/core/limits.ts";
 import { RenderedJson } from "../../../../src/core/rendered-json.ts";
 import type { Actor } from "../../../../src/services/actor.ts";
 import { createRowDrawer } from "../../../../src/services/verify/draw-rows.ts";
+import type { EvidenceFinding } from "../../../../src/services/verify/evidence-finding.ts";
 import {
   createExaminer,
   type ExaminerDeps,
-  type FindingArrival,
+  type FindingHandler,
 } from "../../../../src/services/verify/examine.ts";
-import type { Finding } from "../../../../src/services/verify/finding.ts";
 import { createVerifyAddress, type VerifyDeps } from "../../../../src/services/verify/verify-address.ts";
 import { enterBy } from "../../../support/entrance.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
@@ -20,13 +20,13 @@ import { createFakeClock } from "../../../support/fake-clock.ts";
 /** One request after the other, each with what will be found for it. */
 interface Case {
   email: string;
-  finding: Finding;
+  finding: EvidenceFinding;
   blocked?: boolean;
   cancelled?: boolean;
   withEvidence?: boolean;
 }
 
-const landed = (evidence: Evidence, cached = false): Finding => ({
+const landed = (evidence: Evidence, cached = false): EvidenceFinding => ({
   entry: { evidence, storedAt: 1_700_000_000_000, ttlS: 60 },
   cached,
 });
@@ -65,8 +65,8 @@ async function outcomesOf(isDrawn: boolean) {
     cache: { peek: () => undefined },
     onLookup() {},
     flights: {
-      join: async (_question: unknown, _waiter: unknown, arrival: FindingArrival<unknown>) =>
-        arrival.landed(next?.finding as Finding),
+      join: async (_question: unknown, _waiter: unknown, arrival: FindingHandler<unknown>) =>
+        arrival.settled(next?.finding as EvidenceFinding),
     },
   } as unknown as ExaminerDeps);
   const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates });
@@ -79,7 +79,7 @@ async function outcomesOf(isDrawn: boolean) {
     const verify = createVerifyAddress({
       examiner,
       drawer: isDrawn ? drawer : { draw: () => null },
-      enter: enterBy(examiner, () => ({ admit() {}, found() {}, leave: () => left.push(one.email) })),
+      enter: enterBy(examiner, () => ({ admit() {}, onCacheHit() {}, release: () => left.push(one.email) })),
       quota: {
         reserve: () => ({
           day: "2026-01-01",
@@ -209,7 +209,7 @@ describe("a question without an answer", () => {
     let left = 0;
     const verify = createVerifyAddress({
       examiner,
-      enter: enterBy(examiner, () => ({ admit() {}, found() {}, leave: () => void left++ })),
+      enter: enterBy(examiner, () => ({ admit() {}, onCacheHit() {}, release: () => void left++ })),
       quota: {
         reserve: () => ({ day: "2026-01-01", commit() {}, giveBack: () => told.push("given back") }),
       },
@@ -243,7 +243,7 @@ describe("a question without an answer", () => {
         isKnown: () => false,
       };
       const verify = createVerifyAddress({
-        enter: enterBy(examiner, () => ({ admit() {}, found() {}, leave: () => void left++ })),
+        enter: enterBy(examiner, () => ({ admit() {}, onCacheHit() {}, release: () => void left++ })),
         quota: { reserve },
       } as unknown as VerifyDeps);
       const actor = { livemode: true, limits: {} } as unknown as Actor;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { deliveriesOf } from "../../../../src/services/webhooks/fan-out.ts";
-import type { Subscription, WaitingEvent } from "../../../../src/store/webhook-queue.ts";
+import { deliveriesForEvent } from "../../../../src/services/webhooks/fan-out.ts";
+import type { WaitingEvent, WebhookSubscription } from "../../../../src/store/webhook-queue.ts";
 
 const MADE = new Date("2026-01-01T00:00:00Z");
 const LATER = new Date("2026-01-01T00:00:01Z");
@@ -17,7 +17,7 @@ const event = (rest: Partial<WaitingEvent> = {}): WaitingEvent => ({
   limits: {},
   ...rest,
 });
-const webhook = (id: string, rest: Partial<Subscription> = {}): Subscription => ({
+const webhook = (id: string, rest: Partial<WebhookSubscription> = {}): WebhookSubscription => ({
   id,
   team_id: "team_1",
   livemode: true,
@@ -25,8 +25,8 @@ const webhook = (id: string, rest: Partial<Subscription> = {}): Subscription => 
   created_at: MADE,
   ...rest,
 });
-const toldBy = (happened: WaitingEvent, webhooks: Subscription[]) =>
-  deliveriesOf(happened, webhooks).map(({ to }) => ("url" in to ? to.url : to.webhookId));
+const toldBy = (happened: WaitingEvent, webhooks: WebhookSubscription[]) =>
+  deliveriesForEvent(happened, webhooks).map(({ to }) => ("url" in to ? to.url : to.webhookId));
 
 describe("who is told of an event", () => {
   it("is every webhook of the team that is subscribed to its type, or to all", () => {
@@ -61,7 +61,7 @@ describe("who is told of an event", () => {
   });
 
   it("is a job's own URL besides", () => {
-    const deliveries = deliveriesOf(event({ extra_url: "https://example.com/" }), [webhook("a")]);
+    const deliveries = deliveriesForEvent(event({ extra_url: "https://example.com/" }), [webhook("a")]);
     assert.deepEqual(
       deliveries.map(({ to, lane }) => [to, lane]),
       [

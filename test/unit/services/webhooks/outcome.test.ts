@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/core/limits.ts";
-import { type Attempt, judgeAttempt, retryAfterMs } from "../../../../src/services/webhooks/outcome.ts";
+import {
+  type DeliveryAttempt,
+  judgeAttempt,
+  retryAfterMs,
+} from "../../../../src/services/webhooks/outcome.ts";
 import fc from "../../../support/properties.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
-const answered = (status: number, retryAfter: string | null = null): Attempt => ({
+const answered = (status: number, retryAfter: string | null = null): DeliveryAttempt => ({
   answered: true,
   status,
   retryAfter,
   durationMs: 12.4,
 });
-const judge = (attempt: Attempt, attempts: number, random = 0.5) =>
+const judge = (attempt: DeliveryAttempt, attempts: number, random = 0.5) =>
   judgeAttempt(attempt, attempts, { random, nowMs: NOW });
 
 /** Seconds, as API.md lists them. */

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createSecretBox, SecretBoxError } from "../../../../src/services/secret-box.ts";
-import { openSecrets, secretPlace } from "../../../../src/services/webhooks/secrets.ts";
+import { openSecrets, secretSealContext } from "../../../../src/services/webhooks/secrets.ts";
 
 const box = createSecretBox(Buffer.alloc(32, 1));
 /** Of a SECRETS_KEY that was in force before. */
 const former = createSecretBox(Buffer.alloc(32, 2));
-const place = secretPlace({ webhookId: "wh_1" });
+const place = secretSealContext({ webhookId: "wh_1" });
 const sealed = (secret: Buffer | null, old: Buffer | null) => ({
   team_id: "team_1",
   webhook_id: "wh_1",
@@ -30,6 +30,6 @@ describe("what a delivery is signed with", () => {
   it("is nothing when the one in force cannot be opened", () => {
     const unreadable = sealed(former.seal("new", place), box.seal("old", place));
     assert.throws(() => openSecrets(box, unreadable), SecretBoxError);
-    assert.throws(() => openSecrets(box, sealed(null, null)), /no secret/);
+    assert.throws(() => openSecrets(box, sealed(null, null)), /secret is missing/);
   });
 });

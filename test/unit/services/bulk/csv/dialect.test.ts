@@ -8,7 +8,7 @@ import { createRecordScanner } from "../../../../../src/services/bulk/csv/scan.t
 import { valueAt } from "../../../../../src/services/bulk/csv/value-place.ts";
 import { writeRecord } from "../../../../../src/services/bulk/csv/write.ts";
 import { RecordCopier } from "../../../../../src/services/bulk/record-bytes.ts";
-import { RowBytes } from "../../../../../src/services/bulk/row-bytes.ts";
+import { RowBuffer } from "../../../../../src/services/bulk/row-buffer.ts";
 import { cut } from "../../../../support/csv-corpus/hostile.ts";
 import { referenceRecords } from "../../../../support/csv-corpus/reference.ts";
 import fc from "../../../../support/properties.ts";
@@ -117,7 +117,7 @@ describe("a list in any dialect", () => {
           const padded = [...fields, ...Array<string>(Math.max(0, columns - fields.length)).fill(""), "ours"];
           const written = `${writeRecord(fieldsOf(lineAt(lines, i), dialect), style)}${dialect.delimiter}ours\r\n`;
           assert.deepEqual(referenceRecords(written, results), [padded], written);
-          const to = new RowBytes(1);
+          const to = new RowBuffer(1);
           if (!copier.copy(to, lines, i)) continue;
           copied += 1;
           const copy = `${to.take().toString("latin1")}${dialect.delimiter}ours\r\n`;

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addressesIn } from "../../../../../src/check/address/addresses-in.ts";
+import { readAddresses } from "../../../../../src/check/address/addresses-in.ts";
 import { toText } from "../../../../../src/services/bulk/csv/field.ts";
 import {
   type CellKind,
   kindOfCell,
-  NONE,
-  PLAIN,
-  UNSURE,
+  NO_ADDRESS_CELL,
+  PLAIN_CELL,
+  UNSURE_CELL,
 } from "../../../../../src/services/bulk/csv/plain-address.ts";
 import fc from "../../../../support/properties.ts";
 
@@ -19,10 +19,10 @@ function kindOf(cell: string): CellKind {
 /** Whatever is sure is what the general way says. */
 function agree(cell: string): CellKind {
   const kind = kindOf(cell);
-  const reading = addressesIn(toText(cell));
-  if (kind === PLAIN)
+  const reading = readAddresses(toText(cell));
+  if (kind === PLAIN_CELL)
     assert.ok(reading.kind === "one" && reading.address.cacheKey === cell && !reading.unwrapped, cell);
-  if (kind === NONE) assert.equal(reading.kind, "none", cell);
+  if (kind === NO_ADDRESS_CELL) assert.equal(reading.kind, "none", cell);
   return kind;
 }
 
@@ -63,20 +63,21 @@ describe("a cell that is judged by its bytes", () => {
       "a-@b.cd",
       "a_@xx.yy",
     ])
-      assert.equal(agree(cell), PLAIN, cell);
+      assert.equal(agree(cell), PLAIN_CELL, cell);
     const longest = `${"a".repeat(64)}@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(57)}.co`;
     assert.equal(longest.length, 64 + 1 + 63 + 1 + 63 + 1 + 57 + 3);
-    assert.equal(agree(longest), PLAIN);
+    assert.equal(agree(longest), PLAIN_CELL);
   });
 
   it("is surely none without an @", () => {
-    for (const cell of ["customer.4001.3", "n-a", "00", "a.b"]) assert.equal(agree(cell), NONE, cell);
+    for (const cell of ["customer.4001.3", "n-a", "00", "a.b"])
+      assert.equal(agree(cell), NO_ADDRESS_CELL, cell);
   });
 
   it("is left to the general way where its provider ignores the case that it has", () => {
     for (const cell of ["Jane@gmail.com", "JANE.DOE@qq.com", "x@jane.fastmail.com"])
-      assert.equal(agree(cell), /[A-Z]/.test(cell) ? UNSURE : PLAIN, cell);
-    assert.equal(agree("Jane@shop.example"), PLAIN);
+      assert.equal(agree(cell), /[A-Z]/.test(cell) ? UNSURE_CELL : PLAIN_CELL, cell);
+    assert.equal(agree("Jane@shop.example"), PLAIN_CELL);
   });
 
   it("is left to the general way where it is not sure", () => {
@@ -109,6 +110,6 @@ describe("a cell that is judged by its bytes", () => {
     const long = `${"a".repeat(64)}@${`${"b".repeat(62)}.`.repeat(3)}com`;
     assert.equal(long.length, 257);
     for (const cell of [...unusual, ...bounds, ...more, long, "_a@b.co", "a-", "\xe9a@b.co"])
-      assert.equal(agree(cell), UNSURE, cell);
+      assert.equal(agree(cell), UNSURE_CELL, cell);
   });
 });

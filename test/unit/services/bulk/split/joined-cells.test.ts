@@ -4,7 +4,7 @@ import {
   joinCells,
   joinValues,
   keepVerdict,
-  valuesOf,
+  splitValues,
 } from "../../../../../src/services/bulk/split/joined-cells.ts";
 import fc from "../../../../support/properties.ts";
 
@@ -23,7 +23,7 @@ describe("cells of several addresses", () => {
   it("have their values known again, whatever these hold", () =>
     fc.assert(
       fc.property(fc.array(value, { minLength: 2, maxLength: 5 }), (values) => {
-        assert.deepEqual(valuesOf(joinValues(values)), values);
+        assert.deepEqual(splitValues(joinValues(values)), values);
       }),
     ));
 

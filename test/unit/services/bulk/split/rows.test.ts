@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { addressesIn } from "../../../../../src/check/address/addresses-in.ts";
+import { readAddresses } from "../../../../../src/check/address/addresses-in.ts";
 import type { Verdict } from "../../../../../src/check/verdict/table.ts";
 import type { ScannedSource } from "../../../../../src/services/bulk/analyse.ts";
 import { type Dialect, dialectOfResults } from "../../../../../src/services/bulk/csv/dialect.ts";
@@ -138,7 +138,7 @@ function bytesOf({ rows, end, lastEnd, bom, dialect }: List): Buffer {
 
 /** Texts that the cell of a record is verified as. */
 function textsIn(email: string): readonly string[] {
-  const reading = addressesIn(toText(email));
+  const reading = readAddresses(toText(email));
   return reading.kind === "several" ? reading.texts : [toText(email)];
 }
 

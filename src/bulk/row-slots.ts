@@ -1,0 +1,54 @@
+/** Places that a task has taken. */
+export interface HeldRowSlots {
+  /** Gives back all but `count` of them; nothing when it holds fewer. */
+  shrinkTo(count: number): void;
+}
+
+/** Places for so many rows at once. Who asks is served in turn, so that who needs many is not passed over for ever. */
+export interface RowSlots {
+  /** Resolves when they are free; who asks for more than there are gets all. They are to be given back by `keep(0)`. */
+  acquire(count: number): Promise<HeldRowSlots>;
+  /** The same of who waits for nobody; null: they are not free, or others wait for theirs. */
+  tryAcquire(count: number): HeldRowSlots | null;
+}
+
+export function createRowSlots(slots: number): RowSlots {
+  const waiting: { count: number; begin(): void }[] = [];
+  let free = slots;
+
+  function admit(): void {
+    for (let next = waiting[0]; next !== undefined && next.count <= free; next = waiting[0]) {
+      waiting.shift();
+      free -= next.count;
+      next.begin();
+    }
+  }
+
+  function hold(count: number): HeldRowSlots {
+    let held = count;
+    return {
+      shrinkTo(left) {
+        if (left >= held) return;
+        free += held - left;
+        held = left;
+        admit();
+      },
+    };
+  }
+
+  return {
+    acquire(wanted) {
+      const count = Math.min(wanted, slots);
+      return new Promise((resolve) => {
+        waiting.push({ count, begin: () => resolve(hold(count)) });
+        admit();
+      });
+    },
+    tryAcquire(wanted) {
+      const count = Math.min(wanted, slots);
+      if (waiting.length > 0 || count > free) return null;
+      free -= count;
+      return hold(count);
+    },
+  };
+}

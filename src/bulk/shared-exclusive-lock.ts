@@ -1,0 +1,49 @@
+/** Ends a turn. */
+export type Release = () => void;
+
+/**
+ * Turns of a worker's tasks: many at once, or one alone. In the order of asking, so that who wants to be alone is not
+ * passed over for ever. What came behind him would wait in vain meanwhile: who can, leaves it to others.
+ */
+export interface SharedExclusiveLock {
+  acquire(exclusive: boolean): Promise<Release>;
+  /** null: turns are to be had. Else somebody is alone, or waits to be: resolves when nobody is or does. */
+  whenOpen(): Promise<void> | null;
+}
+
+export function createSharedExclusiveLock(): SharedExclusiveLock {
+  const waiting: { alone: boolean; begin(): void }[] = [];
+  let holders = 0;
+  let isExclusive = false;
+  let openWaiters: (() => void)[] = [];
+
+  const isClosed = () => isExclusive || waiting.some(({ alone }) => alone);
+
+  function admit(): void {
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      if (isExclusive || (next.alone && holders > 0)) return;
+      waiting.shift();
+      holders += 1;
+      isExclusive = next.alone;
+      next.begin();
+    }
+  }
+
+  function release(): void {
+    holders -= 1;
+    isExclusive = false;
+    admit();
+    if (isClosed()) return;
+    for (const resolve of openWaiters) resolve();
+    openWaiters = [];
+  }
+
+  return {
+    acquire: (exclusive) =>
+      new Promise((resolve) => {
+        waiting.push({ alone: exclusive, begin: () => resolve(release) });
+        admit();
+      }),
+    whenOpen: () => (isClosed() ? new Promise((resolve) => openWaiters.push(resolve)) : null),
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * What a process that ends waits for: requests that are worked on, and large bodies that their clients have not taken yet.
+ * Only the first are bounded (`LIMITS.http.requestsInFlight`): of the second each costs a connection, and the client who
+ * takes nothing is cut off.
+ */
+export interface InFlightRequests {
+  /** Requests being worked on. */
+  count(): number;
+  started(): void;
+  /** After its answer was sent, or its body has begun. */
+  ended(): void;
+  bodyStarted(): void;
+  bodyEnded(): void;
+  /** Resolves once nothing is under way. */
+  drain(): Promise<void>;
+  /** Nothing is under way and nothing may come: what was accepted now would be cut off, after it was charged. */
+  isDrained(): boolean;
+}
+
+export function createInFlightRequests(): InFlightRequests {
+  let requests = 0;
+  let bodies = 0;
+  let draining = false;
+  let drained = false;
+  let resolveIdle = () => {};
+  const idle = new Promise<void>((resolve) => {
+    resolveIdle = resolve;
+  });
+  function look(): void {
+    if (!draining || requests > 0 || bodies > 0) return;
+    drained = true;
+    resolveIdle();
+  }
+  return {
+    count: () => requests,
+    started() {
+      requests += 1;
+    },
+    ended() {
+      requests -= 1;
+      look();
+    },
+    bodyStarted() {
+      bodies += 1;
+    },
+    bodyEnded() {
+      bodies -= 1;
+      look();
+    },
+    drain() {
+      draining = true;
+      look();
+      return idle;
+    },
+    isDrained: () => drained,
+  };
+}

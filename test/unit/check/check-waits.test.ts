@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createCheckWaits } from "../../../src/check/check-waits.ts";
+import { createSharedBoard, openSharedBoard } from "../../../src/check/shared-board.ts";
+
+function waits() {
+  const board = createSharedBoard(1, 1);
+  const thread = openSharedBoard(board.shared);
+  const time = { ms: 1_000 };
+  return { thread, time, waits: createCheckWaits(board, () => time.ms) };
+}
+
+describe("the waits of checks for our own CPU", () => {
+  it("are those for the post, the thread and the answer, of a check on the average", () => {
+    const { waits: of, thread } = waits();
+    of.onSent(3, 2);
+    of.onSent(1, 6);
+    thread.noteStarted(3, 10);
+    thread.noteStarted(1, 30);
+    of.onReceived(1, 5);
+    of.onReceived(1, 7);
+    assert.equal(of.takeMeanMs(), 3 + 15 + 6);
+    assert.equal(of.takeMeanMs(), 0);
+  });
+
+  it("grow while a thread begins nothing of what waits", () => {
+    const { waits: of, thread, time } = waits();
+    of.onSent(5, 0);
+    time.ms += 40;
+    assert.equal(of.takeMeanMs(), 40);
+    time.ms += 40;
+    of.onSent(5, 0);
+    assert.equal(of.takeMeanMs(), 80);
+    thread.noteStarted(10, 90);
+    assert.equal(of.takeMeanMs(), 90);
+    time.ms += 1_000;
+    assert.equal(of.takeMeanMs(), 0);
+  });
+
+  it("are none while checks that were begun wait for others", () => {
+    const { waits: of, thread, time } = waits();
+    of.onSent(8_000, 0);
+    thread.noteStarted(8_000, 0);
+    for (let i = 0; i < 10; i++) {
+      time.ms += 1_000;
+      assert.equal(of.takeMeanMs(), 0);
+    }
+  });
+
+  it("count from when something came to wait, not from the last look", () => {
+    const { waits: of, time } = waits();
+    of.takeMeanMs();
+    time.ms += 5_000;
+    of.onSent(1, 0);
+    time.ms += 10;
+    assert.equal(of.takeMeanMs(), 10);
+  });
+
+  it("forget what a dead thread took with it", () => {
+    const { waits: of, thread, time } = waits();
+    of.onSent(5, 0);
+    time.ms += 40;
+    of.onThreadLost();
+    assert.equal(of.takeMeanMs(), 0);
+    thread.noteStarted(5, 40);
+    assert.equal(of.takeMeanMs(), 40);
+    time.ms += 40;
+    assert.equal(of.takeMeanMs(), 0);
+  });
+
+  it("are bounded, and fit whatever was counted before", () => {
+    const { waits: of, thread } = waits();
+    for (let round = 0; round < 300; round++) {
+      of.onSent(8_192, 0);
+      thread.noteStarted(8_192, 1_000_000);
+      assert.equal(of.takeMeanMs(), 10_000);
+      of.onSent(1, 0);
+      thread.noteStarted(1, -5);
+      assert.equal(of.takeMeanMs(), 0);
+    }
+  });
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { AppError } from "../../../../src/core/errors.ts";
+import type { Actor } from "../../../../src/services/actor.ts";
+import type { UnitAvailability } from "../../../../src/services/quota/quota.ts";
+import type { AddressQuestion } from "../../../../src/services/verify/address-question.ts";
+import {
+  createEarlyAdmission,
+  type EarlyAdmissionDeps,
+} from "../../../../src/services/verify/early-admission.ts";
+import type { VerificationWaiter } from "../../../../src/services/verify/in-flight-checks.ts";
+
+const CROWDED = new AppError("overloaded", "More checks were asked for than can be made.");
+const RATE = new AppError("rate_limited", "The rate is exceeded.");
+const LIMITS = { probing: true, refresh: false };
+const actorOf = (more: Partial<Actor> = {}) =>
+  ({ teamId: "team", livemode: true, limits: LIMITS, overlay: {}, ...more }) as Actor;
+const INPUT = { email: "a@one.test", refresh: false, withEvidence: false, probe: true };
+
+function entranceWith({ crowded = true, swamped = false, known = false, limited = false } = {}) {
+  const turnedAway: string[] = [];
+  const deps: EarlyAdmissionDeps = {
+    examiner: {
+      understand: () => ({}) as AddressQuestion,
+      isKnown: () => known,
+      find: () => assert.fail("sought"),
+    },
+    admission: {
+      enter: () => assert.fail("entered"),
+      isAtCapacity: () => crowded,
+      isSaturated: () => swamped,
+      wouldRefuse: () => crowded,
+      refuse(teamId) {
+        turnedAway.push(teamId);
+        return CROWDED;
+      },
+    },
+    rateLimiter: { isRefusing: () => limited, refusal: () => (limited ? RATE : null), isLeased: () => true },
+    quota: { prepare: () => assert.fail("entered") },
+    clock: { monotonic: () => 0 },
+  };
+  return { deps, entrance: createEarlyAdmission(deps), turnedAway };
+}
+
+const FINDING = { entry: null, cached: false } as const;
+
+/** An entrance that lets everybody in. */
+function entering(waits: { unit: UnitAvailability; isLeased: boolean; isGuest: boolean }) {
+  const { deps } = entranceWith({ crowded: false });
+  const begun: string[] = [];
+  const entrance = createEarlyAdmission({
+    ...deps,
+    examiner: {
+      understand: (_email, _withEvidence, { teamId }) => ({ teamId }) as AddressQuestion,
+      isKnown: () => false,
+      find({ teamId }, _refresh, _waiter, arrival) {
+        begun.push(teamId);
+        return Promise.resolve(arrival.settled(FINDING));
+      },
+    },
+    admission: {
+      ...deps.admission,
+      enter: () => ({ isLookupOnly: waits.isGuest, admit() {}, onCacheHit() {}, release() {} }),
+    },
+    rateLimiter: { ...deps.rateLimiter, isLeased: () => waits.isLeased },
+    quota: { prepare: () => waits.unit },
+  });
+  return {
+    begun,
+    enter(teamId: string) {
+      const waiter: VerificationWaiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
+      entrance.enter(INPUT, actorOf({ teamId }), waiter);
+      return waiter.addressQuestion?.found;
+    },
+  };
+}
+
+describe("the entrance of a verification", () => {
+  it("refuses what is not known where there is no room, and leaves the rest to who knows more", () => {
+    const { entrance, turnedAway } = entranceWith();
+    assert.equal(
+      entrance.refusal(actorOf(), 0, () => INPUT),
+      CROWDED,
+    );
+    assert.deepEqual(turnedAway, ["team"]);
+    for (const input of [null, { ...INPUT, refresh: true }])
+      assert.equal(
+        entrance.refusal(actorOf(), 0, () => input),
+        null,
+      );
+    const known = entranceWith({ known: true }).entrance;
+    assert.equal(
+      known.refusal(actorOf(), 0, () => INPUT),
+      null,
+    );
+    const roomy = entranceWith({ crowded: false }).entrance;
+    assert.equal(
+      roomy.refusal(actorOf(), 0, () => assert.fail("read")),
+      null,
+    );
+  });
+
+  for (const [what, unit, isLeased, isGuest, isBegun] of [
+    ["whose unit is fetched", "fetching", true, false, true],
+    ["whose token is fetched", "ready", false, false, true],
+    ["whose token is fetched, of a team that was refused lately", "doubtful", false, false, false],
+    ["that waits for nothing", "ready", true, false, false],
+    ["of a guest", "fetching", false, true, false],
+  ] as const)
+    it(`begins ${isBegun ? "a" : "no"} check ${what}`, async () => {
+      const { enter } = entering({ unit, isLeased, isGuest });
+      assert.deepEqual(await enter("team"), isBegun ? FINDING : undefined);
+    });
+
+  it("begins one check of a team at a time", async () => {
+    const { enter, begun } = entering({ unit: "fetching", isLeased: false, isGuest: false });
+    const found = ["team", "team", "other", "team"].map((teamId) => enter(teamId));
+    assert.deepEqual(begun, ["team", "other"]);
+    await Promise.all(found);
+    await enter("team");
+    assert.deepEqual(begun, ["team", "other", "team"]);
+  });
+
+  it("refuses unread where the house is swamped, but for a test key, who costs it nothing", () => {
+    const { entrance, turnedAway } = entranceWith({ swamped: true, known: true });
+    assert.equal(
+      entrance.refusal(actorOf(), 0, () => assert.fail("read")),
+      CROWDED,
+    );
+    assert.equal(
+      entrance.refusal(actorOf({ livemode: false }), 0, () => INPUT),
+      null,
+    );
+    assert.deepEqual(turnedAway, ["team"]);
+  });
+
+  it("tells of the rate first, and looks for it only while some team exceeds its own", () => {
+    const { entrance, turnedAway } = entranceWith({ limited: true, swamped: true });
+    assert.equal(
+      entrance.refusal(actorOf(), 0, () => assert.fail("read")),
+      RATE,
+    );
+    assert.ok(entrance.mayRefuse(0));
+    assert.deepEqual(turnedAway, []);
+    assert.ok(!entranceWith({ crowded: false }).entrance.mayRefuse(0));
+  });
+});
