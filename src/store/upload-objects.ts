@@ -50,8 +50,11 @@ function missing(error: unknown): unknown {
   return httpStatus(error) === 404 ? new MissingObject("no such upload", { cause: error }) : error;
 }
 
-/** Loaded with the first URL: 40 ms that the start of a process need not wait for. */
-const presigner = () => import("@aws-sdk/s3-request-presigner");
+/**
+ * Loaded with the first URL: 40 ms that the start of a process need not wait for. By its default export: of a CommonJS
+ * package the build exports nothing else to an `import()`.
+ */
+const presigner = async () => (await import("@aws-sdk/s3-request-presigner")).default;
 
 /** Signed besides `Host`, where it is known. */
 const SIZE = new Set(["content-length"]);

@@ -105,6 +105,28 @@ describe("the built service", () => {
     assert.equal(results.trim().split("\r\n").length, 4, results);
   });
 
+  it("signs the URL of an upload, which takes a file", async () => {
+    const list = "exists18@plain.test\r\n";
+    const body = JSON.stringify({ filename: "list.csv", bytes: list.length });
+    const opened = await jsonOf<{ url: string; headers: Record<string, string> }>("/v1/uploads", {
+      method: "POST",
+      body,
+    });
+    const sent = await fetch(opened.url, { method: "PUT", body: list, headers: opened.headers });
+    assert.equal(sent.status, 200, await sent.text());
+  });
+
+  it("knows the common passwords", async () => {
+    const register = (password: string) => {
+      const body = JSON.stringify({ email: "new@example.com", password, team_name: "Built" });
+      return ask("/v1/auth/register", { method: "POST", body });
+    };
+    const refused = await register("trustno1trustno1");
+    assert.equal(refused.status, 400, await refused.text());
+    const registered = await register("correct horse battery");
+    assert.equal(registered.status, 201, await registered.text());
+  });
+
   it("has its files: the reference page and the description", async () => {
     const page = await (await ask("/docs")).text();
     const [, script = ""] = /src="(docs\/[^"]+swagger-ui-bundle\.js)"/.exec(page) ?? [];

@@ -17,8 +17,9 @@ const SERVICE = "rcpt";
  */
 let common: Promise<ReadonlySet<string>> | null = null;
 async function loadCommon(): Promise<ReadonlySet<string>> {
-  const { dictionary } = await import("@zxcvbn-ts/language-common");
-  return new Set(dictionary["passwords-common"]);
+  // By its default export: of a CommonJS package the build exports nothing else to an `import()`.
+  const { default: language } = await import("@zxcvbn-ts/language-common");
+  return new Set(language.dictionary["passwords-common"]);
 }
 
 const wordOf = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
