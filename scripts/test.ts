@@ -8,8 +8,10 @@ import { bundle } from "./build/bundle.ts";
 import { type Guard, startGuard } from "./embedded/guard.ts";
 import { SERVICES, startStack } from "./embedded/stack.ts";
 import { commandOf, markedWith, parentOf } from "./processes.mjs";
+import { compileTests } from "./test/compile.ts";
 import { collectTestFiles } from "./test/files.ts";
 import { parseTestOptions } from "./test/options.ts";
+import { slowestLines } from "./test/report.ts";
 import { runTestFiles } from "./test/runner.ts";
 import { judgeLogs } from "./test/secrets.ts";
 
@@ -48,14 +50,19 @@ async function startServices(guard: Guard): Promise<string> {
 
 /**
  * Compiles the service as `npm run build` does, once for all tests that start it: a role is then up for 0.4 s of CPU instead of
- * 2, and what runs is what a deployment runs. The folder lies in the project, where packages are found, and goes with the run.
+ * 2, and what runs is what a deployment runs.
  */
-async function compileService(guard: Guard): Promise<void> {
+async function compileService(folder: string): Promise<void> {
+  await bundle(ROOT, join(folder, "dist"));
+  process.env.RCPT_TEST_SERVICE = join(folder, "dist/src/main.js");
+}
+
+/** For what is compiled: in the project, where packages are found. It goes with the run. */
+function makeFolder(guard: Guard): string {
   mkdirSync(join(ROOT, ".rcpt"), { recursive: true });
   const folder = mkdtempSync(join(ROOT, ".rcpt/test-"));
   guard.removeAtEnd(folder);
-  await bundle(ROOT, join(folder, "dist"));
-  process.env.RCPT_TEST_SERVICE = join(folder, "dist/src/main.js");
+  return folder;
 }
 
 /** Command lines of processes that tests started and did not end; those about to exit are waited for. */
@@ -86,14 +93,17 @@ async function main(stop: AbortSignal): Promise<number> {
   try {
     for (const name of SETTING_NAMES) delete process.env[name];
     const needsServices = files.some((file) => !file.startsWith(join(ROOT, "test/unit")));
-    if (needsServices) await compileService(guard);
+    const folder = makeFolder(guard);
+    const compiled = await compileTests(ROOT, join(folder, "tests"), files);
+    if (needsServices) await compileService(folder);
     const logs = needsServices ? await startServices(guard) : null;
     const servicesMs = Date.now() - startedAt;
     const services = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`);
     Object.assign(process.env, guard.env, { RCPT_TEST_SEED: String(seed) });
-    const { passed, failed } = await runTestFiles(files, stop);
+    const { passed, failed, runs } = await runTestFiles(ROOT, compiled, files, stop);
     const left = await leftovers(guard, services);
     for (const line of left) console.log(`left behind: ${line}`);
+    for (const line of slowestLines(runs, ROOT)) console.log(line);
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
     const upAfter = needsServices ? `, services were up after ${(servicesMs / 1000).toFixed(1)} s` : "";
     console.log(`\n${files.length} files in ${seconds} s${upAfter}`);

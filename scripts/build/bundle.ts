@@ -17,7 +17,7 @@ const READ_LATE = ["swagger-ui-dist", "socks"];
 /** The packages that what is built reads from node_modules as they are, each with what it depends on itself. */
 export const FROM_NODE_MODULES: readonly string[] = [...EXTERNAL, ...READ_LATE];
 /** CommonJS within ES modules asks for Node's own modules by `require`. */
-const REQUIRE = [
+export const REQUIRE = [
   'import { createRequire as __createRequire } from "node:module";',
   "const require = __createRequire(import.meta.url);",
 ].join(" ");

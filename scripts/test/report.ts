@@ -1,25 +1,54 @@
 import { relative } from "node:path";
-import type { TestEvent } from "node:test/reporters";
-import { inspect } from "node:util";
+import type { FileRun } from "./run-file.ts";
+import type { ToSources } from "./sources.ts";
+import type { Told } from "./told.ts";
 
-const ERROR_LINES = 40;
-const DIAGNOSTIC_LINES = 200;
+const SLOWEST = 10;
 
-/** One failure: its file and name, and the error, at most `ERROR_LINES` of it. */
-function describe(event: Extract<TestEvent, { type: "test:fail" }>): string {
-  const { name, file, line, details } = event.data;
-  const error = details.error.cause ?? details.error;
-  const lines = inspect(error, { depth: 4, breakLength: 110 }).split("\n");
-  const cut = lines.length > ERROR_LINES ? [...lines.slice(0, ERROR_LINES), "…"] : lines;
-  const where = file === undefined ? "" : `${relative(process.cwd(), file)}:${line ?? 0} `;
-  return [`not ok ${where}${name}`, ...cut.map((text) => `    ${text}`), ""].join("\n");
+type Of<T extends Told["type"]> = Extract<Told, { type: T }>;
+
+function indented(text: string): string[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `    ${line}`);
 }
 
-/** A reporter for logs: failures as they come, what tests wrote to standard error, nothing of what passes. */
-export async function* failures(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  let diagnostics = 0;
-  for await (const event of events) {
-    if (event.type === "test:fail" && event.data.todo === undefined) yield `${describe(event)}\n`;
-    if (event.type === "test:stderr" && diagnostics++ < DIAGNOSTIC_LINES) yield event.data.message;
-  }
+/** A failure: where and what, and the error. */
+function failureLines({ at, name, error }: Of<"fail">, toSources: ToSources): string[] {
+  const where = at === null ? "" : `${toSources(at).replace(/:\d+$/, "")} `;
+  return [`not ok ${where}${name}`, ...indented(toSources(error)), ""];
+}
+
+function testLines({ told }: FileRun): string[] {
+  const marks = { pass: "✔", skip: "﹣", fail: "✖" };
+  return told.flatMap((test) => {
+    if (test.type === "start" || test.type === "remark" || test.type === "end") return [];
+    const time = test.type === "fail" ? "" : ` (${test.ms.toFixed(0)} ms)`;
+    return [`${"  ".repeat(test.nesting + 1)}${marks[test.type]} ${test.name}${time}`];
+  });
+}
+
+/**
+ * What is to be shown of a file that ended: its failures and what it wrote to standard error; on a terminal each of its tests, and
+ * what it wrote to standard output.
+ */
+export function fileLines(run: FileRun, root: string, toSources: ToSources, isTerminal: boolean): string[] {
+  const name = relative(root, run.file);
+  const tests = isTerminal ? [`${name} (${run.seconds.toFixed(1)} s)`, ...testLines(run)] : [];
+  const failures = run.told.flatMap((told) => (told.type === "fail" ? failureLines(told, toSources) : []));
+  const fault = run.fault === null ? [] : [`not ok ${name}`, ...indented(toSources(run.fault)), ""];
+  const output = isTerminal && run.stdout !== "" ? [`${name} wrote`, ...indented(run.stdout)] : [];
+  const errors =
+    run.stderr === "" ? [] : [`${name} wrote to standard error`, ...indented(toSources(run.stderr)), ""];
+  return [...tests, ...output, ...failures, ...fault, ...errors];
+}
+
+/** The files that took longest, by the clock, each with its seconds. */
+export function slowestLines(runs: FileRun[], root: string): string[] {
+  const slowest = runs.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  const lines = slowest.map(
+    ({ seconds, file }) => `${seconds.toFixed(1).padStart(7)} s  ${relative(root, file)}`,
+  );
+  return slowest.length === 0 ? [] : ["slowest files:", ...lines];
 }

@@ -1,12 +1,9 @@
 import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
-import { finished } from "node:stream/promises";
-import { run } from "node:test";
-import { spec } from "node:test/reporters";
-import { failures } from "./report.ts";
-
-/** No file may hang the run. Far above what any takes, on the slowest machine, should it wait for midnight besides. */
-const FILE_TIMEOUT_MS = 600_000;
+import type { CompiledTests } from "./compile.ts";
+import { fileLines } from "./report.ts";
+import { type FileRun, runFile } from "./run-file.ts";
+import { createToSources } from "./sources.ts";
 
 /** More files at once than cores: scenarios wait for timers and each other's processes for a third of their time. */
 const SPARE_FILES = 1;
@@ -14,30 +11,48 @@ const SPARE_FILES = 1;
 export interface Totals {
   passed: number;
   failed: number;
+  /** In the order in which they ended. */
+  runs: FileRun[];
+}
+
+/** Suites count as neither, nor do skipped tests; a file that crashed or hung counts as one that failed. */
+function count(runs: FileRun[]): Totals {
+  const tests = runs.flatMap(({ told }) => told.filter((test) => "isSuite" in test && !test.isSuite));
+  const of = (type: string) => tests.filter((test) => test.type === type).length;
+  const faults = runs.filter(({ fault }) => fault !== null).length;
+  return { passed: of("pass"), failed: of("fail") + faults, runs };
 }
 
 /**
  * Runs each file in a process of its own, a few at once, and reports on standard output: every test on a terminal,
- * else files and failures only. Skipped and todo tests count as neither passed nor failed.
+ * else failures only. Skipped and todo tests count as neither passed nor failed.
  *
+ * @param files in the order in which they are begun
  * @param stop ends the files that run and starts no more.
  */
-export async function runTestFiles(files: string[], stop: AbortSignal): Promise<Totals> {
-  const totals = { passed: 0, failed: 0 };
-  if (files.length === 0) return totals;
+export async function runTestFiles(
+  root: string,
+  compiled: CompiledTests,
+  files: string[],
+  stop: AbortSignal,
+): Promise<Totals> {
   // Every file listens for the stop.
   setMaxListeners(0, stop);
-  const concurrency = availableParallelism() + SPARE_FILES;
-  const events = run({ files, concurrency, timeout: FILE_TIMEOUT_MS, signal: stop });
-  events.on("test:pass", ({ details, skip, todo }) => {
-    if (details.type !== "suite" && skip === undefined && todo === undefined) totals.passed++;
-  });
-  events.on("test:fail", ({ details, todo }) => {
-    if (details.type !== "suite" && todo === undefined) totals.failed++;
-  });
   const isTerminal = process.stdout.isTTY === true && process.env.CI === undefined;
-  const report = isTerminal ? events.compose(new spec()) : events.compose(failures);
-  report.pipe(process.stdout, { end: false });
-  await finished(report);
-  return totals;
+  const toSources = createToSources(root, compiled.folder);
+  const runs: FileRun[] = [];
+  let next = 0;
+  async function takeFiles(): Promise<void> {
+    for (;;) {
+      const id = next++;
+      const file = files[id];
+      if (file === undefined || stop.aborted) return;
+      const run = await runFile(compiled, file, id, stop);
+      runs.push(run);
+      for (const line of fileLines(run, root, toSources, isTerminal)) console.log(line);
+    }
+  }
+  const slots = availableParallelism() + SPARE_FILES;
+  await Promise.all(Array.from({ length: slots }, takeFiles));
+  return count(runs);
 }

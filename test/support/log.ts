@@ -20,7 +20,7 @@ export function openLogFile(name: string): number | null {
 }
 
 function createTestLog(): Logger {
-  const file = openLogFile(`${basename(process.argv[1] ?? "test", ".ts")}-${process.pid}`);
+  const file = openLogFile(`${basename(process.argv[1] ?? "test").replace(/\.[jt]s$/, "")}-${process.pid}`);
   if (file === null) return createLog("silent");
   process.once("exit", () => closeSync(file));
   let bytes = 0;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
+import { extname } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ListMultipartUploadsCommand, ListPartsCommand } from "@aws-sdk/client-s3";
@@ -29,10 +30,11 @@ const CHUNKS = 12;
 const ROWS_PER_CHUNK = 40;
 const NOTE = "n".repeat(50_000);
 const idle = new AbortController().signal;
-const support = (name: string) => fileURLToPath(new URL(`../../support/${name}`, import.meta.url));
+const threadFile = (name: string) =>
+  fileURLToPath(new URL(`../../support/threads/${name}${extname(import.meta.url)}`, import.meta.url));
 /** The thread's file with ends of its own. To take its memory would end the whole process on Node.js 24. */
-const MORTAL = support("mortal-join.ts");
-const STILLBORN = support("stillborn-join.ts");
+const MORTAL = threadFile("mortal-join");
+const STILLBORN = threadFile("stillborn-join");
 
 const CHECKS = { smtp: { catch_all: "unknown" }, role: {}, disposable: {}, mx: {} };
 const resultOf = (row: number) =>

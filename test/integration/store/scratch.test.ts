@@ -94,7 +94,7 @@ describe("a scratch file", () => {
   it("says so when the disk has no room", () => {
     // A file of a process may have 4 MiB here: the system's refusal that can be had without filling a disk.
     const script = `
-      import { createScratch, ScratchFull } from ${JSON.stringify(import.meta.resolve("../../../src/store/scratch.ts"))};
+      import { createScratch, ScratchFull } from ${JSON.stringify(new URL("../../../src/store/scratch.ts", import.meta.url).href)};
       const file = createScratch(process.argv[1]).open(2 ** 30);
       await file.write([Buffer.alloc(1_048_576)], 0);
       const error = await file.write([Buffer.alloc(5_242_880)], 0).catch((refused) => refused);

@@ -19,8 +19,8 @@ for (const file of [
 
 test("all test files, and only those; filters by file and folder, each file once", () => {
   const at = (...names: string[]) => names.map((name) => join(root, name));
-  const all = at("test/unit/b.test.ts", "test/unit/deep/a.test.ts", "test/scenario/c.test.ts");
+  const all = at("test/scenario/c.test.ts", "test/unit/b.test.ts", "test/unit/deep/a.test.ts");
   assert.deepEqual(collectTestFiles(root, []), all);
-  assert.deepEqual(collectTestFiles(root, ["test/unit/deep", "test/unit/deep/a.test.ts"]), [all[1]]);
+  assert.deepEqual(collectTestFiles(root, ["test/unit/deep", "test/unit/deep/a.test.ts"]), [all[2]]);
   assert.throws(() => collectTestFiles(root, ["test/unit/typo.test.ts"]), /no such test file or folder/);
 });

@@ -1,5 +1,5 @@
-import type { JoinTask } from "../../src/bulk/join-messages.ts";
-import join from "../../workers/join.ts";
+import type { JoinTask } from "../../../src/bulk/join-messages.ts";
+import join from "../../../workers/join.ts";
 
 /** The thread that puts results together, until it is to write those of the name `die`. */
 export default function joinOrDie(task: JoinTask) {

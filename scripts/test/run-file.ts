@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { setTimeout as wait } from "node:timers/promises";
+import type { CompiledTests } from "./compile.ts";
+import type { Told } from "./told.ts";
+
+/** No file may hang the run. Far above what any takes, on the slowest machine, should it wait for midnight besides. */
+const FILE_TIMEOUT_MS = 600_000;
+/** What a file that is told to end gets before it is killed. */
+const END_GRACE_MS = 5_000;
+/** What is read of its output after its end: a process that it left behind may hold that open. */
+const OUTPUT_GRACE_MS = 2_000;
+/** Of each of its outputs, the last. */
+const OUTPUT_CHARS_MAX = 65_536;
+
+/** What became of one test file. */
+export interface FileRun {
+  /** Path of its source. */
+  file: string;
+  told: Told[];
+  /** Why it counts as failed besides its tests: it crashed, hung, or ended before it had told of all its tests; null: it did not. */
+  fault: string | null;
+  stdout: string;
+  stderr: string;
+  seconds: number;
+}
+
+/** The last of what is written to a stream; to be asked after its end. */
+function lastOf(stream: Readable): () => string {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (chunk: string) => {
+    text = (text + chunk).slice(-OUTPUT_CHARS_MAX);
+  });
+  return () => text;
+}
+
+/** What the reporter wrote; a process that was killed leaves a line half written. */
+function readTold(path: string): Told[] {
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+  rmSync(path);
+  return lines.map((line) => JSON.parse(line) as Told);
+}
+
+function faultOf(told: Told[], code: number | null, signal: NodeJS.Signals | null, isLate: boolean) {
+  const last = told.findLast(({ type }) => type === "start");
+  const during = last?.type === "start" ? `; the test last begun is ${JSON.stringify(last.name)}` : "";
+  if (isLate) return `it did not end within ${FILE_TIMEOUT_MS / 1000} s${during}`;
+  if (signal !== null) return `it was ended by ${signal}${during}`;
+  if (!told.some(({ type }) => type === "end"))
+    return `it ended with exit code ${code} before all of its tests were told of${during}`;
+  const remarks = told.flatMap((one) => (one.type === "remark" ? [one.text] : []));
+  if (code !== 0 && (remarks.length > 0 || !told.some(({ type }) => type === "fail")))
+    return [`it ended with exit code ${code}`, ...remarks].join("\n");
+  return null;
+}
+
+/**
+ * Runs one test file in a process of its own, to its end.
+ *
+ * @param id unique among the files that run
+ * @param stop ends it
+ */
+export async function runFile(
+  compiled: CompiledTests,
+  file: string,
+  id: number,
+  stop: AbortSignal,
+): Promise<FileRun> {
+  const startedAt = performance.now();
+  const toldFile = join(compiled.folder, `told-${id}.jsonl`);
+  const flags = [
+    // Mock timers warn of themselves in each file.
+    "--disable-warning=ExperimentalWarning",
+    `--test-reporter=${compiled.reporter}`,
+    `--test-reporter-destination=${toldFile}`,
+  ];
+  const child = spawn(process.execPath, [...flags, compiled.fileOf(file)], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stdout = lastOf(child.stdout);
+  const stderr = lastOf(child.stderr);
+  let isLate = false;
+  let kill: NodeJS.Timeout | undefined;
+  const end = () => {
+    child.kill("SIGTERM");
+    kill ??= setTimeout(() => child.kill("SIGKILL"), END_GRACE_MS);
+  };
+  const late = setTimeout(() => {
+    isLate = true;
+    end();
+  }, FILE_TIMEOUT_MS);
+  stop.addEventListener("abort", end);
+  try {
+    const closed = once(child, "close");
+    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    await Promise.race([closed, wait(OUTPUT_GRACE_MS, undefined, { ref: false })]);
+    const told = readTold(toldFile);
+    return {
+      file,
+      told,
+      fault: faultOf(told, code, signal, isLate),
+      stdout: stdout(),
+      stderr: stderr(),
+      seconds: (performance.now() - startedAt) / 1000,
+    };
+  } finally {
+    clearTimeout(late);
+    clearTimeout(kill);
+    stop.removeEventListener("abort", end);
+  }
+}

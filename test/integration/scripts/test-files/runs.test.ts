@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { type CompiledTests, compileTests } from "../../../../scripts/test/compile.ts";
+import { fileLines, slowestLines } from "../../../../scripts/test/report.ts";
+import { type FileRun, runFile } from "../../../../scripts/test/run-file.ts";
+import { createToSources } from "../../../../scripts/test/sources.ts";
+import { until } from "../../../support/until.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../../..");
+const HERE = "test/integration/scripts/test-files";
+const NAMES = ["fails", "exits", "rejects", "hangs"] as const;
+const source = (name: (typeof NAMES)[number]) => join(ROOT, HERE, `${name}.fixture.ts`);
+mkdirSync(join(ROOT, ".rcpt"), { recursive: true });
+const folder = mkdtempSync(join(ROOT, ".rcpt/test-files-"));
+let compiled: CompiledTests;
+
+before(async () => {
+  compiled = await compileTests(ROOT, folder, NAMES.map(source));
+});
+after(() => rmSync(folder, { recursive: true }));
+
+const never = new AbortController().signal;
+const run = (name: (typeof NAMES)[number], stop = never) =>
+  runFile(compiled, source(name), NAMES.indexOf(name), stop);
+const linesOf = (ran: FileRun, isTerminal = false) =>
+  fileLines(ran, ROOT, createToSources(ROOT, folder), isTerminal);
+
+test("a failure is told with the place in its source, and nothing of what passes", async () => {
+  const ran = await run("fails");
+  const text = linesOf(ran).join("\n");
+  assert.match(text, new RegExp(`^not ok ${HERE}/fails\\.fixture\\.ts:8 fails\n`));
+  assert.match(text, /AssertionError.*one is not two/);
+  assert.match(text, new RegExp(`at .*${HERE}/fails\\.fixture\\.ts:8:30`));
+  assert.match(text, /wrote to standard error\n {4}on standard error/);
+  assert.doesNotMatch(text, /passes|skipped|written/);
+  assert.ok(!text.includes(folder), text);
+  assert.equal(ran.fault, null);
+});
+
+test("on a terminal every test is told", async () => {
+  const text = linesOf(await run("fails"), true).join("\n");
+  for (const line of [/✔ passes/, /﹣ is skipped/, /﹣ is to be written/, / {4}✖ fails/])
+    assert.match(text, line);
+});
+
+test("a process that ends within a test is a fault that names the file", async () => {
+  const ran = await run("exits");
+  const lines = linesOf(ran);
+  assert.equal(lines[0], `not ok ${HERE}/exits.fixture.ts`);
+  assert.match(ran.fault ?? "", /^it ended with exit code 0 before all of its tests were told of/);
+});
+
+test("a rejection that nobody handles is a fault that names the file, the test and the error", async () => {
+  const text = linesOf(await run("rejects")).join("\n");
+  assert.match(text, new RegExp(`^not ok ${HERE}/rejects\\.fixture\\.ts\n {4}it ended with exit code [1-9]`));
+  assert.match(text, /leaves a rejection behind.*nobody handles this/s);
+});
+
+test("a file that hangs is ended when the run is stopped", async () => {
+  const begun = join(folder, "begun");
+  process.env.RCPT_TEST_HANGS = begun;
+  const stop = new AbortController();
+  const running = run("hangs", stop.signal);
+  await until("it hangs", () => existsSync(begun));
+  stop.abort();
+  assert.match((await running).fault ?? "", /^it was ended by SIGTERM/);
+});
+
+test("the ten slowest files, the slowest first", () => {
+  const runs = Array.from({ length: 12 }, (_, at) => ({
+    file: join(ROOT, `test/unit/${at}.test.ts`),
+    told: [],
+    fault: null,
+    stdout: "",
+    stderr: "",
+    seconds: at + 0.25,
+  }));
+  const lines = slowestLines(runs, ROOT);
+  assert.equal(lines.length, 11);
+  assert.deepEqual(lines.slice(0, 2), ["slowest files:", "   11.3 s  test/unit/11.test.ts"]);
+  assert.equal(lines.at(-1), "    2.3 s  test/unit/2.test.ts");
+  assert.deepEqual(slowestLines([], ROOT), []);
+});
