@@ -14,6 +14,7 @@ import { parseTestOptions } from "./test/options.ts";
 import { slowestLines } from "./test/report.ts";
 import { runTestFiles } from "./test/runner.ts";
 import { judgeLogs } from "./test/secrets.ts";
+import { makeTemplate } from "./test/template.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 /** Waited out only when something was left behind; far above what a process that was told to go takes. */
@@ -39,6 +40,7 @@ async function startServices(guard: Guard): Promise<string> {
   Object.assign(process.env, {
     RCPT_TEST_LOGS: logs,
     RCPT_TEST_DATABASE_URL: stack.postgres?.url,
+    ...(stack.postgres === null ? {} : { RCPT_TEST_TEMPLATE: await makeTemplate(stack.postgres.url) }),
     RCPT_TEST_REDIS_URL: stack.redis?.url,
     RCPT_TEST_S3_ENDPOINT: stack.objects?.endpoint,
     RCPT_TEST_S3_REGION: stack.objects?.region,

@@ -25,17 +25,28 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** A new, empty database of this test run's PostgreSQL, or of the one at `admin`: URL of a database there. */
+export function createTestDatabase(admin?: string): Promise<TestDatabase> {
+  return createDatabase(admin ?? given("RCPT_TEST_DATABASE_URL"));
+}
+
 /**
- * A new, empty database.
- * @param admin URL of a database of the PostgreSQL to make it in; absent: this test run's
+ * A new database for whoever migrates it: in this test run's PostgreSQL a copy of the one that the run has migrated, so that
+ * nothing is left to do.
  */
-export async function createTestDatabase(admin = given("RCPT_TEST_DATABASE_URL")): Promise<TestDatabase> {
+export function createDatabaseToMigrate(admin?: string): Promise<TestDatabase> {
+  return admin === undefined
+    ? createDatabase(given("RCPT_TEST_DATABASE_URL"), process.env.RCPT_TEST_TEMPLATE)
+    : createDatabase(admin);
+}
+
+async function createDatabase(admin: string, template = "template1"): Promise<TestDatabase> {
   const name = randomName();
   const asAdmin = async (statement: string) => {
     const sql = postgres(admin, { max: 1, onnotice: () => undefined });
     await sql.unsafe(statement).finally(() => sql.end());
   };
-  await asAdmin(`create database ${name}`);
+  await asAdmin(`create database ${name} template ${template}`);
   const url = new URL(admin);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => asAdmin(`drop database if exists ${name} with (force)`) };

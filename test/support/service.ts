@@ -5,7 +5,7 @@ import { bootstrap } from "../../src/services/teams/bootstrap.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { createPostgres, type Database } from "../../src/store/postgres.ts";
-import { createTestDatabase, testObjects, testRedisUrl } from "./embedded.ts";
+import { createDatabaseToMigrate, testObjects, testRedisUrl } from "./embedded.ts";
 import { testLog as log, testLogLevel } from "./log.ts";
 import { createMailWorld, type MailWorld } from "./mail-world/world.ts";
 
@@ -85,7 +85,7 @@ export interface TestDeployment {
 /** @param postgresUrl of the PostgreSQL to make its database in; absent: the test run's */
 export async function createDeployment(postgresUrl?: string): Promise<TestDeployment> {
   const [database, redisUrl, world, objects] = await Promise.all([
-    createTestDatabase(postgresUrl),
+    createDatabaseToMigrate(postgresUrl),
     testRedisUrl(),
     createMailWorld(),
     testObjects(),

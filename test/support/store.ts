@@ -5,7 +5,7 @@ import { type Bootstrapped, bootstrap } from "../../src/services/teams/bootstrap
 import { migrate } from "../../src/store/migrate.ts";
 import { createPostgres, type Database } from "../../src/store/postgres.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
-import { createTestDatabase, testRedisUrl } from "./embedded.ts";
+import { createDatabaseToMigrate, testRedisUrl } from "./embedded.ts";
 import { testLog } from "./log.ts";
 
 /** What is logged in tests is nobody's to read but the search for secrets after them. */
@@ -34,7 +34,7 @@ const PATIENCE_MS = 30_000;
 
 /** A migrated database of its own, closed and dropped at the end. */
 export async function openDatabase(t: Closer): Promise<{ sql: Database; url: string }> {
-  const database = await createTestDatabase();
+  const database = await createDatabaseToMigrate();
   const sql = createPostgres({
     url: database.url,
     maxConnections: 10,

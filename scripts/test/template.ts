@@ -1,0 +1,21 @@
+import { createLog } from "../../src/core/log.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { createPostgres } from "../../src/store/postgres.ts";
+
+const NAME = "rcpt_template";
+
+/**
+ * A migrated database that tests copy theirs from: to migrate one for each is 0.3 s of CPU, 250 times.
+ *
+ * @param url of a database of the PostgreSQL to make it in, as a superuser
+ * @returns its name; nobody is connected to it, else it could not be copied
+ */
+export async function makeTemplate(url: string): Promise<string> {
+  const admin = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-template" });
+  await admin.unsafe(`create database ${NAME}`).finally(() => admin.end());
+  const own = new URL(url);
+  own.pathname = `/${NAME}`;
+  const sql = createPostgres({ url: own.href, maxConnections: 2, applicationName: "rcpt-template" });
+  await migrate(sql, createLog("silent")).finally(() => sql.end());
+  return NAME;
+}
