@@ -3,11 +3,8 @@ import { InvalidRun } from "./figures.ts";
 import { cpuMsOf } from "./process-cpu.ts";
 import { residentOf } from "./resident.ts";
 
-/**
- * A job's way: waiting for a worker, analysis, chunks until each row has its answer, and what is left of the assembly then. Of a
- * long list most of that goes on beside the chunks, in a thread of its own, and its CPU is in theirs.
- */
-export const STAGES = ["queued", "analysis", "chunks and join", "rest of the assembly"] as const;
+/** A job's way: waiting for a worker, analysis, chunks until each row has its answer, and the assembly of the results. */
+export const STAGES = ["queued", "analysis", "chunks", "assembly"] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** What a stage took, and what it cost the worker's process, all threads counted. */
@@ -37,7 +34,7 @@ interface Look {
 /** Which stage the job is in; null: it is over. */
 function stageOf({ status, analysed, processed, rows }: Look): Stage | null {
   if (status === "completed") return null;
-  if (analysed) return processed < rows ? "chunks and join" : "rest of the assembly";
+  if (analysed) return processed < rows ? "chunks" : "assembly";
   return status === "analyzing" ? "analysis" : "queued";
 }
 

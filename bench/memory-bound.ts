@@ -140,7 +140,6 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },
     { what: `${spansAhead + 1} spans of ${joinedRows} rows that are joined`, bytes: spans },
     { what: `${WRITERS} writers of objects`, bytes: WRITERS * partsInFlight * partBytes },
-    { what: "chunks that are handed to the join", bytes: LIMITS.bulk.early.freshBytes },
     { what: "copied results", bytes: copiesBytes(rows) },
     { what: `${sockets} connections to object storage`, bytes: sockets * SOCKET_BYTES },
   ];

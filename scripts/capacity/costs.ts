@@ -5,7 +5,7 @@ import type { Costs } from "./scenario.ts";
  * with all its threads. `npm run bench` has those of another machine, `npm run capacity -- --measure` too.
  */
 export const MEASURED_COSTS: Costs = {
-  // "answered from lists" and "answered from the cache": analysis, chunks and join.
+  // "answered from lists" and "answered from the cache": analysis, chunks and assembly.
   listedUs: 19.4,
   cachedUs: 15.2,
   // Probing at 20 ms: 59.8 us alone in a write, 14.5 us as one of ten, hence 9.5 for itself and 50.3 for the write. And 27 for

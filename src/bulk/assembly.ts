@@ -5,7 +5,6 @@ import { type JobMaterial, materialOf } from "../store/job-results.ts";
 import { type AssemblyTask, chunksOf } from "../store/job-tasks.ts";
 import type { Database } from "../store/postgres.ts";
 import { type Control, interruptOnOutage } from "./control.ts";
-import type { EarlyJoins } from "./early-joins.ts";
 import type { JoinThread } from "./join-thread.ts";
 import type { TaskReport } from "./task-report.ts";
 import { type WriteResultsDeps, writeResults } from "./write-results.ts";
@@ -15,8 +14,6 @@ export interface AssemblyDeps extends Omit<WriteResultsDeps, "chunksOf"> {
   endings: JobEndings;
   /** Puts together what is long; null: all is put together here. */
   joinThread: JoinThread | null;
-  /** What is put together before its assembly is due; null: nothing is. */
-  earlyJoins: EarlyJoins | null;
 }
 
 /** @throws as `writeResults`; Error when the thread died */
@@ -41,12 +38,8 @@ export async function runAssembly(
 ): Promise<void> {
   const { sql } = deps;
   const { teamId, jobId } = task;
-  // One that may end its process waits for nobody, since everybody waits for it.
-  const { earlyJoins } = deps;
-  if (task.deliveries < LIMITS.bulk.aloneFrom && earlyJoins !== null)
-    await report.phase("early join", () => earlyJoins.settled(jobId, control));
   const material = await interruptOnOutage(() => materialOf(sql, jobId));
-  // Removed since it was begun, or completed by whoever had its results.
+  // Removed, or completed by another worker, since it was begun.
   if (material === null || material.status !== "finalizing") return;
   const resultsKey = newResultsKey(teamId, jobId);
   report.add({ rows: material.rows });

@@ -34,7 +34,6 @@ import {
 } from "./chunk-rows.ts";
 import { type Control, interruptOnOutage } from "./control.ts";
 import { type DeferralSettings, type SortedRows, sortRows } from "./deferrals.ts";
-import type { FreshChunk } from "./fresh-chunks.ts";
 import type { KeptRows } from "./kept-rows.ts";
 import type { RowAnswer, RowsVerifyOptions, RowVerifier, RowWaitPolicy } from "./row-verifier.ts";
 import { ProbeSummary, reportRows } from "./rows-report.ts";
@@ -58,8 +57,6 @@ export interface ChunkDeps extends ChunkRowsDeps {
   parking: SiteParking;
   /** 0 up to 1. */
   random(): number;
-  /** Is given a chunk whose shard is written, with its buffers, before the chunk is done. */
-  onShard(task: ChunkTask, chunk: FreshChunk): void;
   /** The assembly of a job is to be emitted. */
   onAssembly(): void;
   /** Told of each task that is done, once in the whole deployment. */
@@ -264,17 +261,6 @@ async function rowsOf(deps: ChunkDeps, task: RowsTask, { control, report }: Atte
   return report.phase("read", () => interruptOnOutage(() => readTaskRows(deps, task, control.signal)));
 }
 
-/** What is in memory of a chunk that was written. Rows in somebody else's bucket are read anew: they may be ours to read no longer. */
-function offerFreshChunk(
-  deps: ChunkDeps,
-  task: RowsTask,
-  { shardKey, shard, bytes }: { shardKey: string | null; shard: Buffer; bytes: Buffer | null },
-): void {
-  if (task.kind !== "chunk" || shardKey === null) return;
-  const range = { firstByte: task.firstByte, bytes: task.bytes };
-  deps.onShard(task, { shardKey, shard, range, rows: task.place.bucket === null ? bytes : null });
-}
-
 /** Who was parked while the site was about to let us in again, and came too late to be called. */
 async function releaseParked({ parking }: ChunkDeps, parkedAt: readonly string[]): Promise<void> {
   for (const site of parkedAt) if (parking.waitMs(site) === null) await parking.tryRelease(site);
@@ -328,7 +314,6 @@ async function runAttempt(
   const outcome: RowsOutcome = { shardKey, counts: countVerdicts(rows.copies, answered), deferrals };
   report.add({ bytes_written: shardKey === null ? 0 : shard.length });
   reportRows(report, answered, outcome);
-  offerFreshChunk(deps, task, { shardKey, shard, bytes: rows.bytes });
   const finish = () => finishRows(sql, task, outcome);
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
   const { counted, more } = await report.phase("mark done", () =>

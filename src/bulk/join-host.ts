@@ -46,50 +46,21 @@ function createMainThreadClient(port: MessagePort, control: Control) {
       const bytes = (await request(question, { question, of: "range", ref, range })) as Uint8Array;
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     },
-    /** null: it is not in memory. */
-    async freshShard(key: string) {
-      const question = questions++;
-      return bufferOf((await request(question, { question, of: "fresh shard", key })) as Uint8Array | null);
-    },
-    async freshRows(range: ByteRange) {
-      const question = questions++;
-      return bufferOf((await request(question, { question, of: "fresh rows", range })) as Uint8Array | null);
-    },
   };
-}
-
-function bufferOf(bytes: Uint8Array | null): Buffer | null {
-  return bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-}
-
-type MainThreadClient = ReturnType<typeof createMainThreadClient>;
-
-/** Reads what the main thread has in memory there, all else from object storage. */
-function preferFreshChunks({ objects, streams }: JoinHostDeps, { freshShard, freshRows }: MainThreadClient) {
-  const get: JoinHostDeps["objects"]["get"] = async (key, signal) =>
-    (await freshShard(key)) ?? objects.get(key, signal);
-  const readRange: JoinHostDeps["streams"]["readRange"] = async (ref, range, signal) =>
-    (await freshRows(range)) ?? streams.readRange(ref, range, signal);
-  return { objects: { get, getRange: objects.getRange }, readRange };
 }
 
 /** The thread's side of joins. @returns runs one, and tells how it ended; never rejects */
 export function createJoinHost(parts: JoinHostDeps): (task: JoinTask) => Promise<PackedError | null> {
-  return async ({ material, key, hasFresh, port }) => {
+  return async ({ material, key, port }) => {
     const control = createControl();
-    const mainThread = createMainThreadClient(port, control);
-    const { chunksOf, granted, readRange } = mainThread;
-    const own = hasFresh
-      ? preferFreshChunks(parts, mainThread)
-      : { objects: parts.objects, readRange: parts.streams.readRange };
+    const { chunksOf, granted, readRange } = createMainThreadClient(port, control);
     const streams: JoinHostDeps["streams"] = {
       ...parts.streams,
       readRange: (...asked) =>
-        asked[0].bucket === null ? own.readRange(...asked) : readRange(asked[0], asked[1]),
+        asked[0].bucket === null ? parts.streams.readRange(...asked) : readRange(asked[0], asked[1]),
     };
-    const { objects } = own;
     try {
-      await writeResults({ ...parts, chunksOf, granted, objects, streams }, material, key, control.signal);
+      await writeResults({ ...parts, chunksOf, granted, streams }, material, key, control.signal);
       return null;
     } catch (error) {
       return packError(error);

@@ -11,8 +11,6 @@ export interface JoinTask {
   material: JobMaterial;
   /** Of the results. */
   key: string;
-  /** The main thread may have chunks in memory: it is asked before object storage is. */
-  hasFresh: boolean;
   /** To the main thread, for as long as the join lasts. */
   port: MessagePort;
 }
@@ -25,12 +23,9 @@ export type JoinRequest = { question: number } & (
   | { of: "chunks"; after: number; limit: number }
   | { of: "granted"; teamId: string; place: S3ObjectRef }
   | { of: "range"; ref: ObjectRef; range: ByteRange }
-  | { of: "fresh shard"; key: string }
-  | { of: "fresh rows"; range: ByteRange }
 );
 
-/** null: it is not in memory. */
-export type JoinResponse = ChunkOfResults[] | boolean | Uint8Array | null;
+export type JoinResponse = ChunkOfResults[] | boolean | Uint8Array;
 
 /** What the main thread says of a join. */
 export type MessageToJoin =

@@ -10,7 +10,6 @@ import type { SpanDeps } from "../services/bulk/spans.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ObjectStreams } from "../store/object-streams.ts";
 import { Interruption, interruptOnOutage } from "./control.ts";
-import type { FreshChunks } from "./fresh-chunks.ts";
 import type { JoinRequest, JoinResponse, JoinTask, MessageToJoin } from "./join-messages.ts";
 import { type PackedError, packError, unpackError } from "./packed-errors.ts";
 
@@ -26,8 +25,6 @@ export interface JoinSources {
   granted: GrantCheck;
   /** Of somebody else's bucket: the task's own reads, which know when to wait no longer. */
   readRange: ObjectStreams["readRange"];
-  /** Chunks of the job that are in memory; absent: none are. */
-  fresh?: FreshChunks;
 }
 
 /**
@@ -53,10 +50,6 @@ async function answerRequest(sources: JoinSources, jobId: string, asked: JoinReq
       return sources.granted(asked.teamId, asked.place);
     case "range":
       return sources.readRange(asked.ref, asked.range);
-    case "fresh shard":
-      return sources.fresh?.takeShard(asked.key) ?? null;
-    case "fresh rows":
-      return sources.fresh?.takeRows(asked.range) ?? null;
   }
 }
 
@@ -68,11 +61,7 @@ function serveRequests(sources: JoinSources, jobId: string, port: MessagePort): 
       (answer): MessageToJoin => ({ type: "answer", question, answer }),
       (error: unknown): MessageToJoin => ({ type: "failed", question, error: packError(error) }),
     );
-    // What was in memory is here no more: it goes as it is.
-    const isFresh = asked.of === "fresh shard" || asked.of === "fresh rows";
-    const given =
-      isFresh && reply.type === "answer" ? (reply.answer as Uint8Array<ArrayBuffer> | null) : null;
-    port.postMessage(reply, given === null ? [] : [given.buffer]);
+    port.postMessage(reply);
   });
 }
 
@@ -85,7 +74,7 @@ function startPool(setup: JoinThreadSetup, filename: string): Piscina {
     filename,
     minThreads: 0,
     maxThreads: 1,
-    // Whoever has tasks bounds them.
+    // The lane of assemblies bounds them; a cancelled one may still be ending beside the next.
     concurrentTasksPerWorker: LIMITS.bulk.wholeAtOnce * 2,
     idleTimeout: threadIdleMs,
     // An event loop for sockets, as check threads are.
@@ -165,8 +154,7 @@ export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: stri
       signal.addEventListener("abort", cancel, { once: true });
       serveRequests(sources, material.jobId, port1);
       try {
-        const task = { material, key, hasFresh: sources.fresh !== undefined, port: port2 };
-        const error = await run(pool, task, port1, signal);
+        const error = await run(pool, { material, key, port: port2 }, port1, signal);
         if (error !== null) throw unpackError(error);
       } finally {
         signal.removeEventListener("abort", cancel);

@@ -7,10 +7,8 @@ import type { JobProblem } from "../services/bulk/layout.ts";
 import { createAuthChanges } from "../store/auth-changes.ts";
 import type { JobStreams } from "../store/job-stream.ts";
 import {
-  type ChunkTask,
   countDeliveries,
   forgiveDelivery,
-  type RetryTask,
   startTask,
   type Task,
   type TaskPointer,
@@ -29,7 +27,7 @@ import type { Stays } from "./stays.ts";
 import { type ReportedOutcome, startReport, type TaskReport } from "./task-report.ts";
 
 export type BulkTaskDeps = AnalysisDeps &
-  Omit<ChunkDeps, "overlayOf" | "kept" | "onShard"> &
+  Omit<ChunkDeps, "overlayOf" | "kept"> &
   AssemblyDeps & {
     clock: Clock;
     log: Logger;
@@ -109,7 +107,6 @@ function delayMs(failures: number): number {
 export function createBulkTaskRunner(parts: BulkTaskDeps): BulkTaskRunner {
   const { sql, clock, log } = parts;
   const streams = { ...parts.streams, ...watchForeignSources(parts.streams, clock) };
-  const onShard: ChunkDeps["onShard"] = ({ jobId }, chunk) => parts.earlyJoins?.hand(jobId, chunk);
   /** Tasks that are alone, or wait to be. */
   let exclusiveTasks = 0;
   const stays: Stays = {
@@ -117,12 +114,10 @@ export function createBulkTaskRunner(parts: BulkTaskDeps): BulkTaskRunner {
     begin: (...asked) => (exclusiveTasks > 0 ? null : parts.stays.begin(...asked)),
   };
   const lists = { changes: createAuthChanges(sql), domains: createTeamDomains(sql), clock, log };
-  const own = { stays, overlayOf: createOverlays(lists), kept: createKeptRows(clock), onShard };
+  const own = { stays, overlayOf: createOverlays(lists), kept: createKeptRows(clock) };
   const deps = { ...parts, streams, ...own };
   const retryDeps = withRecentReads(createRecentReads(clock), deps);
   const lock = createSharedExclusiveLock();
-  /** Tasks that are worked on, by job. */
-  const inProgress = new Map<string, number>();
 
   function fail(task: Task, problem: JobProblem & { charges: boolean }): Promise<unknown> {
     const { code, detail, charges } = problem;
@@ -148,41 +143,14 @@ export function createBulkTaskRunner(parts: BulkTaskDeps): BulkTaskRunner {
     }
   }
 
-  /** A chunk waits for its job's join only where no other job has a task here: that one's next would wait behind it. */
-  async function waitForJoin({ jobId }: ChunkTask, { report }: Attempt): Promise<void> {
-    if (inProgress.size > 1) return;
-    const allowed = deps.earlyJoins?.turn(jobId) ?? null;
-    if (allowed !== null) await report.phase("wait for join", () => allowed);
-  }
-
-  async function workOnRows(task: ChunkTask | RetryTask, attempt: Attempt): Promise<void> {
-    // One that may end its process is to blame alone: no join begins beside it.
-    if (task.kind === "chunk" && task.deliveries === 1) deps.earlyJoins?.offer(task);
-    if (task.kind === "chunk") await waitForJoin(task, attempt);
-    await runRows(task.kind === "retry" ? retryDeps : deps, task, attempt, false);
-    deps.earlyJoins?.note(task.jobId);
-  }
-
-  function runByKind(task: Task, attempt: Attempt): Promise<void> {
+  function work(task: Task, attempt: Attempt): Promise<void> {
     switch (task.kind) {
       case "analysis":
         return runAnalysis(deps, task, attempt);
       case "assembly":
         return runAssembly(deps, task, attempt);
       default:
-        return workOnRows(task, attempt);
-    }
-  }
-
-  async function work(task: Task, attempt: Attempt): Promise<void> {
-    const { jobId } = task;
-    inProgress.set(jobId, (inProgress.get(jobId) ?? 0) + 1);
-    try {
-      await runByKind(task, attempt);
-    } finally {
-      const left = (inProgress.get(jobId) ?? 1) - 1;
-      if (left > 0) inProgress.set(jobId, left);
-      else inProgress.delete(jobId);
+        return runRows(task.kind === "retry" ? retryDeps : deps, task, attempt, false);
     }
   }
 

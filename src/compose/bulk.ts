@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createEarlyJoins, type EarlyJoins, type EarlyJoinsDeps } from "../bulk/early-joins.ts";
-import { createJoinThread, type JoinThread, type JoinThreadSetup } from "../bulk/join-thread.ts";
+import { createJoinThread } from "../bulk/join-thread.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
 import { createRowVerifier, type RowVerifierDeps } from "../bulk/row-verifier.ts";
 import { createStays } from "../bulk/stays.ts";
@@ -37,7 +36,6 @@ import { createTestKeys } from "../services/verify/test-keys.ts";
 import { createJobObjects } from "../store/job-objects.ts";
 import { createJobStreams } from "../store/job-stream.ts";
 import { jobsOf } from "../store/jobs.ts";
-import { createJoinClaims } from "../store/join-claims.ts";
 import { createObjectStreams } from "../store/object-streams.ts";
 import type { ObjectStore } from "../store/objects.ts";
 import { withOutageWait } from "../store/outage-wait.ts";
@@ -266,17 +264,6 @@ function composeWorkQueues(
   return lanes.map(({ of }) => of);
 }
 
-/** What puts results together besides the tasks: a thread, and joins that begin before their assembly. */
-function composeJoins(
-  { config: { scratchDir }, log, stores: { sql, redis } }: Deps,
-  objects: JoinThreadSetup["objects"],
-  parts: Pick<EarlyJoinsDeps, "endings" | "granted" | "readRange">,
-): { thread: JoinThread; early: EarlyJoins } {
-  const thread = createJoinThread({ objects, scratchDir }, log);
-  const claims = createJoinClaims(redis.commands);
-  return { thread, early: createEarlyJoins({ ...parts, sql, joinThread: thread, claims, clock, log }) };
-}
-
 function composeDrawing(
   { lists }: Checks,
   examiner: Examiners["examiner"],
@@ -314,7 +301,7 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
   });
   const granted = createGrantCheck({ sql, clock, ownBucket: stores.objects.bucket });
   const emissions = composeEmissions(createEmitter({ sql, streams, clock }), log);
-  const joins = composeJoins(deps, config.objects, { endings, granted, readRange: objectStreams.readRange });
+  const joinThread = createJoinThread({ objects: config.objects, scratchDir: config.scratchDir }, log);
   const tasks = createBulkTaskRunner({
     sql,
     objects,
@@ -322,8 +309,7 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
     bucket: stores.objects.bucket,
     granted,
     scratch: createScratch(config.scratchDir),
-    joinThread: joins.thread,
-    earlyJoins: joins.early,
+    joinThread,
     deadLetters: streams,
     tracer: deps.tracer,
     clock,
@@ -354,11 +340,8 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
     createHeapRoom({ roomBytes: LIMITS.bulk.heapRoomBytes }),
     ...checkParts(checks),
     withOutageWait(createPeriodicReload(promoted), { clock, log }),
-    { name: "join thread", stop: () => joins.thread.close() },
+    { name: "join thread", stop: () => joinThread.close() },
     worker,
-    // It has given up long before the others are done: they need not wait for it. Its thread must, so that what it had sent in
-    // parts is taken back.
-    { name: "early joins", drain: () => void joins.early.close(), stop: () => joins.early.close() },
   ];
   return { parts, selfCheck: checks.selfCheck };
 }

@@ -141,7 +141,7 @@ export const BULK_LIMITS = {
   /**
    * Parked chunks of a process: they stay in memory for rows at busy sites, beside those of `tasksAtOnce`. Per job, so that
    * its window leaves two for further chunks. Per chunk: the maximum share of its rows, the number of their sites, the
-   * maximum time, below `early.patienceMs`, the time without an answer, and the chunks for one site. Together their rows
+   * maximum time, the time without an answer, and the chunks for one site. Together their rows
    * are at most `staysAtOnce` small chunks with their further rows; and they leave half of the slots of `retryRowsAtOnce`
    * to retries.
    */
@@ -274,44 +274,6 @@ export const BULK_LIMITS = {
     blockBytes: 32_768,
     /** In memory, of those read last. */
     blocksKept: 32,
-  },
-  /** Results of long jobs that are joined while their chunks are in progress. */
-  early: {
-    /** The assembly of shorter jobs takes a tenth of a second. */
-    rows: 20_000,
-    /** Of a process: each has a join's memory, some 50 MB, for as long as its job's chunks take. */
-    atOnce: 1,
-    /**
-     * Chunks read from Postgres at a time, and how often while the next is not final: or, where its rows wait for slow
-     * servers, after this share of the time waited so far, at most pollMaxMs. Chunks that this process finishes are checked
-     * at once.
-     */
-    page: 64,
-    pollMs: 100,
-    pollShare: 0.05,
-    pollMaxMs: 500,
-    /** Shards and rows of chunks written here, for the join in this process: a second's worth, where it keeps up. */
-    freshBytes: 16_777_216,
-    /** From this much backlog on the job's next chunks wait for the join, 80 000 short rows behind; each at most this long. */
-    behindBytes: 8_388_608,
-    behindMs: 250,
-    /** A chunk that is not final for this long has rows that wait for their servers: no chunk behind it is joined. */
-    patienceMs: 30_000,
-    /** The claim on a job's results is renewed; that of a killed process ends after this. */
-    claimMs: 10_000,
-    renewMs: 3_000,
-    /** After one process gave up a join, none starts it again for this long. */
-    givenUpMs: 3_600_000,
-    /** This many processes may start a job's join and vanish: a join that killed two would kill the third. */
-    begins: 2,
-    /**
-     * An assembly waits this long for a join in progress, then does it all. For another process shorter: that one may be
-     * slow, and the assembly holds one of this one's `wholeAtOnce` meanwhile.
-     */
-    awaitMs: 120_000,
-    awaitElsewhereMs: 30_000,
-    /** Joins that were started here: never twice. */
-    remembered: 1_000,
   },
   /**
    * A worker's heaps may grow by this much before they are collected, by each isolate's share; bench/memory-bound.ts counts

@@ -347,34 +347,6 @@ function chunkOfResults(sql: Queryable) {
       ) as patches`;
 }
 
-/**
- * The chunks of an active job after number `after`, up to the first that is not final. A chunk is final when it is done and
- * no retry of its rows is left. Retries are created in the transaction that ends the task they come from, so a reader that
- * sees none will never see one, nor a further patch.
- * @returns at most `limit`; null: the job is not active (a job that ends has its chunks done, whatever their results)
- */
-export async function finalChunksOf(
-  sql: Queryable,
-  jobId: string,
-  after: number,
-  limit: number,
-): Promise<ChunkOfResults[] | null> {
-  // One statement, which sees the job and its tasks as of one moment.
-  const chunks = await sql<(ChunkOfResults & { final: boolean })[]>`
-    select ${chunkOfResults(sql)},
-      c.state = 'done' and not exists (
-        select from job_tasks r
-        where r.job_id = c.job_id and r.chunk = c.number and r.kind = 'retry' and r.state <> 'done'
-      ) as final
-    from jobs j join job_tasks c on c.job_id = j.id
-    where j.id = ${jobId} and j.completed_at is null and j.removed_at is null
-      and c.kind = 'chunk' and c.number > ${after} and c.number <= ${after + limit}
-    order by c.number`;
-  if (chunks.length === 0) return null;
-  const open = chunks.findIndex(({ final }) => !final);
-  return (open < 0 ? chunks : chunks.slice(0, open)).map(({ final: _, ...chunk }) => chunk);
-}
-
 /** Unfinished tasks of active jobs: for the autoscaler. */
 export async function countOutstandingTasks(sql: Queryable): Promise<number> {
   const [row] = await sql<[{ count: number }]>`

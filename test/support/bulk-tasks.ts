@@ -2,7 +2,6 @@ import { tmpdir } from "node:os";
 import type { SiteParking } from "../../src/bulk/chunk.ts";
 import { type Control, createControl } from "../../src/bulk/control.ts";
 import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
-import type { EarlyJoins } from "../../src/bulk/early-joins.ts";
 import type { JoinThread } from "../../src/bulk/join-thread.ts";
 import type { RowVerifier, VerifiedRow } from "../../src/bulk/row-verifier.ts";
 import type { Stays } from "../../src/bulk/stays.ts";
@@ -120,8 +119,6 @@ export interface RunnerParts {
   scratch?: Scratch;
   /** Absent: all results are put together by the runner. */
   joinThread?: JoinThread;
-  /** Absent: nothing is put together before its assembly. */
-  earlyJoins?: EarlyJoins;
   /** Instead of what Postgres has. */
   granted?: GrantCheck;
   /** Absent: no site blocks us. */
@@ -149,7 +146,6 @@ export function createRunner(parts: RunnerParts) {
     granted: parts.granted ?? createGrantCheck({ sql, clock, ownBucket: "bucket" }),
     scratch: parts.scratch ?? createScratch(tmpdir()),
     joinThread: parts.joinThread ?? null,
-    earlyJoins: parts.earlyJoins ?? null,
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, tryRelease: async () => {} },

@@ -32,7 +32,7 @@ const JOB_EVERY_MS = 7_000;
 const LONG_EVERY_MS = 90_000;
 /** Rows of the lists, by turns: of a hundred, of one chunk, of several. */
 const SIZES = [500, 1_200, 120, 2_000] as const;
-/** Of the long ones, which are joined early, while their chunks are under way. */
+/** Of the long ones, whose results are put together in a thread. */
 const LONG_SIZES = [20_500] as const;
 
 /** Mixed traffic: single requests at a steady rate, and lists. @param phase its name, of which the addresses are made */

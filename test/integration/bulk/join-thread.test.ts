@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { ListMultipartUploadsCommand, ListPartsCommand } from "@aws-sdk/client-s3";
 import { Interruption } from "../../../src/bulk/control.ts";
 import { SourceUnavailable } from "../../../src/bulk/foreign-sources.ts";
-import { createFreshChunks } from "../../../src/bulk/fresh-chunks.ts";
 import { createJoinThread, type JoinSources } from "../../../src/bulk/join-thread.ts";
 import { writeResults } from "../../../src/bulk/write-results.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -151,29 +150,6 @@ describe("the thread that puts results together", () => {
       const [ours, ourLines] = await written(key);
       assert.ok(ours?.equals(csv ?? Buffer.alloc(0)) && ourLines?.equals(jsonl ?? Buffer.alloc(0)));
     }
-  });
-
-  it("takes chunks that the main thread has in memory from there, and reads the others", async (t) => {
-    const { thread, material, chunks, sources, objects, written } = await setUp(t);
-    await thread.write(material, "read", sources, idle);
-    const source = await objects.get(material.place.key);
-    const fresh = createFreshChunks(2 * source.length);
-    // Nobody can have read what is in memory alone.
-    const hidden = await Promise.all(
-      chunks.map(async (chunk) => {
-        const { number, firstByte, bytes, shardKey } = chunk;
-        if (number % 4 === 3) return chunk;
-        const shard = await objects.get(shardKey ?? "");
-        const rows = number % 4 === 2 ? null : source.subarray(firstByte, firstByte + bytes);
-        fresh.add({ shardKey: `fresh-${number}`, shard, range: { firstByte, bytes }, rows });
-        return { ...chunk, shardKey: `fresh-${number}` };
-      }),
-    );
-    const chunksOf: JoinSources["chunksOf"] = async (_job, after) => hidden.slice(after + 1);
-    await assert.rejects(thread.write(material, "without", { ...sources, chunksOf }, idle), MissingObject);
-    await thread.write(material, "taken", { ...sources, chunksOf, fresh }, idle);
-    assert.deepEqual(await written("taken"), await written("read"));
-    assert.ok(fresh.heldBytes < source.length);
   });
 
   it("tells what went wrong as it would be told without it", async (t) => {
