@@ -14,8 +14,6 @@ export interface DistinctRow {
   offset: number;
   /** The text of its cell, out of which the address is read. */
   email: string;
-  /** Rows of the job that copy what it comes to. */
-  copies: number;
 }
 
 export interface ChunkRowsDeps extends SourceRowsDeps {
@@ -41,8 +39,6 @@ export type CellReader = (offset: number, cell: ValuePlace) => string | null;
 
 /** The rows of a task that are to be verified: those of its chunk, or of its retry, that repeat no other. */
 export interface TaskRows {
-  /** Of the chunk; null: they were not read. */
-  readonly bytes: Buffer | null;
   /** By offset, how many rows of the job copy it: of the task's rows, and maybe of others of the chunk. */
   readonly copies: ReadonlyMap<number, number>;
   /**
@@ -71,26 +67,13 @@ export async function readTaskRows(
     if (task.kind === "chunk") readCells(bytes, task, passDistinct);
     else forEachRetryRow(bytes, task, passDistinct);
   };
-  return { bytes, copies, forEachDistinct: each };
-}
-
-/** Rows that are at hand. */
-export function taskRowsInMemory(rows: readonly DistinctRow[]): TaskRows {
-  const copies = new Map<number, number>();
-  for (const row of rows) if (row.copies > 0) copies.set(row.offset, row.copies);
-  const each: TaskRows["forEachDistinct"] = (onRow) => {
-    for (const { offset, email } of rows) onRow(offset, email);
-  };
-  return { bytes: null, copies, forEachDistinct: each };
+  return { copies, forEachDistinct: each };
 }
 
 /** Those of which is to be told, in order. */
-export function collectDistinctRows(
-  { copies, forEachDistinct: each }: TaskRows,
-  read?: CellReader,
-): DistinctRow[] {
+export function collectDistinctRows({ forEachDistinct: each }: TaskRows, read?: CellReader): DistinctRow[] {
   const rows: DistinctRow[] = [];
-  each((offset, email) => rows.push({ offset, email, copies: copies.get(offset) ?? 0 }), read);
+  each((offset, email) => rows.push({ offset, email }), read);
   return rows;
 }
 

@@ -30,11 +30,9 @@ import {
   type DistinctRow,
   readTaskRows,
   type TaskRows,
-  taskRowsInMemory,
 } from "./chunk-rows.ts";
 import { type Control, interruptOnOutage } from "./control.ts";
 import { type DeferralSettings, type SortedRows, sortRows } from "./deferrals.ts";
-import type { KeptRows } from "./kept-rows.ts";
 import type { RowAnswer, RowsVerifyOptions, RowVerifier, RowWaitPolicy } from "./row-verifier.ts";
 import { ProbeSummary, reportRows } from "./rows-report.ts";
 import { type Stay, type Stays, sitesToStayAt } from "./stays.ts";
@@ -50,7 +48,6 @@ export interface ChunkDeps extends ChunkRowsDeps {
   overlayOf(teamId: string, jobId: string): Promise<TeamOverlay>;
   deferral: DeferralSettings;
   stays: Stays;
-  kept: KeptRows;
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
   egress: string;
   /** Sites that block us: when to ask there again, and calling rows that wait once nobody need. */
@@ -253,11 +250,8 @@ async function writeShard(
   return key;
 }
 
-/** The rows of a task: of a retry those that this process has kept, else from object storage, with the bytes that were read. */
-async function rowsOf(deps: ChunkDeps, task: RowsTask, { control, report }: Attempt): Promise<TaskRows> {
-  const kept = task.kind === "retry" ? deps.kept.take(task) : null;
-  report.add({ bytes_read: kept === null ? task.bytes + task.repeatsBytes : 0 });
-  if (kept !== null) return taskRowsInMemory(kept);
+async function readRows(deps: ChunkDeps, task: RowsTask, { control, report }: Attempt): Promise<TaskRows> {
+  report.add({ bytes_read: task.bytes + task.repeatsBytes });
   return report.phase("read", () => interruptOnOutage(() => readTaskRows(deps, task, control.signal)));
 }
 
@@ -298,7 +292,7 @@ async function runAttempt(
   const { teamId, jobId, livemode, withEvidence, probing } = task;
   if (!task.started) await interruptOnOutage(() => startJob(sql, jobId));
   const overlay = await interruptOnOutage(() => deps.overlayOf(teamId, jobId));
-  const rows = await rowsOf(deps, task, attempt);
+  const rows = await readRows(deps, task, attempt);
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
   const drawn = new DrawnRows(task.kind === "chunk" ? task.rows : 0);
   const examined = givenUp
@@ -320,7 +314,6 @@ async function runAttempt(
     interruptOnOutage(deferrals.length === 0 ? finish : finishAll),
   );
   if (counted) {
-    deps.kept.keep(task, examined.rows, deferrals);
     deps.onRows(task.kind, outcome);
     await releaseParked(deps, examined.parkedAt);
   }

@@ -19,7 +19,6 @@ import { type AssemblyDeps, runAssembly } from "./assembly.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
 import { type Control, Interruption, interruptOnOutage } from "./control.ts";
 import { watchForeignSources } from "./foreign-sources.ts";
-import { createKeptRows } from "./kept-rows.ts";
 import { lossOf } from "./losses.ts";
 import { createRecentReads, withRecentReads } from "./recent-reads.ts";
 import { createSharedExclusiveLock } from "./shared-exclusive-lock.ts";
@@ -27,7 +26,7 @@ import type { Stays } from "./stays.ts";
 import { type ReportedOutcome, startReport, type TaskReport } from "./task-report.ts";
 
 export type BulkTaskDeps = AnalysisDeps &
-  Omit<ChunkDeps, "overlayOf" | "kept"> &
+  Omit<ChunkDeps, "overlayOf"> &
   AssemblyDeps & {
     clock: Clock;
     log: Logger;
@@ -114,7 +113,7 @@ export function createBulkTaskRunner(parts: BulkTaskDeps): BulkTaskRunner {
     begin: (...asked) => (exclusiveTasks > 0 ? null : parts.stays.begin(...asked)),
   };
   const lists = { changes: createAuthChanges(sql), domains: createTeamDomains(sql), clock, log };
-  const own = { stays, overlayOf: createOverlays(lists), kept: createKeptRows(clock) };
+  const own = { stays, overlayOf: createOverlays(lists) };
   const deps = { ...parts, streams, ...own };
   const retryDeps = withRecentReads(createRecentReads(clock), deps);
   const lock = createSharedExclusiveLock();

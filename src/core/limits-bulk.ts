@@ -110,12 +110,6 @@ export const BULK_LIMITS = {
   chunkRowsAtOnce: 2_048,
   retryRowsAtOnce: 4_096,
   siteRowsAtOnce: 2_048,
-  /**
-   * Deferred rows that the process which deferred them keeps until they come back, at most this long: some hundred thousand
-   * of usual length. Those taken by other processes are dropped within twice the time.
-   */
-  keptRowsBytes: 16_777_216,
-  keptRowsMs: 3_600_000,
   /** Chunks read for retries, cached for further retries of the same chunk: some fifty of the largest with usual rows. */
   recentBytes: 8_388_608,
   recentMs: 60_000,
