@@ -32,13 +32,6 @@ export const EVIDENCE_BYTES = 1_500;
  * largest: they are never drawn from templates.
  */
 const ROW_BYTES = 8_192;
-/**
- * Of a row of a chunk that stays: no renderings yet. They come when it leaves, and most of its rows wait till then without evidence or result;
- * those of all that stay at once would be 280 MB.
- */
-const STAYING_ROW_BYTES = 4_096;
-/** Of such a chunk's source: as bytes, and as records. */
-const STAYING_COPIES = 2;
 /** Of a template of results: a result, its evidence, and texts. */
 const TEMPLATE_BYTES = 4_096;
 /**
@@ -107,7 +100,7 @@ function rememberedTerms(threads: number): MemoryTerm[] {
  */
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
-  const { tasksAtOnce, staysAtOnce, stayingRows, chunkBytes, rowsPerChunk, rowsPerLargeChunk } = LIMITS.bulk;
+  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk } = LIMITS.bulk;
   const { partBytes, operations, reads } = LIMITS.objects;
   const sockets = operations.atOnce + reads.atOnce;
   const chunks = Math.ceil(rows / rowsPerChunk);
@@ -116,7 +109,6 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
   const joinedRows = Math.max(spanRows, rowsPerLargeChunk);
   const spans = (spansAhead + 1) * (spanBytes + joinedRows * STORED_BYTES);
   const task = chunkBytes * CHUNK_COPIES + rowsPerLargeChunk * ROW_BYTES;
-  const stays = staysAtOnce * chunkBytes * STAYING_COPIES + stayingRows * STAYING_ROW_BYTES;
   const terms = [
     { what: "process when it is ready", bytes: readyBytes },
     { what: `young generations of ${threads + 2} isolates`, bytes: (threads + 2) * YOUNG_BYTES },
@@ -131,10 +123,6 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
     {
       what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows`,
       bytes: HEAP_FACTOR * tasksAtOnce * task,
-    },
-    {
-      what: `${staysAtOnce} chunks that stay with ${stayingRows} rows`,
-      bytes: HEAP_FACTOR * stays,
     },
     { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
     { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },

@@ -1,5 +1,4 @@
 import type { Clock } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { TeamOverlay } from "../services/actor.ts";
 import { dialectOfResults } from "../services/bulk/csv/dialect.ts";
@@ -33,9 +32,8 @@ import {
 } from "./chunk-rows.ts";
 import { type Control, interruptOnOutage } from "./control.ts";
 import { type DeferralSettings, type SortedRows, sortRows } from "./deferrals.ts";
-import type { RowAnswer, RowsVerifyOptions, RowVerifier, RowWaitPolicy } from "./row-verifier.ts";
+import type { RowsVerifyOptions, RowVerifier } from "./row-verifier.ts";
 import { ProbeSummary, reportRows } from "./rows-report.ts";
-import { type Stay, type Stays, sitesToStayAt } from "./stays.ts";
 import type { TaskReport } from "./task-report.ts";
 
 export interface ChunkDeps extends ChunkRowsDeps {
@@ -47,7 +45,6 @@ export interface ChunkDeps extends ChunkRowsDeps {
   /** What the team says of domains: what it changed before the job was submitted, or more than a second ago, is known. */
   overlayOf(teamId: string, jobId: string): Promise<TeamOverlay>;
   deferral: DeferralSettings;
-  stays: Stays;
   /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
   egress: string;
   /** Sites that block us: when to ask there again, and calling rows that wait once nobody need. */
@@ -75,11 +72,6 @@ type RowsTask = ChunkTask | RetryTask;
 interface Attempt {
   control: Control;
   report: TaskReport;
-}
-
-/** One that may stay for rows. */
-interface StayingAttempt extends Attempt {
-  stay: Stay | null;
 }
 
 /** Rows that are to be asked about, and their questions where they were read for that. */
@@ -112,44 +104,6 @@ interface Examined extends SortedRows {
   rows: readonly DistinctRow[];
 }
 
-/** Rows that were asked about, and what they came to. */
-interface AnsweredBatch extends RowsToAsk {
-  answers: RowAnswer[];
-}
-
-/**
- * Asks those at busy sites again, in line there, where the chunk may stay for them: what they come to takes the place of their answers. The
- * stay ends with the attempt: till then it has the chunk's rows in hand, beside those of who has its place.
- */
-async function stay(
-  deps: ChunkDeps,
-  task: RowsTask,
-  { rows, questions, answers }: AnsweredBatch,
-  askRows: (
-    emails: readonly string[],
-    policy: RowWaitPolicy,
-    questions?: readonly AddressQuestion[],
-  ) => Promise<RowAnswer[]>,
-  attempt: StayingAttempt,
-): Promise<void> {
-  const { control, report } = attempt;
-  // Beside one that may be alone to blame nobody else works.
-  const mayStay = task.kind === "chunk" && task.deliveries < LIMITS.bulk.aloneFrom;
-  const sites = mayStay ? sitesToStayAt(answers, task.rows) : null;
-  const begun = sites === null ? null : deps.stays.begin(task.jobId, [...sites.keys()], task.rows);
-  if (sites === null || begun === null) return;
-  attempt.stay = begun;
-  control.releaseSlot();
-  const stayAt = async ([site, places]: [string, number[]]) => {
-    const emails = places.map((at) => (rows[at] as DistinctRow).email);
-    const known = questions === undefined ? undefined : places.map((at) => questions[at] as AddressQuestion);
-    const again = await askRows(emails, { kind: "retry", site, stay: begun }, known);
-    for (const [i, at] of places.entries()) answers[at] = again[i] as RowAnswer;
-    report.add({ stayed: places.length });
-  };
-  await Promise.all([...sites].map(stayAt));
-}
-
 /**
  * What the rows come to: some are answered for good, others wait.
  * @param drawing gets those whose answers were at hand; they are not in what is returned
@@ -159,21 +113,16 @@ async function verify(
   task: RowsTask,
   drawing: Drawing,
   asked: RowsVerifyOptions,
-  attempt: StayingAttempt,
+  { control, report }: Attempt,
 ): Promise<Examined> {
-  const { control, report } = attempt;
   const startedMs = deps.clock.monotonic();
   const policy = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
-  const others = drawReady(deps, task, drawing, asked);
-  const { rows, questions } = others;
+  const { rows, questions } = drawReady(deps, task, drawing, asked);
   const emails = rows.map(({ email }) => email);
   const { size } = drawing.drawn;
   report.add({ at_hand: size });
   const probes = report.span === null ? null : new ProbeSummary();
-  const askRows = (some: readonly string[], how: RowWaitPolicy, known?: readonly AddressQuestion[]) =>
-    deps.rows.verify(some, asked, how, control, probes, known);
-  const answers = await askRows(emails, policy, questions);
-  await stay(deps, task, { ...others, answers }, askRows, attempt);
+  const answers = await deps.rows.verify(emails, asked, policy, control, probes, questions);
   probes?.addTo(report);
   const waited =
     task.kind === "chunk"
@@ -270,21 +219,7 @@ async function releaseParked({ parking }: ChunkDeps, parkedAt: readonly string[]
 export async function runRows(
   deps: ChunkDeps,
   task: RowsTask,
-  { control, report }: Attempt,
-  givenUp: boolean,
-): Promise<void> {
-  const attempt: StayingAttempt = { control, report, stay: null };
-  try {
-    await runAttempt(deps, task, attempt, givenUp);
-  } finally {
-    attempt.stay?.end();
-  }
-}
-
-async function runAttempt(
-  deps: ChunkDeps,
-  task: RowsTask,
-  attempt: StayingAttempt,
+  attempt: Attempt,
   givenUp: boolean,
 ): Promise<void> {
   const { sql } = deps;

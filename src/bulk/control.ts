@@ -9,26 +9,14 @@ export interface Control extends Pick<VerificationWaiter, "cancelled" | "onCance
   readonly signal: AbortSignal;
   /** Nobody wants it any more, or not from here. Idempotent. */
   cancel(): void;
-  /** It takes one of its worker's places. */
-  hasSlot(): boolean;
-  /** From here on it only waits for mail servers: another may have its place. Idempotent. */
-  releaseSlot(): void;
 }
 
-/** @param onRelease told when the place is left */
-export function createControl(onRelease: () => void = () => {}): Control {
+export function createControl(): Control {
   const controller = new AbortController();
   const { signal } = controller;
   const callbacks = new Set<() => void>();
-  let hasSlot = true;
   return {
     signal,
-    hasSlot: () => hasSlot,
-    releaseSlot() {
-      if (!hasSlot) return;
-      hasSlot = false;
-      onRelease();
-    },
     cancelled: () => signal.aborted,
     onCancel(callback) {
       if (signal.aborted) callback();

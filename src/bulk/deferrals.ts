@@ -122,8 +122,8 @@ function nextWait(
   const waiting = { offset, reason, site, parked, patienceMs };
   if (isBusy(wait)) {
     if (deferredMs >= context.queueMaxMs) return null;
-    // Where nothing moves, asking again at once would only turn in a circle. Rows of a chunk, which stood in line for a moment at most
-    // (`Stay`), come into it: their site is busy with others, and would have nothing to do while they waited.
+    // Where nothing moves, asking again at once would only turn in a circle. Rows of a chunk have not stood in line yet: they
+    // come into it at once, since their site would have nothing to do while they waited.
     const dueInMs = progressed || deferredMs === 0 ? 0 : LIMITS.bulk.retryMaxMs;
     return { ...waiting, deferredMs, attempts, dueInMs };
   }

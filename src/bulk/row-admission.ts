@@ -1,11 +1,8 @@
-import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { createRowSlots, type HeldRowSlots, type RowSlots } from "./row-slots.ts";
 
-/** Rows that ask for slots: of a chunk, of a retry (`site` '': no common site), or of a chunk that stays until `untilMs`. */
-export type SlotDemand =
-  | { kind: "chunk" }
-  | { kind: "retry"; site: string; stay?: { readonly untilMs: number } };
+/** Rows that ask for slots: of a chunk, or of a retry (`site` '': no common site). */
+export type SlotDemand = { kind: "chunk" } | { kind: "retry"; site: string };
 
 /** Slots held, for as many rows at once. */
 export interface SlotGrant {
@@ -15,16 +12,11 @@ export interface SlotGrant {
 
 /** Bounds the rows that are under way at once in the process: those of chunks, and those of retries in all and at each site. */
 export interface RowAdmission {
-  /**
-   * @param work with slots for those of `rows` that may be under way at once; it may give them back one by one
-   * @returns null: they are a chunk's that stays, and its time is over or there are no slots: what waited for them would have the chunk's
-   *   rows and its stay meanwhile, and others' retries behind it
-   */
-  withSlots<T>(demand: SlotDemand, rows: number, work: (turn: SlotGrant) => Promise<T>): Promise<T | null>;
+  /** @param work with slots for those of `rows` that may be under way at once; it may give them back one by one */
+  withSlots<T>(demand: SlotDemand, rows: number, work: (turn: SlotGrant) => Promise<T>): Promise<T>;
 }
 
 export interface RowAdmissionDeps {
-  clock: Pick<Clock, "monotonic">;
   /** Rows that keep a site's connections busy, at least 1: more of a retry at once would only stand in line there. */
   roomAt(site: string): number;
 }
@@ -47,23 +39,15 @@ function createSiteRowSlots() {
   };
 }
 
-/**
- * @param waits for slots that are not free
- * @param work with so many of each; it may give them back one by one
- * @returns null: it does not wait, and some are not free
- */
+/** @param work with so many slots of each; it may give them back one by one */
 async function holdSlots<T>(
   all: readonly RowSlots[],
-  { atOnce, waits }: { atOnce: number; waits: boolean },
+  atOnce: number,
   work: (turn: SlotGrant) => Promise<T>,
-): Promise<T | null> {
+): Promise<T> {
   const held: HeldRowSlots[] = [];
   try {
-    for (const slots of all) {
-      const taken = waits ? await slots.acquire(atOnce) : slots.tryAcquire(atOnce);
-      if (taken === null) return null;
-      held.push(taken);
-    }
+    for (const slots of all) held.push(await slots.acquire(atOnce));
     return await work({ held, atOnce });
   } finally {
     for (const slots of held) slots.shrinkTo(0);
@@ -73,7 +57,6 @@ async function holdSlots<T>(
 export function createRowAdmission(deps: RowAdmissionDeps): RowAdmission {
   const chunkSlots = createRowSlots(LIMITS.bulk.chunkRowsAtOnce);
   const retrySlots = createRowSlots(LIMITS.bulk.retryRowsAtOnce);
-  const staySlots = createRowSlots(LIMITS.bulk.stayRowsAtOnce);
   const siteSlots = createSiteRowSlots();
 
   /**
@@ -86,20 +69,10 @@ export function createRowAdmission(deps: RowAdmissionDeps): RowAdmission {
   }
 
   return {
-    async withSlots<T>(
-      demand: SlotDemand,
-      rows: number,
-      work: (turn: SlotGrant) => Promise<T>,
-    ): Promise<T | null> {
+    withSlots(demand, rows, work) {
       const atOnce = concurrencyOf(demand, rows);
-      if (demand.kind === "chunk") return holdSlots([chunkSlots], { atOnce, waits: true }, work);
-      const { site, stay } = demand;
-      if (stay === undefined)
-        return siteSlots.within(site, (at) => holdSlots([at, retrySlots], { atOnce, waits: true }, work));
-      if (deps.clock.monotonic() >= stay.untilMs) return null;
-      return siteSlots.within(site, (at) =>
-        holdSlots([at, staySlots, retrySlots], { atOnce, waits: false }, work),
-      );
+      if (demand.kind === "chunk") return holdSlots([chunkSlots], atOnce, work);
+      return siteSlots.within(demand.site, (at) => holdSlots([at, retrySlots], atOnce, work));
     },
   };
 }

@@ -8,8 +8,6 @@ export interface HeldRowSlots {
 export interface RowSlots {
   /** Resolves when they are free; who asks for more than there are gets all. They are to be given back by `keep(0)`. */
   acquire(count: number): Promise<HeldRowSlots>;
-  /** The same of who waits for nobody; null: they are not free, or others wait for theirs. */
-  tryAcquire(count: number): HeldRowSlots | null;
 }
 
 export function createRowSlots(slots: number): RowSlots {
@@ -43,12 +41,6 @@ export function createRowSlots(slots: number): RowSlots {
         waiting.push({ count, begin: () => resolve(hold(count)) });
         admit();
       });
-    },
-    tryAcquire(wanted) {
-      const count = Math.min(wanted, slots);
-      if (waiting.length > 0 || count > free) return null;
-      free -= count;
-      return hold(count);
     },
   };
 }

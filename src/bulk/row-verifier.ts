@@ -75,22 +75,7 @@ export interface RowsVerifyOptions {
  * How long rows are waited for. Those of a chunk leave a busy site at once and wait in a retry, where nobody waits behind
  * them; those of a retry wait for their site, ask anew who put them off, and have `site` in common ('': none).
  */
-export type RowWaitPolicy =
-  | { kind: "chunk" }
-  | {
-      kind: "retry";
-      site: string;
-      /** They are a chunk's that stays: for no longer than it may, and only in places that are free when they are asked about. */
-      stay?: StayTime;
-    };
-
-/** How long a chunk stays. */
-export interface StayTime {
-  /** Monotonic: then it leaves. May change. */
-  readonly untilMs: number;
-  /** Some of its rows were answered. */
-  heard(): void;
-}
+export type RowWaitPolicy = { kind: "chunk" } | { kind: "retry"; site: string };
 
 /**
  * Verifies rows as single requests are, from the same cache and by the same checks, without the rate limit: bounded
@@ -145,9 +130,6 @@ export interface RowVerifierDeps {
 const INTERNAL_ERROR: EvidenceFinding = { entry: null, cached: false, failure: "internal_error" };
 const DEADLINE_PASSED: EvidenceFinding = { entry: null, cached: false, failure: "deadline" };
 
-/** What a chunk's rows come to that stays and finds no places: as before. */
-const NO_FREE_SLOTS: BatchAnswer = { deferred: { site: "", cause: "busy" } };
-
 /** A question, and where it stands among those of its task. */
 interface PlacedQuestion {
   question: AddressQuestion;
@@ -168,10 +150,6 @@ function cutIntoPieces(questions: readonly AddressQuestion[], policy: RowWaitPol
   return cutByDomain(placed, placed.length > chunkRowsAtOnce ? largePieceRows : pieceRows);
 }
 
-function stayOf(policy: RowWaitPolicy): StayTime | null {
-  return policy.kind === "retry" ? (policy.stay ?? null) : null;
-}
-
 /**
  * Watches rows under way: places of those that are answered are given back, and what is left is handed in when its time is
  * over; that of the small rest of a chunk's piece is short, since the rows of whole chunks wait behind it.
@@ -185,7 +163,6 @@ function watchRun(
 ): Timer {
   const { chunkBudgetMs, rowDeadlineMs, restMs, restShare } = LIMITS.bulk;
   const isChunk = policy.kind === "chunk";
-  const stay = stayOf(policy);
   const everyMs = LIMITS.bulk.watchEveryMs[policy.kind];
   const startedMs = clock.monotonic();
   let dueMs = startedMs + (isChunk ? chunkBudgetMs : rowDeadlineMs);
@@ -201,8 +178,7 @@ function watchRun(
       isRest = true;
       dueMs = Math.min(dueMs, nowMs + restMs);
     }
-    if (left < rows) stay?.heard();
-    if (nowMs >= dueMs || (stay !== null && nowMs >= stay.untilMs)) run.stopWaiting();
+    if (nowMs >= dueMs) run.stopWaiting();
     timer = clock.after(nextMs(), look);
   }
   timer = clock.after(nextMs(), look);
@@ -270,9 +246,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
     const run = deps.batches.examine(questions, options, control);
     const watching = watchRun(clock, run, questions.length, policy, held);
     try {
-      const answers = await run.done;
-      if (answers.some(({ deferred }) => deferred === undefined)) stayOf(policy)?.heard();
-      return answers;
+      return await run.done;
     } finally {
       watching.cancel();
     }
@@ -286,7 +260,6 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
   ): Promise<RowAnswer[]> {
     const answer = async (email: string) => deps.testKeys.answer(email, ask.withEvidence, ask.asker);
     const results = await admission.withSlots(policy, emails.length, () => Promise.all(emails.map(answer)));
-    if (results === null) throw new Error("rows of a test key find no site busy, hence do not stay");
     if (control.cancelled()) throw new Interruption("cancelled");
     return results.map((result) => ({ verified: { result, charged: false } }));
   }
@@ -305,7 +278,7 @@ export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
         // What was answered in the moment of the cancellation may say that nobody waited.
         if (control.cancelled()) throw new Interruption("cancelled");
         for (const [i, { question, at }] of piece.entries()) {
-          const answer = found === null ? NO_FREE_SLOTS : (found[i] as BatchAnswer);
+          const answer = found[i] as BatchAnswer;
           observer?.onAnswer(answer, question.address?.domain ?? "");
           answers[at] = answerOf(question, answer, policy);
         }

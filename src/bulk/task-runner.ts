@@ -22,7 +22,6 @@ import { watchForeignSources } from "./foreign-sources.ts";
 import { lossOf } from "./losses.ts";
 import { createRecentReads, withRecentReads } from "./recent-reads.ts";
 import { createSharedExclusiveLock } from "./shared-exclusive-lock.ts";
-import type { Stays } from "./stays.ts";
 import { type ReportedOutcome, startReport, type TaskReport } from "./task-report.ts";
 
 export type BulkTaskDeps = AnalysisDeps &
@@ -56,13 +55,11 @@ type TaskEnd = "done" | "failed" | "dead";
 export interface BulkTaskRunner {
   /**
    * True: there is nothing left to do, its entries may go. False: it was cancelled, or interrupted so often in a row that
-   * another worker may fare better, or once it gave its place away, and is somebody else's to do. Never rejects.
+   * another worker may fare better. Never rejects.
    */
   run(pointer: TaskPointer, control: Control): Promise<boolean>;
   /** null: tasks may come. Else one is alone, or waits to be, and what came now would wait behind it: until this resolves. */
   whenOpen(): Promise<void> | null;
-  /** Chunks that stay for rows at busy sites leave these to retries, soon, and none stays any more. */
-  leave(): void;
 }
 
 /** How it went with a task in this worker. */
@@ -106,15 +103,8 @@ function delayMs(failures: number): number {
 export function createBulkTaskRunner(parts: BulkTaskDeps): BulkTaskRunner {
   const { sql, clock, log } = parts;
   const streams = { ...parts.streams, ...watchForeignSources(parts.streams, clock) };
-  /** Tasks that are alone, or wait to be. */
-  let exclusiveTasks = 0;
-  const stays: Stays = {
-    ...parts.stays,
-    begin: (...asked) => (exclusiveTasks > 0 ? null : parts.stays.begin(...asked)),
-  };
   const lists = { changes: createAuthChanges(sql), domains: createTeamDomains(sql), clock, log };
-  const own = { stays, overlayOf: createOverlays(lists) };
-  const deps = { ...parts, streams, ...own };
+  const deps = { ...parts, streams, overlayOf: createOverlays(lists) };
   const retryDeps = withRecentReads(createRecentReads(clock), deps);
   const lock = createSharedExclusiveLock();
 
@@ -222,18 +212,11 @@ export function createBulkTaskRunner(parts: BulkTaskDeps): BulkTaskRunner {
     given: { control: Control; alone: boolean; below: number | null },
     history: AttemptHistory,
   ): Promise<Outcome | null> {
-    const acquired = lock.acquire(given.alone);
-    if (given.alone) {
-      // It begins when all others have ended: those that stay need not wait for their rows first.
-      exclusiveTasks += 1;
-      stays.leave();
-    }
-    const release = await acquired;
+    const release = await lock.acquire(given.alone);
     try {
       return given.control.cancelled() ? "interrupted" : await startAndAttempt(pointer, given, history);
     } finally {
       release();
-      if (given.alone) exclusiveTasks -= 1;
     }
   }
 
@@ -254,8 +237,6 @@ export function createBulkTaskRunner(parts: BulkTaskDeps): BulkTaskRunner {
       while (!control.cancelled()) {
         const outcome = await attempt(pointer, control, history);
         if (outcome === "done") return true;
-        // Another has its place: what began anew without one would be one more each time that a store hangs.
-        if (!control.hasSlot()) return false;
         history.failures = outcome === "failed" ? history.failures + 1 : 0;
         history.interruptions = outcome === "interrupted" ? history.interruptions + 1 : 0;
         if (history.interruptions >= LIMITS.bulk.interruptions) return false;
@@ -264,6 +245,5 @@ export function createBulkTaskRunner(parts: BulkTaskDeps): BulkTaskRunner {
       return false;
     },
     whenOpen: lock.whenOpen,
-    leave: () => deps.stays.close(),
   };
 }

@@ -25,7 +25,7 @@ export interface WorkQueueDeps {
   streams: readonly [JobStream, ...JobStream[]];
   /** Its own connection, blocked while there is nothing to do. */
   reader: RedisClient;
-  /** Tasks at once, beside those that have left theirs (`Control.releaseSlot`). */
+  /** Tasks at once. */
   slots: number;
   tasks: BulkTaskRunner;
   /** A task is done: the windows of emission have room. */
@@ -87,7 +87,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
       if (known.stream === stream && !known.ids.includes(id)) known.ids.push(id);
       return;
     }
-    const control = createControl(() => onSlotFree());
+    const control = createControl();
     const entry: HeldEntry = { jobId: pointer.jobId, stream, ids: [id], control, ended: Promise.resolve() };
     held.set(key, entry);
     entry.ended = deps.tasks
@@ -101,12 +101,6 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
         held.delete(key);
         onSlotFree();
       });
-  }
-
-  function freeSlots(): number {
-    let left = deps.slots;
-    for (const { control } of held.values()) if (control.hasSlot()) left -= 1;
-    return left;
   }
 
   /** True when there may be more of it. */
@@ -131,7 +125,7 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
   async function readNext(): Promise<void> {
     const reopened = deps.tasks.whenOpen();
     if (reopened !== null) return reopened;
-    const room = freeSlots();
+    const room = deps.slots - held.size;
     if (room <= 0) {
       await new Promise<void>((resolve) => {
         onSlotFree = resolve;
@@ -191,7 +185,6 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
     },
     async drain() {
       stopping = true;
-      deps.tasks.leave();
       reader.disconnect();
       // Who waits for a place reads on, once, when a task ends.
       await reading;

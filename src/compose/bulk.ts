@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { createJoinThread } from "../bulk/join-thread.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
 import { createRowVerifier, type RowVerifierDeps } from "../bulk/row-verifier.ts";
-import { createStays } from "../bulk/stays.ts";
 import { type BulkTaskRunner, createBulkTaskRunner } from "../bulk/task-runner.ts";
 import { createWorkQueue, type WorkQueue, type WorkQueueDeps } from "../bulk/work-queue.ts";
 import { createWorker } from "../bulk/worker.ts";
@@ -323,7 +322,6 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
       sites: checks.sites,
       roomAt: checks.roomAt,
     }),
-    stays: createStays(clock, config.deferral.queueMaxMs),
     deferral: config.deferral,
     egress: config.smtp.egressId,
     parking: { waitMs: (site) => checks.breakers.waitMs(site), tryRelease: parked.tryRelease },

@@ -51,7 +51,7 @@ export function watchWorkQueues(
     lanes.map(({ lane, places, of }) => ({
       lane,
       places,
-      held: () => of.held().filter(({ control }) => control.hasSlot()).length,
+      held: () => of.held().length,
     })),
   );
 }

@@ -133,22 +133,6 @@ export const BULK_LIMITS = {
   /** From this many deferred rows of a chunk for one site, they are a retry of their own. */
   retryRowsPerSite: 20,
   /**
-   * Parked chunks of a process: they stay in memory for rows at busy sites, beside those of `tasksAtOnce`. Per job, so that
-   * its window leaves two for further chunks. Per chunk: the maximum share of its rows, the number of their sites, the
-   * maximum time, the time without an answer, and the chunks for one site. Together their rows
-   * are at most `staysAtOnce` small chunks with their further rows; and they leave half of the slots of `retryRowsAtOnce`
-   * to retries.
-   */
-  staysAtOnce: 28,
-  staysPerJob: 14,
-  stayingRows: 35_000,
-  stayRowsAtOnce: 2_048,
-  stayShare: 0.5,
-  staySites: 16,
-  stayMs: 20_000,
-  stayQuietMs: 5_000,
-  staysPerSite: 2,
-  /**
    * Entries absent in Redis are not looked up again for this long: less than a deferred row waits in its site's queue
    * anyhow.
    */

@@ -10,9 +10,8 @@ export const OBJECT_LIMITS = {
   operationMs: 45_000,
   /**
    * Concurrent requests, each with a socket; waiters for a permit, and how long they wait. Of short operations; of reads
-   * that last as long as their reader, more than a process ever has (LIMITS.results.downloads, LIMITS.bulk.tasksAtOnce; a
-   * parked chunk has read its rows before); and of existence checks, which any client can cause: they never take all
-   * permits of the operations.
+   * that last as long as their reader, more than a process ever has (LIMITS.results.downloads, LIMITS.bulk.tasksAtOnce);
+   * and of existence checks, which any client can cause: they never take all permits of the operations.
    */
   operations: { atOnce: 64, waiting: 1_024, waitMs: 10_000 },
   reads: { atOnce: 128, waiting: 64, waitMs: 10_000 },

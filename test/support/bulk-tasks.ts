@@ -4,7 +4,6 @@ import { type Control, createControl } from "../../src/bulk/control.ts";
 import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
 import type { JoinThread } from "../../src/bulk/join-thread.ts";
 import type { RowVerifier, VerifiedRow } from "../../src/bulk/row-verifier.ts";
-import type { Stays } from "../../src/bulk/stays.ts";
 import { createBulkTaskRunner } from "../../src/bulk/task-runner.ts";
 import { newId } from "../../src/core/ids.ts";
 import { createGrantCheck, type GrantCheck } from "../../src/services/bulk/grant-check.ts";
@@ -123,8 +122,6 @@ export interface RunnerParts {
   granted?: GrantCheck;
   /** Absent: no site blocks us. */
   parking?: SiteParking;
-  /** Absent: no chunk stays for rows at busy sites. */
-  stays?: Stays;
 }
 
 export const EGRESS = "egress-1";
@@ -149,7 +146,6 @@ export function createRunner(parts: RunnerParts) {
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, tryRelease: async () => {} },
-    stays: parts.stays ?? { begin: () => null, leave() {}, close() {} },
     random: () => 0,
     onAssembly: () => undefined,
     onEnd: (kind, end) => void ends.push(`${kind} ${end}`),

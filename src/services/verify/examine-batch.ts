@@ -189,8 +189,8 @@ class PooledBatchExaminer implements BatchExaminer {
   }
 
   /**
-   * Those that other processes know are answered; @returns the rest. A chunk that stays for its rows asks for them twice within a
-   * second: what Redis had nothing of then is not looked for there again, and `look` has asked memory.
+   * Those that other processes know are answered; @returns the rest. A row that leaves a busy site is soon back as a retry: what
+   * Redis had nothing of then is not looked for there again, and `look` has asked memory.
    */
   async #fetch(work: BatchWork, rows: readonly AskedRow[], { refresh }: BatchOptions): Promise<AskedRow[]> {
     const nowMs = Math.floor(this.#deps.clock.monotonic());

@@ -50,18 +50,6 @@ describe("places", () => {
     assert.equal(await now(), "abc");
   });
 
-  it("are given at once or not to who waits for nobody, and never before who waits", async () => {
-    const places = createRowSlots(10);
-    const held = places.tryAcquire(6);
-    assert.equal(places.tryAcquire(5), null);
-    const first = places.acquire(8);
-    assert.equal(places.tryAcquire(1), null);
-    held?.shrinkTo(0);
-    (await first).shrinkTo(0);
-    assert.notEqual(places.tryAcquire(1_000), null);
-    assert.equal(places.tryAcquire(1), null);
-  });
-
   it("are all given to who asks for more than there are", async () => {
     const { ask, keep, now } = fixture(3);
     ask("a", 1_000);

@@ -59,22 +59,6 @@ describe("rows of a list that is sorted by domain", () => {
     assert.equal(started.length, 1);
   });
 
-  it("of a chunk that stays wait no longer than it may", async () => {
-    const { verify, started, clock } = fixture();
-    const stay = { untilMs: clock.monotonic() + rowDeadlineMs / 2, heard() {} };
-    const at = (site: string) => verify(emailsAt(site), { kind: "retry", site, stay });
-    const all = [at("small1.example"), at("small2.example")];
-    await turn();
-    await clock.advanceAsync(rowDeadlineMs / 2 - watchEveryMs);
-    assert.ok(started.every(({ handedIn }) => !handedIn));
-    // Its worker leaves before.
-    stay.untilMs = Number.NEGATIVE_INFINITY;
-    await clock.advanceAsync(watchEveryMs);
-    assert.ok(started.every(({ options, handedIn }) => options.waitsForSite && handedIn));
-    for (const answers of await Promise.all(all))
-      assert.ok(answers.every(({ wait }) => wait?.reason === "busy" && wait.site !== ""));
-  });
-
   it("are answered by nobody when their task is cancelled, and leave their places", async () => {
     const { verify, started, clock } = fixture();
     const control = createControl();

@@ -46,7 +46,6 @@ function fixture() {
     tasks: {
       run: ({ jobId }, control) => new Promise((end) => begun.set(jobId, { control, end })),
       whenOpen: () => opening?.promise ?? null,
-      leave() {},
     },
     onDone: () => undefined,
     onHandedBack: ({ jobId }) => void toldBack.push(jobId),
@@ -120,29 +119,6 @@ describe("a lane", () => {
     held?.end(false);
     await until("its entry goes", () => finished.length === 1);
     assert.deepEqual([handedBack, toldBack], [[], []]);
-    await lane.drain();
-  });
-
-  it("gives the place of a task that has left it to another, and holds both", async () => {
-    const { lane, unread, finished, begun } = fixture();
-    unread.push(entry("a"), entry("b"), entry("c"));
-    await lane.start();
-    await until("its places are taken", () => begun.size === 2);
-    begun.get("a")?.control.releaseSlot();
-    await until("another has come", () => begun.has("c"));
-    assert.deepEqual(
-      lane.held().map(({ jobId }) => jobId),
-      ["a", "b", "c"],
-    );
-    unread.push(entry("d"));
-    // Its end frees no place once more: that was given away.
-    begun.get("a")?.end(true);
-    await until("it is over", () => finished.includes("a-0"));
-    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(begun.has("d"), false);
-    begun.get("b")?.end(true);
-    await until("the next has come", () => begun.has("d"));
-    for (const { end } of begun.values()) end(true);
     await lane.drain();
   });
 
