@@ -329,22 +329,17 @@ export async function chunksOf(
   limit: number,
 ): Promise<ChunkOfResults[]> {
   return sql<ChunkOfResults[]>`
-    select ${chunkOfResults(sql)}
-    from job_tasks c
-    where c.job_id = ${jobId} and c.kind = 'chunk' and c.number > ${after} and c.number <= ${after + limit}
-    order by c.number`;
-}
-
-/** Columns of a ChunkOfResults, of `job_tasks c`. */
-function chunkOfResults(sql: Queryable) {
-  return sql`c.number, c.first_row as "firstRow", c.row_count as rows, c.first_byte as "firstByte", c.byte_count as bytes,
+    select c.number, c.first_row as "firstRow", c.row_count as rows, c.first_byte as "firstByte", c.byte_count as bytes,
       c.repeats_byte as "repeatsByte", c.repeats_bytes as "repeatsBytes",
       case c.state when 'done' then c.shard_key end as "shardKey",
       (
         select coalesce(jsonb_agg(r.shard_key order by r.number), '[]') from job_tasks r
         where r.job_id = c.job_id and r.chunk = c.number and r.kind = 'retry' and r.state = 'done'
           and r.shard_key is not null
-      ) as patches`;
+      ) as patches
+    from job_tasks c
+    where c.job_id = ${jobId} and c.kind = 'chunk' and c.number > ${after} and c.number <= ${after + limit}
+    order by c.number`;
 }
 
 /** Unfinished tasks of active jobs: for the autoscaler. */

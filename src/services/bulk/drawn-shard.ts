@@ -3,8 +3,8 @@ import { LIMITS } from "../../core/limits.ts";
 import { JSON_START, type RowTemplate } from "../verify/draw-rows.ts";
 import { DRAWN_HEAD_BYTES, type DrawnRows } from "./drawn-rows.ts";
 import type { CellStyle } from "./layout.ts";
-import { renderCells } from "./result-cells.ts";
-import { RowBuffer } from "./row-buffer.ts";
+import { RowResult, renderCells } from "./result-cells.ts";
+import type { RowBuffer } from "./row-buffer.ts";
 
 /*
  * The part of a shard that has rows which were drawn from templates. Numbers are big-endian.
@@ -40,12 +40,11 @@ interface TemplateTexts {
 /** Where a row has the bytes of its address. */
 const LENGTHS_AT = 14;
 const NO_TEXT = Buffer.alloc(0);
-const BRACE = Buffer.from("{");
 /** Behind the brace. */
 const MEMBERS_START = Buffer.from(JSON_START.slice(1));
 
 /** A result of such a row: its parts are put together for whoever asks. */
-export class DrawnResult {
+export class DrawnResult extends RowResult {
   readonly #template: TemplateTexts;
   readonly #shard: Buffer;
   /** Of the address in the shard. */
@@ -65,6 +64,7 @@ export class DrawnResult {
     latencyMs: number,
     times: Buffer,
   ) {
+    super();
     this.#template = template;
     this.#shard = shard;
     this.#from = from;
@@ -78,14 +78,12 @@ export class DrawnResult {
     return this.#template.verdict;
   }
 
-  /** Each cell with its delimiter before it. */
   writeCells(to: RowBuffer): void {
     to.all(this.#template.cellsStart);
     to.part(this.#shard, this.#from, this.#to);
     to.all(this.#template.cellsEnd);
   }
 
-  /** The result's JSON without the brace that opens it. */
   writeMembers(to: RowBuffer): void {
     const { afterEmail, afterNormalized, afterLatency } = this.#template;
     to.all(MEMBERS_START);
@@ -100,33 +98,7 @@ export class DrawnResult {
     to.all(afterLatency);
     to.all(this.#times);
   }
-
-  /** The cells and then the JSON, as StoredResult has them. @returns bytes of the cells */
-  writeBoth(to: RowBuffer): number {
-    const from = to.at;
-    this.writeCells(to);
-    const csvBytes = to.at - from;
-    to.all(BRACE);
-    this.writeMembers(to);
-    return csvBytes;
-  }
-
-  get csv(): Buffer {
-    const written = new RowBuffer(OWN_BYTES);
-    this.writeCells(written);
-    return written.take();
-  }
-
-  get json(): Buffer {
-    const written = new RowBuffer(OWN_BYTES);
-    written.all(BRACE);
-    this.writeMembers(written);
-    return written.take();
-  }
 }
-
-/** Of a result that is put together by itself, about. */
-const OWN_BYTES = 1_024;
 
 /** What templates come to in each style: rendered once, since shard after shard has rows of them. */
 const cells = new WeakMap<RowTemplate, Map<string, TemplateCells>>();

@@ -5,7 +5,7 @@ import type { ChunkOfResults } from "../../store/job-tasks.ts";
 import type { Scratch } from "../../store/scratch.ts";
 import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
 import type { Lines } from "./csv/lines.ts";
-import { DrawnResult } from "./drawn-shard.ts";
+import type { RowResult } from "./result-cells.ts";
 import { RowBuffer } from "./row-buffer.ts";
 import { StoredResult, VERDICTS } from "./shard.ts";
 import {
@@ -41,7 +41,7 @@ export interface JoinedRow {
   offset: number;
   /** The row, counted from 0, whose result this one copies; null: this is its own. */
   duplicateOf: number | null;
-  result: StoredResult | DrawnResult;
+  result: RowResult;
 }
 
 /** The result that a row copies, and whose it is in the list. */
@@ -61,24 +61,19 @@ function ownResult({ results }: LoadedChunk, offset: number): FoundResult | unde
   return result === undefined ? undefined : { duplicateOf: null, result };
 }
 
-/** Of a result that is drawn, about: a buffer that is too small grows. */
-const DRAWN_BYTES = 1_024;
+/** Of a result, about: a buffer that is too small grows. */
+const RESULT_BYTES = 1_024;
 
 /** Notes results that rows copy later; @returns what to wait for, as `CopiedResults` has it */
 type NoteCopied = (row: number, listRow: number, result: JoinedRow["result"]) => Promise<void> | null;
 
 function noteIn(copied: CopiedResults): NoteCopied {
   // The same for one after the other: whoever waits for a note to be taken is done with its bytes.
-  const drawn = new RowBuffer(DRAWN_BYTES);
+  const written = new RowBuffer(RESULT_BYTES);
   return (row, listRow, result) => {
     const verdict = VERDICTS.indexOf(result.verdict);
-    if (result instanceof DrawnResult) {
-      const csvBytes = result.writeBoth(drawn);
-      return copied.append(row, { listRow, verdict, bytes: drawn.take(), csvBytes });
-    }
-    const { bytes, csvAt, jsonAt, end } = result;
-    const own = bytes.subarray(csvAt, end);
-    return copied.append(row, { listRow, verdict, bytes: own, csvBytes: jsonAt - csvAt });
+    const csvBytes = result.writeBoth(written);
+    return copied.append(row, { listRow, verdict, bytes: written.take(), csvBytes });
   };
 }
 

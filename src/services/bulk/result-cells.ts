@@ -1,6 +1,8 @@
+import type { Verdict } from "../../check/verdict/table.ts";
 import type { VerificationResult } from "../verify/verification-result.ts";
 import { guardFormula, writeValue } from "./csv/write.ts";
 import type { CellStyle } from "./layout.ts";
+import { RowBuffer } from "./row-buffer.ts";
 
 /** The columns that a CSV of results has beyond those of its source, in order. */
 export const RESULT_COLUMNS = [
@@ -62,4 +64,43 @@ export function renderCells(result: VerificationResult, style: CellStyle): strin
     text += style.delimiter + writeValue(style.escapeFormulas ? guardFormula(value) : value, style);
   }
   return text;
+}
+
+/** Of one result, about: a buffer that is too small grows. */
+const RESULT_BYTES = 1_024;
+
+const BRACE = Buffer.from("{");
+
+/** A result as the results of a job have it, in whatever form a shard keeps it. Its bytes are written once, where they belong. */
+export abstract class RowResult {
+  abstract readonly verdict: Verdict;
+
+  /** The cells of RESULT_COLUMNS, each with its delimiter before it; UTF-8. */
+  abstract writeCells(to: RowBuffer): void;
+
+  /** The result's JSON without the brace that opens it; UTF-8. */
+  abstract writeMembers(to: RowBuffer): void;
+
+  /** The cells and then the JSON. @returns bytes of the cells */
+  writeBoth(to: RowBuffer): number {
+    const from = to.at;
+    this.writeCells(to);
+    const csvBytes = to.at - from;
+    to.all(BRACE);
+    this.writeMembers(to);
+    return csvBytes;
+  }
+
+  get csv(): Buffer {
+    const written = new RowBuffer(RESULT_BYTES);
+    this.writeCells(written);
+    return written.take();
+  }
+
+  get json(): Buffer {
+    const written = new RowBuffer(RESULT_BYTES);
+    written.all(BRACE);
+    this.writeMembers(written);
+    return written.take();
+  }
 }

@@ -3,7 +3,6 @@ import { type Dialect, dialectOfResults } from "./csv/dialect.ts";
 import { fieldsOf, textIn } from "./csv/field.ts";
 import { lineAt } from "./csv/lines.ts";
 import { type RecordStyle, writeRecord } from "./csv/write.ts";
-import { DrawnResult } from "./drawn-shard.ts";
 import type { JoinedRow } from "./join.ts";
 import { FieldWriter, RecordCopier } from "./record-bytes.ts";
 import { EVIDENCE_COLUMNS, RESULT_COLUMNS } from "./result-cells.ts";
@@ -73,8 +72,7 @@ class CsvRows implements RowsFormat, PartsWriter {
   write(to: RowBuffer, row: JoinedRow): void {
     const { result } = row;
     this.#writeColumns(to, row);
-    if (result instanceof DrawnResult) result.writeCells(to);
-    else to.part(result.bytes, result.csvAt, result.jsonAt);
+    result.writeCells(to);
     to.all(CSV_END);
   }
 
@@ -154,9 +152,7 @@ class JsonlRows implements RowsFormat, PartsWriter {
     to.number(row.row + 1);
     to.all(INPUT);
     this.#writeValues(to, row);
-    if (result instanceof DrawnResult) result.writeMembers(to);
-    // Without the brace that opens it.
-    else to.part(result.bytes, result.jsonAt + 1, result.end);
+    result.writeMembers(to);
     to.all(JSONL_END);
   }
 

@@ -5,9 +5,10 @@ import { LIMITS } from "../../core/limits.ts";
 import { drawnResultOf } from "../verify/draw-rows.ts";
 import type { VerificationResult } from "../verify/verification-result.ts";
 import { DrawnRows } from "./drawn-rows.ts";
-import { type DrawnResult, encodeDrawn, isDrawnPart, readDrawn, UnknownShardForm } from "./drawn-shard.ts";
+import { encodeDrawn, isDrawnPart, readDrawn, UnknownShardForm } from "./drawn-shard.ts";
 import type { CellStyle } from "./layout.ts";
-import { renderCells } from "./result-cells.ts";
+import { RowResult, renderCells } from "./result-cells.ts";
+import type { RowBuffer } from "./row-buffer.ts";
 
 /**
  * A shard: what the rows of a chunk came to that have a result of their own; rows that copy another are in none. A *patch*
@@ -42,7 +43,7 @@ export interface OwnResult {
 }
 
 /** A result as it is kept: a place in a larger buffer, which is cut only for whoever asks for a part of it. */
-export class StoredResult {
+export class StoredResult extends RowResult {
   readonly verdict: Verdict;
   /** From `csvAt` its cells, from `jsonAt` to `end` its JSON. */
   readonly bytes: Buffer;
@@ -51,6 +52,7 @@ export class StoredResult {
   readonly end: number;
 
   constructor(verdict: Verdict, bytes: Buffer, csvAt: number, jsonAt: number, end: number) {
+    super();
     this.verdict = verdict;
     this.bytes = bytes;
     this.csvAt = csvAt;
@@ -58,14 +60,12 @@ export class StoredResult {
     this.end = end;
   }
 
-  /** The cells of RESULT_COLUMNS, each with its delimiter before it; UTF-8. */
-  get csv(): Buffer {
-    return this.bytes.subarray(this.csvAt, this.jsonAt);
+  writeCells(to: RowBuffer): void {
+    to.part(this.bytes, this.csvAt, this.jsonAt);
   }
 
-  /** The result as JSON; UTF-8. */
-  get json(): Buffer {
-    return this.bytes.subarray(this.jsonAt, this.end);
+  writeMembers(to: RowBuffer): void {
+    to.part(this.bytes, this.jsonAt + 1, this.end);
   }
 }
 
@@ -76,7 +76,7 @@ export class StoredResult {
 export interface Shard {
   /** Results. */
   readonly size: number;
-  get(offset: number): StoredResult | DrawnResult | undefined;
+  get(offset: number): RowResult | undefined;
 }
 
 const compress = promisify(gzip);
