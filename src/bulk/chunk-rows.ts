@@ -1,10 +1,11 @@
 import { toText, toUtf8 } from "../services/bulk/csv/field.ts";
 import { createRecordScanner } from "../services/bulk/csv/scan.ts";
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
-import { type ChunkRepeats, decodeChunkRepeats } from "../services/bulk/repeats.ts";
+import type { ChunkRepeats } from "../services/bulk/repeats.ts";
 import { readSourceRows, type SourceRowsDeps } from "../services/bulk/source-rows.ts";
+import { readRepeats } from "../services/bulk/spans.ts";
 import { recordBounds } from "../services/bulk/split/splitter.ts";
-import { type JobObjects, repeatsKey } from "../store/job-objects.ts";
+import type { JobObjects } from "../store/job-objects.ts";
 import type { ChunkTask, RetryTask } from "../store/job-tasks.ts";
 import { offsetsOfRowSet } from "./deferrals.ts";
 
@@ -21,18 +22,6 @@ export interface ChunkRowsDeps extends SourceRowsDeps {
 }
 
 type RowsTask = ChunkTask | RetryTask;
-
-/** @throws MissingObject */
-async function readRepeats(
-  { objects }: ChunkRowsDeps,
-  task: RowsTask,
-  signal: AbortSignal,
-): Promise<ChunkRepeats> {
-  const { teamId, jobId, repeatsByte, repeatsBytes } = task;
-  if (repeatsBytes === 0) return decodeChunkRepeats(new Uint8Array());
-  const range = { firstByte: repeatsByte, bytes: repeatsBytes };
-  return decodeChunkRepeats(await objects.getRange(repeatsKey(teamId, jobId), range, signal));
-}
 
 /** @returns the text of the cell; null: nobody need be told of the row */
 export type CellReader = (offset: number, cell: ValuePlace) => string | null;
@@ -55,10 +44,11 @@ export async function readTaskRows(
   task: RowsTask,
   signal: AbortSignal,
 ): Promise<TaskRows> {
-  const [bytes, { sameAs, copies }] = await Promise.all([
+  const [bytes, [repeats]] = await Promise.all([
     readSourceRows(deps, task, { firstByte: task.firstByte, bytes: task.bytes }, signal),
-    readRepeats(deps, task, signal),
+    readRepeats(deps.objects, task, [task], signal),
   ]);
+  const { sameAs, copies } = repeats as ChunkRepeats;
   const each: TaskRows["forEachDistinct"] = (onRow, read = (_, cell) => toText(valueAt(cell))) => {
     const passDistinct = (offset: number, cell: ValuePlace) => {
       const email = sameAs.size === 0 || !sameAs.has(offset) ? read(offset, cell) : null;

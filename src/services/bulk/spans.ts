@@ -90,10 +90,11 @@ function rangeOver(parts: readonly { firstByte: number; bytes: number }[]) {
   return { firstByte: first, bytes: last === undefined ? 0 : last.firstByte + last.bytes - first };
 }
 
-async function readRepeats(
-  { objects }: SpanDeps,
-  { teamId, jobId }: JobMaterial,
-  chunks: readonly ChunkOfResults[],
+/** The repeats of chunks that stand side by side, in their order. @throws MissingObject */
+export async function readRepeats(
+  objects: Pick<JobObjects, "getRange">,
+  { teamId, jobId }: Pick<JobMaterial, "teamId" | "jobId">,
+  chunks: readonly Pick<ChunkOfResults, "repeatsByte" | "repeatsBytes">[],
   signal: AbortSignal,
 ): Promise<ChunkRepeats[]> {
   const parts = chunks.map(({ repeatsByte, repeatsBytes }) => ({
@@ -142,7 +143,7 @@ export async function loadSpan(
   };
   const hasResults = span.some(({ shardKey, patches }) => shardKey !== null || patches.length > 0);
   const [repeats, shards] = await Promise.all([
-    readRepeats(deps, job, span, signal),
+    readRepeats(deps.objects, job, span, signal),
     Promise.all(span.map((chunk) => readShards(deps, chunk, signal))),
     hasResults ? loaded.readBytes() : null,
   ]);
