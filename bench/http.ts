@@ -135,6 +135,11 @@ const CPU = {
   unit: "× raw",
   atLeast: LEAST_OF_RAW,
 };
+const GENERAL = {
+  id: "http.cached.general",
+  what: "cached GET /v1/verify by the general way alone, server CPU a request",
+  unit: "× raw",
+};
 const TOUCHED = {
   id: "http.cached.touched",
   what: "cached GET /v1/verify, calls of Redis and Postgres",
@@ -172,7 +177,11 @@ export function tailTarget(tails: Tails, ceiling: Summary): Target {
 
 /** @param reason what this machine lacks */
 function notMeasured(reason: string): Section {
-  const targets = [CPU, TOUCHED, FASTIFY, P99].map((target) => ({ ...target, figure: null, reason }));
+  const targets = [CPU, GENERAL, TOUCHED, FASTIFY, P99].map((target) => ({
+    ...target,
+    figure: null,
+    reason,
+  }));
   return { title: TITLE, configuration: [], unit: "requests", lines: [], targets, notes: [reason] };
 }
 
@@ -200,10 +209,10 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
   return withChildren(async (keep) => {
     const world = await startHttpWorld(own, keep, tools);
     const rcpt = countingLate(world.rcpt);
-    const servers = [rcpt, countingLate(world.raw), countingLate(world.fastify)];
+    const servers = [rcpt, ...[world.raw, world.fastify, world.general].map(countingLate)];
     const subjects = servers.map((server) => subject(server, runMs));
-    const [whole, ceiling, fastify] = await interleave(subjects, rounds);
-    if (!whole || !ceiling || !fastify) throw new InvalidRun("a subject is missing");
+    const [whole, ceiling, fastify, general] = await interleave(subjects, rounds);
+    if (!whole || !ceiling || !fastify || !general) throw new InvalidRun("a subject is missing");
     const others = await showOthers(world, runMs);
     const calls = await countCalls(own, rcpt);
     const rate = Math.round(ceiling.perS / 2);
@@ -226,6 +235,13 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
       lines: [
         { name: "rcpt", figures: whole, ratios },
         {
+          name: world.general.name,
+          figures: general,
+          ratios: [
+            `${ratio(ceiling.cpuUs, general.cpuUs, "raw")} in CPU; requests name the length of a body`,
+          ],
+        },
+        {
           name: "raw uWebSockets.js",
           figures: ceiling,
           ratios: ["ceiling: the same bytes, always of one answer"],
@@ -239,6 +255,7 @@ async function measureCached(context: BenchContext, tools: LoadTools): Promise<S
       ],
       targets: [
         unlessLate(cpuTarget(whole, ceiling), rcpt),
+        { ...GENERAL, ...busyShareOf(general, ceiling) },
         { ...TOUCHED, figure: calls.percent },
         unlessLate(fastifyTarget(whole, fastify), rcpt),
         tailTarget(tails, ceiling),
