@@ -1,24 +1,23 @@
-import { parseAddress } from "../src/check/address.ts";
 import { type Clock, systemClock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
+import type { CountCell } from "../src/core/custom-metrics.ts";
 import { AppError } from "../src/core/errors.ts";
 import { LIMITS } from "../src/core/limits.ts";
 import type { Logger } from "../src/core/log.ts";
 import { createMetrics } from "../src/core/metrics.ts";
 import type { Actor } from "../src/services/actor.ts";
 import { createAuthenticator } from "../src/services/authenticate/authenticate.ts";
+import { createLimitsView } from "../src/services/limits-view.ts";
 import { createPromotedDisposables } from "../src/services/overrides/promoted-disposables.ts";
-import { createQuota } from "../src/services/quota/quota.ts";
+import { createQuota, type Quota, type UnitReservation } from "../src/services/quota/quota.ts";
 import { createClientLimiter } from "../src/services/rate-limit/clients.ts";
-import { createRateLimiter } from "../src/services/rate-limit/rate-limit.ts";
-import { createUsageCounter } from "../src/services/usage/counts.ts";
-import { createExaminer } from "../src/services/verify/examine.ts";
-import {
-  createReadyAnswers,
-  type HandleHolder,
-  type ReadyAnswers,
-} from "../src/services/verify/ready-answers.ts";
+import { createRateLimiter, type RateLimiter } from "../src/services/rate-limit/rate-limit.ts";
+import { createUsageCounter, type UsageCounter } from "../src/services/usage/counts.ts";
+import type { CachedAnswer } from "../src/services/verify/answer-note.ts";
+import { type CachedAnswers, createCachedAnswers } from "../src/services/verify/cached-answers.ts";
+import { createExaminer, type Examiner } from "../src/services/verify/examine.ts";
 import { createVerificationTallies } from "../src/services/verify/verification-tallies.ts";
+import type { VerifyInput } from "../src/services/verify/verify-input.ts";
 import { createAuthBus } from "../src/store/auth-bus.ts";
 import { createAuthChanges } from "../src/store/auth-changes.ts";
 import { createCredentials } from "../src/store/credentials.ts";
@@ -32,18 +31,6 @@ import { createTeamDomains } from "../src/store/team-domains.ts";
 import { createUsageStore } from "../src/store/usage.ts";
 
 const clock = systemClock;
-
-const holders = new WeakMap<Actor, HandleHolder>();
-
-/** Where an actor's desk is kept: fastify's handlers have the actor of a request, no more. */
-export function holderOf(actor: Actor): HandleHolder {
-  let holder = holders.get(actor);
-  if (holder === undefined) {
-    holder = { actor, handle: null };
-    holders.set(actor, holder);
-  }
-  return holder;
-}
 
 /** What answers a cached verification, without a front: the service's own parts, for another framework to stand before. */
 export type CachedServices = Awaited<ReturnType<typeof startCachedServices>>;
@@ -90,25 +77,17 @@ export async function startCachedServices(config: Config, log: Logger) {
     isPromoted: promoted.covers,
     onLookup: (result) => metrics.cacheLookups.inc({ result }),
   });
-  const answers = createReadyAnswers({
-    examiner,
-    rateLimiter,
-    quota,
-    usage,
-    tallies,
-    metrics,
-    render: JSON.stringify,
-    limits: LIMITS.http,
-  });
+  const cachedAnswers = createCachedAnswers({ examiner, tallies, limits: LIMITS.verify });
+  const cacheHits = metrics.cacheLookups.tally({ result: "memory" });
+  const parts = { cache, cachedAnswers, cacheHits, examiner, quota, rateLimiter, usage };
   await Promise.all([authenticator.start(), promoted.start()]);
   for (const part of [quota, usage, rateLimiter]) part.start();
   return {
     clock: clock as Clock,
     metrics,
     authenticator,
-    answers,
-    /** Learns from Redis, and takes a token and a unit by the call. @throws AppError where there is none */
-    take: (email: string, actor: Actor) => takeOne({ rateLimiter, quota, answers, cache }, email, actor),
+    limitsLeft: createLimitsView({ rateLimiter, quota }),
+    ...createTaking(parts),
     async stop() {
       promoted.stop();
       await Promise.all([authenticator.stop(), quota.drain(), usage.drain(), rateLimiter.drain()]);
@@ -118,28 +97,54 @@ export async function startCachedServices(config: Config, log: Logger) {
   };
 }
 
-interface Takes {
-  rateLimiter: ReturnType<typeof createRateLimiter>;
-  quota: ReturnType<typeof createQuota>;
-  answers: ReadyAnswers;
+interface TakingParts {
   cache: EvidenceCache;
+  cachedAnswers: CachedAnswers;
+  cacheHits: CountCell;
+  examiner: Examiner;
+  quota: Quota;
+  rateLimiter: RateLimiter;
+  usage: UsageCounter;
 }
 
-/** The first answers to a team wait for their leases, and those about an address for Redis. */
-async function takeOne({ rateLimiter, quota, answers, cache }: Takes, email: string, actor: Actor) {
-  const address = answers.understand(email);
-  const parsed = parseAddress(email);
-  if (address === null || !parsed.ok) throw new AppError("validation_failed", "This is no address.");
-  await rateLimiter.take(actor, "verify");
-  const unit = await quota.reserve(actor);
-  await cache.fetch(actor.limits.probing ? "probed" : "unprobed", parsed.address.cacheKey);
-  const answer = answers.find(address, actor, clock.monotonic());
-  if (answer === null) {
-    unit.giveBack();
-    return checkNothing();
+function createTaking({ cache, cachedAnswers, cacheHits, examiner, quota, rateLimiter, usage }: TakingParts) {
+  function paid(answer: CachedAnswer, actor: Actor, unit: UnitReservation): CachedAnswer {
+    unit.commit();
+    usage.count(actor.teamId, unit.day, answer.result.verdict, true);
+    answer.tally.count += 1;
+    cacheHits.count += 1;
+    return answer;
   }
-  unit.commit();
-  answer.kind.tally.count += 1;
-  answers.handleOf(holderOf(actor)).usage.count(unit.day, answer.kind.verdict, true);
-  return answer;
+  /** @throws AppError where Redis does not know it */
+  async function learn(input: VerifyInput, actor: Actor): Promise<CachedAnswer> {
+    const { teamId, limits, overlay } = actor;
+    const question = examiner.understand(input.email, false, { teamId, probing: limits.probing, overlay });
+    if (question.address === null) throw new AppError("validation_failed", "This is no address.");
+    const entry = await cache.fetch(question.scope, question.address.cacheKey);
+    if (entry === undefined) return checkNothing();
+    cachedAnswers.remember(question, examiner.draw(question, { entry, cached: true }).result);
+    return cachedAnswers.find(input, actor, clock.monotonic()) ?? checkNothing();
+  }
+  async function takeLater(
+    answer: Promise<CachedAnswer> | CachedAnswer,
+    actor: Actor,
+    token: Promise<void> | void,
+  ): Promise<CachedAnswer> {
+    const found = await answer;
+    await token;
+    return paid(found, actor, await quota.reserve(actor));
+  }
+  return {
+    /** An answer from the cache, paid for: at once where all of it is in memory. @throws AppError where there is none */
+    take(input: VerifyInput, actor: Actor): CachedAnswer | Promise<CachedAnswer> {
+      const found = cachedAnswers.find(input, actor, clock.monotonic());
+      const token = rateLimiter.take(actor, "verify");
+      if (found === null || token instanceof Promise)
+        return takeLater(found ?? learn(input, actor), actor, token);
+      const unit = quota.reserve(actor);
+      return unit instanceof Promise
+        ? unit.then((reserved) => paid(found, actor, reserved))
+        : paid(found, actor, unit);
+    },
+  };
 }

@@ -70,9 +70,8 @@ export function askOnce(port: number, request: string): Promise<HttpAnswer> {
   });
 }
 
-/** @param fields further header fields, each with CR LF behind it */
-export function getRequest(path: string, key: string, fields = ""): string {
-  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n${fields}\r\n`;
+export function getRequest(path: string, key: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n\r\n`;
 }
 
 /** Header fields of an answer that its server, and not uWebSockets.js, wrote. */

@@ -37,8 +37,6 @@ export interface Server extends Started {
 
 export interface HttpWorld {
   rcpt: Server;
-  /** The same process, asked in a form that the short way leaves to the general one. */
-  general: Server;
   raw: Server;
   /** The same in other forms, which show what the API's distance from raw is made of; none in a quick run. */
   otherRaws: Server[];
@@ -164,20 +162,14 @@ export async function startHttpWorld(
       otherRaws.push(await startRaw(context, keep, cores.server, plan));
   }
   const fastify = await startFastify(context, keep, cores, { settings, requests: asked, sample });
-  const requestsWith = (fields: string) =>
-    Array.from({ length: REQUESTS }, (_, i) =>
-      getRequest(paths[i % paths.length] ?? "", keys[i % keys.length] ?? "", fields),
-    );
-  const requests = requestsWith("");
+  const requests = Array.from({ length: REQUESTS }, (_, i) =>
+    getRequest(paths[i % paths.length] ?? "", keys[i % keys.length] ?? ""),
+  );
   const core = cores.load;
   const open = { requests, file: join(context.compiledDir, "open-loop.lua"), core };
-  const closedLoop = (asking: string[], file: string) =>
-    createClosedLoop(wrk, { requests: asking, file: join(context.compiledDir, file), core });
-  const load = closedLoop(requests, "closed-loop.lua");
-  const generalLoad = closedLoop(requestsWith("Content-Length: 0\r\n"), "general-loop.lua");
+  const load = createClosedLoop(wrk, { requests, file: join(context.compiledDir, "closed-loop.lua"), core });
   return {
     rcpt: { ...rcpt, load },
-    general: { ...rcpt, name: "rcpt, general way", load: generalLoad },
     raw: { ...raw, load },
     otherRaws: otherRaws.map((other) => ({ ...other, load })),
     fastify: { ...fastify, load },

@@ -32,14 +32,8 @@ export interface SectionEntry {
 export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
-    allowanceS: { full: 268, quick: 30 },
-    promises: [
-      "http.cached.cpu",
-      "http.cached.general",
-      "http.cached.touched",
-      "http.cached.fastify",
-      "http.cached.p99",
-    ],
+    allowanceS: { full: 265, quick: 25 },
+    promises: ["http.cached.cpu", "http.cached.touched", "http.cached.fastify", "http.cached.p99"],
     needsObjects: false,
     onDemand: false,
   },

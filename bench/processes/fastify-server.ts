@@ -9,10 +9,10 @@ import { problemReply } from "../../src/http/problem.ts";
 import { createRequestIds, saneRequestId } from "../../src/http/request-id.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { limitText } from "../../src/services/limits-view.ts";
-import type { CredentialHandle, ReadyAddress, ReadyAnswer } from "../../src/services/verify/ready-answers.ts";
+import type { CachedAnswer } from "../../src/services/verify/answer-note.ts";
 import { usageNow } from "../busy.ts";
 import { answerParent } from "../child.ts";
-import { type CachedServices, holderOf, startCachedServices } from "../fastify-services.ts";
+import { type CachedServices, startCachedServices } from "../fastify-services.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -46,77 +46,40 @@ const QUERY = {
  * off, as in ours: the observer logs the same sample.
  */
 function createApp(
-  { answers, authenticator, clock, metrics, take }: CachedServices,
+  { authenticator, clock, limitsLeft, metrics, take }: CachedServices,
   log: Parameters<typeof createRequestObserver>[0]["log"],
 ) {
   const ids = createRequestIds();
   const observer = createRequestObserver({ log, metrics, clock, limits: LIMITS.http });
-  const known = new Map<string, ReadyAddress>();
   const app = fastify({
     logger: false,
     requestIdHeader: false,
-    genReqId: ({ headers }) => saneRequestId(String(headers["x-request-id"] ?? "")) ?? ids.next(),
+    genReqId: ({ headers }) => saneRequestId(String(headers["x-request-id"] ?? "")) ?? ids.text(ids.take()),
     bodyLimit: 16_384,
     keepAliveTimeout: 0,
   });
   app.decorateRequest("actor", null);
   app.decorateRequest("startedMs", 0);
 
-  function authenticate(authorization: string, nowMs: number): Actor | Promise<Actor> {
-    const credential = authenticator.findCached(authorization, nowMs);
-    if (credential === null) return authenticator.authenticate(authorization);
-    authenticator.noteUse(credential, nowMs);
-    return credential.actor;
-  }
-
-  function addressOf(email: string): ReadyAddress | null {
-    const found = known.get(email);
-    if (found !== undefined) return found;
-    const address = answers.understand(email);
-    if (address !== null && known.size < LIMITS.http.readyQueries) known.set(email, address);
-    return address;
-  }
-
-  /** What is ready, paid from leases; null: somebody has to be asked. */
-  function readyFor(email: string, actor: Actor, nowMs: number): ReadyAnswer | null {
-    const address = addressOf(email);
-    const answer = address === null ? null : answers.find(address, actor, nowMs);
-    return answer !== null && answers.charge(answer, answers.handleOf(holderOf(actor)), nowMs)
-      ? answer
-      : null;
-  }
-
-  /** The body is sent after the turn in which it was found; a lap of the ring, thousands of other answers, cannot come in between. */
-  function send(
-    reply: FastifyReply,
-    answer: ReadyAnswer,
-    { rate, quota, policy }: CredentialHandle,
-  ): FastifyReply {
-    const nowMs = clock.monotonic();
-    const left = rate.remaining(nowMs);
-    const limits = {
-      rate: left,
-      rateResetS: rate.resetS(nowMs, left),
-      quota: quota.remaining(nowMs),
-      quotaResetS: quota.resetS(nowMs),
-    };
+  function send(reply: FastifyReply, { json }: CachedAnswer, actor: Actor): FastifyReply {
+    const limits = limitsLeft(actor, "verify");
     return reply
       .headers({
         "X-Request-Id": reply.request.id,
         "X-Content-Type-Options": "nosniff",
         "Content-Type": "application/json",
         "Cache-Control": "no-store",
-        "RateLimit-Policy": policy,
+        "RateLimit-Policy": limits.policy,
         RateLimit: limitText(limits),
       })
-      .send(answer.body);
+      .send(json.body);
   }
 
   app.addHook("onRequest", (request, _reply, done) => {
     request.startedMs = clock.monotonic();
     let actor: Actor | Promise<Actor>;
     try {
-      actor = authenticate(request.headers.authorization ?? "", request.startedMs);
+      actor = authenticator.authenticate(request.headers.authorization ?? "");
     } catch (error) {
       done(error as AppError);
       return;
@@ -150,9 +113,10 @@ function createApp(
       const { email, refresh, evidence } = request.query;
       if (refresh || evidence) throw new AppError("unavailable", "This server knows cached answers alone.");
       if (actor === null) throw new AppError("unauthorized", "Send a key.");
-      const answer = readyFor(email, actor, request.startedMs);
-      if (answer !== null) return send(reply, answer, answers.handleOf(holderOf(actor)));
-      return take(email, actor).then((learnt) => send(reply, learnt, answers.handleOf(holderOf(actor))));
+      const answer = take({ email, refresh: false, withEvidence: false, probe: true }, actor);
+      return answer instanceof Promise
+        ? answer.then((learnt) => send(reply, learnt, actor))
+        : send(reply, answer, actor);
     },
   );
   return app;

@@ -7,9 +7,7 @@ import type { Metrics } from "../core/metrics.ts";
 import type { Tracer } from "../core/tracing.ts";
 import { createRoutes } from "../http/routes.ts";
 import { createHttpServer, type HttpServer } from "../http/server.ts";
-import type { Actor } from "../services/actor.ts";
 import { type Authenticator, createAuthenticator } from "../services/authenticate/authenticate.ts";
-import type { Caller } from "../services/authenticate/client-charges.ts";
 import { createChangePublisher } from "../services/authenticate/publish.ts";
 import { createIdempotency } from "../services/idempotency.ts";
 import { createLimitsView } from "../services/limits-view.ts";
@@ -23,15 +21,13 @@ import { createRateLimiter, type RateLimiter } from "../services/rate-limit/rate
 import { createReadiness } from "../services/readiness.ts";
 import { createUsageCounter, type UsageCounter } from "../services/usage/counts.ts";
 import { createUsage } from "../services/usage/usage.ts";
+import type { CheckAdmission } from "../services/verify/admission.ts";
+import { createCachedAnswers } from "../services/verify/cached-answers.ts";
 import { createRowDrawer } from "../services/verify/draw-rows.ts";
 import { createEarlyAdmission, type EarlyAdmission } from "../services/verify/early-admission.ts";
 import type { Examiner } from "../services/verify/examine.ts";
-import { createReadyAnswers } from "../services/verify/ready-answers.ts";
 import { createTestKeys } from "../services/verify/test-keys.ts";
-import {
-  createVerificationTallies,
-  type VerificationTallies,
-} from "../services/verify/verification-tallies.ts";
+import { createVerificationTallies } from "../services/verify/verification-tallies.ts";
 import { createVerifyAddress, type VerifyAddress } from "../services/verify/verify-address.ts";
 import { type AuthBus, createAuthBus } from "../store/auth-bus.ts";
 import { createAuthChanges } from "../store/auth-changes.ts";
@@ -90,35 +86,23 @@ export function composeApi(deps: Deps): ApiRole {
   const invalidate = authenticator.invalidate.bind(authenticator);
   const publisher = createChangePublisher({ sql: stores.sql, bus, log, invalidate });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
-  const tallies = createVerificationTallies(metrics);
-  const entrance = createEarlyAdmission({ examiner, admission, rateLimiter, quota, clock });
   const requestWork = composeRequestWork(log);
   const server = createHttpServer({
     routes: createRoutes({
       ...composeResources({ ...deps, clock, publisher, requestWork }),
-      enter: entrance.enter,
-      verify: composeVerify(deps, { examiner, entrance, promoted, quota, counter, tallies }),
+      ...composeVerification(deps, { examiner, admission, promoted, rateLimiter, quota, counter }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
       readiness: composeReadiness(deps, checks, () => server.isDraining()),
       publicUrl: config.http.publicUrl,
     }),
     gate: {
-      authenticate: (authorization, caller) => authenticateBy(authenticator, authorization, caller),
+      authenticate: (authorization, caller) => authenticator.authenticate(authorization, caller),
       rateLimit: rateLimiter,
       publicRate: createPublicRate(),
-      rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
+      limitsLeft: createLimitsView({ rateLimiter, quota }),
       idempotency,
     },
     clients,
-    ready: composeReadyAnswers(deps, {
-      examiner,
-      entrance,
-      rateLimiter,
-      quota,
-      counter,
-      tallies,
-      authenticator,
-    }),
     ...{ log, metrics, clock, tracer: deps.tracer },
     isOutage: (error) => isOutage(error) || isObjectsOutage(error),
     config: { ...config.http, corsOrigins: config.corsOrigins },
@@ -182,55 +166,39 @@ function composeAuthenticator(
   });
 }
 
-/** What is remembered by the header itself needs no hash of its secret, 0.6 us. */
-function authenticateBy(
-  authenticator: Authenticator,
-  authorization: string,
-  caller?: Caller,
-): Actor | Promise<Actor> {
-  const nowMs = clock.monotonic();
-  const known = authenticator.findCached(authorization, nowMs);
-  if (known === null) return authenticator.authenticate(authorization, caller);
-  authenticator.noteUse(known, nowMs);
-  return known.actor;
-}
-
-interface VerifyParts {
+interface VerificationParts {
   examiner: Examiner;
-  entrance: EarlyAdmission;
+  admission: CheckAdmission;
   promoted: PromotedDisposables;
+  rateLimiter: RateLimiter;
   quota: Quota;
   counter: UsageCounter;
-  tallies: VerificationTallies;
 }
 
-function composeVerify(deps: Deps, made: VerifyParts): VerifyAddress {
-  const { deadlineMs } = deps.config.verify;
-  const { examiner, entrance, promoted, quota, counter, tallies } = made;
-  return createVerifyAddress({
+function composeVerification(
+  deps: Deps,
+  { examiner, admission, promoted, rateLimiter, quota, counter }: VerificationParts,
+): { verify: VerifyAddress; earlyAdmission: EarlyAdmission } {
+  const tallies = createVerificationTallies(deps.metrics);
+  const cachedAnswers = createCachedAnswers({ examiner, tallies, limits: LIMITS.verify });
+  const admissions = { examiner, cachedAnswers, admission, rateLimiter, quota, clock };
+  const earlyAdmission = createEarlyAdmission(admissions);
+  const verify = createVerifyAddress({
     examiner,
-    enter: entrance.enter,
+    enter: earlyAdmission.enter,
     drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
     quota,
     testKeys: createTestKeys({
       clock,
-      slowMs: Math.min(deadlineMs, LIMITS.testKeys.slowMs),
+      slowMs: Math.min(deps.config.verify.deadlineMs, LIMITS.testKeys.slowMs),
       isPromoted: promoted.covers,
     }),
     usage: counter,
     tallies,
+    cachedAnswers,
+    cacheHits: deps.metrics.cacheLookups.tally({ result: "memory" }),
   });
-}
-
-type ReadyParts = Omit<VerifyParts, "promoted"> & {
-  rateLimiter: RateLimiter;
-  authenticator: Authenticator;
-};
-
-function composeReadyAnswers({ metrics }: Deps, { counter, authenticator, ...made }: ReadyParts) {
-  const drawing = { render: JSON.stringify, limits: LIMITS.http };
-  const answers = createReadyAnswers({ ...made, ...drawing, usage: counter, metrics });
-  return { answers, credentials: authenticator, entrance: made.entrance };
+  return { verify, earlyAdmission };
 }
 
 function composeReadiness({ metrics, stores }: Deps, checks: Checks, isDraining: () => boolean) {

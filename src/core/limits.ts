@@ -37,19 +37,11 @@ export const LIMITS = {
     bodyBytes: 16_384,
     bodies: BODY_LIMITS,
     queryParameters: 32,
-    /**
-     * Queries of cached answers, remembered as written, with the address in them: some 2 KB each, evidence included, hence
-     * 32 MB when full. Longer ones are not remembered.
-     */
-    readyQueries: 16_384,
-    readyQueryChars: 512,
-    /**
-     * Of the bodies rendered for them, a power of two: 1 KB each, one for each scope that asks. The oldest are rendered
-     * anew.
-     */
-    readyBodyBytes: 33_554_432,
-    /** Header fields of such answers kept as bytes, one for each policy of limits: half a kilobyte each. */
-    readyHeads: 1_000,
+    /** Queries of a route remembered as written, with their validated input: half a kilobyte each. Longer ones are not. */
+    rememberedQueries: 16_384,
+    rememberedQueryChars: 512,
+    /** Heads of answers kept as bytes, one for each policy of limits: half a kilobyte each. */
+    headTemplates: 1_000,
     validationIssues: 20,
     connections: 20_000,
     requestsInFlight: 10_000,
@@ -109,6 +101,8 @@ export const LIMITS = {
      * cache.
      */
     templates: { kept: 1_024, domains: 16_384, perDomain: 16 },
+    /** Addresses whose answers from the cache are kept as they are sent: some 3 KB each, hence 50 MB where all are in use. */
+    cachedAnswers: 16_384,
   },
   inFlightChecks: {
     /** Maximum share of all checks in progress for one team. */

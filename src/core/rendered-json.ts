@@ -1,8 +1,9 @@
-/** An answer already rendered as JSON, which needs no serialisation. All its text is ASCII. */
+/** An answer that was put together as JSON, and need not be walked to be written. */
 export class RenderedJson {
-  readonly text: string;
+  /** Text is ASCII alone; bytes are UTF-8. */
+  readonly body: string | Uint8Array;
 
-  constructor(text: string) {
-    this.text = text;
+  constructor(body: string | Uint8Array) {
+    this.body = body;
   }
 }

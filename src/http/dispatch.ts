@@ -3,16 +3,17 @@ import { traceCall } from "../core/tracing.ts";
 import { type Actor, hasAtLeastRole } from "../services/actor.ts";
 import type { Caller } from "../services/authenticate/client-charges.ts";
 import type { Idempotency } from "../services/idempotency.ts";
+import type { RateLimitState } from "../services/limits-view.ts";
 import type { RateClass } from "../services/rate-limit/classes.ts";
 import { insufficientRole, liveCredentialNeeded } from "../services/teams/acting-member.ts";
 import { requireFeature } from "../services/tier-features.ts";
 import { discardBody } from "./body.ts";
 import { invokeOnce } from "./idempotency.ts";
 import { andThen, type MaybePromise } from "./maybe-promise.ts";
+import { problemReply } from "./problem.ts";
 import type { HttpReply } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { beginRequestSpan } from "./request-span.ts";
-import type { RateLimitFields } from "./respond.ts";
 import { acceptsBody, type PublicRoute, type Route, type TeamRoute } from "./route.ts";
 
 export interface RequestGate {
@@ -33,7 +34,7 @@ export interface RequestGate {
   };
   idempotency: Idempotency;
   /** The limits that requests of the class are subject to, for every answer to the actor; null: none are named. */
-  rateLimitHeaders(actor: Actor, rateClass: RateClass): RateLimitFields | null;
+  limitsLeft(actor: Actor, rateClass: RateClass): RateLimitState | null;
 }
 
 /**
@@ -98,19 +99,37 @@ function takeToken(
   request: HttpRequest,
   actor: Actor,
 ): MaybePromise<void> {
-  const { slot: place } = request;
-  const take = () => andThen(gate.rateLimit.take(actor, route.rate), () => awaitUnwantedBody(route, request));
-  if (place === null) return take();
+  const { slot } = request;
+  if (slot === null && request.incoming === null) return gate.rateLimit.take(actor, route.rate);
   const leave = (error: unknown): never => {
-    place.release();
+    slot?.release();
     throw error;
   };
   try {
-    const taken = take();
+    const taken = andThen(gate.rateLimit.take(actor, route.rate), () => awaitUnwantedBody(route, request));
     return taken instanceof Promise ? taken.catch(leave) : taken;
   } catch (error) {
     return leave(error);
   }
+}
+
+/** Who sends it is known. @param hasWaited somebody else had to be asked for that */
+function admit(
+  gate: RequestGate,
+  route: TeamRoute,
+  request: HttpRequest,
+  actor: Actor,
+  hasWaited: boolean,
+): MaybePromise<HttpReply> {
+  attachActor(request, actor, hasWaited);
+  requireUser(route, actor);
+  requirePermissions(route, actor);
+  const refusal = route.early === undefined ? null : route.early(request, actor);
+  if (refusal !== null) return problemReply(refusal, request.id);
+  const taken = takeToken(gate, route, request, actor);
+  if (!(taken instanceof Promise)) return invoke(gate, route, request, actor);
+  traceCall(request.span, "rate limit", taken);
+  return taken.then(() => invoke(gate, route, request, actor));
 }
 
 /**
@@ -118,18 +137,11 @@ function takeToken(
  * order, so that a stranger learns nothing of the input's validity and an exhausted limit costs little work: of a request that
  * is refused before its body, none of that is collected. Where a route settles something
  * before its token is asked for (`early`), since that may have to wait, its input is read there; what is wrong with it is still
- * said in its turn. Synchronous when every step is.
+ * said in its turn. Synchronous when every step is: a promise, or a function to go on with, is made only where something is awaited.
  */
 export function dispatch(gate: RequestGate, route: Route, request: HttpRequest): MaybePromise<HttpReply> {
   if (route.access === "public") return invokePublic(gate, route, request);
   const authenticated = gate.authenticate(request.headers.authorization ?? "", request);
-  return andThen(authenticated, (actor) => {
-    attachActor(request, actor, authenticated instanceof Promise);
-    requireUser(route, actor);
-    requirePermissions(route, actor);
-    route.early?.(request, actor);
-    return andThen(traceCall(request.span, "rate limit", takeToken(gate, route, request, actor)), () =>
-      invoke(gate, route, request, actor),
-    );
-  });
+  if (!(authenticated instanceof Promise)) return admit(gate, route, request, authenticated, false);
+  return authenticated.then((actor) => admit(gate, route, request, actor, true));
 }

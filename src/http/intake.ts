@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
-import type { SampledRequest, Tracer } from "../core/tracing.ts";
+import type { Tracer } from "../core/tracing.ts";
 import { clientNetwork } from "../services/client-network.ts";
 import type { ClientLimiter } from "../services/rate-limit/clients.ts";
 import { type BodyAccount, createBodyBudget } from "./body-budget.ts";
@@ -8,12 +8,12 @@ import { createBodyPace, type PaceLimits } from "./body-pace.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { decodedBody } from "./content-coding.ts";
 import { createDropPace, type DropLimits } from "./drop-pace.ts";
-import { declaredBytes, type FieldSource } from "./framing.ts";
 import { type IncomingBody, type PausableSource, receiveBody } from "./incoming-body.ts";
 import { isJson } from "./json-body.ts";
 import { createJsonScan } from "./json-scan.ts";
 import { HttpRequest, RETAINED_HEADERS, type RetainedHeader } from "./request.ts";
-import { createRequestIds, saneRequestId } from "./request-id.ts";
+import { type FieldSource, RequestFields } from "./request-fields.ts";
+import { type RequestIds, saneRequestId } from "./request-id.ts";
 import { acceptsBody, jsonBounds, type Route } from "./route.ts";
 import { createRouter, type Match } from "./router.ts";
 
@@ -40,17 +40,20 @@ export interface IntakeLimits {
 }
 
 export interface Intake {
-  /** Whether it is to be traced, as its sender or chance has it; null: it is not. */
-  sampleTrace(source: RequestSource): SampledRequest | null;
-  /** Copies the request's line, its id, and its origin where that matters. Never throws. */
-  begin(source: RequestSource, sampled: SampledRequest | null): HttpRequest;
+  /** Routes that the server itself may look up, by method and path. */
+  readonly fixed: readonly Match[];
+  /**
+   * Copies the request's line, its credential, its id, and its origin where that matters. Never throws.
+   * @param known what it matches, where the server has looked that up
+   */
+  begin(source: RequestSource, known: Match | null): HttpRequest;
   /**
    * Before anything else may refuse it. Takes hold of the body, if there is one, and reads none of it.
    * @throws AppError `bad_request` when the body's length is ambiguous
    */
   frame(request: HttpRequest, source: RequestSource, connection: ConnectionSource): void;
   /** @throws AppError `uri_too_long` and those of the router */
-  match(request: HttpRequest): Match;
+  match(request: HttpRequest, known: Match | null): Match;
   /** Copies the headers, and has the body at hand, as far as the route wants them. */
   read(request: HttpRequest, match: Match, source: RequestSource, connection: ConnectionSource): void;
 }
@@ -65,6 +68,16 @@ function readHeaders(request: HttpRequest, source: RequestSource): void {
   });
 }
 
+function readNamed({ headers }: HttpRequest, source: RequestSource, names: Route["readsHeaders"]): void {
+  if (names !== undefined) for (const name of names) headers[name] = source.getHeader(name);
+}
+
+/** Whether it is to be traced, as its sender or chance has it. */
+function sampleTrace(request: HttpRequest, source: RequestSource, tracer: Tracer): void {
+  const sampled = tracer.sample(source.getHeader("traceparent"));
+  if (sampled !== null) request.sampled = { by: tracer, as: sampled };
+}
+
 function bodyInspector(route: Route) {
   const scan = createJsonScan(jsonBounds(route));
   return { inspect: (piece: Uint8Array) => scan.add(piece) };
@@ -75,6 +88,7 @@ export function createIntake(deps: {
   routes: readonly Route[];
   clock: Clock;
   clients: ClientLimiter;
+  ids: RequestIds;
   config: { trustedProxies: readonly string[]; corsOrigins: readonly string[] };
   limits: IntakeLimits;
   tracer?: Tracer | null;
@@ -87,8 +101,7 @@ export function createIntake(deps: {
   const unread = createBodyBudget(limits.bodies.unread);
   const pace = createBodyPace(clock, limits.bodies.pace);
   const drops = createDropPace(clock, limits.bodies.drops);
-  const ids = createRequestIds();
-  const readsOrigin = deps.config.corsOrigins.length > 0;
+  const fields = new RequestFields(deps.config.corsOrigins.length > 0);
 
   function readAddress(source: RequestSource, connection: ConnectionSource): string {
     // A proxy may append a field of its own instead of extending the client's: all of them count, in order.
@@ -119,28 +132,31 @@ export function createIntake(deps: {
   }
 
   return {
-    sampleTrace: (source) => (tracer === null ? null : tracer.sample(source.getHeader("traceparent"))),
-    begin(source, sampled) {
+    fixed: router.fixed,
+    begin(source, known) {
+      fields.read(source);
       const request = new HttpRequest({
-        id: saneRequestId(source.getHeader("x-request-id")) ?? ids.next(),
-        method: source.getCaseSensitiveMethod(),
-        path: source.getUrl(),
+        id: saneRequestId(fields.requestId) ?? deps.ids,
+        method: known === null ? source.getCaseSensitiveMethod() : known.route.method,
+        path: known === null ? source.getUrl() : known.route.path,
         rawQuery: source.getQuery() ?? "",
         startedMs: clock.monotonic(),
       });
-      if (sampled !== null && tracer !== null) request.sampled = { by: tracer, as: sampled };
-      // A call into the server that nearly no deployment needs.
-      if (readsOrigin) request.origin = source.getHeader("origin");
+      if (tracer !== null) sampleTrace(request, source, tracer);
+      request.origin = fields.origin;
+      if (fields.authorization !== "") request.headers.authorization = fields.authorization;
+      fields.forgetAuthorization();
       return request;
     },
     frame(request, source, connection) {
       request.addressFrom(() => readAddress(source, connection));
-      request.declaredBytes = declaredBytes(source);
+      request.declaredBytes = fields.declaredBytes();
       if (request.declaredBytes !== 0) request.incoming = receive(request, connection);
     },
-    match(request) {
+    match(request, known) {
       if (request.path.length + request.rawQuery.length > limits.urlBytes)
         throw new AppError("uri_too_long", `The path and query are over ${limits.urlBytes} bytes.`);
+      if (known !== null) return known;
       const match = router.match(request.method, request.path);
       if (match.params !== null) request.params = match.params;
       return match;
@@ -148,10 +164,7 @@ export function createIntake(deps: {
     read(request, { route }, source, connection) {
       if (route.readsClientAddress === true || route.rate === "client") void request.clientAddress;
       if (!acceptsBody(route)) {
-        // The one header that these routes need, without a call into JavaScript for each of the others.
-        const authorization = source.getHeader("authorization");
-        if (authorization !== "") request.headers.authorization = authorization;
-        for (const name of route.readsHeaders ?? []) request.headers[name] = source.getHeader(name);
+        readNamed(request, source, route.readsHeaders);
         return;
       }
       readHeaders(request, source);

@@ -1,11 +1,9 @@
 import type { Clock } from "../core/clock.ts";
 import type { CountCell } from "../core/custom-metrics.ts";
 import type { DurationSeries } from "../core/durations.ts";
-import type { AppError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
 import type { Actor } from "../services/actor.ts";
-import type { ReadyAnswer } from "../services/verify/ready-answers.ts";
 import { answerLogFields, roundToHundredths } from "./answer-log-fields.ts";
 import type { HttpRequest } from "./request.ts";
 import { endRequestSpan, spanOfEnded } from "./request-span.ts";
@@ -37,20 +35,9 @@ export interface RequestOutcome {
 export type ObservedRequest = Pick<HttpRequest, "id" | "method" | "startedMs" | "actor"> &
   Partial<Pick<HttpRequest, "note" | "sampled" | "span">>;
 
-/** What was answered on the short way. */
-export type ObservedReadyAnswer = Pick<ReadyAnswer, "body" | "kind">;
-
 export interface RequestObserver {
   /** Counts a request that has ended and, if it is worth a line, logs it. `route` is its pattern. */
   recordFinished(request: ObservedRequest, route: string, outcome: RequestOutcome): void;
-  /** The same of a GET of `route` that was answered 200 within the call that brought it: looked up once, counted often. */
-  getRecorder(
-    route: string,
-  ): (id: () => string, startedMs: number, actor: Actor, answer: ObservedReadyAnswer) => void;
-  /** The same of one that was refused within the call, with so many bytes. */
-  refusedGetRecorder(
-    route: string,
-  ): (id: () => string, startedMs: number, actor: Actor, error: AppError, bytes: number) => void;
 }
 
 export interface ObserverLimits {
@@ -172,42 +159,17 @@ export function createRequestObserver(deps: {
       const series = seriesOf(route);
       requestsOf(series, route, method, status).count += 1;
       series.seconds.observe((headMs ?? ms) / 1000);
-      const { id, actor, note = null } = request;
       const span = spanOfEnded(request);
-      if (isLogged(status, outcome.code, headMs ?? ms, nowMs))
+      const isWritten = isLogged(status, outcome.code, headMs ?? ms, nowMs);
+      if (!isWritten && span === null) return;
+      // Asked for here alone, since it has to be put together.
+      const { id, actor, note = null } = request;
+      if (isWritten)
         write({ id, method, route, ms, actor }, outcome, {
           ...(note === null ? {} : answerLogFields(note)),
           ...(span === null ? {} : { trace_id: span.traceId }),
         });
       if (span !== null) endRequestSpan({ id, actor, note, span }, method, route, outcome);
-    },
-    getRecorder(route) {
-      const series = seriesOf(route);
-      const requests = requestsOf(series, route, "GET", 200);
-      return (id, startedMs, actor, { body, kind }) => {
-        const nowMs = clock.monotonic();
-        const ms = nowMs - startedMs;
-        requests.count += 1;
-        series.seconds.observe(ms / 1000);
-        if (!isLogged(200, null, ms, nowMs)) return;
-        const outcome = { status: 200, bytes: body.length, code: null, headMs: null };
-        write({ id: id(), method: "GET", route, ms, actor }, outcome, {
-          verdict: kind.verdict,
-          reason: kind.reason,
-          cached: true,
-        });
-      };
-    },
-    refusedGetRecorder(route) {
-      const series = seriesOf(route);
-      return (id, startedMs, actor, { status, code }, bytes) => {
-        const nowMs = clock.monotonic();
-        const ms = nowMs - startedMs;
-        requestsOf(series, route, "GET", status).count += 1;
-        series.seconds.observe(ms / 1000);
-        if (!isLogged(status, code, ms, nowMs)) return;
-        write({ id: id(), method: "GET", route, ms, actor }, { status, bytes, code, headMs: null }, {});
-      };
     },
   };
 }

@@ -32,19 +32,20 @@ function problemHeaders(error: AppError): Record<string, string> {
   return headers;
 }
 
-/** A problem as it is sent, but for the id of the request, which stands in quotes between the two. */
-export interface ProblemTemplate {
+const ASCII = /^[ -~]*$/;
+
+/** A problem as it is sent, but for the id of the request, which stands between the two. */
+interface ProblemTemplate {
   start: string;
   end: string;
+  isAscii: boolean;
   headers: Record<string, string>;
 }
 
 /** By what is thrown: in an overload one error refuses thousands of requests. */
-const forms = new WeakMap<AppError, ProblemTemplate>();
+const templates = new WeakMap<AppError, ProblemTemplate>();
 
-export function problemTemplateOf(error: AppError): ProblemTemplate {
-  const known = forms.get(error);
-  if (known !== undefined) return known;
+function createTemplate(error: AppError): ProblemTemplate {
   const { code, message: detail, errors, candidates } = error;
   const { status, title } = ERRORS[code];
   const problem: Omit<Problem, "request_id" | "errors" | "candidates"> = {
@@ -55,28 +56,30 @@ export function problemTemplateOf(error: AppError): ProblemTemplate {
     code,
   };
   const more = JSON.stringify({ errors, candidates }).slice(1);
-  const form = {
-    start: `${JSON.stringify(problem).slice(0, -1)},"request_id":`,
-    end: more === "}" ? more : `,${more}`,
-    headers: problemHeaders(error),
-  };
-  forms.set(error, form);
-  return form;
+  const start = `${JSON.stringify(problem).slice(0, -1)},"request_id":"`;
+  const end = more === "}" ? `"${more}` : `",${more}`;
+  return { start, end, isAscii: ASCII.test(start + end), headers: problemHeaders(error) };
 }
 
 /**
  * The reply to anything thrown. What is not an `AppError` is our fault and becomes a bare `internal_error`: its
  * message may hold an address, a query or a secret, so it goes to the log and never to the caller.
+ * @param requestId sane: nothing in it has to be escaped
  */
 export function problemReply(error: unknown, requestId: string): HttpReply {
   const known =
     error instanceof AppError
       ? error
       : new AppError("internal_error", "Something went wrong here. The request id finds it in our logs.");
-  const { start, end, headers } = problemTemplateOf(known);
-  return new HttpReply(known.status, start + JSON.stringify(requestId) + end, {
-    contentType: "application/problem+json",
-    headers,
-    code: known.code,
+  const before = templates.get(known);
+  const template = before ?? createTemplate(known);
+  if (before === undefined) templates.set(known, template);
+  const { start, end, isAscii, headers } = template;
+  // What refused another before is likely to refuse more.
+  const isHeadShared = before !== undefined;
+  const code = known.code;
+  const contentType = "application/problem+json";
+  return new HttpReply(known.status, start + requestId + end, {
+    ...{ contentType, headers, code, isAscii, isHeadShared },
   });
 }

@@ -21,6 +21,9 @@ export function isStream(body: ReplyBody): body is BodyStream {
   return typeof body === "object" && body !== null && !(body instanceof Uint8Array);
 }
 
+/** Of a reply that has none of its own. */
+export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
 /** What is sent back: how it reaches the socket is the server's business. */
 export class HttpReply {
   readonly status: number;
@@ -36,6 +39,8 @@ export class HttpReply {
    * text for that, cost an uncached answer 1 to 2 us.
    */
   readonly isAscii: boolean;
+  /** Others with the same `headers` object have the same head, but for id and numbers: it is made once for all of them. */
+  readonly isHeadShared: boolean;
   /** Called once when nobody needs the body any more: it is sent, or the client has gone. null: nobody wants to know. */
   readonly released: (() => void) | null;
 
@@ -48,6 +53,7 @@ export class HttpReply {
       code?: string;
       released?: () => void;
       isAscii?: boolean;
+      isHeadShared?: boolean;
     } = {},
   ) {
     this.status = status;
@@ -57,6 +63,9 @@ export class HttpReply {
     this.code = options.code ?? null;
     this.released = options.released ?? null;
     this.isAscii = options.isAscii ?? false;
+    // Nearly every answer says nothing of its own.
+    const isUsual = status === 200 && this.headers === NO_HEADERS && this.contentType === "application/json";
+    this.isHeadShared = options.isHeadShared ?? (isUsual && body !== null);
   }
 }
 
@@ -70,9 +79,6 @@ export type ContentType =
   | "text/css; charset=utf-8"
   | "text/javascript; charset=utf-8"
   | "image/png";
-
-/** Of a reply that has none of its own. */
-export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** Status lines by code, built once: `200 OK`. */
 const statusLines = new Map(

@@ -2,10 +2,11 @@ import type { SampledRequest, Span, Tracer } from "../core/tracing.ts";
 import type { Actor } from "../services/actor.ts";
 import type { AddressQuestion } from "../services/verify/address-question.ts";
 import type { AdmissionSlot } from "../services/verify/admission.ts";
-import type { AnswerNote } from "../services/verify/answer-note.ts";
+import type { AnswerNote, CachedAnswer } from "../services/verify/answer-note.ts";
 import type { RequestBody } from "./body.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 import { parseQuery } from "./query.ts";
+import type { RequestIds } from "./request-id.ts";
 
 /**
  * Headers that are kept of a request, lower case: uWebSockets.js' own request dies when its handler returns. Of a request
@@ -30,7 +31,8 @@ export type RetainedHeader = (typeof RETAINED_HEADERS)[number];
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 
 export interface HttpRequestInit {
-  id: string;
+  /** The caller's; else whence one of our own comes. */
+  id: string | RequestIds;
   /** As sent: methods are case-sensitive. */
   method: string;
   path: string;
@@ -49,7 +51,8 @@ export interface Cancellation {
 
 /** One request as plain data, copied out of the server's before anything may wait. */
 export class HttpRequest implements Cancellation {
-  readonly id: string;
+  /** Number of an id of our own; -1: the caller has sent one. */
+  readonly ownId: number;
   readonly method: string;
   readonly path: string;
   readonly rawQuery: string;
@@ -76,21 +79,38 @@ export class HttpRequest implements Cancellation {
   note: AnswerNote | null = null;
   /** Of a verification that is not known here: whether a check may be begun for it. */
   slot: AdmissionSlot | null = null;
-  /** Of the same: as it was understood before its token was asked for. */
+  /** Of a verification that the cache has an answer to: that, as it was found before its token was asked for. */
+  cachedAnswer: CachedAnswer | null = null;
+  /** Of one that is not known here: as it was understood before its token was asked for. */
   addressQuestion: AddressQuestion | null = null;
   /** What the route read of it before its token was asked for; null: nothing. */
   input: unknown = null;
   /** Text: it was read; null: the call that could read it is over. */
   #clientAddress: string | (() => string) | null = null;
+  readonly #ids: RequestIds | null;
+  #id: string | null = null;
   #cancelled = false;
   #onCancel: (() => void)[] | null = null;
 
   constructor(init: HttpRequestInit) {
-    this.id = init.id;
+    if (typeof init.id === "string") {
+      this.#id = init.id;
+      this.#ids = null;
+      this.ownId = -1;
+    } else {
+      this.#ids = init.id;
+      this.ownId = init.id.take();
+    }
     this.method = init.method;
     this.path = init.path;
     this.rawQuery = init.rawQuery;
     this.startedMs = init.startedMs;
+  }
+
+  /** Put together when it is first asked for: an answer of the call that brought the request has it in bytes. */
+  get id(): string {
+    this.#id ??= this.#ids?.text(this.ownId) ?? "";
+    return this.#id;
   }
 
   /** How to read the client's address, which costs calls into the server: only who asks for it pays. */
@@ -100,6 +120,7 @@ export class HttpRequest implements Cancellation {
 
   /** The call that brought the request is over: what was not read of the server's own request is gone. */
   endCall(): void {
+    void this.id;
     if (typeof this.#clientAddress === "function") this.#clientAddress = null;
   }
 

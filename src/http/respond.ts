@@ -1,11 +1,11 @@
-import { LIMITS } from "../core/limits.ts";
-import { RecentMap } from "../core/recent-map.ts";
-import { type BodyStream, type HttpReply, isStream, NO_HEADERS, statusLine } from "./reply.ts";
+import { limitText, type RateLimitState } from "../services/limits-view.ts";
+import type { HeadParts } from "./head-template.ts";
+import { type BodyStream, type HttpReply, isStream, statusLine } from "./reply.ts";
 import { toWireText } from "./wire-text.ts";
 
 /** uWebSockets.js' response, by what the head of a reply needs of it. */
 export interface HeadWriter {
-  writeStatus(status: string): unknown;
+  writeStatus(status: string | Uint8Array): unknown;
   writeHeader(key: string, value: string | Uint8Array): unknown;
 }
 
@@ -23,13 +23,6 @@ export interface LargeResponseWriter extends ResponseWriter {
   onWritable(handler: (offset: number) => boolean): unknown;
 }
 
-/** Values of the `RateLimit-Policy` and `RateLimit` fields (IETF httpapi draft) of an actor. */
-export interface RateLimitFields {
-  policy: string;
-  limit: string;
-}
-
-const JSON_TYPE = "application/json";
 const NOSNIFF = "\r\nX-Content-Type-Options: nosniff";
 const NO_STORE = "\r\nCache-Control: no-store";
 const UNSAFE = /[^\x20-\x7e]/;
@@ -42,9 +35,11 @@ function fieldValue(text: string): string {
 
 export interface WriteOptions {
   requestId: string;
-  rate: RateLimitFields | null;
+  rate: RateLimitState | null;
   /** Further fields, each with CR LF before it. */
   cors: string;
+  /** Status and fields as bytes, where they were made so; null: they are written from the rest. */
+  head: Uint8Array | null;
   headOnly: boolean;
   /** The connection is closed behind the answer, by the client where we cannot. */
   close: boolean;
@@ -52,46 +47,53 @@ export interface WriteOptions {
   mustClose: boolean;
 }
 
-/** By policy: what nearly every answer says, which is JSON and has no fields of its own, up to the value of `RateLimit`. */
-const jsonFields = new RecentMap<string, string>(LIMITS.http.readyHeads);
+function fieldsOfBody({ body, contentType, headers }: HttpReply): string {
+  let block = NOSNIFF;
+  if (body !== null) block += `\r\nContent-Type: ${contentType}`;
+  if (headers["Cache-Control"] === undefined) block += NO_STORE;
+  return block;
+}
 
-function jsonFieldsOf(policy: string): string {
-  let fields = jsonFields.get(policy);
-  if (fields === undefined) {
-    fields = `${NOSNIFF}\r\nContent-Type: ${JSON_TYPE}${NO_STORE}\r\nRateLimit-Policy: ${fieldValue(policy)}\r\nRateLimit: `;
-    jsonFields.set(policy, fields);
+/** What stands between the id and the value of `RateLimit`. */
+function fieldsBeforeLimit(reply: HttpReply, policy: string): string {
+  return `${fieldsOfBody(reply)}\r\nRateLimit-Policy: ${fieldValue(policy)}\r\nRateLimit: `;
+}
+
+/** What stands behind it. */
+function fieldsBehindLimit({ headers }: HttpReply): string {
+  let block = "";
+  for (const name in headers) {
+    // Closing is done, not only said: see writeReply.
+    if (name !== "Connection") block += `\r\n${name}: ${fieldValue(headers[name] ?? "")}`;
   }
-  return fields;
+  return block;
+}
+
+/** Status and fields of a reply around id and numbers, for `createHeadTemplates`. */
+export function headParts(reply: HttpReply, policy: string): HeadParts {
+  return {
+    status: statusLine(reply.status),
+    before: fieldsBeforeLimit(reply, policy),
+    behind: fieldsBehindLimit(reply),
+  };
 }
 
 /**
  * All header fields as the value of one: each call into uWebSockets.js costs more than joining the strings, and a value
  * is written as it is. Every part is a constant, a sane id or has passed `fieldValue`.
  */
-export function fieldsAfterRequestId(
-  reply: HttpReply,
-  { rate, cors }: Pick<WriteOptions, "rate" | "cors">,
-): string {
-  // The limit is numbers, written by ourselves.
-  if (rate !== null && reply.headers === NO_HEADERS && reply.body !== null && reply.contentType === JSON_TYPE)
-    return jsonFieldsOf(rate.policy) + rate.limit + cors;
-  let block = NOSNIFF;
-  if (reply.body !== null) block += `\r\nContent-Type: ${reply.contentType}`;
-  if (reply.headers["Cache-Control"] === undefined) block += NO_STORE;
+function fieldsAfterRequestId(reply: HttpReply, { rate, cors }: WriteOptions): string {
   if (rate !== null)
-    block += `\r\nRateLimit-Policy: ${fieldValue(rate.policy)}\r\nRateLimit: ${fieldValue(rate.limit)}`;
-  for (const name in reply.headers) {
-    // Closing is done, not only said: see writeReply.
-    if (name === "Connection") continue;
-    block += `\r\n${name}: ${fieldValue(reply.headers[name] ?? "")}`;
-  }
-  return block + cors;
+    return (
+      fieldsBeforeLimit(reply, rate.policy) + fieldValue(limitText(rate)) + fieldsBehindLimit(reply) + cors
+    );
+  return fieldsOfBody(reply) + fieldsBehindLimit(reply) + cors;
 }
 
 /** Bytes of a reply's body; null: not known. */
 function bodyBytesOf({ body, isAscii }: HttpReply): number | null {
   if (body === null) return 0;
-  if (isAscii && typeof body === "string") return body.length;
+  if (body instanceof Uint8Array || (isAscii && typeof body === "string")) return body.length;
   return isStream(body) ? body.bytes : Buffer.byteLength(body);
 }
 
@@ -164,6 +166,10 @@ export function writeWithBackPressure(
 
 /** Status and fields, those of `reply.headers` included; not whether the connection is to be closed. */
 export function writeHead(response: HeadWriter, reply: HttpReply, options: WriteOptions): void {
+  if (options.head !== null) {
+    response.writeStatus(options.head);
+    return;
+  }
   // uWebSockets.js writes "200 OK" by itself.
   if (reply.status !== 200) response.writeStatus(statusLine(reply.status));
   response.writeHeader("X-Request-Id", options.requestId + fieldsAfterRequestId(reply, options));

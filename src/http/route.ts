@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
+import { RecentMap } from "../core/recent-map.ts";
 import { RenderedJson } from "../core/rendered-json.ts";
 import type { Actor, MemberRole } from "../services/actor.ts";
 import type { RateClass } from "../services/rate-limit/classes.ts";
@@ -98,8 +99,11 @@ export type TeamRoute = RouteInfo & {
   /** The least role that may call it. */
   access: { role: MemberRole };
   rate: RateClass;
-  /** Before the token is asked for: what refuses it already, and whatever else is settled then. Says nothing of the input. */
-  early?(request: HttpRequest, actor: Actor): void;
+  /**
+   * Before the token is asked for: what refuses it already, returned or thrown, and whatever else is settled then. Says nothing
+   * of the input.
+   */
+  early?(request: HttpRequest, actor: Actor): AppError | null;
   invoke(request: HttpRequest, actor: Actor): MaybePromise<HttpReply>;
 };
 export type Route = PublicRoute | TeamRoute;
@@ -169,7 +173,7 @@ const ASCII = { isAscii: true };
 function toReply<P, Q, B, T>(spec: RouteSpec<P, Q, B, T>, answer: T | RenderedJson | HttpReply): HttpReply {
   if (answer instanceof HttpReply) return answer;
   const { status, schema } = spec.success;
-  if (answer instanceof RenderedJson) return new HttpReply(status, answer.text, ASCII);
+  if (answer instanceof RenderedJson) return new HttpReply(status, answer.body, ASCII);
   if (schema === null) return new HttpReply(status, null);
   return new HttpReply(status, renderJson(answer, spec.isReusable?.(answer) ?? false));
 }
@@ -209,28 +213,73 @@ export function signedRoute<T, B>(
   return { ...spec, access: "public", invoke };
 }
 
+/** What a route without a body settles before its token is asked for. Neither is called with input that is not valid. */
+interface EarlySteps<I> {
+  /** While its input is not known yet: what refuses it whatever that is, or once that is read. null: nothing does. */
+  refuse?(actor: Actor, context: Context, read: () => I | null): AppError | null;
+  enter(input: I, actor: Actor, context: Context): void;
+}
+
+/** Validated input by the query as it was written: of what was answered at once with 200, since that is asked again and again. */
+type RememberedInputs<I> = RecentMap<string, I>;
+
+function rememberInput<I>(
+  inputs: RememberedInputs<I>,
+  { rawQuery }: HttpRequest,
+  actor: Actor,
+  input: I,
+): void {
+  // Test keys pay for nothing: they could crowd out what others ask for.
+  if (!actor.livemode || rawQuery.length > LIMITS.http.rememberedQueryChars) return;
+  if (inputs.get(rawQuery) === undefined) inputs.set(rawQuery, input);
+}
+
+/** See `TeamRoute.early`. */
+function settleEarly<P, Q, B, T>(
+  spec: RouteSpec<P, Q, B, T>,
+  steps: EarlySteps<Input<P, Q, B>>,
+  inputs: RememberedInputs<Input<P, Q, B>>,
+): (request: HttpRequest, actor: Actor) => AppError | null {
+  return (request, actor) => {
+    let input = inputs.get(request.rawQuery) ?? null;
+    if (input === null) {
+      const refusal = steps.refuse?.(actor, request, () => readEarly(spec, request)) ?? null;
+      if (refusal !== null) return refusal;
+      input = readEarly(spec, request);
+    }
+    if (input === null) return null;
+    request.input = input;
+    steps.enter(input, actor, request);
+    return null;
+  };
+}
+
 /** A route that takes the bearer credential of a team, with at least `role`. */
 export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
   spec: RouteSpec<P, Q, B, T> & {
     role: MemberRole;
     rate: RateClass;
-    /** Of a route without a body, see `TeamRoute.early`: not called with input that is not valid. */
-    early?(input: Input<P, Q, B>, actor: Actor, context: Context): void;
+    early?: EarlySteps<Input<P, Q, B>>;
     handler(input: Input<P, Q, B>, actor: Actor, context: Context): Answer<T>;
   },
 ): TeamRoute {
   const { early, ...route } = spec;
-  const invoke = (request: HttpRequest, actor: Actor) =>
-    andThen((request.input as Input<P, Q, B> | null) ?? readInput(spec, request), (input) =>
-      andThen(spec.handler(input, actor, request), (answer) => toReply(spec, answer)),
-    );
-  const settle = (request: HttpRequest, actor: Actor) => {
-    const input = readEarly(spec, request);
-    if (input === null) return;
-    request.input = input;
-    early?.(input, actor, request);
-  };
-  return { ...route, access: { role: spec.role }, invoke, ...(early && { early: settle }) };
+  const inputs = early && new RecentMap<string, Input<P, Q, B>>(LIMITS.http.rememberedQueries);
+  function handle(input: Input<P, Q, B>, request: HttpRequest, actor: Actor): MaybePromise<HttpReply> {
+    const answer = spec.handler(input, actor, request);
+    if (answer instanceof Promise) return answer.then((value) => toReply(spec, value));
+    const reply = toReply(spec, answer);
+    if (inputs !== undefined && reply.status === 200) rememberInput(inputs, request, actor, input);
+    return reply;
+  }
+  function invoke(request: HttpRequest, actor: Actor): MaybePromise<HttpReply> {
+    const input = (request.input as Input<P, Q, B> | null) ?? readInput(spec, request);
+    return input instanceof Promise
+      ? input.then((read) => handle(read, request, actor))
+      : handle(input, request, actor);
+  }
+  const settle = early && inputs && { early: settleEarly(spec, early, inputs) };
+  return { ...route, access: { role: spec.role }, invoke, ...settle };
 }
 
 /** The same whose handler takes the body of the request as it comes. */

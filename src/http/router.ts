@@ -9,6 +9,8 @@ export interface Match {
 }
 
 export interface Router {
+  /** Routes of paths without parameters, under their own method: the server itself may look those up. */
+  readonly fixed: readonly Match[];
   /**
    * The route of a method and a raw path. HEAD finds the GET route, unless that charges: nobody is to pay for a body
    * that is thrown away. OPTIONS is answered for every known path.
@@ -93,7 +95,12 @@ export function createRouter(routes: readonly Route[]): Router {
     else fixed.set(path, resource);
   }
 
+  const fixedMatches = [...fixed.values()].flatMap(({ byMethod }) =>
+    [...byMethod].flatMap(([method, match]) => (match.route.method === method ? [match] : [])),
+  );
+
   return {
+    fixed: fixedMatches,
     match(method, path) {
       const known = fixed.get(path);
       if (known) return select(known, method);

@@ -43,7 +43,7 @@ import type { Readiness } from "./schemas.ts";
 
 export interface RouteDeps {
   verify: VerifyAddress;
-  enter: EarlyAdmission["enter"];
+  earlyAdmission: Pick<EarlyAdmission, "mayRefuse" | "refusal" | "enter">;
   bulk: BulkJobs;
   uploads: Uploads;
   usage: Usage;
@@ -70,7 +70,7 @@ export interface RouteDeps {
 /** Every route of the API: what the server runs on and what `/openapi.json` describes. */
 export function createRoutes(deps: RouteDeps): Route[] {
   const routes: Route[] = [
-    createVerifyRoute(deps.verify, deps.enter),
+    createVerifyRoute(deps.verify, deps.earlyAdmission),
     ...createUploadRoutes(deps.uploads),
     ...createBulkRoutes(deps.bulk, deps.parseLarge),
     ...createUsageRoutes(deps.usage),

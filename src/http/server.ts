@@ -24,12 +24,14 @@ import { limitNativeHeaders } from "../core/config.ts";
 import { AppError } from "../core/errors.ts";
 import type { Logger } from "../core/log.ts";
 import type { Metrics } from "../core/metrics.ts";
-import type { SampledRequest, Tracer } from "../core/tracing.ts";
+import type { Tracer } from "../core/tracing.ts";
+import type { RateLimitState } from "../services/limits-view.ts";
 import type { ClientLimiter } from "../services/rate-limit/clients.ts";
 import { behindLastAnswer, createLastAnswers, refuseAlone, workAlone } from "./alone.ts";
 import { createCors } from "./cors.ts";
 import { dispatch, type RequestGate } from "./dispatch.ts";
 import { createFailureReplies } from "./failure-replies.ts";
+import { createHeadTemplates } from "./head-template.ts";
 import { beginExchange, type HttpExchange as OpenExchange, routePatternOf } from "./http-exchange.ts";
 import { createInFlightRequests } from "./in-flight-requests.ts";
 import type { IncomingBody } from "./incoming-body.ts";
@@ -41,17 +43,17 @@ import type { MaybePromise } from "./maybe-promise.ts";
 import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
 import { chargeRefusedBody } from "./refused-bodies.ts";
 import { type BodyStream, type HttpReply, hasStream, hasWholeBody, largeBodyOf } from "./reply.ts";
+import { createRequestIds } from "./request-id.ts";
 import {
   bodyBytes,
-  type RateLimitFields,
+  headParts,
   type WriteOptions,
   writeReply,
   writeStreamHead,
   writeWithBackPressure,
 } from "./respond.ts";
 import type { Route } from "./route.ts";
-import { SHORT_PATH } from "./short-way.ts";
-import { createShortWays, type ShortWays, type ShortWaysDeps } from "./short-ways.ts";
+import type { Match } from "./router.ts";
 import { createStreams } from "./streams.ts";
 
 export interface HttpServer {
@@ -88,8 +90,6 @@ export interface HttpServerDeps {
   log: Logger;
   metrics: Metrics;
   clock: Clock;
-  /** What is answered on the short way; absent: nothing. */
-  ready?: ShortWaysDeps["ready"];
   /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
   isOutage(error: unknown): boolean;
   /** Absent: nothing is traced. */
@@ -106,12 +106,17 @@ export interface HttpServerDeps {
 
 type Exchange = OpenExchange<HttpResponse>;
 
+/** What uWebSockets.js calls them. */
+const NATIVE_METHODS = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "del" } as const;
+
 /** Of the event loop, whoever serves on it. */
 const longTurns = createLongTicks();
 
 export function createHttpServer(deps: HttpServerDeps): HttpServer {
   const { gate, log, metrics, limits } = deps;
-  const intake = createIntake(deps);
+  const ids = createRequestIds();
+  const intake = createIntake({ ...deps, ids });
+  const heads = createHeadTemplates(ids, headParts);
   const observer = createRequestObserver(deps);
   const failures = createFailureReplies(deps);
   const counted = (streams: number) => metrics.httpStreams.set(streams);
@@ -153,10 +158,10 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   }
 
   /** An answer is worth more than its limits' description, and an exception here would end the process. */
-  function rateFields({ request, match }: Exchange): RateLimitFields | null {
+  function limitsLeft({ request, match }: Exchange): RateLimitState | null {
     if (request.actor === null || match === null || match.route.access === "public") return null;
     try {
-      return gate.rateLimitHeaders(request.actor, match.route.rate);
+      return gate.limitsLeft(request.actor, match.route.rate);
     } catch (error) {
       log.error({ err: error, request_id: request.id }, "the rate limit could not be described");
       return null;
@@ -204,10 +209,15 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   function send(exchange: Exchange, reply: HttpReply): void {
     const { request, response } = exchange;
     chargeRefusedBody(deps.clients, request, reply.code, deps.clock);
+    const rate = limitsLeft(exchange);
+    const fields = cors === null ? "" : cors.fieldsForReply(request, reply);
+    const isTemplated = rate !== null && request.ownId >= 0 && reply.isHeadShared;
+    const head = isTemplated ? heads.fill(reply, request.ownId, rate, fields) : null;
     const options = {
-      requestId: request.id,
-      rate: rateFields(exchange),
-      cors: cors === null ? "" : cors.fieldsForReply(request, reply),
+      requestId: head === null ? request.id : "",
+      rate,
+      cors: fields,
+      head,
       headOnly: request.method === "HEAD",
       close: leaving,
       mustClose: reply.headers.Connection === "close",
@@ -239,24 +249,24 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
   /** While leaving. The answer to GET has a body, and uWebSockets.js itself closes the connection behind it. */
   const mayAnswerAtOnce = ({ request }: Exchange) => request.method === "GET" || lastAnswers.isGiven();
 
-  function start(exchange: Exchange, native: NativeRequest): MaybePromise<HttpReply> {
+  function start(exchange: Exchange, native: NativeRequest, known: Match | null): MaybePromise<HttpReply> {
     if (lastAnswers.isGiven()) throw behindLastAnswer();
     try {
       intake.frame(exchange.request, native, exchange.response);
     } catch (error) {
       return refuseAlone(error);
     }
-    const match = intake.match(exchange.request);
+    const match = intake.match(exchange.request, known);
     exchange.match = match;
     if (underWay.isDrained() && match.route.isEssential !== true)
       throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
     if (underWay.count() >= limits.requestsInFlight && match.route.isEssential !== true)
       throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
     intake.read(exchange.request, match, native, exchange.response);
-    const work = () => dispatch(gate, match.route, exchange.request);
-    if (!leaving || mayAnswerAtOnce(exchange)) return work();
+    if (!leaving || mayAnswerAtOnce(exchange)) return dispatch(gate, match.route, exchange.request);
     // Whoever is asked for it is asked after this call.
     void exchange.request.clientAddress;
+    const work = () => dispatch(gate, match.route, exchange.request);
     return workAlone(work, () => exchange.isOver);
   }
 
@@ -292,53 +302,37 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
 
   /**
    * An answer that is there at once is written within the call, which uWebSockets.js has corked, and needs no
-   * `onAborted`: nothing can happen to the connection in between. Returns who was answered so with 200.
+   * `onAborted`: nothing can happen to the connection in between.
+   * @param known what it matches, where uWebSockets.js has looked that up
    */
-  function serve(response: HttpResponse, native: NativeRequest, sampled: SampledRequest | null) {
-    const exchange = beginExchange(intake.begin(native, sampled), response);
+  function serve(response: HttpResponse, native: NativeRequest, known: Match | null): void {
+    longTurns.onRequestRead();
+    const exchange = beginExchange(intake.begin(native, known), response);
     let answer: MaybePromise<HttpReply>;
     try {
-      answer = start(exchange, native);
+      answer = start(exchange, native, known);
     } catch (error) {
       answer = leaving && !mayAnswerAtOnce(exchange) ? refuseAlone(error) : problem(error, exchange);
     }
-    exchange.request.endCall();
-    if (!(answer instanceof Promise)) {
-      send(exchange, answer);
-      if (leaving && exchange.isOver && hasWholeBody(answer) && largeBodyOf(answer) === null)
-        lastAnswers.given();
-      return answer.status === 200 ? exchange.request.actor : null;
-    }
-    sendLater(exchange, answer);
-    return null;
-  }
-
-  /**
-   * Cached answers and what is refused: see short-way.ts and short-refusal.ts. What is traced goes the general way, which has
-   * more to tell and answers the same.
-   */
-  function serveShort(shortWays: ShortWays, response: HttpResponse, native: NativeRequest): void {
-    longTurns.onRequestRead();
-    const sampled = intake.sampleTrace(native);
-    if (
-      sampled === null &&
-      !leaving &&
-      underWay.count() < limits.requestsInFlight &&
-      shortWays.answer(response, native)
-    )
+    if (answer instanceof Promise) {
+      exchange.request.endCall();
+      sendLater(exchange, answer);
       return;
-    shortWays.learn(native.getQuery() ?? "", serve(response, native, sampled));
+    }
+    send(exchange, answer);
+    if (!exchange.isOver) exchange.request.endCall();
+    if (leaving && exchange.isOver && hasWholeBody(answer) && largeBodyOf(answer) === null)
+      lastAnswers.given();
   }
 
+  /** Paths without parameters are looked up by uWebSockets.js itself, which saves two calls into it and two look-ups here. */
   function registerHandlers(native: TemplatedApp): void {
-    if (deps.ready !== undefined) {
-      const shortWays = createShortWays({ ...deps, ready: deps.ready, observer, cors });
-      native.get(SHORT_PATH, (response, request) => serveShort(shortWays, response, request));
+    for (const match of intake.fixed) {
+      const { method, path } = match.route;
+      const register = NATIVE_METHODS[method];
+      native[register](path, (response, request) => serve(response, request, match));
     }
-    native.any("/*", (response, request) => {
-      longTurns.onRequestRead();
-      void serve(response, request, intake.sampleTrace(request));
-    });
+    native.any("/*", (response, request) => serve(response, request, null));
   }
 
   return {

@@ -29,40 +29,41 @@ export interface LimitsView {
 
 const DAY_S = 86_400;
 
+/** What an answer says of its limits: the value of `RateLimit-Policy`, and the numbers of `RateLimit`, whole and not negative. */
+export interface RateLimitState {
+  policy: string;
+  /** What the policy of the rate is called. */
+  name: string;
+  rate: number;
+  rateResetS: number;
+  /** -1: the request does not touch the quota. */
+  quota: number;
+  quotaResetS: number;
+}
+
+export const NO_QUOTA = -1;
+
 /**
- * The values of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): lists of structured
+ * For `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): lists of structured
  * field strings with parameters `q` quota and `w` window in seconds, `r` what is left and `t` the seconds that has to
  * last. The window of the rate is the time in which an empty bucket fills, so that q / w is the sustained rate.
  */
-export function rateLimitHeaders(view: LimitsView): { policy: string; limit: string } {
-  const { limits, rateClass, rate, quota } = view;
+export function rateLimitState({ limits, rateClass, rate, quota }: LimitsView): RateLimitState {
   const policies = policiesOf(limits);
-  const limit = rateText(rateClass, rate.remaining, rate.resetS);
-  if (!quota) return { policy: policies[rateClass], limit };
-  return { policy: policies.full, limit: limit + quotaText(quota.remaining, quota.resetS) };
+  return {
+    policy: quota === null ? policies[rateClass] : policies.full,
+    name: POLICY_NAMES[rateClass],
+    rate: rate.remaining,
+    rateResetS: rate.resetS,
+    quota: quota === null ? NO_QUOTA : quota.remaining,
+    quotaResetS: quota === null ? 0 : quota.resetS,
+  };
 }
 
-function rateText(rateClass: RateClass, remaining: number, resetS: number): string {
-  return `"${POLICY_NAMES[rateClass]}";r=${remaining};t=${resetS}`;
-}
-
-function quotaText(remaining: number, resetS: number): string {
-  return `, "quota";r=${remaining};t=${resetS}`;
-}
-
-/** The value of `RateLimit` of a verification that touches both. */
-export function limitText(left: {
-  rate: number;
-  rateResetS: number;
-  quota: number;
-  quotaResetS: number;
-}): string {
-  return rateText("verify", left.rate, left.rateResetS) + quotaText(left.quota, left.quotaResetS);
-}
-
-/** The value of `RateLimit-Policy` of a verification that touches both. */
-export function policyText(limits: LimitsView["limits"]): string {
-  return policiesOf(limits).full;
+/** The value of `RateLimit`. */
+export function limitText({ name, rate, rateResetS, quota, quotaResetS }: RateLimitState): string {
+  const text = `"${name}";r=${rate};t=${rateResetS}`;
+  return quota === NO_QUOTA ? text : `${text}, "quota";r=${quota};t=${quotaResetS}`;
 }
 
 /** By the class of the request; `full`: of a verification that touches the quota, too. */
@@ -92,9 +93,9 @@ function ratePolicy(limits: RateSettings, rateClass: RateClass): string {
 export function createLimitsView(deps: {
   rateLimiter: Pick<RateLimiter, "snapshot">;
   quota: Pick<Quota, "snapshot">;
-}): (actor: Actor, rateClass: RateClass) => { policy: string; limit: string } {
+}): (actor: Actor, rateClass: RateClass) => RateLimitState {
   return (actor, rateClass) =>
-    rateLimitHeaders({
+    rateLimitState({
       limits: actor.limits,
       rateClass,
       rate: deps.rateLimiter.snapshot(actor, rateClass),

@@ -12,6 +12,7 @@ export function enterBy(
 ): EarlyAdmission["enter"] {
   return createEarlyAdmission({
     examiner: examiner as EarlyAdmissionDeps["examiner"],
+    cachedAnswers: { find: () => null },
     admission: { enter, isCrowded: () => false } as unknown as CheckAdmission,
     rateLimiter: { isRefusing: () => false, refusal: () => null, isLeased: () => true },
     quota: { prepare: () => "ready" },

@@ -15,10 +15,10 @@ import { createClientLimiter } from "../../src/services/rate-limit/clients.ts";
 import { createRateLimiter } from "../../src/services/rate-limit/rate-limit.ts";
 import { createUsageCounter } from "../../src/services/usage/counts.ts";
 import { createCheckAdmission } from "../../src/services/verify/admission.ts";
+import { createCachedAnswers } from "../../src/services/verify/cached-answers.ts";
 import { createRowDrawer } from "../../src/services/verify/draw-rows.ts";
 import { createEarlyAdmission } from "../../src/services/verify/early-admission.ts";
 import { createExaminer } from "../../src/services/verify/examine.ts";
-import { createReadyAnswers } from "../../src/services/verify/ready-answers.ts";
 import { createTestKeys } from "../../src/services/verify/test-keys.ts";
 import { createVerificationTallies } from "../../src/services/verify/verification-tallies.ts";
 import { createVerifyAddress } from "../../src/services/verify/verify-address.ts";
@@ -75,11 +75,11 @@ const NO_REDIS = { defineCommand() {}, mget: async () => [], rcptKeepEvidence: a
 
 /**
  * The service between a socket and the stores, everything but the stores and the engine real, on a clock that stands still.
- * @param short with the short way
+ * @param isRemembering answers from the cache are kept as they are sent
  */
 export async function startReadyWorld(
-  short: boolean,
-  options: { corsOrigins?: readonly string[]; readyBodyBytes?: number } = {},
+  isRemembering: boolean,
+  options: { corsOrigins?: readonly string[]; cachedAnswers?: number } = {},
 ) {
   const clock = createFakeClock(BEFORE_MIDNIGHT_MS);
   const log = createLog("silent");
@@ -165,30 +165,25 @@ export async function startReadyWorld(
     onRefused: () => metrics.admissionsRefused.inc(),
     limits: { ...LIMITS.inFlightChecks.admission, first: SEATS, least: SEATS, most: SEATS, looksBeyond: 0 },
   });
-  const entrance = createEarlyAdmission({ examiner, admission, rateLimiter, quota, clock });
   const tallies = createVerificationTallies(metrics);
-  /** How many requests came to the general way. */
-  const general = { count: 0 };
+  const cachedAnswers = isRemembering
+    ? createCachedAnswers({
+        examiner,
+        tallies,
+        limits: { cachedAnswers: options.cachedAnswers ?? LIMITS.verify.cachedAnswers },
+      })
+    : { find: () => null, remember() {} };
+  const parts = { examiner, cachedAnswers, admission, rateLimiter, quota, clock };
+  const entrance = createEarlyAdmission(parts);
+  /** Answers that were kept as they are sent. */
+  const cacheHits = metrics.cacheLookups.tally({ result: "memory" });
   const gate: RequestGate = {
-    authenticate(authorization) {
-      general.count += 1;
-      return authenticator.authenticate(authorization);
-    },
+    authenticate: (authorization) => authenticator.authenticate(authorization),
     rateLimit: rateLimiter,
     publicRate: { take: () => assert.fail("no route here is public") },
-    rateLimitHeaders: createLimitsView({ rateLimiter, quota }),
+    limitsLeft: createLimitsView({ rateLimiter, quota }),
     idempotency: { begin: () => Promise.reject(new Error("not here")), drain: async () => undefined },
   };
-  const answers = createReadyAnswers({
-    examiner,
-    rateLimiter,
-    quota,
-    usage,
-    tallies,
-    metrics,
-    render: JSON.stringify,
-    limits: { readyBodyBytes: options.readyBodyBytes ?? LIMITS.http.readyBodyBytes },
-  });
   const server = createHttpServer({
     routes: [
       createVerifyRoute(
@@ -200,13 +195,14 @@ export async function startReadyWorld(
           usage,
           tallies,
           testKeys: createTestKeys({ clock, slowMs: 10, isPromoted }),
+          cachedAnswers,
+          cacheHits,
         }),
-        entrance.enter,
+        entrance,
       ),
     ],
     gate,
     clients: createClientLimiter(),
-    ...(short ? { ready: { answers, credentials: authenticator, entrance } } : {}),
     log,
     metrics,
     clock,
@@ -223,7 +219,7 @@ export async function startReadyWorld(
   return {
     port,
     clock,
-    general,
+    cacheHits,
     promoted,
     /** What is stored of the team's lists; nobody is told when that changes. */
     listsOf: domains.stored,

@@ -8,7 +8,7 @@ import { VerificationResultSchema, VerifyQuerySchema } from "../schemas.ts";
 
 type Query = v.InferOutput<typeof VerifyQuerySchema>;
 
-export const verifyInputOf = ({ email, refresh, evidence, probe }: Query): VerifyInput => ({
+const verifyInputOf = ({ email, refresh, evidence, probe }: Query): VerifyInput => ({
   email,
   refresh,
   withEvidence: evidence,
@@ -57,8 +57,11 @@ export const verificationExample: VerificationResult = {
   livemode: true,
 };
 
-/** @param enter asked before the token */
-export function createVerifyRoute(verify: VerifyAddress, enter: EarlyAdmission["enter"]) {
+/** @param admission asked before the token */
+export function createVerifyRoute(
+  verify: VerifyAddress,
+  admission: Pick<EarlyAdmission, "mayRefuse" | "refusal" | "enter">,
+) {
   return teamRoute({
     method: "GET",
     path: "/v1/verify",
@@ -80,7 +83,16 @@ export function createVerifyRoute(verify: VerifyAddress, enter: EarlyAdmission["
     },
     // The service hands out one object per cached piece of evidence.
     isReusable: (result) => result.cached,
-    early: ({ query }, actor, context) => enter(verifyInputOf(query), actor, context),
+    early: {
+      refuse(actor, { startedMs }, read) {
+        if (!admission.mayRefuse(startedMs)) return null;
+        return admission.refusal(actor, startedMs, () => {
+          const input = read();
+          return input === null ? null : verifyInputOf(input.query);
+        });
+      },
+      enter: ({ query }, actor, context) => admission.enter(verifyInputOf(query), actor, context),
+    },
     handler: ({ query }, actor, context) => verify(verifyInputOf(query), actor, context),
   });
 }

@@ -47,13 +47,6 @@ export interface Authenticator {
    *   `unavailable` without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
    */
   authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor>;
-  /**
-   * What `authenticate` would answer from memory at `nowMs`, if this is the header of an API key as most write it; else
-   * null. Counts nothing: see `noteUse`.
-   */
-  findCached(authorization: string, nowMs: number): CachedCredential | null;
-  /** What `findCached` found has served a request. */
-  noteUse(credential: CachedCredential, nowMs: number): void;
   /** Forgets what is cached of the subject, in this process. */
   invalidate(change: AuthChange): void;
   /** `listener` is told whenever the operator's lists have changed, or may have: changes may have been missed. */
@@ -151,20 +144,25 @@ class CachingAuthenticator implements Authenticator {
     else this.#cache.drop(change);
   }
 
-  noteUse(entry: CachedCredential, nowMs: number): void {
+  #use(entry: CachedCredential, nowMs: number): void {
     this.#counters.hit.count += 1;
     this.#noteUse(entry, nowMs);
   }
 
   authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor> {
+    const nowMs = this.#deps.clock.monotonic();
+    const remembered = this.#findRemembered(authorization, nowMs);
+    if (remembered !== null) {
+      this.#use(remembered, nowMs);
+      return remembered.actor;
+    }
     if (authorization === "") throw unauthorized("Send a key or session as `Authorization: Bearer …`.");
     const secret = readSecret(authorization);
     if (typeof secret !== "string") throw this.#charges.charge(secret, caller);
     const hash = hashSecret(secret);
-    const nowMs = this.#deps.clock.monotonic();
     const entry = this.#cache.get(hash);
     if (entry && this.#isUsable(entry, nowMs)) {
-      this.noteUse(entry, nowMs);
+      this.#use(entry, nowMs);
       return entry.lists.isSettled ? entry.actor : this.#bounded(this.#settle(entry), () => undefined);
     }
     if (this.#cache.wasValid(hash)) return this.#lookUp(hash);
@@ -173,7 +171,8 @@ class CachingAuthenticator implements Authenticator {
     return this.#charges.lookUp(() => this.#lookUp(hash), caller, this.#inFlight.has(hash));
   }
 
-  findCached(authorization: string, nowMs: number): CachedCredential | null {
+  /** The header of an API key as most write it that was hashed lately; null: it has to be looked at. */
+  #findRemembered(authorization: string, nowMs: number): CachedCredential | null {
     const entry = this.#headers.find(authorization, nowMs);
     const isGood =
       entry?.isKey === true && !entry.team.stale && entry.lists.isSettled && this.#isUsable(entry, nowMs);

@@ -2,11 +2,12 @@ import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../core/limits.ts";
 import type { AuthChange } from "../../store/auth-changes.ts";
 import type { CredentialRow, TeamRow } from "../../store/credentials.ts";
-import type { HandleHolder } from "../verify/ready-answers.ts";
+import type { Actor } from "../actor.ts";
 import { buildActor, type TeamContext, teamContext } from "./lookup.ts";
 import type { TeamLists } from "./team-lists.ts";
 
-export interface CachedCredential extends HandleHolder {
+export interface CachedCredential {
+  readonly actor: Actor;
   readonly team: TeamContext;
   /** The actor's overlay, which nobody is to be answered by while it is not settled. */
   readonly lists: TeamLists;
@@ -80,7 +81,6 @@ export function createCredentialCache(): CredentialCache {
     const { credential, lists } = found;
     return {
       actor: buildActor(credential, found.team, team, lists),
-      handle: null,
       team,
       lists,
       loadedAtMs: Math.min(beganMs, team.loadedAtMs, lists.loadedAtMs),

@@ -79,7 +79,6 @@ class LedgerSettling implements LeaseSettler {
       const isAwaited = team.waiters.length > 0 || team.isServing || team.unanswered > 0;
       if (team.leases.length > 0 || isAwaited) continue;
       this.#deps.teams.delete(id);
-      team.isForgotten = true;
     }
   }
 

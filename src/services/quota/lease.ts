@@ -21,7 +21,6 @@ export interface UnitReservation {
  * that was ever taken of it, whatever the clocks did.
  */
 export class Lease {
-  // What each unit looks at first, side by side: see `SharedBucket`.
   taken = 0;
   /** The UTC day that its units belong to. */
   readonly day: string;
@@ -83,27 +82,9 @@ export class Lease {
     return this.unreported * 2 > this.#tranche;
   }
 
-  /**
-   * So many units can be taken before it has none left or wants a flush, whatever is told or given back meanwhile: what the ledger knows
-   * of may sink to what is taken now.
-   */
-  get fastPathUnits(): number {
-    return Math.min(this.left, (this.#tranche >> 1) - Math.max(0, this.unreported));
-  }
-
-  get usableUntilMs(): number {
-    return this.#usableUntilMs;
-  }
-
   take(nowMs: number): void {
     this.taken += 1;
     this.inFlight += 1;
-    this.lastTakenAtMs = Math.floor(nowMs);
-  }
-
-  /** A unit that is spent as it is taken. */
-  spend(nowMs: number): void {
-    this.taken += 1;
     this.lastTakenAtMs = Math.floor(nowMs);
   }
 

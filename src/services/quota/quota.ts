@@ -6,7 +6,7 @@ import type { Metrics } from "../../core/metrics.ts";
 import { startStallTolerantTimer } from "../../core/stall-tolerant-timer.ts";
 import type { QuotaLedger } from "../../store/quota-ledger.ts";
 import type { Actor } from "../actor.ts";
-import { type Lease, type UnitReservation, unreportedUnits } from "./lease.ts";
+import { type UnitReservation, unreportedUnits } from "./lease.ts";
 import { createLeaseFetcher, type LeaseFetcher } from "./lease-fetcher.ts";
 import { createLeaseSettler, type LeaseSettler } from "./lease-settler.ts";
 import { quotaExceeded, TeamQuota, type UnitWaiter } from "./team.ts";
@@ -42,11 +42,6 @@ export interface Quota {
    * @throws AppError `overloaded` when too many teams are served
    */
   prepare(actor: Actor): UnitAvailability;
-  /**
-   * The same for who spends an actor's units by the thousand, each as it is taken: the team is looked up once.
-   * @throws AppError `overloaded` when too many teams are served
-   */
-  handle(actor: Actor): QuotaHandle;
   /** What is left of the day as far as this process knows, and whole seconds to its end. No I/O. */
   snapshot(actor: Actor): { remaining: number; resetS: number };
   /**
@@ -58,62 +53,6 @@ export interface Quota {
   start(): void;
   /** Returns every lease; units in flight count as used. Nothing can be reserved any more. Never rejects. */
   drain(): Promise<void>;
-}
-
-export interface QuotaHandle {
-  /** A unit can be had at once: `spend` would not fail. Takes nothing. */
-  isReady(nowMs: number): boolean;
-  /** Spends what `isReady` found a moment ago, at the same `nowMs`, and returns the UTC day it is charged to. */
-  spend(nowMs: number): string;
-  /** As in a snapshot. */
-  remaining(nowMs: number): number;
-  resetS(nowMs: number): number;
-  /** True: it is of no more use, another one has to be asked for. */
-  isClosed(): boolean;
-}
-
-/** What desks ask of the quota that made them. */
-interface HandleOwner {
-  ready(team: TeamQuota, nowMs: number): Lease | null;
-  spend(team: TeamQuota, lease: Lease, nowMs: number): void;
-  secondsToMidnight(team: TeamQuota, nowMs: number): number;
-}
-
-/** A class: see `BucketHandle`. */
-class TeamQuotaHandle implements QuotaHandle {
-  readonly #owner: HandleOwner;
-  readonly #team: TeamQuota;
-  #ready: Lease | null = null;
-
-  /** @param team that has heard of the actor's limit: its own is the one in force since */
-  constructor(teller: HandleOwner, team: TeamQuota) {
-    this.#owner = teller;
-    this.#team = team;
-  }
-
-  isReady(nowMs: number): boolean {
-    this.#ready = this.#owner.ready(this.#team, nowMs);
-    return this.#ready !== null;
-  }
-
-  spend(nowMs: number): string {
-    const lease = this.#ready;
-    if (lease === null) throw new Error("a unit was spent that was not ready");
-    this.#owner.spend(this.#team, lease, nowMs);
-    return lease.day;
-  }
-
-  remaining(nowMs: number): number {
-    return this.#team.remaining(nowMs);
-  }
-
-  resetS(nowMs: number): number {
-    return this.#owner.secondsToMidnight(this.#team, nowMs);
-  }
-
-  isClosed(): boolean {
-    return this.#team.isForgotten;
-  }
 }
 
 export interface QuotaDeps {
@@ -137,13 +76,6 @@ class LeasingQuota implements Quota {
   #beat: Timer | undefined;
   #timer: Timer | undefined;
   #draining = false;
-  readonly #teller: HandleOwner = {
-    ready: (team, nowMs) => (this.#draining ? null : (team.fastPathLease(nowMs) ?? team.ready(nowMs))),
-    spend: (team, lease, nowMs) => {
-      if (!team.spend(lease, nowMs)) this.#lookAhead(team, nowMs);
-    },
-    secondsToMidnight: (team, nowMs) => this.#secondsToMidnight(team, nowMs),
-  };
 
   constructor(deps: QuotaDeps) {
     this.#deps = deps;
@@ -180,10 +112,6 @@ class LeasingQuota implements Quota {
     if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
     if (!team.isServing && !team.isAskedAhead) void this.#serve(team);
     return "fetching";
-  }
-
-  handle(actor: Actor): QuotaHandle {
-    return new TeamQuotaHandle(this.#teller, this.#teamOf(actor));
   }
 
   snapshot(actor: Actor): { remaining: number; resetS: number } {

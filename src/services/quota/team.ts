@@ -19,18 +19,8 @@ interface LeaseRequestContext {
   limit: number;
 }
 
-/**
- * What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O.
- *
- * As in the bucket of its rate, the next units are mostly *calm*: of one lease, and nothing ends, is to be asked for or told before
- * they are spent. What a calm request looks at stands first, and its times are whole, for the same reason.
- */
+/** What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O. */
 export class TeamQuota {
-  /** So many units of that lease are calm. */
-  #fastPathLeft = 0;
-  /** Until then the day goes on, nothing is refused, and no lease ends. Whole. */
-  #fastPathUntilMs = 0;
-  #fastPathLease: Lease | null = null;
   /** Units taken here less units given back. */
   #net = 0;
   /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
@@ -39,8 +29,6 @@ export class TeamQuota {
   limit: number;
   /** End of the day of the last answer, monotonic, whole; null before one. */
   midnightMs: number | null = null;
-  /** The process has forgotten it: the team's next request gets another. */
-  isForgotten = false;
   readonly id: string;
   /** When `limit` was read, monotonic. */
   limitAsOfMs: number;
@@ -66,8 +54,6 @@ export class TeamQuota {
   /** When the question was sent whose answer was believed last. */
   #answerSentAtMs = Number.NEGATIVE_INFINITY;
   readonly #gaveBack = (lease: Lease): void => {
-    // It may be the first to be taken from again.
-    if (lease !== this.#fastPathLease) this.#closeFastPath();
     // A unit of an earlier day is none of what is left of this one.
     if (this.#isOfDay(lease)) this.#net -= 1;
   };
@@ -92,7 +78,6 @@ export class TeamQuota {
       if (!lease.canTake(nowMs)) continue;
       lease.take(nowMs);
       this.#net += 1;
-      if (this.#fastPathLeft > 0) this.#fastPathLeft -= 1;
       return reserveUnit(lease, this.#gaveBack);
     }
     return null;
@@ -102,63 +87,6 @@ export class TeamQuota {
   ready(nowMs: number): Lease | null {
     for (const lease of this.leases) if (lease.canTake(nowMs)) return lease;
     return null;
-  }
-
-  /** Takes a unit of what is `calm` or `ready`, never to be given back. @returns whether it was calm: there is nothing to look at */
-  spend(lease: Lease, nowMs: number): boolean {
-    lease.spend(nowMs);
-    this.#net += 1;
-    const isCalm = this.#fastPathLeft > 0;
-    if (isCalm) this.#fastPathLeft -= 1;
-    return isCalm;
-  }
-
-  /**
-   * `ready`, where nothing need be looked at after a unit of it was spent; null: `ready` may find one. What others learn of other
-   * leases meanwhile is looked at when it is over.
-   */
-  fastPathLease(nowMs: number): Lease | null {
-    const lease = this.#fastPathLease;
-    if (lease === null || this.#fastPathLeft === 0 || nowMs >= this.#fastPathUntilMs)
-      return this.#openFastPath(nowMs);
-    // Others say that of it.
-    return lease.retired || lease.lost ? this.#openFastPath(nowMs) : lease;
-  }
-
-  #openFastPath(nowMs: number): Lease | null {
-    this.#closeFastPath();
-    if (nowMs < this.refusedUntilMs || this.midnightMs === null) return null;
-    const lease = this.ready(nowMs);
-    // What is told of the others may make one of them the first to be taken from.
-    if (lease === null || this.leases.some(({ busy }) => busy)) return null;
-    if (this.leaseToFlush() !== undefined || this.wantsPrefetch(nowMs)) return null;
-    const { left, granted, untilMs } = this.#ahead(nowMs);
-    const spare = granted > LIMITS.quota.leaseFirst ? left - Math.ceil(granted / 2) : left;
-    const units = Math.min(lease.fastPathUnits, spare);
-    if (units <= 0) return null;
-    this.#fastPathLeft = units;
-    this.#fastPathLease = lease;
-    this.#fastPathUntilMs = Math.floor(Math.min(untilMs, this.midnightMs));
-    return lease;
-  }
-
-  #closeFastPath(): void {
-    this.#fastPathLeft = 0;
-    this.#fastPathUntilMs = 0;
-  }
-
-  /** Of what gives units out: those left, the most that one had, and when the first of them ends. */
-  #ahead(nowMs: number): { left: number; granted: number; untilMs: number } {
-    let left = 0;
-    let granted = 0;
-    let untilMs = Number.POSITIVE_INFINITY;
-    for (const lease of this.leases) {
-      if (!lease.isActive(nowMs)) continue;
-      left += lease.left;
-      granted = Math.max(granted, lease.granted);
-      untilMs = Math.min(untilMs, lease.usableUntilMs);
-    }
-    return { left, granted, untilMs };
   }
 
   leaseToFlush(): Lease | undefined {
@@ -178,7 +106,13 @@ export class TeamQuota {
   /** Half of the last units are used and no more are coming. Not near the limit, where leases are tiny. */
   wantsPrefetch(nowMs: number): boolean {
     if (nowMs < this.refusedUntilMs) return false;
-    const { left, granted } = this.#ahead(nowMs);
+    let left = 0;
+    let granted = 0;
+    for (const lease of this.leases) {
+      if (!lease.isActive(nowMs)) continue;
+      left += lease.left;
+      granted = Math.max(granted, lease.granted);
+    }
     return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
   }
 
@@ -219,7 +153,6 @@ export class TeamQuota {
 
   /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
   granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseRequestContext, nowMs: number): void {
-    this.#closeFastPath();
     const { sentAtMs, held, limit } = asked;
     // Of two that were under way together the later one knows more.
     const isNews = sentAtMs >= this.#answerSentAtMs;
@@ -239,7 +172,6 @@ export class TeamQuota {
 
   /** Stops giving out what is past its time, or all of it, so that it is returned. */
   retire(nowMs: number, all: boolean): void {
-    this.#closeFastPath();
     for (const lease of this.leases) {
       // Units in flight may be given back, and are then the first to be taken again.
       const spent = lease.left === 0 && lease.inFlight === 0;
@@ -256,7 +188,6 @@ export class TeamQuota {
    * @param limit the one in force
    */
   remaining(nowMs: number, limit = this.limit): number {
-    if (nowMs < this.#fastPathUntilMs) return this.#left(limit);
     if (this.midnightMs === null || nowMs >= this.midnightMs) return limit;
     const left = this.#left(limit);
     return nowMs < this.refusedUntilMs ? Math.min(left, this.#leased(nowMs)) : left;

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../core/limits.ts";
 import type { BucketGrant, BucketRequest } from "../../store/rate-bucket.ts";
-import type { Rate, RateClass } from "./classes.ts";
+import type { Rate, RateClass, RateSettings } from "./classes.ts";
 
 /** Tokens leased in advance, from when the bucket was asked for them. */
 interface TokenLease {
@@ -27,22 +27,9 @@ const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
 
 /**
  * What this process knows of one team's bucket: tokens leased, who waits, what was refused. No I/O.
- *
- * Mostly the next tokens are of one lease, and neither it nor what was heard of the bucket ends before they are taken: as long as it is
- * *calm*, to take one and to say what is left looks at nothing else. What a calm request looks at stands first, side by side, and its
- * times are whole: each number with a fraction is an object of its own to V8, of each team another (and so are whole ones once a process
- * is 24 days old), and so is the lease, whose calm tokens are therefore kept here. Of 64 teams whatever one touches may have to come
- * from outside the core's own caches.
  */
 export class SharedBucket {
-  /** So many tokens are calm. Their lease has them no more, until `#disturb` brings them back. */
-  #fastPathLeft = 0;
-  /**
-   * Until then nothing is refused, nobody got less than he asked for, and no lease ends; none is to be renewed, unless that is asked
-   * for. Whole.
-   */
-  #fastPathUntilMs = 0;
-  /** Tokens left of the leases, the calm ones included. Asked for several times a request. */
+  /** Tokens left of the leases. Asked for several times a request. */
   #ahead = 0;
   /** Leased tokens that were used and Redis has not been told of. */
   #used = 0;
@@ -55,17 +42,19 @@ export class SharedBucket {
   burst: number;
   /** The process has forgotten it: the team's next request gets another. */
   isForgotten = false;
-  #fastPathLease: TokenLease | null = null;
   /** When the first of the leases ends: `#ahead` is counted anew then. */
   #aheadUntilMs = Number.NEGATIVE_INFINITY;
   readonly key: string;
   readonly rateClass: RateClass;
+  /** Those that rate and burst were read from last. */
+  limits: RateSettings | null = null;
   /** When rate and burst were read, monotonic. */
   limitsAsOfMs = Number.NEGATIVE_INFINITY;
   waiters: TokenWaiter[] = [];
   /** While Redis is away: what this process gives out by itself; null: nothing yet, or the bucket was full again. */
   local: LocalBucket | null = null;
-  #serving = false;
+  /** Redis is being asked for tokens. */
+  serving = false;
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   #leases: TokenLease[] = [];
   #want = 1;
@@ -85,27 +74,13 @@ export class SharedBucket {
   }
 
   take(nowMs: number): boolean {
-    this.#closeFastPath();
     const lease = this.#usable(nowMs);
     if (lease === undefined) return false;
     lease.left -= 1;
-    this.#taken(nowMs);
-    return true;
-  }
-
-  /** The same, and after it no token is wanted in advance that is not asked for already. False: nothing was taken, `take` may find one. */
-  takeFast(nowMs: number): boolean {
-    if ((this.#fastPathLeft === 0 || nowMs >= this.#fastPathUntilMs) && !this.#openFastPath(nowMs))
-      return false;
-    this.#fastPathLeft -= 1;
-    this.#taken(nowMs);
-    return true;
-  }
-
-  #taken(nowMs: number): void {
     this.#ahead -= 1;
     this.#used += 1;
     this.#takenAtMs = Math.floor(nowMs);
+    return true;
   }
 
   #usable(nowMs: number): TokenLease | undefined {
@@ -113,49 +88,8 @@ export class SharedBucket {
     return undefined;
   }
 
-  /** Finds out how long it is calm. @returns false: it is not */
-  #openFastPath(nowMs: number): boolean {
-    this.#closeFastPath();
-    const lease = this.#usable(nowMs);
-    if (lease === undefined || nowMs < this.refusedUntilMs || this.#wasShort) return false;
-    // Who is asked already is not asked in advance.
-    const asksAhead = this.#lastAdvance > 1 && !this.#serving;
-    if (asksAhead && this.wantsPrefetch(nowMs)) return false;
-    const spare = asksAhead ? this.leased(nowMs) - Math.ceil(this.#lastAdvance / 2) : lease.left;
-    if (spare <= 0) return false;
-    const untilMs = Math.min(
-      lease.endsAtMs,
-      this.#aheadUntilMs,
-      asksAhead ? this.#renewAtMs : lease.endsAtMs,
-    );
-    this.#fastPathUntilMs = Math.floor(untilMs);
-    if (nowMs >= this.#fastPathUntilMs) return false;
-    this.#fastPathLeft = Math.min(lease.left, spare);
-    this.#fastPathLease = lease;
-    lease.left -= this.#fastPathLeft;
-    return true;
-  }
-
-  #closeFastPath(): void {
-    this.#fastPathUntilMs = 0;
-    if (this.#fastPathLease === null) return;
-    this.#fastPathLease.left += this.#fastPathLeft;
-    this.#fastPathLease = null;
-    this.#fastPathLeft = 0;
-  }
-
-  /** Redis is being asked for tokens. */
-  get serving(): boolean {
-    return this.#serving;
-  }
-
-  set serving(isServing: boolean) {
-    this.#closeFastPath();
-    this.#serving = isServing;
-  }
-
   get isIdle(): boolean {
-    const isAsked = this.#serving || this.waiters.length > 0;
+    const isAsked = this.serving || this.waiters.length > 0;
     return this.#leases.length === 0 && this.#used === 0 && !isAsked && this.local === null;
   }
 
@@ -172,7 +106,6 @@ export class SharedBucket {
   }
 
   private countAhead(nowMs: number): void {
-    this.#closeFastPath();
     this.#ahead = 0;
     this.#aheadUntilMs = Number.POSITIVE_INFINITY;
     for (const { left, endsAtMs } of this.#leases) {
@@ -221,7 +154,6 @@ export class SharedBucket {
    * for still out then, which errs on the safe side, and forgets them within two leases' time.
    */
   returnRequest(nowMs: number, all: boolean): BucketRequest | null {
-    this.#closeFastPath();
     let back = 0;
     for (const lease of this.#leases) {
       if (nowMs < lease.endsAtMs && (all || lease.endsAtMs - nowMs <= RETURN_BEFORE_END_MS)) {
@@ -269,7 +201,6 @@ export class SharedBucket {
 
   /** Tokens left as far as this process can tell. */
   remaining(nowMs: number): number {
-    if (nowMs < this.#fastPathUntilMs) return this.#left(this.#ahead, nowMs);
     if (nowMs < this.refusedUntilMs) return 0;
     const left = this.#left(this.leased(nowMs), nowMs);
     return this.#wasShort ? Math.max(0, left - this.waiters.length) : left;

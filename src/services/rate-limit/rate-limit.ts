@@ -33,63 +33,11 @@ export interface RateLimiter {
   isRefusing(nowMs: number): boolean;
   /** With what `take` would refuse a verification at once; null: it would not. Takes nothing. */
   refusal(actor: Actor, nowMs: number): AppError | null;
-  /**
-   * The same for a caller that takes an actor's tokens for verifications by the thousand: the bucket is looked up once.
-   * @throws AppError `overloaded` when too many teams are served
-   */
-  handle(actor: Actor): RateLimitHandle;
   /** Tokens left as far as this process knows, and whole seconds until there is one more. No I/O. */
   snapshot(actor: Actor, rateClass: RateClass): { remaining: number; resetS: number };
   start(): void;
   /** Gives leased tokens back. Never rejects. */
   drain(): Promise<void>;
-}
-
-export interface RateLimitHandle {
-  /** False: none is to be had at once, and `take` of the limiter has to be asked. */
-  take(nowMs: number): boolean;
-  /** As in a snapshot. */
-  remaining(nowMs: number): number;
-  resetS(nowMs: number, remaining: number): number;
-  /** True: it is of no more use, another one has to be asked for. */
-  isClosed(): boolean;
-}
-
-/** What desks ask of the limiter that made them. */
-interface HandleOwner {
-  takeLeased(bucket: SharedBucket, nowMs: number): boolean;
-  remainingOf(bucket: SharedBucket, nowMs: number): number;
-  resetS(bucket: SharedBucket, nowMs: number, remaining: number): number;
-}
-
-/**
- * A class, as the other places of a credential are: its functions are the same for all. Closures are objects of their own, of each
- * credential others, and a request waited for ten of them (some 40 ns with 64 teams).
- */
-class BucketHandle implements RateLimitHandle {
-  readonly #owner: HandleOwner;
-  readonly #bucket: SharedBucket;
-
-  constructor(counter: HandleOwner, bucket: SharedBucket) {
-    this.#owner = counter;
-    this.#bucket = bucket;
-  }
-
-  take(nowMs: number): boolean {
-    return this.#owner.takeLeased(this.#bucket, nowMs);
-  }
-
-  remaining(nowMs: number): number {
-    return this.#owner.remainingOf(this.#bucket, nowMs);
-  }
-
-  resetS(nowMs: number, remaining: number): number {
-    return this.#owner.resetS(this.#bucket, nowMs, remaining);
-  }
-
-  isClosed(): boolean {
-    return this.#bucket.isForgotten;
-  }
 }
 
 export interface RateLimiterDeps {
@@ -156,11 +104,6 @@ class LeasingRateLimiter implements RateLimiter {
   #refusingUntilMs = Number.NEGATIVE_INFINITY;
   #draining = false;
   #timer: Timer | undefined;
-  readonly #counter: HandleOwner = {
-    takeLeased: (bucket, nowMs) => !this.#local.isActive && this.#takeLeased(bucket, nowMs),
-    remainingOf: (bucket, nowMs) => this.#remainingOf(bucket, nowMs),
-    resetS,
-  };
 
   constructor(deps: RateLimiterDeps) {
     this.#deps = deps;
@@ -199,10 +142,6 @@ class LeasingRateLimiter implements RateLimiter {
     if (this.#local.isActive) return null;
     const bucket = this.#buckets.of(actor, "verify");
     return bucket.leased(nowMs) > 0 ? null : refusalOf(bucket, nowMs);
-  }
-
-  handle(actor: Actor): RateLimitHandle {
-    return new BucketHandle(this.#counter, this.#buckets.of(actor, "verify"));
   }
 
   snapshot(actor: Actor, rateClass: RateClass): { remaining: number; resetS: number } {
@@ -291,7 +230,6 @@ class LeasingRateLimiter implements RateLimiter {
   }
 
   #takeLeased(bucket: SharedBucket, nowMs: number): boolean {
-    if (bucket.takeFast(nowMs)) return true;
     if (!bucket.take(nowMs)) return false;
     if (!bucket.serving && !this.#draining && bucket.wantsPrefetch(nowMs)) void this.#serve(bucket);
     return true;

@@ -60,11 +60,13 @@ export function createTeamBuckets(): TeamBuckets {
     known,
     of(actor, rateClass) {
       const bucket = known(actor, rateClass) ?? add(actor, rateClass);
+      if (actor.limits === bucket.limits) return bucket;
       // A request that began before the limits were changed does not bring the old ones back.
       if (actor.limitsAsOfMs < bucket.limitsAsOfMs) return bucket;
       const { ratePerS, burst } = rateOf(actor.limits, rateClass);
       bucket.ratePerS = ratePerS;
       bucket.burst = burst;
+      bucket.limits = actor.limits;
       bucket.limitsAsOfMs = actor.limitsAsOfMs;
       return bucket;
     },

@@ -18,8 +18,6 @@ export interface UsageCounter {
    * @param day of its reserved unit
    */
   count(teamId: string, day: string, verdict: Verdict, cached: boolean): void;
-  /** The same for callers that count a team's answers by the thousand: it looks the team's row up once a flush. */
-  handle(teamId: string): UsageHandle;
   /**
    * Writes everything counted before the call, except for teams being deleted. Rejects when it fails; the counts stay to be
    * written.
@@ -28,43 +26,6 @@ export interface UsageCounter {
   start(): void;
   /** Writes the remaining counts, in several attempts. Never rejects. */
   drain(): Promise<void>;
-}
-
-export interface UsageHandle {
-  /** See `UsageCounter.count`. */
-  count(day: string, verdict: Verdict, cached: boolean): void;
-}
-
-/** What handles need of their counter. */
-interface HandleOwner {
-  /** Grows whenever earlier look-ups become invalid. */
-  flushEpoch(): number;
-  /** undefined: there are too many. */
-  countsOf(teamId: string, day: string): UsageCounts | undefined;
-}
-
-/** A class: see `BucketHandle` of the rate limiter. */
-class TeamUsageHandle implements UsageHandle {
-  readonly #owner: HandleOwner;
-  readonly #teamId: string;
-  #counts: UsageCounts | undefined = undefined;
-  #day = "";
-  #epoch = -1;
-
-  constructor(ledger: HandleOwner, teamId: string) {
-    this.#owner = ledger;
-    this.#teamId = teamId;
-  }
-
-  count(day: string, verdict: Verdict, cached: boolean): void {
-    const seal = this.#owner.flushEpoch();
-    if (this.#counts === undefined || this.#epoch !== seal || this.#day !== day) {
-      this.#counts = this.#owner.countsOf(this.#teamId, day);
-      this.#epoch = seal;
-      this.#day = day;
-    }
-    add(this.#counts, verdict, cached);
-  }
 }
 
 function add(counts: UsageCounts | undefined, verdict: Verdict, cached: boolean): void {
@@ -97,17 +58,11 @@ class BufferedUsageCounter implements UsageCounter {
   /** By day, then by team. */
   #counted = new Map<string, Map<string, UsageCounts>>();
   #teamDays = 0;
-  /** How often `counted` was begun anew: what was looked up in an earlier one counts no more. */
-  #seals = 0;
   /** On the way, oldest first: what is in here may be in the database or not. */
   readonly #sent: UsageFlush[] = [];
   #writing: Promise<void> | undefined;
   #failing = false;
   #timer: Timer | undefined;
-  readonly #ledger: HandleOwner = {
-    flushEpoch: () => this.#seals,
-    countsOf: (teamId, day) => this.#countsOf(teamId, day),
-  };
 
   constructor(deps: UsageCounterDeps) {
     this.#deps = deps;
@@ -132,10 +87,6 @@ class BufferedUsageCounter implements UsageCounter {
 
   count(teamId: string, day: string, verdict: Verdict, cached: boolean): void {
     add(this.#countsOf(teamId, day), verdict, cached);
-  }
-
-  handle(teamId: string): UsageHandle {
-    return new TeamUsageHandle(this.#ledger, teamId);
   }
 
   async drain(): Promise<void> {
@@ -169,7 +120,6 @@ class BufferedUsageCounter implements UsageCounter {
       for (const [teamId, counts] of teams) rows.push({ teamId, day, ...counts });
     this.#counted = new Map();
     this.#teamDays = 0;
-    this.#seals += 1;
     for (let i = 0; i < rows.length; i += rowsPerFlush) {
       this.#revision += 1;
       this.#sent.push({

@@ -1,5 +1,8 @@
 import type { CheckTimes } from "../../check/check-times.ts";
 import type { SmtpEvidence } from "../../check/evidence.ts";
+import type { CountCell } from "../../core/custom-metrics.ts";
+import type { RenderedJson } from "../../core/rendered-json.ts";
+import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
 /** What an answer waited for, in milliseconds. */
@@ -22,4 +25,30 @@ export interface AnswerNote {
   smtp: Pick<SmtpEvidence, "latencyMs" | "rule"> | null;
   /** null: the answer was at hand. */
   times: WaitTimes | null;
+}
+
+/** An answer that was drawn from an entry of the evidence cache, and the note of how it came about, the same for all who get it. */
+export class CachedAnswer implements AnswerNote {
+  readonly entry: CacheEntry;
+  readonly result: VerificationResult;
+  /** As it is sent. */
+  readonly json: RenderedJson;
+  /** Counts answers of its verdict and reason. */
+  readonly tally: CountCell;
+  readonly times = null;
+  /** Monotonic: when the cache has to be asked for its entry again at the latest. */
+  goodUntilMs = 0;
+  /** See `EvidenceCache.evictionEpoch`: it has to be asked as well once that is another. */
+  evictionEpoch = 0;
+
+  constructor(entry: CacheEntry, result: VerificationResult, json: RenderedJson, tally: CountCell) {
+    this.entry = entry;
+    this.result = result;
+    this.json = json;
+    this.tally = tally;
+  }
+
+  get smtp(): AnswerNote["smtp"] {
+    return this.entry.evidence.smtp;
+  }
 }

@@ -5,6 +5,7 @@ import type { Quota } from "../quota/quota.ts";
 import type { RateLimiter } from "../rate-limit/rate-limit.ts";
 import type { AddressQuestion } from "./address-question.ts";
 import type { CheckAdmission } from "./admission.ts";
+import type { CachedAnswers } from "./cached-answers.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
 import { askerOf, type Examiner, type FindingHandler } from "./examine.ts";
 import type { VerificationWaiter } from "./in-flight-checks.ts";
@@ -24,7 +25,7 @@ export interface EarlyAdmission {
    */
   refusal(actor: Actor, nowMs: number, input: () => VerifyInput | null): AppError | null;
   /**
-   * Understands what is asked and, where it is not known here, takes a place for the check: both are the waiter's from then on.
+   * Finds the answer that was drawn before. Else understands what is asked and, where it is not known here, takes a place for the check: all are the waiter's from then on.
    * Who may not ask for it anyway is left to who tells him so.
    * @throws AppError `overloaded`; `rate_limited` where there is certainly no token
    */
@@ -33,6 +34,7 @@ export interface EarlyAdmission {
 
 export interface EarlyAdmissionDeps {
   examiner: Pick<Examiner, "understand" | "isKnown" | "find">;
+  cachedAnswers: Pick<CachedAnswers, "find">;
   admission: Pick<CheckAdmission, "enter" | "isAtCapacity" | "isSaturated" | "wouldRefuse" | "refuse">;
   rateLimiter: Pick<RateLimiter, "isRefusing" | "refusal" | "isLeased">;
   quota: Pick<Quota, "prepare">;
@@ -45,13 +47,8 @@ const mayAsk = ({ livemode, limits }: Actor, { refresh }: VerifyInput) =>
 
 const PASS_THROUGH: FindingHandler<EvidenceFinding> = { settled: (finding) => finding, failed() {} };
 
-export function createEarlyAdmission({
-  examiner,
-  admission,
-  rateLimiter,
-  quota,
-  clock,
-}: EarlyAdmissionDeps): EarlyAdmission {
+export function createEarlyAdmission(deps: EarlyAdmissionDeps): EarlyAdmission {
+  const { examiner, cachedAnswers, admission, rateLimiter, quota, clock } = deps;
   /** Teams with a check under way that was begun before its token and its unit were there. */
   const ahead = new Set<string>();
 
@@ -108,6 +105,8 @@ export function createEarlyAdmission({
     },
     enter(input, actor, waiter) {
       if (!mayAsk(actor, input)) return;
+      waiter.cachedAnswer = cachedAnswers.find(input, actor, waiter.startedMs);
+      if (waiter.cachedAnswer !== null) return;
       const question = understand(actor, input);
       waiter.addressQuestion = question;
       if (examiner.isKnown(question, input.refresh)) return;

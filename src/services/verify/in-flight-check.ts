@@ -8,7 +8,7 @@ import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EntryWaiter } from "../../store/evidence-cache.ts";
 import type { AddressQuestion } from "./address-question.ts";
 import type { AdmissionSlot } from "./admission.ts";
-import type { AnswerNote, WaitTimes } from "./answer-note.ts";
+import type { AnswerNote, CachedAnswer, WaitTimes } from "./answer-note.ts";
 import type { TimedCheck } from "./wait-times.ts";
 
 export interface CheckQuestion {
@@ -31,6 +31,8 @@ export interface VerificationWaiter {
   slot?: AdmissionSlot | null;
   /** Understood before; null, absent: it was not. */
   addressQuestion?: AddressQuestion | null;
+  /** What the cache has of it, drawn before; null, absent: that was not found. */
+  cachedAnswer?: CachedAnswer | null;
   /** Gets what it came to. */
   note?: AnswerNote | null;
 }

@@ -1,4 +1,5 @@
 import { isUncharged } from "../../check/verdict/verdict.ts";
+import type { CountCell } from "../../core/custom-metrics.ts";
 import { AppError } from "../../core/errors.ts";
 import { RenderedJson } from "../../core/rendered-json.ts";
 import { traceCall } from "../../core/tracing.ts";
@@ -6,7 +7,8 @@ import type { Actor } from "../actor.ts";
 import type { Quota, UnitReservation } from "../quota/quota.ts";
 import type { UsageCounter } from "../usage/counts.ts";
 import type { AddressQuestion } from "./address-question.ts";
-import type { AnswerNote } from "./answer-note.ts";
+import type { AnswerNote, CachedAnswer } from "./answer-note.ts";
+import type { CachedAnswers } from "./cached-answers.ts";
 import { type DrawnRow, drawnJsonOf, drawnResultOf, type RowDrawer } from "./draw-rows.ts";
 import type { EarlyAdmission } from "./early-admission.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
@@ -40,6 +42,9 @@ export interface VerifyDeps {
   testKeys: TestKeys;
   usage: Pick<UsageCounter, "count">;
   tallies: VerificationTallies;
+  cachedAnswers: Pick<CachedAnswers, "remember">;
+  /** Counts looks into the evidence cache's memory that were spared. */
+  cacheHits: CountCell;
 }
 
 export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
@@ -52,11 +57,45 @@ export function createVerifyAddress(deps: VerifyDeps): VerifyAddress {
       );
     }
     if (!actor.livemode) return deps.testKeys.answer(email, withEvidence, askerOf(actor, probe));
-    if (!waiter.addressQuestion) deps.enter(input, actor, waiter);
-    const { addressQuestion: question } = waiter;
+    if (!waiter.addressQuestion && !waiter.cachedAnswer) deps.enter(input, actor, waiter);
+    const { addressQuestion: question, cachedAnswer } = waiter;
+    if (cachedAnswer) return answerFromCache(deps, actor, cachedAnswer, waiter);
     if (!question) throw new Error("nobody was let in who may ask");
     return answer(deps, actor, question, waiter, refresh);
   };
+}
+
+/** @throws AppError as `VerifyAddress` does */
+function answerFromCache(
+  deps: VerifyDeps,
+  actor: Actor,
+  cached: CachedAnswer,
+  waiter: VerificationWaiter,
+): VerificationAnswer | Promise<VerificationAnswer> {
+  const reservation = reserve(deps, actor, waiter);
+  if (!(reservation instanceof Promise)) return settleCached(deps, actor, cached, waiter, reservation);
+  traceCall(waiter.span, "quota lease", reservation);
+  return reservation.then((unit) => settleCached(deps, actor, cached, waiter, unit));
+}
+
+function settleCached(
+  { usage, cacheHits }: VerifyDeps,
+  { teamId }: Actor,
+  cached: CachedAnswer,
+  waiter: VerificationWaiter,
+  unit: UnitReservation,
+): RenderedJson {
+  cacheHits.count += 1;
+  waiter.note = cached;
+  if (waiter.cancelled()) {
+    // Nobody is told, so nothing is counted.
+    unit.giveBack();
+    return cached.json;
+  }
+  unit.commit();
+  usage.count(teamId, unit.day, cached.result.verdict, true);
+  cached.tally.count += 1;
+  return cached.json;
 }
 
 /** @throws AppError as `VerifyAddress` does */
@@ -170,14 +209,15 @@ class ChargedVerification implements FindingHandler<VerificationAnswer>, AnswerN
 
   settled(finding: EvidenceFinding): VerificationAnswer {
     const { slot: place } = this.#waiter;
+    const { examiner, drawer, usage, tallies, cachedAnswers } = this.#deps;
+    const question = this.#question;
     if (finding.cached) place?.onCacheHit();
     place?.release();
-    const { examiner, drawer, usage, tallies } = this.#deps;
-    const question = this.#question;
     const reservation = this.#reservation;
     // What the cache has is rendered once for each entry; what was just learnt, mostly, was rendered for its domain before.
     const drawn = finding.cached ? null : drawer.draw(question, finding);
     const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
+    if (finding.cached) cachedAnswers.remember(question, result);
     const answered = verificationAnswerOf(question, result, drawn);
     this.#result = result;
     this.#finding = finding;

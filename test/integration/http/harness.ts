@@ -17,6 +17,7 @@ import { createVerifyRoute } from "../../../src/http/routes/verify.ts";
 import type { Readiness } from "../../../src/http/schemas.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/http/server.ts";
 import type { Actor } from "../../../src/services/actor.ts";
+import { NO_QUOTA } from "../../../src/services/limits-view.ts";
 import { type ClientLimiter, createClientLimiter } from "../../../src/services/rate-limit/clients.ts";
 import type { EarlyAdmission } from "../../../src/services/verify/early-admission.ts";
 import type { VerificationResult } from "../../../src/services/verify/verification-result.ts";
@@ -94,7 +95,14 @@ export function openGate(overrides: Partial<RequestGate> = {}): RequestGate {
       begin: async () => ({ settle: () => Promise.resolve(), release: () => Promise.resolve() }),
       drain: () => Promise.resolve(),
     },
-    rateLimitHeaders: () => ({ policy: '"default";q=10;w=1', limit: '"default";r=9;t=1' }),
+    limitsLeft: () => ({
+      policy: '"default";q=10;w=1',
+      name: "default",
+      rate: 9,
+      rateResetS: 1,
+      quota: NO_QUOTA,
+      quotaResetS: 0,
+    }),
     ...overrides,
   };
 }
@@ -192,7 +200,11 @@ export async function startServer(options: HarnessOptions = {}): Promise<Harness
         verified.push(input);
         return options.verify?.(input, actor, context) ?? resultFor(input.email);
       },
-      (input, actor, context) => options.enter?.(input, actor, context),
+      {
+        mayRefuse: () => false,
+        refusal: () => null,
+        enter: (input, actor, context) => options.enter?.(input, actor, context),
+      },
     ),
     createHealthRoute(),
     createReadinessRoute(options.readiness ?? (() => READY)),

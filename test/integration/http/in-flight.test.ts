@@ -384,10 +384,10 @@ describe("close", () => {
 
 describe("a gate that fails", () => {
   it("does not take the answer with it when it cannot describe the limits", async () => {
-    const rateLimitHeaders = () => {
+    const limitsLeft = () => {
       throw new Error("no description");
     };
-    const server = await startServer({ gate: openGate({ rateLimitHeaders }) });
+    const server = await startServer({ gate: openGate({ limitsLeft }) });
     try {
       const reply = await get(server.port, "/v1/verify?email=a@b.c");
       assert.deepEqual([reply.status, reply.headers.ratelimit], [200, undefined]);

@@ -47,11 +47,13 @@ describe("writeReply", () => {
     const note = (...parts: unknown[]) => written.push(parts.join("="));
     const writer: ResponseWriter = { writeStatus: note, writeHeader: note, end: note, endWithoutBody: note };
     const reply = new HttpReply(202, "{}", { headers: { Location: "/a\r\nSet-Cookie: x=1\0" } });
-    const rate = { policy: "p\r\nX: 1", limit: "l" };
+    const numbers = { rate: 1, rateResetS: 1, quota: 1, quotaResetS: 1 };
+    const rate = { policy: "p\r\nX: 1", name: "n\r\nX: 2", ...numbers };
     writeReply(writer, reply, {
       requestId: "req_1",
       rate,
       cors: "",
+      head: null,
       headOnly: false,
       close: false,
       mustClose: false,

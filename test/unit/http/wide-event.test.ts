@@ -102,19 +102,6 @@ describe("the line of a request", () => {
     assert.deepEqual([joined, wait_ms, cache_ms, check_ms], [true, 5.01, undefined, undefined]);
   });
 
-  it("is as wide on the short way", () => {
-    const { observer, lines } = setUp();
-    const kind = { verdict: "valid", reason: "accepted_mailbox", tally: { count: 0 } } as const;
-    const answer = { body: new Uint8Array(12), kind };
-    observer.getRecorder("/v1/verify")(() => "req_2", 0, ACTOR, answer);
-    const { time, level, msg, ...line } = lines[0] ?? {};
-    const { request_id, ms, ...rest } = WHAT;
-    assert.deepEqual(line, {
-      ...{ ...rest, request_id: "req_2", ms: 0, status: 200 },
-      ...{ verdict: "valid", reason: "accepted_mailbox", cached: true },
-    });
-  });
-
   it("tells failures of ours by the span too", () => {
     const { request, finish } = setUp();
     const span = new RecordedSpan("GET");

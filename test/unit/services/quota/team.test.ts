@@ -4,6 +4,7 @@ import { type Clock, DAY_MS } from "../../../../src/core/clock.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createMetrics } from "../../../../src/core/metrics.ts";
 import { effectiveLimits } from "../../../../src/core/tiers.ts";
+import type { Actor } from "../../../../src/services/actor.ts";
 import { Lease } from "../../../../src/services/quota/lease.ts";
 import { createQuota } from "../../../../src/services/quota/quota.ts";
 import { TeamQuota } from "../../../../src/services/quota/team.ts";
@@ -116,20 +117,22 @@ function createQuotaOf(clock: Clock) {
   });
 }
 
-describe("the desks of a team's credentials", () => {
-  it("all say what is left of the limit that was read last, whenever they were made", () => {
+describe("the credentials of a team", () => {
+  it("are all told what is left of the limit that was read last", async () => {
     const clock = createFakeClock(Date.UTC(2026, 0, 1, 12));
     const quota = createQuotaOf(clock);
-    const deskOf = (dailyQuota: number, limitsAsOfMs: number) =>
-      quota.handle(actorFor("team_1", { dailyQuota }, { limitsAsOfMs }));
-    const desks = [deskOf(10, 2)];
-    const left = () => desks.map((desk) => desk.remaining(clock.monotonic()));
-    desks.push(deskOf(40, 1));
-    assert.deepEqual(left(), [10, 10]);
-    desks.push(deskOf(50, 3));
-    assert.deepEqual(left(), [50, 50, 50]);
-    desks.push(deskOf(20, 4));
-    assert.deepEqual(left(), [20, 20, 20, 20]);
+    const actors: Actor[] = [];
+    /** The limit is heard of by whoever takes a unit, which goes back. */
+    const hear = async (dailyQuota: number, limitsAsOfMs: number) => {
+      const actor = actorFor("team_1", { dailyQuota }, { limitsAsOfMs });
+      actors.push(actor);
+      (await quota.reserve(actor)).giveBack();
+      return actors.map((one) => quota.snapshot(one).remaining);
+    };
+    assert.deepEqual(await hear(10, 2), [10]);
+    assert.deepEqual(await hear(40, 1), [10, 10]);
+    assert.deepEqual(await hear(50, 3), [50, 50, 50]);
+    assert.deepEqual(await hear(20, 4), [20, 20, 20, 20]);
   });
 });
 

@@ -27,6 +27,7 @@ async function noteOf(finding: EvidenceFinding): Promise<AnswerNote> {
     drawer: { draw: () => null },
     quota: { reserve: () => ({ day: "2026-01-01", commit() {}, giveBack() {} }) },
     usage: { count() {} },
+    cachedAnswers: { remember() {} },
     tallies: () => ({ count: 0 }),
   } as unknown as VerifyDeps);
   const waiter = { startedMs: 0, cancelled: () => false, onCancel() {}, note: null as AnswerNote | null };

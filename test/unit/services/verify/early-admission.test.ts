@@ -25,6 +25,7 @@ function entranceWith({ crowded = true, swamped = false, known = false, limited 
       isKnown: () => known,
       find: () => assert.fail("sought"),
     },
+    cachedAnswers: { find: () => null },
     admission: {
       enter: () => assert.fail("entered"),
       isAtCapacity: () => crowded,

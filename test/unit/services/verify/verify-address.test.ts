@@ -88,6 +88,7 @@ async function outcomesOf(isDrawn: boolean) {
         }),
       },
       usage: { count: (...counted: unknown[]) => told.push(counted) },
+      cachedAnswers: { remember() {} },
       tallies: ({ verdict, reason }: { verdict: string; reason: string }, cached: boolean) => {
         told.push([verdict, reason, cached]);
         return { count: 0 };
@@ -103,9 +104,9 @@ async function outcomesOf(isDrawn: boolean) {
     );
     if (answer instanceof RenderedJson) {
       drawn += 1;
-      assert.match(answer.text, /^[ -~]*$/);
+      assert.match(String(answer.body), /^[ -~]*$/);
     }
-    const json = answer instanceof RenderedJson ? answer.text : JSON.stringify(answer);
+    const json = answer instanceof RenderedJson ? String(answer.body) : JSON.stringify(answer);
     outcomes.push({ json, told });
   }
   return { outcomes, drawn, left };
@@ -158,6 +159,7 @@ describe("a question for which there is no room", () => {
         },
       },
       usage: { count() {} },
+      cachedAnswers: { remember() {} },
       tallies: () => ({ count: 0 }),
     } as unknown as VerifyDeps);
     const overlay = { isBlocked: (domain: string) => domain === "blocked.test", isDisposable: () => false };
