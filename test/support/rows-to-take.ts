@@ -201,7 +201,7 @@ export const TAKINGS: readonly Taking[] = [
     takes: { mail_outbox: portal },
   },
   {
-    place: "src/store/mail-outbox.ts take",
+    place: "src/store/mail-outbox.ts leaseDue",
     fill: MAILS("now() + interval '1 day'"),
     run: (tx) => createMailOutbox(pool(tx)).leaseDue(N),
     takes: { mail_outbox: N },
@@ -250,7 +250,7 @@ export const TAKINGS: readonly Taking[] = [
     takes: { sessions: portal },
   },
   {
-    place: "src/store/team-removals.ts take",
+    place: "src/store/team-removals.ts claimDue",
     fill: `insert into team_removals (team_id) select 't' || n ${SERIES};`,
     run: (tx) => createTeamRemovals(pool(tx)).claimDue(),
     takes: { team_removals: 1 },

@@ -178,7 +178,7 @@ describe("the mail queue", () => {
     await deliver();
     assert.equal(sink.mails.length, 2);
     assert.deepEqual(await waiting(), []);
-    assert.equal(lines.filter((line) => line.includes("cannot be read")).length, 2);
+    assert.equal(lines.filter((line) => line.includes("unreadable mail")).length, 2);
   });
 
   it("sends each mail once, with four relays at it", async (t) => {

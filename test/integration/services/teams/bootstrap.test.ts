@@ -55,7 +55,7 @@ describe("bootstrap", () => {
     const asked = bootstrap(sql, { email: "CEO@example.com", team: "Acme", tier: "enterprise" });
     await assert.rejects(asked, (error: Error) => {
       assert.ok(error instanceof OperationError);
-      assert.match(error.message, /^[^\n]*has an account already[^\n]*--existing-user[^\n]*$/);
+      assert.match(error.message, /^[^\n]*has an unverified account already[^\n]*--existing-user[^\n]*$/);
       return true;
     });
     assert.deepEqual(await sql`select count(*) from teams`, before);
