@@ -164,7 +164,7 @@ class LineFinder implements Lines {
       while (at < bytes.length && bytes[at] !== QUOTE)
         at += this.#kinds[bytes[at] as number] === PAIRED ? this.#pairLength(at) : 1;
     else at = bytes.indexOf(QUOTE, from);
-    if (at < 0 || at >= bytes.length) throw new Error("a quote is never closed");
+    if (at < 0 || at >= bytes.length) throw new Error("a quote of a chunk's rows is not closed");
     return at;
   }
 
