@@ -1,3 +1,4 @@
+import { EVIDENCE_CODEC } from "../src/check/evidence/model.ts";
 import { type Clock, systemClock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config.ts";
 import type { CountCell } from "../src/core/custom-metrics.ts";
@@ -63,6 +64,7 @@ export async function startCachedServices(config: Config, log: Logger) {
   const promoted = createPromotedDisposables({ read: () => readPromoted(sql), clock, log });
   authenticator.followLists(() => promoted.reload());
   const cache = createEvidenceCache({
+    codec: EVIDENCE_CODEC,
     redis: redis.commands,
     clock,
     log,

@@ -82,13 +82,16 @@ function copiesBytes(rows: number): number {
 
 /** What is remembered of domains from list to list. Addresses are read in the main thread alone. */
 function rememberedTerms(threads: number): MemoryTerm[] {
-  const { domainNames, partsKept, plans } = LIMITS.check;
+  const { domainNames, factsKept, findingsKept, plans } = LIMITS.check;
   const { kept, domains } = LIMITS.bulk.templates;
   const terms = [
     { what: `${kept} templates of results`, bytes: kept * TEMPLATE_BYTES },
     { what: `${domains} domains with several templates`, bytes: domains * TEMPLATE_LIST_BYTES },
     { what: `${domainNames} names of domains`, bytes: domainNames * NAME_BYTES },
-    { what: `${partsKept} parts of evidence`, bytes: partsKept * PART_BYTES },
+    {
+      what: `${factsKept} facts of domains, ${findingsKept} findings`,
+      bytes: (factsKept + findingsKept) * PART_BYTES,
+    },
     { what: `${threads} times ${plans} plans of domains`, bytes: threads * plans * PLAN_BYTES },
   ];
   return terms.map(({ what, bytes }) => ({ what, bytes: HEAP_FACTOR * bytes }));

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { EVIDENCE_CODEC } from "../../src/check/evidence/model.ts";
 import { openLists } from "../../src/check/lists/lists.ts";
 import type { CheckPool } from "../../src/check/pool.ts";
 import { composeChecks } from "../../src/compose/checks.ts";
@@ -64,7 +65,13 @@ const verbs = {
     await pool.ready();
     const clock = systemClock;
     const maxEntries = config.verify.cacheEntries;
-    const cache = createEvidenceCache({ redis: redis.commands, clock, log, maxEntries });
+    const cache = createEvidenceCache({
+      codec: EVIDENCE_CODEC,
+      redis: redis.commands,
+      clock,
+      log,
+      maxEntries,
+    });
     const parts = {
       clock,
       log,

@@ -1,7 +1,8 @@
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
-import { createOutcomeReader, OutcomePacker, type PackedOutcomes } from "../../src/check/evidence-codec.ts";
+import { EVIDENCE_CODEC } from "../../src/check/evidence/model.ts";
+import { OutcomePacker, type PackedOutcomes, readOutcomes } from "../../src/check/evidence/outcomes.ts";
 import { openLists } from "../../src/check/lists/lists.ts";
 import type { CheckPool } from "../../src/check/pool.ts";
 import type { CheckOutcome, CheckTask } from "../../src/check/thread-tasks.ts";
@@ -41,7 +42,6 @@ interface Rows {
 }
 
 let rows: Rows | null = null;
-const readLines = createOutcomeReader();
 
 /** Addresses that no round has asked about before, of domains that all know. */
 interface RowsInput {
@@ -92,7 +92,13 @@ const verbs = {
     const { pool } = checks;
     const { threads, cacheEntries } = config.verify;
     const clock = systemClock;
-    const cache = createEvidenceCache({ redis: redis.commands, clock, log, maxEntries: cacheEntries });
+    const cache = createEvidenceCache({
+      codec: EVIDENCE_CODEC,
+      redis: redis.commands,
+      clock,
+      log,
+      maxEntries: cacheEntries,
+    });
     const lists = openLists(checks.lists);
     const parts = { clock, log, cache, lists, pool, keep: createRetention({}), onLookup: () => {} };
     const flights = createInFlightChecks({
@@ -150,7 +156,7 @@ const verbs = {
       eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (addresses) => {
         const batch = { addresses: addresses.join("\n"), atOnce: addresses.length };
         const task: CheckTask = { ...batch, scope: "unprobed", mode: "bulk", slot: 0 };
-        readLines((await constant.run(task)) as PackedOutcomes);
+        readOutcomes((await constant.run(task)) as PackedOutcomes);
       }),
     );
     return { sample };

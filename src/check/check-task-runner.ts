@@ -4,7 +4,7 @@ import type { Logger } from "../core/log.ts";
 import { type Passing, PassingSet } from "../core/passing-set.ts";
 import type { CheckCaller, EngineResult } from "./caller.ts";
 import type { CheckEngine } from "./engine.ts";
-import { OutcomePacker, type PackedOutcomes } from "./evidence-codec.ts";
+import { OutcomePacker, type PackedOutcomes } from "./evidence/outcomes.ts";
 import type { SharedBoard } from "./shared-board.ts";
 import { createSingleChecksRunner, isOverload, type SingleChecksRunnerDeps } from "./single-checks-runner.ts";
 import type { BatchTask, CheckOutcome, CheckTask, CheckTaskResult, Deferred } from "./thread-tasks.ts";

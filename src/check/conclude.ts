@@ -108,8 +108,7 @@ function concludeAccepted(
     if (state === "open") return heldBackEvidence(asked);
     if (state === "watched") return catchAllProbeBlocked(outcome.host);
   }
-  const found = smtpEvidence(deps, target, asked, catchAll);
-  found.retryAfterS = retryAfterS;
+  const found = { ...smtpEvidence(deps, target, asked, catchAll), retryAfterS };
   if (isUnverifiableByShaping(deps, exchanger)) return asUnverifiable(found, "provider_habit");
   const habit = deps.behaviours.behaviourOf(exchanger.site);
   return habit === "accepts_all" && catchAll !== "refused" ? asUnverifiable(found, `belief.${habit}`) : found;

@@ -3,7 +3,8 @@ import { LIMITS } from "../core/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
 import type { EgressRoutes } from "../smtp/egress-routes.ts";
 import { catchAllKey } from "./catch-all.ts";
-import { type DomainEvidence, type Evidence, evidenceOf, type MxEvidence } from "./evidence.ts";
+import { type DomainFacts, evidenceOfFacts, factsOf } from "./evidence/model.ts";
+import type { DomainEvidence, Evidence, EvidenceParts, MxEvidence } from "./evidence.ts";
 import { lookUpExchangers } from "./exchanger-proof.ts";
 import { exchangersOf } from "./guarded-probe.ts";
 import type { Lists } from "./lists/lists.ts";
@@ -42,17 +43,16 @@ export interface DomainPlansDeps {
   sites: SiteDirectory;
 }
 
-/** Of a domain; few names are roles, and all of them could be used once. */
-const ROLES_KEPT = 32;
-
 class Plan implements DomainPlan {
   readonly domain: string;
   readonly mx: MxAnswer;
   readonly route: ProbeRoute;
   readonly first: Exchanger | undefined;
   readonly #deps: DomainPlansDeps;
-  readonly #evidence: Omit<Evidence, "role" | "smtp">;
-  readonly #byRole = new Map<string | null, Evidence>();
+  readonly #known: Pick<EvidenceParts, "mx" | "disposable" | "freeProvider">;
+  #facts: DomainFacts | null = null;
+  /** The signals that `#facts` have. */
+  #asked: DomainEvidence | undefined = undefined;
   #way: UsualWay | null | Promise<UsualWay | null> | undefined;
 
   constructor(deps: DomainPlansDeps, domain: string, mx: MxAnswer) {
@@ -66,20 +66,15 @@ class Plan implements DomainPlan {
     const reachable = mx.status === "ok" || mx.status === "implicit";
     this.first = reachable && !disposable.listed ? first : undefined;
     const freeProvider = deps.lists.isFree(domain);
-    this.#evidence = {
-      v: 2,
-      mx: mxEvidence(mx, first?.provider ?? null),
-      disposable,
-      freeProvider,
-    };
+    this.#known = { mx: mxEvidence(mx, first?.provider ?? null), disposable, freeProvider };
   }
 
   unprobed(role: string | null, domain?: DomainEvidence): Evidence {
-    const known = this.#byRole.get(role);
-    if (known !== undefined && known.domain === domain) return known;
-    const evidence = evidenceOf(this.#evidence, role, null, domain);
-    if (known !== undefined || this.#byRole.size < ROLES_KEPT) this.#byRole.set(role, evidence);
-    return evidence;
+    if (this.#facts === null || this.#asked !== domain) {
+      this.#facts = factsOf(this.#known, domain);
+      this.#asked = domain;
+    }
+    return evidenceOfFacts(this.#facts, role, null);
   }
 
   get isUnderWay(): boolean {

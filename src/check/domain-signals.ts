@@ -9,7 +9,7 @@ import type { BestEffortLookUp, DnsOutcome, MxRecord, TextResolver } from "../dn
 import type { CheckCaller, EngineResult } from "./caller.ts";
 import { domainOf } from "./domain-of.ts";
 import { type CheckEngine, promiseCheck } from "./engine.ts";
-import { areSignalsComplete, type CheckMode, type DomainEvidence, evidenceOf } from "./evidence.ts";
+import { areSignalsComplete, type CheckMode, type DomainEvidence } from "./evidence.ts";
 
 /** What the DNS says of a domain beside where its mail goes. */
 export interface DomainSignals {
@@ -100,7 +100,7 @@ async function askSignals(
   { resolver, config }: Deps,
   domain: string,
   implicit: boolean,
-  known: DomainEvidence,
+  known: { -readonly [Name in keyof DomainEvidence]: DomainEvidence[Name] },
   aside: BestEffortLookUp,
 ) {
   const questions = config.blocklistZones.map(async (zone) => {
@@ -225,8 +225,7 @@ class SignalsCaller implements CheckCaller {
   onChecked(known: EngineResult): void {
     const asker = this.#caller;
     if (known === null || known === "busy") asker.onChecked(known);
-    else
-      void this.#domain.then((domain) => asker.onChecked(evidenceOf(known, known.role, known.smtp, domain)));
+    else void this.#domain.then((domain) => asker.onChecked(known.withDomain(domain)));
   }
 
   onError(error: unknown): void {

@@ -7,8 +7,8 @@ import { runAtEndOfTick } from "../core/ticks.ts";
 import type { Broker } from "./broker.ts";
 import type { CheckThreads } from "./check-threads.ts";
 import { createCheckWaits } from "./check-waits.ts";
+import { type PackedOutcomes, readOutcomes } from "./evidence/outcomes.ts";
 import type { Scope } from "./evidence.ts";
-import { createOutcomeReader, type PackedOutcomes } from "./evidence-codec.ts";
 import type { SharedBoard } from "./shared-board.ts";
 import { type CheckListener, createSingleChecks, type PendingCheck, tooManyChecks } from "./single-checks.ts";
 import type { AttachMessage } from "./thread-link.ts";
@@ -87,11 +87,9 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     { length: LIMITS.check.tasksInFlight },
     (_, i) => LIMITS.check.tasksInFlight - 1 - i,
   );
-  const read = createOutcomeReader();
   const waits = createCheckWaits(deps.board, processMonotonicMs);
   const singles = createSingleChecks({
     run: (task) => run<CheckAnswers | null>(task),
-    read,
     cancel: (slot) => deps.board.cancel(slot),
     onSlotFree: (slot) => freeSlots.push(slot),
     afterTick: runAtEndOfTick,
@@ -136,7 +134,7 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
   async function runBatch(task: BatchTask, count: number, ended: () => void): Promise<CheckOutcome[]> {
     try {
       const packed = await run<PackedOutcomes>(task);
-      return packed === null ? new Array<CheckOutcome>(count).fill(null) : read(packed);
+      return packed === null ? new Array<CheckOutcome>(count).fill(null) : readOutcomes(packed);
     } finally {
       ended();
       freeSlots.push(task.slot);

@@ -6,7 +6,8 @@ import type { CheckCaller } from "./caller.ts";
 import type { Classification } from "./classify/classify.ts";
 import { concludeProbe, type ProbeConclusion } from "./conclude.ts";
 import type { DomainPlan } from "./domain-plan.ts";
-import { type Evidence, evidenceOf, type SmtpEvidence } from "./evidence.ts";
+import { evidenceOfFacts } from "./evidence/model.ts";
+import type { Evidence, SmtpEvidence } from "./evidence.ts";
 import { mailboxOf, type ProbeResult, type ProbeTarget } from "./guarded-probe.ts";
 import type { MxAnswer } from "./mx.ts";
 import { type Exchanger, markCutOff, mayTryNext, type ProbeControl, type ProbeRoute } from "./probe.ts";
@@ -224,7 +225,7 @@ export class ProbeRow implements RcptCaller, ProbeTarget {
     const asked = isFirst ? first : this.route.exchangers.find(({ host }) => host === smtp.mxHost);
     this.#deps.onProbe((asked ?? first).provider, smtp.class);
     const known = this.#evidence;
-    this.#caller.onChecked(evidenceOf(known, known.role, smtp, known.domain));
+    this.#caller.onChecked(evidenceOfFacts(known.facts, known.role, smtp));
   }
 
   #fail(error: unknown): void {

@@ -3,8 +3,8 @@ import { AppError } from "../core/errors.ts";
 import type { CheckCaller, EngineResult } from "./caller.ts";
 import { type CheckTimes, CheckTrace } from "./check-times.ts";
 import type { CheckEngine } from "./engine.ts";
+import { OutcomePacker } from "./evidence/outcomes.ts";
 import type { Scope } from "./evidence.ts";
-import { OutcomePacker } from "./evidence-codec.ts";
 import type { SharedBoard } from "./shared-board.ts";
 import {
   type CheckAnswers,

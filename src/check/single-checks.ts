@@ -2,8 +2,8 @@ import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { CheckTimes } from "./check-times.ts";
 import type { CheckWaits } from "./check-waits.ts";
+import { readOutcomes } from "./evidence/outcomes.ts";
 import type { Evidence, Scope } from "./evidence.ts";
-import type { ReadOutcomes } from "./evidence-codec.ts";
 import {
   type CheckAnswers,
   type CheckOutcome,
@@ -54,7 +54,6 @@ export interface SingleChecks {
 export interface SingleChecksDeps {
   /** Resolves when all of its checks are answered, see `receive`; rejects when its thread is gone. */
   run(task: SingleChecksTask): Promise<CheckAnswers | null>;
-  read: ReadOutcomes;
   cancel(slot: number): void;
   /** The slot may be another check's. */
   onSlotFree(slot: number): void;
@@ -118,7 +117,7 @@ export function createSingleChecks(deps: SingleChecksDeps): SingleChecks {
     if (tickets.length > 0) deps.waits.onReceived(tickets.length, deps.now() - postedMs);
     if (times !== undefined) for (const one of times) known(one.ticket)?.listener.onTimes?.(one);
     let broken = 0;
-    const read = deps.read(lines);
+    const read = readOutcomes(lines);
     for (let i = 0; i < read.length; i++) {
       const line = read[i] ?? null;
       const error = line === "broken" ? errors[broken++] : undefined;

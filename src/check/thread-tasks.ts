@@ -2,8 +2,8 @@ import type { DomainSignalsConfig, SmtpConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { LogLevel } from "../core/log.ts";
 import type { CheckTimes } from "./check-times.ts";
+import type { PackedOutcomes } from "./evidence/outcomes.ts";
 import type { CheckMode, Scope } from "./evidence.ts";
-import type { PackedOutcomes } from "./evidence-codec.ts";
 import type { SharedLists } from "./lists/lists.ts";
 import type { OperatorShaping } from "./shaping.ts";
 

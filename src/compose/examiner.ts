@@ -1,3 +1,4 @@
+import { EVIDENCE_CODEC } from "../check/evidence/model.ts";
 import { openLists } from "../check/lists/lists.ts";
 import { probedSiteOf } from "../check/site.ts";
 import { systemClock } from "../core/clock.ts";
@@ -44,7 +45,13 @@ export function composeExaminers(deps: Deps): Examiners {
   const clock = systemClock;
   const { cacheEntries, lifetimesS } = config.verify;
   const cache = withoutDistrusted(
-    createEvidenceCache({ redis: stores.redis.commands, clock, log, maxEntries: cacheEntries }),
+    createEvidenceCache({
+      codec: EVIDENCE_CODEC,
+      redis: stores.redis.commands,
+      clock,
+      log,
+      maxEntries: cacheEntries,
+    }),
     { learnedBehaviour: checks.learnedBehaviour, sites: checks.sites, selfCheck: checks.selfCheck, log },
   );
   const lookups = {

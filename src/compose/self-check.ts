@@ -78,7 +78,7 @@ export function composeSelfCheck(deps: Deps): SelfCheckService {
       watch.stop();
       await preflight.close();
     },
-    doubts({ smtp }, storedAtMs) {
+    doubts({ finding: { smtp } }, storedAtMs) {
       if (smtp?.class !== "mailbox_not_found" && smtp?.class !== "mailbox_disabled") return false;
       const report = reportsByRoute.get(smtp.path);
       return smtp.trusted && report !== undefined && wasDistrustedAt(report, storedAtMs);

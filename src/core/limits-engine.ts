@@ -195,8 +195,11 @@ export const CHECK_LIMITS = {
   gatherMs: 100,
   /** Checks of requests sent to a thread in one message: more than arrive in one tick under full load. */
   singlesPerTask: 128,
-  /** Parts of evidence (of domains, mostly) that the main thread interns, so that many entries share them. */
-  partsKept: 10_000,
+  /** Halves of evidence that a thread keeps by their texts, so that addresses share them: some 600 bytes each. */
+  factsKept: 6_000,
+  findingsKept: 6_000,
+  /** Of a domain's facts: findings with which they are shared as one object. */
+  findingsPerFacts: 64,
   /**
    * Domain names read recently, in each thread that reads addresses, of which a process has one: two generations, of which
    * the younger alone fits the 100 000 domains of a long list. Longer names are read anew each time and not cached, which

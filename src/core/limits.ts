@@ -81,18 +81,18 @@ export const LIMITS = {
     keysPerCall: 1_000,
     entriesPerWrite: 500,
     /**
-     * Interned facts that entries in Redis share, known to a process: some 2 KB each, 5 at most. More than are looked up at
-     * once.
+     * Facts of domains and findings that entries in Redis share, known to a process: so many of each, some 600 bytes. More
+     * than are looked up at once.
      */
-    shapes: 8_192,
-    /** It is sent again after this, in case Redis lost or dropped it; and lives that much longer than its entries. */
-    shapeAgainS: 60,
+    halves: 8_192,
+    /** They are sent again after this, in case Redis lost or dropped them; and live that much longer than their entries. */
+    halfAgainS: 60,
     /**
      * A process that reads by it refreshes it in Redis after this, so that it stays among the latest used; and writes a
      * missing one back, for this long.
      */
-    shapeToldMs: 30_000,
-    shapeBackS: 86_400,
+    halfToldMs: 30_000,
+    halfBackS: 86_400,
   },
   verify: {
     /**

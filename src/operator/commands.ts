@@ -1,4 +1,5 @@
 import type { SelfIdentity } from "../check/classify/classify.ts";
+import { EVIDENCE_CODEC } from "../check/evidence/model.ts";
 import type { Evidence } from "../check/evidence.ts";
 import { loadLists, openLists } from "../check/lists/lists.ts";
 import { createSelfIdentities } from "../check/self-identities.ts";
@@ -97,7 +98,7 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map<s
         withEvidenceStore: (work) =>
           withRedis(config, (redis) =>
             work({
-              scan: () => scanEvidence(redis),
+              scan: () => scanEvidence(redis, EVIDENCE_CODEC),
               replace: (known, text, mostS) => replaceEvidence(redis, known, text, mostS),
             }),
           ),

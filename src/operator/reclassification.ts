@@ -1,7 +1,7 @@
 import { DomainName } from "../check/address/domain.ts";
 import type { ParsedAddress } from "../check/address.ts";
 import type { Classification, SelfIdentity } from "../check/classify/classify.ts";
-import type { Evidence } from "../check/evidence.ts";
+import { type Evidence, evidenceBut } from "../check/evidence.ts";
 import { type Judgeable, rejudge, type Unjudged } from "../check/rejudge.ts";
 import { probedProviderOf } from "../check/site.ts";
 import { decide } from "../check/verdict/verdict.ts";
@@ -83,7 +83,7 @@ export class Reclassifier {
     }
     report.judged += 1;
     if (found.kind === "same") return null;
-    const judged = { ...evidence, smtp: { ...smtp, ...found.ruling } };
+    const judged = evidenceBut(evidence, { smtp: { ...smtp, ...found.ruling } });
     report.changed += 1;
     this.#note(smtp, found.ruling, verdictOf(evidence, address), verdictOf(judged, address));
     return judged;

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import * as v from "valibot";
 import { parseAddress } from "../check/address.ts";
-import type { CatchAll, Evidence, SmtpEvidence } from "../check/evidence.ts";
+import { type CatchAll, type Evidence, evidenceOf, type SmtpEvidence } from "../check/evidence.ts";
 import type { VerdictFault } from "../check/verdict/table.ts";
 import { LIMITS } from "../core/limits.ts";
 import { SMTP_STATUSES, type VerificationResult } from "../services/verify/verification-result.ts";
@@ -109,12 +109,11 @@ function restored({ checks }: Line, said: NonNullable<Line["evidence"]>): Eviden
     tls: false,
     catchAll: smtp.catch_all,
   };
-  return {
-    v: 2,
-    mx: { status: mx.status, hosts: mx.hosts, provider: mx.provider, ttlS: 0, fault: null },
+  return evidenceOf({
+    mx: { status: mx.status, hosts: mx.hosts, preferences: [], provider: mx.provider, ttlS: 0, fault: null },
     disposable: { listed: disposable.is_disposable, source: disposable.source },
     role: role.role,
     freeProvider: false,
     smtp: known,
-  };
+  });
 }

@@ -1,5 +1,5 @@
 import type { SelfIdentity } from "../check/classify/classify.ts";
-import type { Evidence } from "../check/evidence.ts";
+import { type Evidence, evidenceBut } from "../check/evidence.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "../store/cache-entry.ts";
 import type { StoredEntry, StoredText } from "../store/evidence-scan.ts";
@@ -28,7 +28,7 @@ interface Args {
 export interface EvidenceStore {
   scan(): AsyncGenerator<StoredEntry[]>;
   /** @returns false: something else is there meanwhile, which is left alone */
-  replace(known: StoredText, text: string, mostS: number): Promise<boolean>;
+  replace(known: StoredText, entry: CacheEntry, mostS: number): Promise<boolean>;
 }
 
 export interface ReclassifyCommand extends Terminal {
@@ -106,7 +106,7 @@ async function readStore(
         const today = updatedEntry(entry, evidence, keep(evidence));
         // What is over stays as long as it would have: processes that remember it as it was hear of it.
         const mostS = today.ttlS > 0 ? today.ttlS : entry.ttlS;
-        if (await shelf.replace(known, JSON.stringify(today), mostS)) written += 1;
+        if (await shelf.replace(known, today, mostS)) written += 1;
       }
     }
   return written;
@@ -117,8 +117,8 @@ function updatedEntry(
   entry: CacheEntry,
   evidence: Evidence,
   { ttlS, shared }: ReturnType<ReclassifyCommand["keep"]>,
-) {
-  if (!shared || ttlS <= 0) return { ...entry, evidence: { ...evidence, smtp: null }, ttlS: 0 };
+): CacheEntry {
+  if (!shared || ttlS <= 0) return { ...entry, evidence: evidenceBut(evidence, { smtp: null }), ttlS: 0 };
   return { ...entry, evidence, ttlS: Math.min(entry.ttlS, ttlS) };
 }
 

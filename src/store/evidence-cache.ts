@@ -1,15 +1,16 @@
 import type { CatchAllFact, CatchAllStore } from "../check/catch-all.ts";
+import type { EvidenceCodec } from "../check/evidence/model.ts";
 import type { Scope } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
+import { hash128 } from "../core/ids.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { TextSpan } from "../core/text-map.ts";
 import { batchPerTick } from "../core/ticks.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-lines.ts";
 import { EvidenceMemory, type Glimpse, type Held } from "./evidence-memory.ts";
-import { EntryReader } from "./evidence-shapes.ts";
-import { hash128 } from "./evidence-text.ts";
+import { EntryReader } from "./evidence-reader.ts";
+import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-writer.ts";
 import type { RedisClient } from "./redis.ts";
 
 export type { Glimpse, Held } from "./evidence-memory.ts";
@@ -19,8 +20,8 @@ export type { Glimpse, Held } from "./evidence-memory.ts";
  * verdicts. Entries of the two scopes never meet: what a probe taught is not to be seen from a tier that does not
  * probe, not even as `cached: true`.
  *
- * Redis keys (all with a TTL, so that `volatile-lru` may drop them): `rcpt:ev:{p|u}:<hash>` the entry, as JSON or short;
- * `rcpt:es:<hash>` what short ones have in common (`evidence-shapes`); `rcpt:ca:<hash>` a domain's catch-all answer. The
+ * Redis keys (all with a TTL, so that `volatile-lru` may drop them): `rcpt:ev:{p|u}:<hash>` the entry;
+ * `rcpt:es:<hash>` the facts and findings that entries share (`evidence-record`); `rcpt:ca:<hash>` a domain's catch-all answer. The
  * hash is SHA-256 of the address, the text or the key, cut to 128 bits, so that Redis holds no address in clear.
  */
 /** Whose entry is meant. */
@@ -96,15 +97,19 @@ function defineKeepScript(redis: RedisClient): EvidenceRedis {
   return redis as EvidenceRedis;
 }
 
-export function createEvidenceCache(deps: {
+export interface EvidenceCacheDeps {
   redis: RedisClient;
   clock: Clock;
   log: Logger;
+  /** How evidence is read: `EVIDENCE_CODEC`. */
+  codec: EvidenceCodec;
   maxEntries: number;
-}): EvidenceCache {
+}
+
+export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
   const { clock, log } = deps;
   const redis = defineKeepScript(deps.redis);
-  const reader = new EntryReader(redis, clock);
+  const reader = new EntryReader({ redis, clock, codec: deps.codec, writes: true });
   const writer = new EntryWriter();
   const memory = new EvidenceMemory(deps.maxEntries, clock);
 

@@ -3,7 +3,6 @@ import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import { NO_SLOT, TextMap, type TextSpan } from "../core/text-map.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { answeredSo, likeOf } from "./evidence-text.ts";
 
 /** An entry in memory, for who asks for it again and again. It may be over, as memory has another one or none, once `endings` has grown. */
 export interface Held {
@@ -126,7 +125,7 @@ export class EvidenceMemory {
   /** It is the newest of the address now. */
   keep(key: string, entry: CacheEntry): void {
     // First: evidence that is none throws before there is a seat that nothing sits in.
-    const like = likeOf(entry.evidence);
+    const like = entry.evidence.shared();
     const seat = this.#seats.slotFor(key);
     const before = this.#seats.at(seat);
     // What is seen again stays what it is.
@@ -140,7 +139,7 @@ export class EvidenceMemory {
     numbers[at + STORED_AT] = entry.storedAt;
     numbers[at + TTL_S] = entry.ttlS;
     numbers[at + SEEN_MS] = this.#clock.monotonic();
-    numbers[at + LATENCY_MS] = entry.evidence.smtp?.latencyMs ?? 0;
+    numbers[at + LATENCY_MS] = entry.evidence.latencyMs;
   }
 
   drop(key: string): void {
@@ -159,9 +158,8 @@ export class EvidenceMemory {
     const found = this.#seats.at(seat) as Evidence | Kept;
     if (found instanceof Kept) return found.entry;
     const at = seat * STRIDE;
-    const latencyMs = this.#numbers[at + LATENCY_MS] as number;
     return {
-      evidence: found.smtp === null ? found : answeredSo(found, latencyMs),
+      evidence: found.after(this.#numbers[at + LATENCY_MS] as number),
       storedAt: this.#numbers[at + STORED_AT] as number,
       ttlS: this.#numbers[at + TTL_S] as number,
     };

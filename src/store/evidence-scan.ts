@@ -1,7 +1,9 @@
+import type { EvidenceCodec } from "../check/evidence/model.ts";
 import { systemClock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { EntryReader } from "./evidence-shapes.ts";
+import { EntryReader } from "./evidence-reader.ts";
+import { halfKeyOf, recordText } from "./evidence-record.ts";
 import type { RedisClient } from "./redis.ts";
 
 /** An entry of the evidence cache as it lies in Redis. */
@@ -19,8 +21,8 @@ export interface StoredEntry extends StoredText {
  * All entries of probed checks, in batches that Redis serves within a few milliseconds each; what comes or goes meanwhile
  * may be in none, what Redis moves about in two. Rejects when Redis does not answer.
  */
-export async function* scanEvidence(redis: RedisClient): AsyncGenerator<StoredEntry[]> {
-  const reader = new EntryReader(redis, systemClock, { writes: false });
+export async function* scanEvidence(redis: RedisClient, codec: EvidenceCodec): AsyncGenerator<StoredEntry[]> {
+  const reader = new EntryReader({ redis, clock: systemClock, codec, writes: false });
   let cursor = "0";
   do {
     const [next, keys] = await redis.scan(
@@ -44,18 +46,28 @@ const REPLACE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
 redis.call('PEXPIRE', KEYS[1], ARGV[3], 'LT')
+local lifeMs = redis.call('PTTL', KEYS[1]) + ARGV[6]
+for half = 2, 3 do
+  if redis.call('PTTL', KEYS[half]) < lifeMs then redis.call('SET', KEYS[half], ARGV[2 + half], 'PX', lifeMs) end
+end
 return 1
 `;
 
 /**
- * Writes `text` where `known` still is, with the lifetime that it has left, at most `mostS`.
+ * Writes `entry` where `known` still is, with the lifetime that it has left, at most `mostS`; its facts and finding outlive it.
  * @returns false: something else is there
  */
 export async function replaceEvidence(
   redis: RedisClient,
   { key, text: known }: StoredText,
-  text: string,
+  entry: CacheEntry,
   mostS: number,
 ): Promise<boolean> {
-  return (await redis.eval(REPLACE, 1, key, known, text, mostS * 1_000)) === 1;
+  const text = recordText(entry);
+  if (text === null) return false;
+  const { facts, finding } = entry.evidence;
+  const keys = [key, halfKeyOf(facts.id), halfKeyOf(finding.id)] as const;
+  const texts = [known, text, mostS * 1_000, facts.text, finding.text] as const;
+  const spareMs = LIMITS.evidenceCache.halfAgainS * 1_000;
+  return (await redis.eval(REPLACE, keys.length, ...keys, ...texts, spareMs)) === 1;
 }

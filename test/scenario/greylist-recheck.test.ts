@@ -23,9 +23,9 @@ after(() => deployment.stop());
 async function isShared(): Promise<boolean> {
   const redis = new Redis(deployment.redisUrl);
   try {
-    const names = await redis.keys("rcpt:ev:p:*");
-    const entries = await Promise.all(names.map((name) => redis.get(name)));
-    return entries.some((text) => text?.includes('"class":"accepted"'));
+    const names = await redis.keys("rcpt:es:*");
+    const halves = await Promise.all(names.map((name) => redis.get(name)));
+    return halves.some((text) => text?.includes('"class":"accepted"'));
   } finally {
     redis.disconnect();
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { EVIDENCE_CODEC } from "../../src/check/evidence/model.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { type CacheWrite, createEvidenceCache } from "../../src/store/evidence-cache.ts";
 import type { RedisClient } from "../../src/store/redis.ts";
@@ -9,7 +10,13 @@ import { silentLog } from "./store.ts";
 export const EVIDENCE = evidenceWith();
 
 export const cacheOf = (redis: RedisClient) =>
-  createEvidenceCache({ redis, clock: systemClock, log: silentLog, maxEntries: 10_000 });
+  createEvidenceCache({
+    codec: EVIDENCE_CODEC,
+    redis,
+    clock: systemClock,
+    log: silentLog,
+    maxEntries: 10_000,
+  });
 
 /** An entry of the address, kept for a minute unless `over` has another. */
 export function deposit(cacheKey: string, over: Partial<CacheWrite> = {}): CacheWrite {

@@ -1,16 +1,20 @@
-import type { Evidence, SmtpEvidence } from "../../src/check/evidence.ts";
+import {
+  type Evidence,
+  type EvidenceParts,
+  evidenceOf,
+  type SmtpEvidence,
+} from "../../src/check/evidence.ts";
 
 /** Evidence of a domain with an MX of its own, which was not probed; but for `change`. */
-export function evidenceWith(change: Partial<Evidence> = {}): Evidence {
-  return {
-    v: 2,
+export function evidenceWith(change: Partial<EvidenceParts> = {}): Evidence {
+  return evidenceOf({
     mx: { status: "ok", hosts: ["mx.one.test"], preferences: [10], provider: null, ttlS: 60, fault: null },
     disposable: { listed: false, source: "none" },
     role: null,
     freeProvider: false,
     smtp: null,
     ...change,
-  };
+  });
 }
 
 /** A probe that was accepted by a host that refused its stranger; but for `change`. */

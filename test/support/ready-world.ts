@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { AddressInfo } from "node:net";
+import { EVIDENCE_CODEC } from "../../src/check/evidence/model.ts";
 import type { Evidence } from "../../src/check/evidence.ts";
 import { LIMITS } from "../../src/core/limits.ts";
 import { createLog } from "../../src/core/log.ts";
@@ -136,6 +137,7 @@ export async function startReadyWorld(
     log,
   });
   const cache = createEvidenceCache({
+    codec: EVIDENCE_CODEC,
     redis: NO_REDIS as unknown as RedisClient,
     clock,
     log,

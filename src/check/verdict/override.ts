@@ -1,4 +1,4 @@
-import type { Evidence } from "../evidence.ts";
+import { type Evidence, evidenceBut } from "../evidence.ts";
 
 /** What `checks.disposable.source` says of a domain that the team, or the operator for all, calls disposable. */
 const OVERRIDE_SOURCE = "override";
@@ -8,5 +8,5 @@ const OVERRIDE_SOURCE = "override";
  * is everybody's, and no team's opinion gets into it.
  */
 export function withOverride(evidence: Evidence): Evidence {
-  return { ...evidence, disposable: { listed: true, source: OVERRIDE_SOURCE }, smtp: null };
+  return evidenceBut(evidence, { disposable: { listed: true, source: OVERRIDE_SOURCE }, smtp: null });
 }

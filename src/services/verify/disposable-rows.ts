@@ -92,8 +92,8 @@ class RememberedDisposableRows implements DisposableRows {
     { scope, address }: Pick<AddressQuestion, "scope"> & { address: { domain: string } },
     { evidence, storedAt }: CacheEntry,
   ): void {
-    const { smtp, disposable, role } = evidence;
-    if (smtp !== null || !disposable.listed || !this.#isWhole(evidence)) return;
+    const { finding, disposable, role } = evidence;
+    if (finding.smtp !== null || !disposable.listed || !this.#isWhole(evidence)) return;
     const { domain } = address;
     // A longer name is a piece of its chunk, and would keep all of that.
     if (domain.length > LIMITS.check.domainNameChars) return;

@@ -103,7 +103,7 @@ export interface RowDrawerDeps {
 }
 
 /** Evidence whose result has a time to ask again, or may have: few rows, and each with its own. */
-function hasRetryTime({ smtp }: Evidence): boolean {
+function hasRetryTime({ finding: { smtp } }: Evidence): boolean {
   if (smtp === null) return false;
   return (smtp.class !== "accepted" && smtp.class !== "mailbox_not_found") || smtp.retryAfterS !== null;
 }
@@ -111,9 +111,8 @@ function hasRetryTime({ smtp }: Evidence): boolean {
 /** Whether the result is no other's, or has what shards have no room for. */
 function isUnshareable({ overridden }: DomainStanding, evidence: Evidence): boolean {
   if (hasRetryTime(evidence)) return true;
-  const { smtp } = evidence;
   // An override hides what probing taught.
-  return smtp !== null && (overridden || !isUint32(smtp.latencyMs));
+  return evidence.finding.smtp !== null && (overridden || !isUint32(evidence.latencyMs));
 }
 
 function timesText(storedAt: number, ttlS: number): string {
@@ -218,11 +217,10 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     const own = knownTemplate(name, question, finding, said);
     if (own !== null) return own;
     const making = templateKeyOf(question, finding, said);
-    const others = shared.get(making);
-    const isTheirs = others !== undefined && matchesTemplate(others, question, finding, said);
-    const one = isTheirs ? others : make(question, finding, email, said);
+    const theirs = shared.get(making);
+    const one = theirs ?? make(question, finding, email, said);
     if (one === null) return null;
-    if (!isTheirs) keep(making, one);
+    if (theirs === undefined) keep(making, one);
     remember(name, one);
     return one.template;
   }
@@ -238,7 +236,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     const template = templateOf(result, charged, email);
     if (template === null) return null;
     const { blocked, overridden, scope } = question;
-    const evidence = finding.entry?.evidence ?? null;
+    const evidence = finding.entry?.evidence.common() ?? null;
     const { cached } = finding;
     const kept = { blocked, overridden, scope };
     return { number: nextMemoNumber(), template, evidence, question: kept, cached, ...said };
@@ -273,7 +271,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
         template,
         email,
         normalized: normalizedFor(question, entry, email),
-        latencyMs: entry?.evidence.smtp?.latencyMs ?? 0,
+        latencyMs: entry?.evidence.latencyMs ?? 0,
         times: timesOf(entry),
       };
     },

@@ -1,6 +1,6 @@
 import { readAddresses } from "../../check/address/addresses-in.ts";
 import type { ParsedAddress } from "../../check/address.ts";
-import type { Evidence, Scope } from "../../check/evidence.ts";
+import { evidenceOf, type Scope } from "../../check/evidence.ts";
 import type { Lists } from "../../check/lists/lists.ts";
 import { withOverride } from "../../check/verdict/override.ts";
 import { type Decision, decide } from "../../check/verdict/verdict.ts";
@@ -177,14 +177,13 @@ export function answerWithoutLookup(deps: NoLookupDeps, { address }: AddressQues
 
 /** A blocked domain is not asked about anywhere; what lists know costs nothing. */
 function evidenceWithoutLookup(deps: NoLookupDeps, address: ParsedAddress): CacheEntry {
-  const evidence: Evidence = {
-    v: 2,
+  const evidence = evidenceOf({
     mx: { status: "skipped", hosts: [], preferences: [], provider: null, ttlS: 0, fault: null },
     disposable: deps.lists.disposable(address.domain),
     role: deps.lists.role(address.local),
     freeProvider: deps.lists.isFree(address.domain),
     smtp: null,
-  };
+  });
   return { evidence, storedAt: deps.clock.now(), ttlS: 0 };
 }
 

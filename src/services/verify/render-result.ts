@@ -117,7 +117,7 @@ function renderMx(evidence: Evidence | null): VerificationResult["checks"]["mx"]
   const { status, hosts, preferences, provider } = evidence.mx;
   const ok = status === "ok" || status === "implicit";
   const records = hosts.map((host, i) => ({ host, preference: preferences?.[i] ?? null }));
-  return { ok, hosts, records, provider, status };
+  return { ok, hosts: [...hosts], records, provider, status };
 }
 
 function renderSmtp(evidence: Evidence | null, decision: Decision): VerificationResult["checks"]["smtp"] {

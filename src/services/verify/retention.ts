@@ -1,6 +1,5 @@
 import type { ParsedAddress } from "../../check/address.ts";
-import type { Evidence, MxEvidence, Scope } from "../../check/evidence.ts";
-import { isSameFinding } from "../../check/evidence-codec.ts";
+import type { Evidence, Scope } from "../../check/evidence.ts";
 import { localSignals, nameSignals } from "../../check/verdict/reputation.ts";
 import type { Reason } from "../../check/verdict/table.ts";
 import { decide, evidenceLifetimeS } from "../../check/verdict/verdict.ts";
@@ -16,14 +15,13 @@ type Retention = ReturnType<InFlightChecksDeps["keep"]>;
 
 /** What was decided of evidence, and of whom: all that the decision goes by besides. */
 interface Decided {
-  readonly evidence: Evidence;
   /** The last one of which `names` is known. */
   domain: string;
   readonly names: readonly string[];
   readonly signals: readonly string[];
   readonly scope: Scope;
   readonly kept: Retention;
-  /** What was decided before that, of other evidence by the same part: a domain accepts some and refuses others, by turns. */
+  /** What was decided before that, of addresses that say something else of themselves. */
   before: Decided | null;
 }
 
@@ -40,26 +38,23 @@ function holdsFor(last: Decided, scope: Scope, signals: readonly string[], addre
  * How long finished checks are kept: by what they are answered with on a tier that sees all of their evidence. What
  * failed for reasons of our own stays in this process, and a bound that we ran into is not kept at all.
  *
- * Addresses that nobody was asked about share their evidence, also with those of other domains that look alike, as those of
- * one provider do, and most who were asked about differ in how long that took, by which nothing is decided: it is decided
- * once for those that come one after the other, or by turns with one other. Else it is 0.7 us each, and 0.7 KB for the collector, of which a fifth
- * lives until the heap is marked.
+ * Nothing is decided by the latency or by the words of a reply: it is decided once for all addresses of the same facts and
+ * finding, also of other domains. Else it is 0.7 us each, and 0.7 KB for the collector, of which a fifth lives until the heap
+ * is marked.
  */
 export function createRetention(overridesS: Partial<Record<Reason, number>>): InFlightChecksDeps["keep"] {
-  /** By what evidence is shared, or its exchangers. */
-  const decided = new WeakMap<Evidence | MxEvidence, Decided>();
+  /** By the evidence that all who share facts and finding have in common. */
+  const decided = new WeakMap<Evidence, Decided>();
   return (scope, address, evidence) => {
-    const by = evidence.smtp === null ? evidence : evidence.mx;
+    const by = evidence.common();
     const signals = localSignals(address.local);
     const last = decided.get(by) ?? null;
-    for (let one = last; one !== null; one = one.before) {
-      const isKnown = one.evidence === evidence || isSameFinding(one.evidence, evidence);
-      if (isKnown && holdsFor(one, scope, signals, address)) return one.kept;
-    }
+    for (let one = last; one !== null; one = one.before)
+      if (holdsFor(one, scope, signals, address)) return one.kept;
     const kept = retentionOf(overridesS, scope, address, evidence);
     const names = nameSignals(address);
     if (last !== null) last.before = null;
-    decided.set(by, { evidence, domain: address.domain, names, signals, scope, kept, before: last });
+    decided.set(by, { domain: address.domain, names, signals, scope, kept, before: last });
     return kept;
   };
 }

@@ -1,6 +1,6 @@
 import { type AddressReading, readAddresses } from "../../check/address/addresses-in.ts";
 import type { ParsedAddress } from "../../check/address.ts";
-import type { Evidence, SmtpClass, SmtpEvidence } from "../../check/evidence.ts";
+import { type Evidence, evidenceOf, type SmtpClass, type SmtpEvidence } from "../../check/evidence.ts";
 import { withOverride } from "../../check/verdict/override.ts";
 import { decide } from "../../check/verdict/verdict.ts";
 import { type Clock, secondsToUtcMidnight, sleep } from "../../core/clock.ts";
@@ -144,8 +144,7 @@ function pretend(address: ParsedAddress, probing: boolean): Evidence {
   const noMx = outcome === "invalid" && !probing;
   const role = outcome === "role" || (outcome === "risky" && !probing);
   const mxHost = `mx.${address.domain}`;
-  return {
-    v: 2,
+  return evidenceOf({
     mx: {
       status: noMx ? "no_mx" : "ok",
       hosts: noMx ? [] : [mxHost],
@@ -158,7 +157,7 @@ function pretend(address: ParsedAddress, probing: boolean): Evidence {
     role: role ? "role" : null,
     freeProvider: false,
     smtp: probing && !disposable ? pretendSmtp(outcome, mxHost) : null,
-  };
+  });
 }
 
 function pretendSmtp(outcome: string, mxHost: string): SmtpEvidence {

@@ -28,7 +28,7 @@ export function withoutDistrusted(
   /** @param address or its domain */
   function isBelieved({ evidence, storedAt }: CacheEntry, address: string): boolean {
     if (house.doubts(evidence, storedAt)) return false;
-    if (evidence.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return true;
+    if (evidence.finding.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return true;
     const domain = address.slice(address.lastIndexOf("@") + 1);
     return beliefs.behaviourOf(probedSiteOf(sites, evidence, domain)) !== "refuses_all";
   }
@@ -48,7 +48,7 @@ export function withoutDistrusted(
     glimpse: (scope, cacheKey, domain) => believed(cache.glimpse(scope, cacheKey, domain), domain),
     hold(scope, cacheKey) {
       const held = cache.hold(scope, cacheKey);
-      return DOUBTABLE_REASONS.has(held?.entry.evidence.smtp?.class) ? undefined : held;
+      return DOUBTABLE_REASONS.has(held?.entry.evidence.finding.smtp?.class) ? undefined : held;
     },
     look(asker) {
       cache.look({

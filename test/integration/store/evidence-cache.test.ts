@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
+import { EVIDENCE_CODEC } from "../../../src/check/evidence/model.ts";
 import { siteOf } from "../../../src/check/site.ts";
 import { systemClock } from "../../../src/core/clock.ts";
+import { hash128 } from "../../../src/core/ids.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createLog } from "../../../src/core/log.ts";
 import { withoutDistrusted } from "../../../src/services/verify/trusted-cache.ts";
@@ -11,7 +13,6 @@ import {
   createEvidenceCache,
   type EvidenceCache,
 } from "../../../src/store/evidence-cache.ts";
-import { hash128 } from "../../../src/store/evidence-text.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { cacheOf, countCalls, deposit, EVIDENCE, questions } from "../../support/evidence-cache.ts";
@@ -37,9 +38,9 @@ describe("evidence of many addresses", () => {
       asked.map(({ absent }) => absent),
       [...keys.map(() => false), true],
     );
-    assert.equal(found.filter((entry) => entry?.evidence.v === 2).length, keys.length);
+    assert.equal(found.filter((entry) => entry?.evidence.isLike(EVIDENCE)).length, keys.length);
     assert.equal(found.at(-1), undefined);
-    assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1, 1]]);
+    assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1, 2]]);
   });
 
   it("that requests of one turn ask about and keep one by one is a round trip each, too", async (t) => {
@@ -62,7 +63,7 @@ describe("evidence of many addresses", () => {
       found.map((entry) => entry?.evidence.role),
       [...keys, undefined],
     );
-    assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1]]);
+    assert.deepEqual([wrote.writes, read.mget], [[keys.length], [keys.length + 1, keys.length + 1]]);
   });
 
   it("is cut into calls of bounded size, and comes back in order", async (t) => {
@@ -77,7 +78,7 @@ describe("evidence of many addresses", () => {
       found.flatMap((entry, i) => (entry === undefined ? [] : [keys[i]])),
       [last],
     );
-    assert.deepEqual(calls.mget, [LIMITS.evidenceCache.keysPerCall, 1]);
+    assert.deepEqual(calls.mget, [LIMITS.evidenceCache.keysPerCall, 1, 2]);
   });
 
   it("keeps scopes apart, leaves here what is ours alone, and keeps nothing without a lifetime", async (t) => {
@@ -207,7 +208,7 @@ describe("an entry that is damaged, or who asks and breaks", () => {
         return systemClock.now();
       },
     };
-    const cache = createEvidenceCache({ redis: commands, clock, log, maxEntries: 10 });
+    const cache = createEvidenceCache({ codec: EVIDENCE_CODEC, redis: commands, clock, log, maxEntries: 10 });
     cacheOf(commands).storeMany(["unread", "breaks", "whole"].map((name) => deposit(`${name}@one.test`)));
     await commands.ping();
     assert.deepEqual(await askAll(cache, ["unread@one.test", "breaks@one.test", "whole@one.test"]), [

@@ -28,7 +28,7 @@ describe("the bound of the memory of a worker", () => {
   });
 
   it("counts all that is remembered of domains", async () => {
-    const { domainNames, domainNameChars, partsKept, plans } = LIMITS.check;
+    const { domainNames, domainNameChars, factsKept, findingsKept, plans } = LIMITS.check;
     const { kept, domains } = LIMITS.bulk.templates;
     const terms = await bulkMemoryTerms({ ...BASIS, rows: 1_000_000 });
     const least: [RegExp, number][] = [
@@ -36,7 +36,7 @@ describe("the bound of the memory of a worker", () => {
       [/ domains with several templates$/, domains * 200],
       // As it was written and as it was read.
       [/ names of domains$/, domainNames * 2 * domainNameChars],
-      [/ parts of evidence$/, partsKept * 600],
+      [/ facts of domains, \d+ findings$/, (factsKept + findingsKept) * 600],
       [/ plans of domains$/, BASIS.threads * plans * 1_900],
     ];
     for (const [what, bytes] of least) {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createCheckTaskRunner } from "../../../src/check/check-task-runner.ts";
 import type { CheckControl, CheckEngine } from "../../../src/check/engine.ts";
+import { type PackedOutcomes, readOutcomes } from "../../../src/check/evidence/outcomes.ts";
 import type { Evidence } from "../../../src/check/evidence.ts";
-import { createOutcomeReader, type PackedOutcomes } from "../../../src/check/evidence-codec.ts";
 import { createSharedBoard, type SharedBoard } from "../../../src/check/shared-board.ts";
 import type { BatchMode, CheckOutcome } from "../../../src/check/thread-tasks.ts";
 import { AppError } from "../../../src/core/errors.ts";
@@ -47,7 +47,6 @@ function thread() {
         }),
     ),
   });
-  const read = createOutcomeReader();
   async function batch(
     addresses: string[],
     mode: BatchMode = "bulk",
@@ -55,7 +54,7 @@ function thread() {
   ): Promise<CheckOutcome[]> {
     board.startTask(SLOT, addresses.length);
     const task = { addresses: addresses.join("\n"), scope: "probed", mode, atOnce, slot: SLOT } as const;
-    return read((await run(task)) as PackedOutcomes);
+    return readOutcomes((await run(task)) as PackedOutcomes);
   }
   return { clock, board, asked, run, batch };
 }
@@ -279,7 +278,7 @@ describe("a batch whose engine knows at once", () => {
     const addresses = Array.from({ length: batchAddresses }, (_, i) => `a${i}@one.test`);
     board.startTask(SLOT, batchAddresses);
     const task = { addresses: addresses.join("\n"), scope: "probed", mode: "patient", atOnce: 1 } as const;
-    const lines = createOutcomeReader()((await run({ ...task, slot: SLOT })) as PackedOutcomes);
+    const lines = readOutcomes((await run({ ...task, slot: SLOT })) as PackedOutcomes);
     assert.deepEqual(lines, addresses.map(evidenceOf));
   });
 
@@ -303,7 +302,7 @@ describe("a batch whose engine knows at once", () => {
     board.startTask(SLOT, 3);
     const addresses = "a@one.test\nbroken@one.test\nfull@one.test";
     const result = await run({ addresses, scope: "unprobed", mode: "bulk", atOnce: 3, slot: SLOT });
-    assert.deepEqual(createOutcomeReader()(result as PackedOutcomes), [
+    assert.deepEqual(readOutcomes(result as PackedOutcomes), [
       evidenceOf("a@one.test"),
       "broken",
       "overloaded",

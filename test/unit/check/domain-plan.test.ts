@@ -117,7 +117,7 @@ describe("the plan of a domain", () => {
     assert.equal(plan.unprobed("sales").role, "sales");
     assert.deepEqual(plan.unprobed(null, domain).domain, domain);
     assert.equal(plan.unprobed(null, domain), plan.unprobed(null, domain));
-    assert.ok(!("domain" in plan.unprobed(null)));
+    assert.equal(plan.unprobed(null).domain, undefined);
   });
 
   it("knows the usual way but where the recipient chooses it, or there is none", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createDomainSignals, withDomainSignals } from "../../../src/check/domain-signals.ts";
 import type { CheckControl } from "../../../src/check/engine.ts";
-import type { DomainEvidence } from "../../../src/check/evidence.ts";
+import { type DomainEvidence, evidenceBut } from "../../../src/check/evidence.ts";
 import type { DomainSignalsConfig } from "../../../src/core/config.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { DnsOutcome, MxRecord, TextResolver } from "../../../src/dns/resolver.ts";
@@ -211,7 +211,7 @@ describe("an engine with signals", () => {
       const engine = withDomainSignals(
         engineBy((_address, _scope, _control, domain) => {
           given.push(domain);
-          return { ...EVIDENCE, ...(domain && { domain }) };
+          return evidenceBut(EVIDENCE, { domain });
         }),
         signals,
       );

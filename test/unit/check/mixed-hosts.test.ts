@@ -27,7 +27,7 @@ async function asked(
 ): Promise<Evidence & { smtp: NonNullable<Evidence["smtp"]> }> {
   const evidence = await made.askAbout(address, "single");
   assert.ok(evidence !== null && evidence !== "busy" && evidence.smtp !== null);
-  return { ...evidence, smtp: evidence.smtp };
+  return evidence as Evidence & { smtp: NonNullable<Evidence["smtp"]> };
 }
 
 /** `evil.example` names a dead host of the provider first, its own second. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { CheckCaller, CheckControl, EngineResult } from "../../../src/check/caller.ts";
 import type { CheckEngine } from "../../../src/check/engine.ts";
+import { OutcomePacker } from "../../../src/check/evidence/outcomes.ts";
 import type { Evidence, Scope } from "../../../src/check/evidence.ts";
-import { createOutcomeReader, OutcomePacker } from "../../../src/check/evidence-codec.ts";
 import { createSharedBoard } from "../../../src/check/shared-board.ts";
 import { createSingleChecks } from "../../../src/check/single-checks.ts";
 import { createSingleChecksRunner } from "../../../src/check/single-checks-runner.ts";
@@ -81,7 +81,6 @@ function bothEnds(atOnce: Answerer = () => undefined) {
       });
       return await Promise.race([runner(task), death]);
     },
-    read: createOutcomeReader(),
     cancel: (slot) => board.cancel(slot),
     onSlotFree: (slot) => freed.push(slot),
     afterTick: ours.after,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PROVIDER_MX_SUFFIXES } from "../../../src/check/providers.ts";
 import { probedProviderOf, probedSiteOf, siteOf } from "../../../src/check/site.ts";
+import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 
 describe("siteOf: known providers", () => {
   const cases: [string, string[]][] = [
@@ -244,9 +245,10 @@ describe("siteOf: everybody else", () => {
 describe("whose evidence it is", () => {
   const evidence = (mxHost: string) => {
     const hosts = ["aspmx.l.google.com", "mx.own.example", "mx1.mail.ovh.net"];
-    const asked = { mx: { hosts, provider: "google" }, smtp: { mxHost } } as Parameters<
-      typeof probedProviderOf
-    >[0];
+    const asked = evidenceWith({
+      mx: { ...evidenceWith().mx, hosts, preferences: [], provider: "google" },
+      smtp: smtpWith({ mxHost }),
+    });
     return [probedSiteOf({ siteOf }, asked, "own.example"), probedProviderOf(asked)];
   };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Evidence } from "../../../src/check/evidence.ts";
+import { type Evidence, evidenceBut } from "../../../src/check/evidence.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import type { CacheEntry } from "../../../src/store/cache-entry.ts";
 import { EvidenceMemory } from "../../../src/store/evidence-memory.ts";
@@ -15,14 +15,16 @@ const shared = [evidenceWith(), evidenceWith({ freeProvider: true })];
 const smtp = fc
   .record({
     class: fc.constantFrom("accepted" as const, "mailbox_not_found" as const),
-    reply: fc.constantFrom("250 Ok", "250 Ok 17", "550 5.1.1 no such user"),
+    reply: fc.constantFrom("250 Ok", "250 Ok id=1a2b3c4d17", "550 5.1.1 no such user"),
     latencyMs: fc.constantFrom(0, 3, 7, 1.5, -1, 5_000_000_000),
     catchAll: fc.constantFrom("refused" as const, "accepted" as const),
   })
   .map(smtpWith);
 const evidence: fc.Arbitrary<Evidence> = fc
   .tuple(fc.constantFrom(...shared), fc.constantFrom(null, "info"), fc.option(smtp))
-  .map(([of, role, probe]) => (role === null && probe === null ? of : { ...of, role, smtp: probe }));
+  .map(([of, role, probe]) =>
+    role === null && probe === null ? of : evidenceBut(of, { role, smtp: probe }),
+  );
 
 const step = fc.oneof(
   fc.record({
@@ -61,8 +63,7 @@ describe("the memory of evidence", () => {
           assert.deepEqual(glimpse === undefined, wanted === undefined);
           if (glimpse === undefined || wanted === undefined) continue;
           const { evidence: like, latencyMs, storedAt, ttlS } = glimpse;
-          const probe = like.smtp === null ? null : { ...like.smtp, latencyMs };
-          assert.deepEqual({ evidence: { ...like, smtp: probe }, storedAt, ttlS }, wanted);
+          assert.deepEqual({ evidence: like.after(latencyMs), storedAt, ttlS }, wanted);
         }
       };
       for (const one of steps) {
@@ -89,7 +90,7 @@ describe("the memory of evidence", () => {
   });
 
   const entryAt = (storedAt: number, latencyMs = 1): CacheEntry => {
-    return { evidence: { ...(shared[0] as Evidence), smtp: smtpWith({ latencyMs }) }, storedAt, ttlS: 60 };
+    return { evidence: evidenceWith({ smtp: smtpWith({ latencyMs }) }), storedAt, ttlS: 60 };
   };
 
   it("gives who asks again one and the same entry, until there is another", () => {
@@ -169,7 +170,7 @@ describe("the memory of evidence", () => {
   it("gives no seat to evidence that is none", () => {
     const clock = createFakeClock();
     const memory = new EvidenceMemory(2, clock);
-    const odd = { ...entryAt(clock.now()), evidence: evidenceWith({ mx: null as never }) };
+    const odd = { ...entryAt(clock.now()), evidence: null as never };
     for (const key of ["a", "b", "c"]) assert.throws(() => memory.keep(key, odd), TypeError);
     assert.equal(memory.get("c"), undefined);
     memory.keep("d", entryAt(clock.now()));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { EVIDENCE_CODEC } from "../../../src/check/evidence/model.ts";
 import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
 import type { RedisClient } from "../../../src/store/redis.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
@@ -13,7 +14,7 @@ const PLACE = { bytes: BYTES, from: 0, to: BYTES.length };
 function openCache() {
   const clock = createFakeClock(1_800_000_000_000);
   const redis = { defineCommand() {} } as unknown as RedisClient;
-  const cache = createEvidenceCache({ redis, clock, log: silentLog, maxEntries: 10 });
+  const cache = createEvidenceCache({ codec: EVIDENCE_CODEC, redis, clock, log: silentLog, maxEntries: 10 });
   // Of this process alone: nothing is written.
   const keep = (scope: "probed" | "unprobed") => {
     const evidence = evidenceWith(scope === "probed" ? { smtp: smtpWith() } : {});

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { MessagePort, type Worker } from "node:worker_threads";
 import { parseAddress } from "../../../../src/check/address.ts";
+import { EVIDENCE_CODEC } from "../../../../src/check/evidence/model.ts";
 import { openLists } from "../../../../src/check/lists/lists.ts";
 import type { CheckPool } from "../../../../src/check/pool.ts";
 import { isDeferred } from "../../../../src/check/thread-tasks.ts";
@@ -63,7 +64,13 @@ before(async () => {
   closing.after(() => pool.close());
   await pool.ready();
   const clock = systemClock;
-  const cache = createEvidenceCache({ redis: redis.commands, clock, log: silentLog, maxEntries: 10_000 });
+  const cache = createEvidenceCache({
+    codec: EVIDENCE_CODEC,
+    redis: redis.commands,
+    clock,
+    log: silentLog,
+    maxEntries: 10_000,
+  });
   const lists = openLists(checks.lists);
   const keep = createRetention({});
   const { signals } = config;

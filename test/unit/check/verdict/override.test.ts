@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
-import type { Evidence, MxStatus } from "../../../../src/check/evidence.ts";
+import { type Evidence, evidenceBut, evidenceOf, type MxStatus } from "../../../../src/check/evidence.ts";
 import { withOverride } from "../../../../src/check/verdict/override.ts";
 import { type DecideInput, decide } from "../../../../src/check/verdict/verdict.ts";
 import { smtpWith } from "../../../support/evidence.ts";
@@ -13,27 +13,28 @@ const { address } = parsed;
 
 const ACCEPTED = smtpWith();
 
-const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
-  v: fc.constant(2 as const),
-  mx: fc.record({
-    status: fc.constantFrom<MxStatus[]>(
-      "ok",
-      "implicit",
-      "no_mx",
-      "null_mx",
-      "domain_not_found",
-      "dns_error",
-    ),
-    hosts: fc.constant([]),
-    provider: fc.constant(null),
-    ttlS: fc.nat(),
-    fault: fc.constant(null),
-  }),
-  disposable: fc.constantFrom({ listed: false, source: "none" }, { listed: true, source: "mailchecker" }),
-  role: fc.constantFrom(null, "info"),
-  freeProvider: fc.boolean(),
-  smtp: fc.constantFrom(null, ACCEPTED),
-});
+const anyEvidence: fc.Arbitrary<Evidence> = fc
+  .record({
+    mx: fc.record({
+      status: fc.constantFrom<MxStatus[]>(
+        "ok",
+        "implicit",
+        "no_mx",
+        "null_mx",
+        "domain_not_found",
+        "dns_error",
+      ),
+      hosts: fc.constant([]),
+      provider: fc.constant(null),
+      ttlS: fc.nat(),
+      fault: fc.constant(null),
+    }),
+    disposable: fc.constantFrom({ listed: false, source: "none" }, { listed: true, source: "mailchecker" }),
+    role: fc.constantFrom(null, "info"),
+    freeProvider: fc.boolean(),
+    smtp: fc.constantFrom(null, ACCEPTED),
+  })
+  .map(evidenceOf);
 
 const input = (evidence: Evidence, change: Partial<DecideInput> = {}): DecideInput => ({
   address,
@@ -73,7 +74,10 @@ describe("an override", () => {
   it("is answered as what a list says is", () => {
     fc.assert(
       fc.property(anyEvidence, fc.boolean(), (evidence, probing) => {
-        const listed = { ...evidence, disposable: { listed: true, source: "fakefilter" }, smtp: null };
+        const listed = evidenceBut(evidence, {
+          disposable: { listed: true, source: "fakefilter" },
+          smtp: null,
+        });
         assert.deepEqual(
           decide(input(withOverride(evidence), { probing })),
           decide(input(listed, { probing })),

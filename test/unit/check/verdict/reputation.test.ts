@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
-import type { DomainEvidence, Evidence } from "../../../../src/check/evidence.ts";
+import type { DomainEvidence, Evidence, EvidenceParts, MxStatus } from "../../../../src/check/evidence.ts";
 import { looksRandom, reputationOf, SIGNAL_PENALTY } from "../../../../src/check/verdict/reputation.ts";
 import { evidenceWith } from "../../../support/evidence.ts";
 
@@ -16,10 +16,11 @@ const GOOD: DomainEvidence = { spf: true, dmarc: true, listedBy: null, parkedAdd
 function evidenceOf(
   hosts: string[],
   domain: Partial<DomainEvidence> = {},
-  more: Partial<Evidence> = {},
+  more: Partial<EvidenceParts> = {},
+  status: MxStatus = "ok",
 ): Evidence {
   return evidenceWith({
-    mx: { status: "ok", hosts, provider: null, ttlS: 60, fault: null },
+    mx: { status, hosts, provider: null, ttlS: 60, fault: null },
     domain: { ...GOOD, ...domain },
     ...more,
   });
@@ -95,15 +96,14 @@ describe("signals of the domain", () => {
       reputationAt("jane@example.com", evidenceOf(HOST, { spf: null, dmarc: null })).signals,
       [],
     );
-    const { domain: _, ...unasked } = evidenceOf(HOST);
+    const unasked = evidenceOf(HOST, {}, { domain: undefined });
     assert.deepEqual(reputationAt("jane@example.com", unasked).signals, []);
   });
 
   it("parked: by its exchangers, or by its addresses where it has none", () => {
     const parked = reputationAt("jane@example.com", evidenceOf(["park-mx.above.com"]));
     assert.deepEqual([parked.risk, parked.signals], ["high", ["parked_domain"]]);
-    const byAddress = evidenceOf(["example.com"], { parkedAddress: true });
-    byAddress.mx.status = "implicit";
+    const byAddress = evidenceOf(["example.com"], { parkedAddress: true }, {}, "implicit");
     assert.deepEqual(reputationAt("jane@example.com", byAddress).signals, ["implicit_mx", "parked_domain"]);
   });
 
@@ -117,14 +117,12 @@ describe("signals of the domain", () => {
   });
 
   it("none where the domain takes no mail: that is worse", () => {
-    const gone = evidenceOf([], { spf: false, dmarc: false, listedBy: "dbl.test" });
-    gone.mx.status = "domain_not_found";
+    const gone = evidenceOf([], { spf: false, dmarc: false, listedBy: "dbl.test" }, {}, "domain_not_found");
     assert.deepEqual(reputationAt("jane@example.com", gone).signals, ["domain_cannot_receive"]);
   });
 
   it("a name near a provider's with what one small honest domain lacks is no high risk", () => {
-    const bare = evidenceOf(["gmall.com"], { spf: false, dmarc: false });
-    bare.mx.status = "implicit";
+    const bare = evidenceOf(["gmall.com"], { spf: false, dmarc: false }, {}, "implicit");
     const { risk, signals } = reputationAt("jane@gmall.com", bare);
     assert.deepEqual(signals, ["typo_domain", "implicit_mx", "no_spf", "no_dmarc"]);
     assert.equal(risk, "medium");
@@ -138,8 +136,8 @@ describe("signals of the domain", () => {
       ["example.tk"],
       { spf: false, dmarc: false },
       { role: "info", freeProvider: true },
+      "implicit",
     );
-    small.mx.status = "implicit";
     const { risk, score, signals } = reputationAt("info@example.tk", small);
     assert.deepEqual(signals.sort(), [
       ...["abused_tld", "free_provider", "implicit_mx", "no_dmarc", "no_spf", "role_address"],

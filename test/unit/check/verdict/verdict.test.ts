@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { type ParsedAddress, parseAddress } from "../../../../src/check/address.ts";
-import type { CatchAll, Evidence, SmtpClass, SmtpEvidence } from "../../../../src/check/evidence.ts";
+import {
+  type CatchAll,
+  type Evidence,
+  evidenceBut,
+  type SmtpClass,
+  type SmtpEvidence,
+} from "../../../../src/check/evidence.ts";
 import { SIGNAL_PENALTY } from "../../../../src/check/verdict/reputation.ts";
 import {
   type Reason,
@@ -113,27 +119,33 @@ describe("every row of the verdict table", () => {
 });
 
 describe("what needs nobody's answer", () => {
-  const failing = { ...mx("dns_error", "our_network"), disposable: { listed: false, source: "none" } };
+  const failing = evidenceBut(mx("dns_error", "our_network"), {
+    disposable: { listed: false, source: "none" },
+  });
   const reasonOf = (given: DecideInput) => decide(given).reason;
 
   for (const probing of [true, false])
     it(`is said where the name servers fail, ${probing ? "with" : "without"} probing`, () => {
       const asked = (evidence: Evidence, who = PLAIN) => reasonOf(input({ probing, evidence, address: who }));
-      assert.equal(asked({ ...failing, disposable }), "disposable_domain");
-      assert.equal(asked({ ...failing, role: "info" }), "role_address");
+      assert.equal(asked(evidenceBut(failing, { disposable })), "disposable_domain");
+      assert.equal(asked(evidenceBut(failing, { role: "info" })), "role_address");
       assert.equal(asked(failing, DUBIOUS), "low_reputation");
       assert.equal(asked(failing), "dns_error");
       for (const status of ["domain_not_found", "no_mx", "null_mx", "mx_unresolvable"] as const)
-        assert.equal(asked({ ...mx(status, "recipient"), disposable, role: "info" }), status);
+        assert.equal(asked(evidenceBut(mx(status, "recipient"), { disposable, role: "info" })), status);
     });
 
   it("is said at a deadline too, when not even a name server has answered", () => {
-    const unasked = { ...mx("skipped", null), disposable: { listed: false, source: "none" } };
+    const unasked = evidenceBut(mx("skipped", null), { disposable: { listed: false, source: "none" } });
     const asked = (evidence: Evidence, probing: boolean) =>
       reasonOf(input({ evidence, probing, failure: "deadline" }));
-    assert.equal(asked({ ...unasked, disposable }, true), "disposable_domain");
-    assert.equal(asked({ ...unasked, role: "info" }, true), "deadline", "its server may yet refuse it");
-    assert.equal(asked({ ...unasked, role: "info" }, false), "role_address");
+    assert.equal(asked(evidenceBut(unasked, { disposable }), true), "disposable_domain");
+    assert.equal(
+      asked(evidenceBut(unasked, { role: "info" }), true),
+      "deadline",
+      "its server may yet refuse it",
+    );
+    assert.equal(asked(evidenceBut(unasked, { role: "info" }), false), "role_address");
     assert.equal(asked(unasked, false), "deadline");
     assert.equal(asked(evidenceWith({ role: "info" }), true), "deadline");
   });
@@ -195,7 +207,7 @@ describe("which row comes first", () => {
   });
 
   it("the DNS before the lists, the lists before the tier", () => {
-    const dead = { ...mx("domain_not_found", "recipient"), disposable };
+    const dead = evidenceBut(mx("domain_not_found", "recipient"), { disposable });
     assert.equal(row({ evidence: dead }), "domain_not_found");
     assert.equal(
       row({ probing: false, evidence: evidenceWith({ disposable, role: "info" }) }),
@@ -374,7 +386,7 @@ describe("whatever the evidence", () => {
   it("what probing taught does not show where the tier does not probe", () => {
     fc.assert(
       fc.property(anyInput, (given) => {
-        const without = given.evidence === null ? null : { ...given.evidence, smtp: null };
+        const without = given.evidence === null ? null : evidenceBut(given.evidence, { smtp: null });
         const lower = { ...given, probing: false };
         assert.deepEqual(decide(lower), decide({ ...lower, evidence: without }));
       }),

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parseAddress } from "../../../../src/check/address.ts";
-import type { Evidence, SmtpEvidence } from "../../../../src/check/evidence.ts";
+import {
+  type Evidence,
+  evidenceBut,
+  type SmtpClass,
+  type SmtpEvidence,
+} from "../../../../src/check/evidence.ts";
 import { type Reason, VERDICT_ROWS } from "../../../../src/check/verdict/table.ts";
 import { decide, isUncharged } from "../../../../src/check/verdict/verdict.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { deferrable } from "../../../../src/services/verify/deferrable.ts";
+import { SMTP_STATUSES } from "../../../../src/services/verify/verification-result.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 
 function saying(reply: string, retryAfterS: number | null = null): Evidence {
@@ -20,14 +26,19 @@ function saying(reply: string, retryAfterS: number | null = null): Evidence {
 
 function ending(smtp: Partial<SmtpEvidence>): Evidence {
   const evidence = saying("");
-  return evidence.smtp === null ? evidence : { ...evidence, smtp: { ...evidence.smtp, ...smtp } };
+  return evidence.smtp === null ? evidence : evidenceBut(evidence, { smtp: { ...evidence.smtp, ...smtp } });
 }
 
 describe("what may be asked about again later", () => {
   it("is who was put off, or stands at a site that blocks us, or was cut off from it; nothing else", () => {
     const reasons = [...new Set(Object.values(VERDICT_ROWS).map(({ reason }) => reason))];
     const found = reasons.filter((reason) => {
-      const evidence = ending({ class: reason as SmtpEvidence["class"], code: 0 });
+      // Of reasons that are no end of a probe the words of one are looked at too.
+      const smtpClass = SMTP_STATUSES.find((status) => status === reason);
+      const evidence = ending({
+        class: (smtpClass as SmtpClass | undefined) ?? "smtp_protocol_error",
+        code: 0,
+      });
       return deferrable({ reason }, evidence) !== null;
     });
     assert.deepEqual(found.sort(), ["greylisted", "our_network", "rate_limited_by_server", "sender_blocked"]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Evidence } from "../../../../src/check/evidence.ts";
+import { type Evidence, type EvidenceParts, evidenceBut } from "../../../../src/check/evidence.ts";
 import { compileLists, openLists } from "../../../../src/check/lists/lists.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import { createDisposableRows } from "../../../../src/services/verify/disposable-rows.ts";
@@ -26,8 +26,8 @@ function world() {
   const question = (email: string, probing = true) =>
     examiner.understand(email, false, { teamId: "team_1", probing, overlay });
   const rows = createDisposableRows({ clock, lists, keep, signals: { spf: true, dmarc: false } });
-  const learn = (over: Partial<Evidence> = {}) =>
-    rows.learn(ROW, { evidence: { ...THROW_AWAY, ...over }, storedAt: STORED_AT, ttlS: 60 });
+  const learn = (over: Partial<EvidenceParts> = {}) =>
+    rows.learn(ROW, { evidence: evidenceBut(THROW_AWAY, over), storedAt: STORED_AT, ttlS: 60 });
   const find = (email: string, probing?: boolean) => rows.find(question(email, probing));
   return { clock, rows, learn, find, question };
 }

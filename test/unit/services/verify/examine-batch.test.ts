@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { evidenceBut } from "../../../../src/check/evidence.ts";
 import { LIMITS } from "../../../../src/core/limits.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import {
@@ -111,7 +112,7 @@ describe("a question that memory had no answer to", () => {
 });
 
 describe("a throw-away domain that was checked", () => {
-  const LISTED = { ...EVIDENCE, disposable: { listed: true, source: "builtin" } };
+  const LISTED = evidenceBut(EVIDENCE, { disposable: { listed: true, source: "builtin" } });
   const checked = async () => {
     const made = world((batch) => batch.answer(batch.addresses.map(() => LISTED)));
     assert.equal(made.ready(question("b@throw.test")), undefined);
@@ -166,7 +167,7 @@ describe("a throw-away domain that was checked", () => {
 });
 
 describe("many rows of a throw-away domain", () => {
-  const LISTED = { ...EVIDENCE, disposable: { listed: true, source: "builtin" } };
+  const LISTED = evidenceBut(EVIDENCE, { disposable: { listed: true, source: "builtin" } });
   const rows = [
     question("a@one.test"),
     ...Array.from({ length: 20 }, (_, i) => question(`a${i}@listed.test`)),

@@ -72,10 +72,7 @@ describe("how long evidence is kept of addresses that are answered alike", () =>
     const keep = createRetention({});
     for (const address of [...addresses, ...addresses])
       for (const evidence of [...findings, ...findings])
-        assert.deepEqual(
-          keep("probed", address, evidence),
-          createRetention({})("probed", address, { ...evidence }),
-        );
+        assert.deepEqual(keep("probed", address, evidence), createRetention({})("probed", address, evidence));
   });
 });
 
@@ -116,9 +113,6 @@ describe("how long evidence that addresses share is kept", () => {
     for (const evidence of [...shared, ...shared])
       for (const address of [...addresses, ...addresses])
         for (const scope of ["unprobed", "probed", "unprobed"] as const)
-          assert.deepEqual(
-            keep(scope, address, evidence),
-            createRetention({})(scope, address, { ...evidence }),
-          );
+          assert.deepEqual(keep(scope, address, evidence), createRetention({})(scope, address, evidence));
   });
 });

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Evidence } from "../../../../src/check/evidence.ts";
+import type { SmtpClass } from "../../../../src/check/evidence.ts";
 import { siteOf } from "../../../../src/check/site.ts";
 import type { TextSpan } from "../../../../src/core/text-map.ts";
 import { withoutDistrusted } from "../../../../src/services/verify/trusted-cache.ts";
 import type { CacheEntry } from "../../../../src/store/cache-entry.ts";
 import type { EntryWaiter, EvidenceCache } from "../../../../src/store/evidence-cache.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { testLog } from "../../../support/log.ts";
 
-const entryOf = (smtpClass: string, storedAt: number, hosts = ["mx.one.test"]): CacheEntry => ({
-  evidence: { mx: { hosts }, smtp: { class: smtpClass } } as unknown as Evidence,
+const entryOf = (smtpClass: SmtpClass, storedAt: number, hosts = ["mx.one.test"]): CacheEntry => ({
+  evidence: evidenceWith({
+    mx: { ...evidenceWith().mx, hosts, preferences: [] },
+    smtp: smtpWith({ class: smtpClass, mxHost: hosts[0] ?? "" }),
+  }),
   storedAt,
   ttlS: 60,
 });
@@ -64,7 +68,7 @@ describe("the cache", () => {
   });
 
   it("does not have what cannot be judged, and throws at nobody", async () => {
-    const odd = { evidence: { v: 2, smtp: { class: "mailbox_not_found" } }, storedAt: 1, ttlS: 60 };
+    const odd = { evidence: { finding: { smtp: { class: "mailbox_not_found" } } }, storedAt: 1, ttlS: 60 };
     const entry = odd as unknown as CacheEntry;
     const cache = {
       peek: () => entry,

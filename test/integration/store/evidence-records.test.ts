@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
+import { EVIDENCE_CODEC } from "../../../src/check/evidence/model.ts";
 import { systemClock } from "../../../src/core/clock.ts";
+import { hash128 } from "../../../src/core/ids.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
-import { decodeEntry, hash128 } from "../../../src/store/evidence-text.ts";
+import { readRecord } from "../../../src/store/evidence-record.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { cacheOf, countCalls, deposit, EVIDENCE, questions } from "../../support/evidence-cache.ts";
@@ -18,7 +20,7 @@ describe("evidence of addresses that are answered alike", () => {
     const [mx, other] = [evidenceWith().mx, { ...evidenceWith().mx, hosts: ["mx.other.test"] }];
     const entries = Array.from({ length: 60 }, (_, i) => {
       const latencyMs = i % 4 === 0 ? i / 3 : i;
-      const reply = i % 6 === 1 ? `id ${i}\r\nrcpt:ev:p:forged 60 {"\0` : `said ${i % 3}\t"ü"`;
+      const reply = i % 6 === 1 ? `id-1a2b3c4d${i}\r\nrcpt:ev:p:forged 60 {"\0` : `said ${i % 3}\t"ü"`;
       const smtp = i % 7 === 0 ? null : smtpWith({ latencyMs, reply });
       const evidence = evidenceWith({
         mx: i % 2 === 0 ? mx : other,
@@ -35,44 +37,59 @@ describe("evidence of addresses that are answered alike", () => {
     const reader = cacheOf(commands);
     const ask = () => reader.fetchMany(questions(entries.map((_, i) => `a${i}@shape.test`)));
     assert.deepEqual(await ask(), entries);
-    const shapes = await commands.keys("rcpt:es:*");
-    assert.ok(shapes.length > 3 && shapes.length < 30, `${shapes.length}`);
-    assert.deepEqual(read.mget, [entries.length, shapes.length]);
+    const halves = await commands.keys("rcpt:es:*");
+    // Two domains, and as many findings as there are replies and roles.
+    assert.equal(halves.length, 2 + 2 + 2 * 4);
+    assert.deepEqual(read.mget, [entries.length, halves.length]);
     assert.deepEqual(await ask(), entries);
-    assert.deepEqual(read.mget, [entries.length, shapes.length, entries.length]);
+    assert.deepEqual(read.mget, [entries.length, halves.length, entries.length]);
     const lives = await Promise.all(keys.map((key) => commands.ttl(key)));
     assert.deepEqual(
       lives.map((lifeS, i) => Math.floor(entries[i]?.ttlS ?? 0) - lifeS <= 1),
       entries.map(() => true),
     );
     const longest = Math.max(...lives);
-    for (const shape of shapes) assert.ok((await commands.ttl(shape)) > longest);
+    for (const half of halves) assert.ok((await commands.ttl(half)) > longest);
     const bytes = await Promise.all(keys.map((key) => commands.strlen(key)));
-    assert.ok(bytes.filter((each) => each === 44).length > 12, bytes.join(" "));
-    assert.ok(bytes.filter((each) => each > 44 && each < 110).length > 3, bytes.join(" "));
+    assert.ok(bytes.filter((each) => each === 60).length > 12, bytes.join(" "));
+    assert.ok(bytes.filter((each) => each > 60 && each < 140).length > 3, bytes.join(" "));
     assert.equal(await commands.exists("rcpt:ev:p:forged"), 0);
   });
 
-  it("is whole as versions before wrote it, beside what this one writes, and neither errs by the other's", async (t) => {
+  it("is a miss as builds before wrote it, beside what this one writes, until there is an answer to write", async (t) => {
     const { commands } = await openRedis(t);
-    const names = ["whole@mixed.test", "short@mixed.test", "again@mixed.test"];
-    const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 60 };
-    const keyOf = (name: string) => `rcpt:ev:p:${hash128(name)}`;
-    await commands.set(keyOf("whole@mixed.test"), JSON.stringify(entry), "EX", 60);
+    const storedAt = Date.now();
+    const evidence = {
+      v: 2,
+      mx: EVIDENCE.mx,
+      disposable: EVIDENCE.disposable,
+      role: null,
+      freeProvider: false,
+      smtp: null,
+    };
+    const id = hash128(JSON.stringify(evidence));
+    const short = `${id}${storedAt.toString(36)}60 `.padEnd(44);
+    const names = ["whole@mixed.test", "short@mixed.test", "own@mixed.test"];
+    const texts = [JSON.stringify({ evidence, storedAt, ttlS: 60 }), short, `${short}"2.1.5 OK"`];
+    for (const [i, name] of names.entries())
+      await commands.set(`rcpt:ev:p:${hash128(name)}`, texts[i] ?? "", "EX", 60);
+    await commands.set(`rcpt:es:${id}`, JSON.stringify(evidence), "EX", 60);
     const cache = cacheOf(commands);
-    cache.storeMany(
-      ["first@mixed.test", "short@mixed.test", "again@mixed.test"].map((name) => deposit(name, { entry })),
-    );
+    assert.deepEqual(await cache.fetchMany(questions(names)), [undefined, undefined, undefined]);
+    const entry = { evidence: EVIDENCE, storedAt, ttlS: 60 };
+    cache.storeMany(names.map((name) => deposit(name, { entry })));
     await commands.ping();
     assert.deepEqual(await cacheOf(commands).fetchMany(questions(names)), [entry, entry, entry]);
-    const text = (await commands.get(keyOf("short@mixed.test"))) ?? "";
-    assert.equal(text.length, 44);
-    assert.equal(decodeEntry(text), undefined, "a version before misses it");
-    // It asks anew then, and writes what it learnt.
-    const newer = { ...entry, storedAt: entry.storedAt + 1 };
-    await commands.set(keyOf("short@mixed.test"), JSON.stringify(newer), "EX", 60);
-    assert.deepEqual(await cacheOf(commands).fetchMany(questions(names)), [entry, newer, entry]);
-    assert.deepEqual(await cache.fetchMany(questions(names)), [entry, newer, entry], "the newest");
+  });
+
+  it("is a miss to builds before: no text of theirs is as long, or has no space where theirs has one", async (t) => {
+    const { commands } = await openRedis(t);
+    cacheOf(commands).storeMany([deposit("new@mixed.test")]);
+    await commands.ping();
+    const text = (await commands.get(`rcpt:ev:p:${hash128("new@mixed.test")}`)) ?? "";
+    assert.ok(readRecord(text));
+    assert.doesNotMatch(text, /^\{/);
+    assert.doesNotMatch(text.slice(30, 44), /^(\d+) (\d*) *$/);
   });
 
   it("misses where Redis dropped what it shares, and has it again with what is written a minute later", async (t) => {
@@ -80,18 +97,24 @@ describe("evidence of addresses that are answered alike", () => {
     await commands.flushdb();
     let nowMs = 0;
     const clock = { ...systemClock, monotonic: () => nowMs };
-    const writer = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    const writer = createEvidenceCache({
+      codec: EVIDENCE_CODEC,
+      redis: commands,
+      clock,
+      log: silentLog,
+      maxEntries: 10,
+    });
     const known = async (...names: string[]) =>
       (await cacheOf(commands).fetchMany(questions(names))).map((one) => one !== undefined);
     const store = (...names: string[]) => writer.storeMany(names.map((name) => deposit(name)));
     store("a@drop.test", "b@drop.test");
     assert.deepEqual(await known("a@drop.test", "b@drop.test"), [true, true]);
-    const shapes = await commands.keys("rcpt:es:*");
-    assert.equal(shapes.length, 1);
-    await commands.del(shapes);
+    const halves = await commands.keys("rcpt:es:*");
+    assert.equal(halves.length, 2);
+    await commands.del(halves);
     store("c@drop.test");
-    assert.deepEqual(await known("a@drop.test", "b@drop.test", "c@drop.test"), [true, false, false]);
-    nowMs = LIMITS.evidenceCache.shapeAgainS * 1_000 + 1;
+    assert.deepEqual(await known("a@drop.test", "b@drop.test", "c@drop.test"), [false, false, false]);
+    nowMs = LIMITS.evidenceCache.halfAgainS * 1_000 + 1;
     store("d@drop.test");
     assert.deepEqual(await known("b@drop.test", "c@drop.test", "d@drop.test"), [true, true, true]);
   });
@@ -101,13 +124,19 @@ describe("evidence of addresses that are answered alike", () => {
     await commands.flushdb();
     let nowMs = 0;
     const clock = { ...systemClock, monotonic: () => nowMs };
-    const writer = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    const writer = createEvidenceCache({
+      codec: EVIDENCE_CODEC,
+      redis: commands,
+      clock,
+      log: silentLog,
+      maxEntries: 10,
+    });
     const store = (name: string, ttlS: number) =>
       writer.storeMany([deposit(name, { entry: { evidence: EVIDENCE, storedAt: Date.now(), ttlS } })]);
     store("a@two.test", 600_000);
     store("b@two.test", 600_000);
     await commands.del(await commands.keys("rcpt:es:*"));
-    nowMs = LIMITS.evidenceCache.shapeAgainS * 1_000 + 1;
+    nowMs = LIMITS.evidenceCache.halfAgainS * 1_000 + 1;
     store("c@two.test", 600);
     const read = await cacheOf(commands).fetchMany(questions(["b@two.test", "c@two.test"]));
     assert.ok(read.every((entry) => entry !== undefined));
@@ -120,17 +149,23 @@ describe("evidence of addresses that are answered alike", () => {
     const clock = { ...systemClock, monotonic: () => nowMs };
     const names = ["a@back.test", "b@back.test"];
     cacheOf(commands).storeMany(names.map((name) => deposit(name)));
-    const reader = createEvidenceCache({ redis: commands, clock, log: silentLog, maxEntries: 10 });
+    const reader = createEvidenceCache({
+      codec: EVIDENCE_CODEC,
+      redis: commands,
+      clock,
+      log: silentLog,
+      maxEntries: 10,
+    });
     await reader.fetchMany(questions(names));
-    const [shape = ""] = await commands.keys("rcpt:es:*");
-    const text = await commands.get(shape);
-    await commands.del(shape);
-    nowMs = LIMITS.evidenceCache.shapeToldMs;
+    const [half = ""] = await commands.keys("rcpt:es:*");
+    const text = await commands.get(half);
+    await commands.del(half);
+    nowMs = LIMITS.evidenceCache.halfToldMs;
     await reader.fetchMany(questions(names));
     // Sent behind the answer, on the same connection.
-    while ((await commands.get(shape)) === null) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(await commands.get(shape), text);
-    assert.ok((await commands.ttl(shape)) > 0);
+    while ((await commands.get(half)) === null) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await commands.get(half), text);
+    assert.ok((await commands.ttl(half)) > 0);
     const other = await cacheOf(commands).fetchMany(questions(names));
     assert.ok(other.every((entry) => entry !== undefined));
   });
@@ -145,12 +180,12 @@ describe("evidence of addresses that are answered alike", () => {
         ),
       );
     storing(600);
-    const [shape = ""] = await commands.keys("rcpt:es:*");
-    assert.ok((await commands.ttl(shape)) > 600);
+    const [half = ""] = await commands.keys("rcpt:es:*");
+    assert.ok((await commands.ttl(half)) > 600);
     storing(60);
-    assert.ok((await commands.ttl(shape)) > 600);
+    assert.ok((await commands.ttl(half)) > 600);
     storing(6_000);
-    assert.ok((await commands.ttl(shape)) > 6_000);
+    assert.ok((await commands.ttl(half)) > 6_000);
   });
 
   it("does without what a failed write would have brought", async (t) => {

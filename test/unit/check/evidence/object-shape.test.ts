@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createDomainSignals, withDomainSignals } from "../../../src/check/domain-signals.ts";
-import { type Evidence, evidenceOf } from "../../../src/check/evidence.ts";
-import { createOutcomeReader, OutcomePacker } from "../../../src/check/evidence-codec.ts";
-import { engineBy } from "../../support/engine-by.ts";
-import { evidenceWith, smtpWith } from "../../support/evidence.ts";
-import { createFakeClock } from "../../support/fake-clock.ts";
-import { haveSameShape, shapesOf } from "../../support/same-shape.ts";
+import { createDomainSignals, withDomainSignals } from "../../../../src/check/domain-signals.ts";
+import { OutcomePacker, readOutcomes } from "../../../../src/check/evidence/outcomes.ts";
+import { type Evidence, evidenceBut } from "../../../../src/check/evidence.ts";
+import { engineBy } from "../../../support/engine-by.ts";
+import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { haveSameShape, shapesOf } from "../../../support/same-shape.ts";
 
 const DOMAIN = { spf: true, dmarc: false, listedBy: null, parkedAddress: false };
 /** V8 gives what is spread a shape of its own only once it knows the place: from the tenth on. */
@@ -46,9 +46,9 @@ describe("the shape of evidence", () => {
     const smtp = smtpWith();
     const parts = evidenceWith();
     for (let latencyMs = 0; latencyMs < ROWS; latencyMs++)
-      packer.add(evidenceOf(parts, "info", { ...smtp, latencyMs }, DOMAIN));
-    packer.add(evidenceOf({ ...parts, mx: { ...parts.mx } }, null, { ...smtp, code: 251 }, DOMAIN));
-    const evidence = createOutcomeReader()(packer.take()) as Evidence[];
+      packer.add(evidenceBut(parts, { role: "info", smtp: { ...smtp, latencyMs }, domain: DOMAIN }));
+    packer.add(evidenceBut(parts, { smtp: { ...smtp, code: 251 }, domain: DOMAIN }));
+    const evidence = readOutcomes(packer.take()) as Evidence[];
     assert.equal(evidence.length, ROWS + 1);
     assert.ok(shapesOf(evidence) <= SHAPES);
     assert.ok(shapesOf(evidence.map(({ smtp: read }) => read ?? {})) <= SHAPES);

@@ -1,0 +1,203 @@
+import type { CheckOutcome, Deferred } from "../check-outcome.ts";
+import {
+  type DomainFacts,
+  type Evidence,
+  evidenceFrom,
+  factsOfText,
+  findingOfText,
+  type MailboxFinding,
+} from "./model.ts";
+
+/**
+ * Outcomes on their way from a check thread, flat: numbers in one buffer, each text once. The rows of a domain differ in
+ * little more than a latency, and JSON of each, written and read, cost 8 us a row; so packed it is below 1 us, both sides
+ * together.
+ */
+export interface PackedOutcomes {
+  /** How many. */
+  count: number;
+  /** What `cells` refer to by its place: facts and findings as they are written for Redis too, names and replies as they are. */
+  texts: string[];
+  /** Outcome after outcome: its kind, then the cells of that kind in the order in which they are written here. */
+  cells: Float64Array;
+  /** Which outcome each of them is to be; null: they are in order. */
+  places: Uint16Array | null;
+}
+
+const CANCELLED = 0;
+const OVERLOADED = 1;
+const BROKEN = 2;
+const DEFERRED = 3;
+/** No outcome: facts and a finding that rows behind it have. */
+const COMMON = 4;
+/** A row with a reply of its own: what it has in common with others, the latency, the reply. */
+const OWN_REPLY = 5;
+/** From here on a row's kind says what it has in common, counted from here; then comes the latency. Nearly all are such. */
+const ROW = 6;
+
+/** Of what is met for the first time, and a row with a reply of its own. */
+const CELLS_MAX = 7;
+/** Of a row. */
+const ROW_CELLS = 2;
+
+/** Gathers outcomes, and packs those that were added since the last time. */
+export class OutcomePacker {
+  #cells: Float64Array<ArrayBuffer>;
+  #used = 0;
+  #count = 0;
+  #texts: string[] = [];
+  // Of each message anew: what a Map was emptied of lives on with it, see `PassingMap`.
+  #places = new Map<string | DomainFacts | MailboxFinding, number>();
+  /** What rows have in common, in the order in which it was met. */
+  #common = new Map<Evidence, number>();
+
+  /** @param outcomes about so many are expected */
+  constructor(outcomes = 0) {
+    this.#cells = new Float64Array(CELLS_MAX + ROW_CELLS * outcomes);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(outcome: CheckOutcome): void {
+    this.#makeRoom();
+    this.#count += 1;
+    if (outcome === null) this.#put(CANCELLED);
+    else if (outcome === "overloaded") this.#put(OVERLOADED);
+    else if (outcome === "broken") this.#put(BROKEN);
+    else if ("deferred" in outcome) this.#addDeferred(outcome.deferred);
+    else this.#addEvidence(outcome);
+  }
+
+  /** @param places as of `PackedOutcomes` */
+  take(places: Uint16Array | null = null): PackedOutcomes {
+    // A copy of its own: a message takes along the whole buffer that a view is of.
+    const cells = this.#cells.slice(0, this.#used);
+    const packed = { count: this.#count, texts: this.#texts, cells, places };
+    this.#used = 0;
+    this.#count = 0;
+    this.#texts = [];
+    this.#places = new Map();
+    this.#common = new Map();
+    return packed;
+  }
+
+  #addDeferred({ site, cause }: Deferred): void {
+    this.#put(DEFERRED);
+    this.#putText(site);
+    this.#putText(cause);
+  }
+
+  #addEvidence(evidence: Evidence): void {
+    const common = this.#placeOfCommon(evidence.common());
+    const { latencyMs, ownReply } = evidence;
+    if (ownReply === null) {
+      this.#put(ROW + common);
+      this.#put(latencyMs);
+      return;
+    }
+    this.#put(OWN_REPLY);
+    this.#put(common);
+    this.#put(latencyMs);
+    this.#putText(ownReply);
+  }
+
+  #placeOfCommon(common: Evidence): number {
+    const known = this.#common.get(common);
+    if (known !== undefined) return known;
+    this.#put(COMMON);
+    this.#putText(common.facts);
+    this.#putText(common.finding);
+    const place = this.#common.size;
+    this.#common.set(common, place);
+    return place;
+  }
+
+  #makeRoom(): void {
+    if (this.#used + CELLS_MAX <= this.#cells.length) return;
+    const larger = new Float64Array(2 * this.#cells.length);
+    larger.set(this.#cells);
+    this.#cells = larger;
+  }
+
+  #put(cell: number): void {
+    this.#cells[this.#used++] = cell;
+  }
+
+  #putText(whose: string | DomainFacts | MailboxFinding): void {
+    let place = this.#places.get(whose);
+    if (place === undefined) {
+      place = this.#texts.push(typeof whose === "string" ? whose : whose.text) - 1;
+      this.#places.set(whose, place);
+    }
+    this.#put(place);
+  }
+}
+
+/**
+ * Reads what an `OutcomePacker` packed: every cell is what that wrote there, both are of one process and of one build. Evidence
+ * shares its halves, also with that of other messages.
+ */
+export function readOutcomes(packed: PackedOutcomes): CheckOutcome[] {
+  const reader = new OutcomeReader(packed);
+  const outcomes: CheckOutcome[] = [];
+  while (outcomes.length < packed.count) outcomes.push(reader.next());
+  return packed.places === null ? outcomes : inOriginalOrder(outcomes, packed.places);
+}
+
+function inOriginalOrder(outcomes: readonly CheckOutcome[], places: Uint16Array): CheckOutcome[] {
+  const placed = new Array<CheckOutcome>(outcomes.length).fill(null);
+  for (let i = 0; i < outcomes.length; i++) placed[places[i] as number] = outcomes[i] as CheckOutcome;
+  return placed;
+}
+
+class OutcomeReader {
+  #at = 0;
+  readonly #cells: Float64Array;
+  readonly #texts: string[];
+  /** What rows of this message have in common. */
+  readonly #common: Evidence[] = [];
+
+  constructor({ texts, cells }: PackedOutcomes) {
+    this.#texts = texts;
+    this.#cells = cells;
+  }
+
+  next(): CheckOutcome {
+    const kind = this.#number();
+    switch (kind) {
+      case CANCELLED:
+        return null;
+      case OVERLOADED:
+        return "overloaded";
+      case BROKEN:
+        return "broken";
+      case DEFERRED:
+        return { deferred: { site: this.#text(), cause: this.#text() as Deferred["cause"] } };
+      case COMMON:
+        this.#common.push(evidenceFrom(factsOfText(this.#text()), findingOfText(this.#text()), 0, null));
+        return this.next();
+      case OWN_REPLY: {
+        const { facts, finding } = this.#commonAt(this.#number());
+        return evidenceFrom(facts, finding, this.#number(), this.#text());
+      }
+      default:
+        return this.#commonAt(kind - ROW).after(this.#number());
+    }
+  }
+
+  #commonAt(place: number): Evidence {
+    const common = this.#common[place];
+    if (common === undefined) throw new RangeError("a row before what it has in common");
+    return common;
+  }
+
+  #number(): number {
+    return this.#cells[this.#at++] ?? CANCELLED;
+  }
+
+  #text(): string {
+    return this.#texts[this.#number()] ?? "";
+  }
+}
