@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
+import { Redis } from "ioredis";
 import { createDeployment, type TestApi, type TestDeployment } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -72,7 +73,6 @@ describe("evidence cache", () => {
 
   it("holds no address in clear in Redis", async () => {
     await one.verify(key, "exists-secret@plain.test");
-    const { Redis } = await import("ioredis");
     const redis = new Redis(deployment.redisUrl);
     try {
       const keys = await redis.keys("*");
