@@ -57,7 +57,9 @@ describe("a scratch file", () => {
     // What is written over takes no more.
     await one.write([Buffer.alloc(30)], 40);
     const full = (error: unknown) =>
-      error instanceof ScratchFull && error.disk && /of this process are limited to 100 bytes/.test(error.message);
+      error instanceof ScratchFull &&
+      error.disk &&
+      /of this process are limited to 100 bytes/.test(error.message);
     await assert.rejects(other.write([Buffer.alloc(31)], 0), full);
     await other.write([Buffer.alloc(30)], 0);
     await one.close();
