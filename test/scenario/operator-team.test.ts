@@ -121,7 +121,7 @@ describe("npm run team", () => {
     assert.deepEqual(twice.s3_grants, ["s3://customers/acme/"]);
     const own = await operate(["grant-s3", team.id, "s3://rcpt-own/teams/"], settings);
     assert.equal(own.code, 1);
-    assert.match(own.stderr, /^rcpt: rcpt-own holds what all teams have stored[^\n]+\n$/);
+    assert.match(own.stderr, /^rcpt: rcpt-own holds the objects of all teams[^\n]+\n$/);
     const left = await report(["revoke-s3", team.id, "s3://customers/acme/"], settings);
     assert.deepEqual(left.s3_grants, []);
     assert.equal((await operate(["revoke-s3", team.id, "s3://customers/acme/"])).code, 1);
@@ -132,7 +132,7 @@ describe("npm run team", () => {
     const [api = assert.fail("there is no API")] = apis;
     const asked = await api.send("POST", "/v1/auth/password-reset", { body: { email: ownerEmail } });
     assert.deepEqual([asked.status, asked.body.code], [503, "feature_unconfigured"]);
-    assert.match(String(asked.body.detail), /operator for a link/);
+    assert.match(String(asked.body.detail), /operator for a password reset link/);
 
     const settings = { PUBLIC_URL: "https://rcpt.example/base" };
     const replaced = await report(["reset-link", ownerEmail], settings);
@@ -170,7 +170,10 @@ describe("npm run team", () => {
     const made = JSON.parse((await bootstrapOf("Jörg@MÜNCHEN.example")).stdout);
     for (const typed of ["Jörg@MÜNCHEN.example", " Jörg@münchen.example ", "jörg@xn--mnchen-3ya.example"])
       assert.equal((await report(["show", typed])).id, made.team_id, typed);
-    assert.match((await operate(["show", "two@at@signs"])).stderr, /^rcpt: "two@at@signs" is no address\n$/);
+    assert.match(
+      (await operate(["show", "two@at@signs"])).stderr,
+      /^rcpt: "two@at@signs" is not an address\n$/,
+    );
   });
 
   it("says in one line what it cannot do, and does nothing", async () => {
@@ -182,7 +185,7 @@ describe("npm run team", () => {
       [["show", "nobody@example.com"], 1, "owns no team"],
       [["set-tier", team.ownerEmail, "free"], 1, "owns several teams; name one: team_"],
       [["show", `team_${"0".repeat(26)}`], 1, "there is no team"],
-      [["set-tier", "team_x", "free"], 1, "is no team's id"],
+      [["set-tier", "team_x", "free"], 1, "is neither a team id nor an address"],
       [["set-tier", team.id, "gold"], 2, "TIER must be one of"],
     ] as const) {
       const outcome = await operate([...args]);
@@ -207,7 +210,10 @@ describe("npm run bootstrap", () => {
     assert.equal(registered?.status, 201);
     const refused = await bootstrapOf("CEO@example.com");
     assert.deepEqual([refused.code, refused.stdout], [1, ""]);
-    assert.match(refused.stderr, /^rcpt: this address has an account already[^\n]+--existing-user[^\n]*\n$/);
+    assert.match(
+      refused.stderr,
+      /^rcpt: this address has an unverified account already[^\n]+--existing-user[^\n]*\n$/,
+    );
     const made = await bootstrapOf("ceo@example.com", "--existing-user");
     assert.equal(made.code, 0, made.stderr);
     assert.equal(JSON.parse(made.stdout).user_id, registered?.body.user.id);
