@@ -137,7 +137,7 @@ function createTaking({ cache, cachedAnswers, cacheHits, examiner, quota, rateLi
     return paid(found, actor, await quota.reserve(actor));
   }
   return {
-    /** An answer from the cache, paid for: at once where all of it is in memory. @throws AppError where there is none */
+    /** An answer from the cache, paid for: at once where all of it is in memory. @throws AppError if it is not cached */
     take(input: VerifyInput, actor: Actor): CachedAnswer | Promise<CachedAnswer> {
       const found = cachedAnswers.find(input, actor, clock.monotonic());
       const token = rateLimiter.take(actor, "verify");

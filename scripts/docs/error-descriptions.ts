@@ -22,7 +22,7 @@ export const ERROR_DESCRIPTIONS: Readonly<Record<Exclude<ErrorCode, JobErrorCode
   already_enterprise: "The team's tier has more than any plan for sale.",
   already_member: "The person is a member of the team already.",
   account_exists: "The address has an account. Sign in, or reset the password.",
-  last_owner: "A team needs an owner. Make somebody else an owner first.",
+  last_owner: "A team needs an owner. Make another member an owner first.",
   limit_reached: "The team has as many of these as it may have. Remove one, or wait until one ends.",
   webhook_disabled: "The webhook is disabled. Enable it first.",
   job_finished: "The job has ended, so it cannot be cancelled.",

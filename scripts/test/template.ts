@@ -8,7 +8,7 @@ const NAME = "rcpt_template";
  * A migrated database that tests copy theirs from: to migrate one for each is 0.3 s of CPU, 250 times.
  *
  * @param url of a database of the PostgreSQL to make it in, as a superuser
- * @returns its name; nobody is connected to it, else it could not be copied
+ * @returns its name; it has no connections, because PostgreSQL copies no database that has
  */
 export async function makeTemplate(url: string): Promise<string> {
   const admin = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-template" });

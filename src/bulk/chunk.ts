@@ -213,7 +213,7 @@ async function releaseParked({ parking }: ChunkDeps, parkedAt: readonly string[]
  * A chunk, or a retry of some of its rows: they are read, verified, written as a shard, and only then is the task done.
  * Rows that have to wait become retries in the same transaction. When nothing is left, the assembly of the job can begin.
  * @param report is told what became of the rows
- * @param givenUp ask nobody: its rows are `unknown`, `internal_error`
+ * @param givenUp no mail server is asked: every row is `unknown`, `internal_error`
  * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
  */
 export async function runRows(

@@ -21,7 +21,7 @@ export interface RowAdmissionDeps {
   roomAt(site: string): number;
 }
 
-/** Each site's slots for retries: one slow site must not have all of them. Forgotten when nobody is there. */
+/** Each site's slots for retries: one slow site must not have all of them. A site without rows is forgotten. */
 function createSiteRowSlots() {
   const sites = new Map<string, { slots: RowSlots; users: number }>();
   return {

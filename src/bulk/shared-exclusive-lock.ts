@@ -7,7 +7,7 @@ export type Release = () => void;
  */
 export interface SharedExclusiveLock {
   acquire(exclusive: boolean): Promise<Release>;
-  /** null: turns are to be had. Else somebody is alone, or waits to be: resolves when nobody is or does. */
+  /** null: the lock can be shared now. Otherwise a task holds it alone or waits to: resolves when none does. */
   whenOpen(): Promise<void> | null;
 }
 

@@ -12,7 +12,7 @@ export const BODY_LIMITS = {
    * address's share fits 64 bodies of the usual limit.
    */
   teams: { bytes: 67_108_864, share: 1 / 3 } as BodyBudgetLimits,
-  strangers: { bytes: 16_777_216, share: 1 / 16 } as BodyBudgetLimits,
+  unauthenticated: { bytes: 16_777_216, share: 1 / 16 } as BodyBudgetLimits,
   /**
    * Received parts of bodies before it is known whether they are read: during a credential look-up, or a wait for a rate
    * token. Each holds at most what uWebSockets.js reads at once, 512 KiB: then the connection is paused. By client address.

@@ -5,7 +5,7 @@ export const PORTAL_LIMITS = {
   /** Maximum concurrent password hashes: of Node's four pool threads one is left to files and look-ups. */
   hashesInFlight: 3,
   /** Waiting ones, by requester. */
-  hashesWaiting: { known: 50, stranger: 100 },
+  hashesWaiting: { known: 50, unknown: 100 },
   passwordCharsMin: 12,
   passwordCharsMax: 200,
   /** Minimum letters and digits of an account's own names that a new password is compared with. */

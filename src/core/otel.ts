@@ -256,11 +256,11 @@ function createTracer(
   ratio: number,
   { clock, random }: TracingDeps,
 ): Tracer {
-  const { byChance, asked, unauthenticated: strangers } = LIMITS.tracing.requestsPerS;
+  const { byChance, asked, unauthenticated } = LIMITS.tracing.requestsPerS;
   const budgets = {
     byChance: new PerSecondBudget(clock, byChance),
     asked: new PerSecondBudget(clock, asked),
-    strangers: new PerSecondBudget(clock, strangers),
+    unauthenticated: new PerSecondBudget(clock, unauthenticated),
   };
   const root = () => ({ tracer: sdk, clock, baseMs: clock.now() - clock.monotonic() });
 
@@ -283,7 +283,7 @@ function createTracer(
     },
     startUnauthenticatedRequest(name, { parent }, startMs) {
       if (parent !== null && random() >= ratio) return null;
-      if (!budgets.strangers.take()) return null;
+      if (!budgets.unauthenticated.take()) return null;
       const span = startSpan(name, SpanKind.SERVER, startMs, null);
       if (parent !== null) span.link(parent);
       return span;

@@ -59,7 +59,7 @@ function invokePublic(gate: RequestGate, route: PublicRoute, request: HttpReques
   });
 }
 
-/** @param hasWaited somebody else had to be asked who he is */
+/** @param hasWaited whether authentication took a look-up */
 function attachActor(request: HttpRequest, actor: Actor, hasWaited: boolean): void {
   request.actor = actor;
   beginRequestSpan(request, hasWaited);
@@ -113,7 +113,7 @@ function takeToken(
   }
 }
 
-/** Who sends it is known. @param hasWaited somebody else had to be asked for that */
+/** The sender is authenticated. @param hasWaited whether that took a look-up */
 function admit(
   gate: RequestGate,
   route: TeamRoute,

@@ -6,7 +6,7 @@ export interface DropLimits {
   tickMs: number;
 }
 
-/** How fast bytes that nobody wants are read, so that a client still gets to its answer. */
+/** How fast bytes of refused bodies are read, so that a client still gets to its answer. */
 export interface DropPace {
   /**
    * @param resume called once the connection may be read on

@@ -33,7 +33,7 @@ export interface IntakeLimits {
   urlBytes: number;
   /** Of routes that say no other. */
   bodyBytes: number;
-  bodies: Record<"teams" | "strangers" | "unread", { bytes: number; share: number }> & {
+  bodies: Record<"teams" | "unauthenticated" | "unread", { bytes: number; share: number }> & {
     pace: PaceLimits;
     drops: DropLimits;
   };
@@ -97,7 +97,7 @@ export function createIntake(deps: {
   const router = createRouter(deps.routes);
   const addresses = createClientAddresses(deps.config.trustedProxies);
   const teams = createBodyBudget(limits.bodies.teams);
-  const strangers = createBodyBudget(limits.bodies.strangers);
+  const unauthenticated = createBodyBudget(limits.bodies.unauthenticated);
   const unread = createBodyBudget(limits.bodies.unread);
   const pace = createBodyPace(clock, limits.bodies.pace);
   const drops = createDropPace(clock, limits.bodies.drops);
@@ -128,7 +128,7 @@ export function createIntake(deps: {
     if (route.access !== "public" && actor !== null) return teams.accountOf(actor.teamId);
     const refusal = clients.refusal(clientAddress, clock.monotonic());
     if (refusal !== null) throw refusal;
-    return strangers.accountOf(clientNetwork(clientAddress));
+    return unauthenticated.accountOf(clientNetwork(clientAddress));
   }
 
   return {

@@ -23,7 +23,7 @@ function ambiguous(): AppError {
  * within its call. Of a field that comes several times the first counts, as uWebSockets.js itself has it.
  */
 export class RequestFields {
-  /** "" where there is none. */
+  /** "" if the field is absent. */
   authorization = "";
   requestId = "";
   /** "" too where origins are not read. */
@@ -94,10 +94,10 @@ export class RequestFields {
   }
 
   /**
-   * How long the request's body is, in bytes: 0 where there is none; null: it comes in chunks.
+   * How long the request's body is, in bytes: 0 without a body; null: chunked.
    *
-   * Two lengths are how requests are smuggled past a proxy: whoever sends them is refused and disconnected, whatever he asks
-   * for, and nothing that comes behind is served (RFC 9112 §6.3). uWebSockets.js goes by the first field of a name, and by
+   * Two lengths are how requests are smuggled past a proxy: such a request is refused on every route, its connection is
+   * closed, and nothing behind it is served (RFC 9112 §6.3). uWebSockets.js goes by the first field of a name, and by
    * none where that is empty; so each field is looked at.
    * @throws AppError `bad_request`
    */

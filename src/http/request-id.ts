@@ -15,7 +15,7 @@ export function saneRequestId(header: string): string | null {
  * its own for each request would cost more (random bytes) than serving it from the cache; a request id must be unique, not
  * secret.
  *
- * A request takes a number; what it is called is written where somebody wants to know: as bytes into the head of its answer,
+ * A request takes a number. Its id is written only where it is shown: as bytes into the head of the answer,
  * as text in a log line. A number's name is to be asked for within the call that brought its request, since after 2 ** 30
  * requests others have the same numbers and another name.
  */

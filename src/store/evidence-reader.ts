@@ -79,8 +79,8 @@ export class EntryReader {
   }
 
   /**
-   * Else Redis, short of memory, would take them for such as nobody uses, since they are read so seldom. Who knows them puts
-   * back those that are gone: nobody who lacks them can.
+   * These keys are read so seldom that Redis, short of memory, would evict them as unused. Only a process that still has a
+   * text can write an evicted one again.
    */
   async #tell(ids: readonly string[]): Promise<void> {
     const { redis } = this.#deps;

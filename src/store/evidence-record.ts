@@ -41,7 +41,7 @@ function numberText(value: number): string {
   return short !== "" && short.length <= 10 ? short : `=${value}`;
 }
 
-/** NaN: it is none. */
+/** NaN: malformed. */
 function numberOf(text: string): number {
   return text.startsWith("=") ? Number(text.slice(1)) : Number.parseInt(text, TIME_BASE);
 }

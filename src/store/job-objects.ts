@@ -63,7 +63,7 @@ export function newShardKey(teamId: string, jobId: string, chunk: number): strin
   return `${shardsPrefix(teamId, jobId)}${String(chunk).padStart(8, "0")}-${newAttempt()}`;
 }
 
-/** The key prefix of all results of a job, whoever wrote them. */
+/** The key prefix of all results of a job, by any attempt. */
 export function resultsPrefix(teamId: string, jobId: string): string {
   return `${jobPrefix(teamId, jobId)}results-`;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { EVIDENCE_CODEC } from "../../src/check/evidence/model.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { type CacheWrite, createEvidenceCache } from "../../src/store/evidence-cache.ts";
 import type { RedisClient } from "../../src/store/redis.ts";
 import { evidenceWith } from "./evidence.ts";
@@ -9,11 +9,11 @@ import { silentLog } from "./store.ts";
 
 export const EVIDENCE = evidenceWith();
 
-export const cacheOf = (redis: RedisClient) =>
+export const cacheOf = (redis: RedisClient, clock: Clock = systemClock) =>
   createEvidenceCache({
     codec: EVIDENCE_CODEC,
     redis,
-    clock: systemClock,
+    clock,
     log: silentLog,
     maxEntries: 10_000,
   });

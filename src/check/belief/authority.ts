@@ -107,7 +107,7 @@ export function createBehaviourAuthority(deps: BehaviourAuthorityDeps): Behaviou
   /** A site whose control is under way stays until it has ended. */
   const controlling = new Map<string, RefusalRun>();
   const runs = new LRUCache<string, RefusalRun>({ max: sites });
-  const strangers = new LRUCache<string, AcceptedProbeTally>({ max: sites });
+  const catchAllTallies = new LRUCache<string, AcceptedProbeTally>({ max: sites });
   /** Where somebody was accepted last, and `Clock.monotonic` of it. */
   const accepting = new LRUCache<string, { domain: string; atMs: number }>({ max: sites });
   /** `Clock.monotonic` until when no belief forms, since one fell. */
@@ -130,7 +130,7 @@ export function createBehaviourAuthority(deps: BehaviourAuthorityDeps): Behaviou
     if (before === habit) return;
     runs.delete(site);
     if (habit === null) {
-      strangers.delete(site);
+      catchAllTallies.delete(site);
       fallen.set(site, clock.monotonic() + controlEveryMs);
     }
     for (const send of listeners) send({ kind: "habit", site, habit });
@@ -142,7 +142,7 @@ export function createBehaviourAuthority(deps: BehaviourAuthorityDeps): Behaviou
   function end(site: string): void {
     const habit = beliefs.get(site)?.habit ?? null;
     beliefs.delete(site);
-    strangers.delete(site);
+    catchAllTallies.delete(site);
     if (habit === null) return;
     for (const send of listeners) send({ kind: "habit", site, habit: null });
     deps.onChange({ site, habit, isLearned: false, basis: 0 });
@@ -199,7 +199,7 @@ export function createBehaviourAuthority(deps: BehaviourAuthorityDeps): Behaviou
   }
 
   function refuses(site: string): void {
-    strangers.delete(site);
+    catchAllTallies.delete(site);
     if (habitOf(site) === "accepts_all") learn(site, null, 1);
   }
 
@@ -278,8 +278,8 @@ export function createBehaviourAuthority(deps: BehaviourAuthorityDeps): Behaviou
     },
     onCatchAllProbe(site, domain, accepted) {
       if (!accepted) return refuses(site);
-      const tally = strangers.get(site) ?? new AcceptedProbeTally();
-      strangers.set(site, tally);
+      const tally = catchAllTallies.get(site) ?? new AcceptedProbeTally();
+      catchAllTallies.set(site, tally);
       tally.accepted(domain, clock.monotonic());
       if (habitOf(site) === null && tally.acceptsAll && !isFallen(site))
         form(site, "accepts_all", tally.domains);

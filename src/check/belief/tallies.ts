@@ -88,17 +88,16 @@ export class RefusalRun {
   }
 }
 
-/** Of whose domains strangers were accepted at a site where none was refused, the latest LIMITS.belief.strangersKept. */
+/** Domains whose catch-all probes were accepted at a site that refused none: the latest LIMITS.learnedBehaviour.catchAllProbesKept. */
 export class AcceptedProbeTally {
   readonly #accepted = new Map<string, { atMs: number }>();
 
   accepted(domain: string, nowMs: number): void {
-    const { catchAllProbesKept: strangersKept, catchAllProbeKeptMs: strangerKeptMs } =
-      LIMITS.learnedBehaviour;
+    const { catchAllProbesKept, catchAllProbeKeptMs } = LIMITS.learnedBehaviour;
     const registrant = registrantOf(domain);
     this.#accepted.delete(registrant);
     this.#accepted.set(registrant, { atMs: nowMs });
-    trim(this.#accepted, strangersKept, nowMs - strangerKeptMs);
+    trim(this.#accepted, catchAllProbesKept, nowMs - catchAllProbeKeptMs);
   }
 
   /** Enough registrants. One is never enough, whatever it calls below its domain: that is a catch-all. */

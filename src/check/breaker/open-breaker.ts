@@ -9,7 +9,7 @@ import type { LocalBreakerState, OpenBreakerState } from "./store.ts";
 /** Of this process, or of the store, which also knows whether another process has the trial. */
 export type ReportedBreakerState = LocalBreakerState & Partial<OpenBreakerState>;
 
-/** @param reply what the server said, redacted; "": nobody here has met it */
+/** @param reply what the server said, redacted; "": this process has not received it */
 export function createOpenBreaker(state: ReportedBreakerState, reply: string, now: number): OpenBreaker {
   const open: OpenBreaker = {
     sinceMs: 0,
@@ -25,7 +25,7 @@ export function createOpenBreaker(state: ReportedBreakerState, reply: string, no
   return open;
 }
 
-/** While another process tries, nobody here need ask for the trial all the time. */
+/** While another process holds the trial, this process does not keep asking for it. */
 export function applyState(open: OpenBreaker, state: ReportedBreakerState, now: number): void {
   const { level, openForMs, dueInMs, trial = false } = state;
   open.level = level;

@@ -16,7 +16,7 @@ import {
 
 /**
  * Every field of evidence, once. Types, equality, and the texts for threads and Redis come from this table: a new field is one
- * line here, `later` of a kind with what it is in texts of earlier builds, and whoever learns it or shows it.
+ * line here (`later`, with its value in texts of earlier builds), and the code that learns or shows it.
  */
 
 /** Who is at fault for a check that did not end in `accepted`. Only `recipient` may lead to `invalid`. */
@@ -112,7 +112,7 @@ export type MxStatus = FactsFields["mx"]["status"];
 /** What a probe learnt, but for the time that it took. */
 export type SmtpFinding = StructOf<typeof SMTP>;
 
-/** What they are made of, by whoever learns it. */
+/** The parts from which the code that learns a fact makes it. */
 export type MxEvidence = PartsOf<typeof MX>;
 export type DomainEvidence = PartsOf<typeof DOMAIN>;
 export type SmtpEvidence = PartsOf<typeof SMTP> & { readonly latencyMs: number };

@@ -37,7 +37,7 @@ abstract class Interned {
     return this.#id;
   }
 
-  /** The interner forgets it: whoever still has it makes the text anew, should anybody ask. */
+  /** The interner drops it. An object that is still in use encodes its text again when asked. */
   dropText(): void {
     this.#text = null;
   }
@@ -116,7 +116,7 @@ export class MailboxFinding extends Interned {
 
 /**
  * Everything a check learnt about one address: what it shares with others, and what is its own. Cached; a verdict is computed
- * from it for each request. Made by `evidenceOf`; nobody changes it.
+ * from it for each request. Made by `evidenceOf`, and immutable.
  */
 export class Evidence {
   readonly facts: DomainFacts;
@@ -227,9 +227,9 @@ class Interner<P, T extends Interned> {
 const facts = new Interner(LIMITS.check.factsKept, FACTS_KIND, (parts) => new DomainFacts(parts));
 const findings = new Interner(LIMITS.check.findingsKept, FINDING_KIND, (parts) => new MailboxFinding(parts));
 
-/** @throws TypeError, SyntaxError for a text that is none, see `Interner.ofText` */
+/** @throws TypeError, SyntaxError for a malformed text, see `Interner.ofText` */
 export const factsOfText = (text: string): DomainFacts => facts.ofText(text);
-/** @throws TypeError, SyntaxError for a text that is none, see `Interner.ofText` */
+/** @throws TypeError, SyntaxError for a malformed text, see `Interner.ofText` */
 export const findingOfText = (text: string): MailboxFinding => findings.ofText(text);
 
 /** Evidence from its halves and what is the address's own. */

@@ -149,7 +149,7 @@ function checkPort(facts: RouteFacts): SelfCheckFinding {
   const { path, greetings } = facts;
   const check = "port_25";
   if (proxyFault(facts) !== undefined)
-    return noActionFinding(check, "unknown", "service", "The proxy let nobody be asked.");
+    return noActionFinding(check, "unknown", "service", "The proxy refused every connection.");
   if (greetings.length === 0) {
     const seen = "No mail exchanger of the big providers could be resolved.";
     const advice = "Have DNS_SERVERS name a resolver that knows the internet.";

@@ -33,7 +33,7 @@ export function passwordFault(password: string): string | null {
 }
 
 /** Who requests a hash: a client that has proved an account, before or with this request, or any other. */
-export type HashRequester = "known" | "stranger";
+export type HashRequester = "known" | "unknown";
 
 /** Passwords, stored as argon2id. */
 export interface Passwords {
@@ -58,14 +58,14 @@ function unmatchable(): string {
 
 /**
  * Each hash takes tens of milliseconds of a thread and 19 MiB, so few run at once and not many wait: a flood of sign-ins is
- * refused and does not stop the process. Known requesters have a queue of their own, which goes first: no number of
- * strangers delays them.
+ * refused and does not stop the process. Known requesters have a queue of their own, which goes first: unknown ones,
+ * however many, do not delay them.
  * @param cores of the machine: half of them hash, at most LIMITS.portal.hashesInFlight
  */
 export function createPasswords(cores: number): Passwords {
-  const nobody = unmatchable();
+  const unmatchableHash = unmatchable();
   const places = Math.min(LIMITS.portal.hashesInFlight, Math.max(1, Math.floor(cores / 2)));
-  const waiting: Record<HashRequester, (() => void)[]> = { known: [], stranger: [] };
+  const waiting: Record<HashRequester, (() => void)[]> = { known: [], unknown: [] };
   let inFlight = 0;
 
   async function withPermit<T>(standing: HashRequester, work: () => Promise<T>): Promise<T> {
@@ -80,7 +80,7 @@ export function createPasswords(cores: number): Passwords {
     try {
       return await work();
     } finally {
-      const next = waiting.known.shift() ?? waiting.stranger.shift();
+      const next = waiting.known.shift() ?? waiting.unknown.shift();
       if (next === undefined) inFlight--;
       else next();
     }
@@ -95,7 +95,9 @@ export function createPasswords(cores: number): Passwords {
     async verify(stored, password, standing) {
       const hasFault = hashFault(password) !== null;
       const text = hasFault ? "" : normalisedPassword(password);
-      const matches = await withPermit(standing, async () => (await argon2()).verify(stored ?? nobody, text));
+      const matches = await withPermit(standing, async () =>
+        (await argon2()).verify(stored ?? unmatchableHash, text),
+      );
       return matches && !hasFault && stored !== null;
     },
   };

@@ -99,7 +99,7 @@ class CountedPortalLimits implements PortalLimits {
     const ofAll = isKnown ? [] : [ofAccount(account)];
     await this.#take([ofPair(account, network), ...ofClient, ...ofAll], "sign-ins failed");
     return {
-      standing: isKnown ? "known" : "stranger",
+      standing: isKnown ? "known" : "unknown",
       succeeded: () => this.resetAfterProof(email, clientAddress),
     };
   }

@@ -131,7 +131,7 @@ class TeamRegistration implements Registration {
 
   /** The same is done and answered whether the address has an account or not. */
   async #note({ email, password, teamName }: NewAccount): Promise<Registered> {
-    const passwordHash = await this.#deps.passwords.hash(password, "stranger");
+    const passwordHash = await this.#deps.passwords.hash(password, "unknown");
     if (await this.#deps.limits.registrationMail(email)) {
       const noted = await insertRegistration(this.#deps.sql, {
         id: newId("req"),
@@ -152,7 +152,7 @@ class TeamRegistration implements Registration {
     const { email, password, teamName } = account;
     const known = await findSignIn(this.#deps.sql, email, null);
     if (known === null) {
-      const passwordHash = await this.#deps.passwords.hash(password, "stranger");
+      const passwordHash = await this.#deps.passwords.hash(password, "unknown");
       const signedIn = await this.#deps.publisher.transact((tx) =>
         makeAccount(tx, { email, passwordHash }, teamName),
       );

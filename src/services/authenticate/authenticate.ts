@@ -104,7 +104,7 @@ class CachingAuthenticator implements Authenticator {
   readonly #lastUsed: LastUsed;
   readonly #feed: ChangeFeed;
   readonly #inFlight = new Map<string, LookUp>();
-  /** Of those that are awaited, and of those that went on when nobody waited any more. */
+  /** Counts look-ups that are awaited, and those that still run after their waiters gave up. */
   #lookUpsRunning = 0;
   readonly #counters: Record<"hit" | "miss" | "unknown" | "failed" | "limited", CountCell>;
   readonly #charges: ClientCharges;

@@ -161,7 +161,7 @@ class StoredResults implements Results {
     const giveBack = this.#places.take(job.team_id);
     const control = new AbortController();
     const release = () => {
-      control.abort(new Error("nobody reads the results any more"));
+      control.abort(new Error("the reader of the results has gone"));
       giveBack();
     };
     gone?.addEventListener("abort", release, { once: true });

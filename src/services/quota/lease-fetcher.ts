@@ -19,7 +19,7 @@ export interface LeaseFetcher {
   fetchTogether(teams: readonly TeamQuota[]): Promise<TeamQuota[]>;
   /** `work`, or a rejection after LIMITS.quota.ledgerTimeoutMs; the work goes on. */
   bounded<T>(work: Promise<T>): Promise<T>;
-  /** All that is asked from now on is given back at once. Resolves when nothing is unanswered, also what nobody waits for any more. */
+  /** From now on every unit that arrives is returned at once. Resolves when no question is open, awaited or not. */
   settled(): Promise<void>;
 }
 

@@ -71,7 +71,7 @@ class LeasingQuota implements Quota {
   readonly #teams = new Map<string, TeamQuota>();
   readonly #settling: LeaseSettler;
   readonly #fetching: LeaseFetcher;
-  /** Busy teams that want units for which nobody waits yet, until the next beat. */
+  /** Busy teams that want units ahead of need, until the next interval. */
   readonly #ahead = new Set<TeamQuota>();
   #beat: Timer | undefined;
   #timer: Timer | undefined;

@@ -47,7 +47,7 @@ function newKey(env: NewKey["env"], teamId: string, userId: string): { secret: s
 }
 
 /**
- * The user of the address. A registration does not prove the address: without the check, the team would belong to whoever
+ * The user of the address. A registration does not prove the address: without the check, the team would belong to the person who
  * registered it first.
  */
 async function ownerFor(tx: Transaction, { email, existingUser = false }: BootstrapInput): Promise<string> {

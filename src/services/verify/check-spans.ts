@@ -29,11 +29,11 @@ export function recordCheckSpans(
       ...(attempt === last ? ofSmtp(evidence) : {}),
     });
   if (last === undefined || evidence?.smtp == null || evidence.smtp.catchAll === "not_probed") return;
-  const strangers = span.child("catch-all", {
+  const catchAll = span.child("catch-all", {
     startMs: fromMs + last.endedMs,
     attributes: { "rcpt.catch_all": evidence.smtp.catchAll },
   });
-  strangers.end(fromMs + times.totalMs);
+  catchAll.end(fromMs + times.totalMs);
 }
 
 function recordAttemptSpan(span: Span, attempt: AttemptTimes, fromMs: number, known: SpanAttributes): void {

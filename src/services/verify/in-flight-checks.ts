@@ -199,7 +199,7 @@ class InFlightMap implements InFlightChecks {
     }
   }
 
-  /** Whoever waits hears of it; when nobody does any more, it must not end the process. */
+  /** Every waiter gets the error. Without waiters it must not become an unhandled rejection. */
   #fail(flight: InFlightCheck, error: unknown): void {
     this.#end(flight);
     flight.span?.fail(error instanceof AppError ? error.code : "internal_error");

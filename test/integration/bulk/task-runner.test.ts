@@ -75,18 +75,22 @@ describe("a fault that does not pass", () => {
   });
 });
 
+/** Streams whose objects are found at the last attempt that is made. */
+function foundAtLast({ streams: { readRange } }: ReturnType<typeof createMemoryObjects>) {
+  let attempts = 0;
+  return {
+    async readRange(...asked: Parameters<typeof readRange>) {
+      attempts += 1;
+      if (attempts < missingTries) throw new MissingObject("not yet");
+      return readRange(...asked);
+    },
+  };
+}
+
 describe("an object that is missing", () => {
   it("is looked for again, and found", async () => {
     const objects = createMemoryObjects();
-    let misses = 0;
-    const { readRange } = objects.streams;
-    const streams = {
-      async readRange(...asked: Parameters<typeof readRange>) {
-        misses += 1;
-        if (misses < missingTries) throw new MissingObject("not yet");
-        return readRange(...asked);
-      },
-    };
+    const streams = foundAtLast(objects);
     const job = await queueInline(sql, objects, ["a@example.com"]);
     const { run } = createRunner({ sql, objects, rows: ALL_VALID, streams });
     await run(job.id, 0);
@@ -96,15 +100,7 @@ describe("an object that is missing", () => {
 
   it("is looked for again also by a task that was begun often", async () => {
     const objects = createMemoryObjects();
-    let misses = 0;
-    const { readRange } = objects.streams;
-    const streams = {
-      async readRange(...asked: Parameters<typeof readRange>) {
-        misses += 1;
-        if (misses < missingTries) throw new MissingObject("not yet");
-        return readRange(...asked);
-      },
-    };
+    const streams = foundAtLast(objects);
     const job = await queueInline(sql, objects, ["a@example.com"]);
     await sql`update job_tasks set deliveries = ${missingTries + 1} where job_id = ${job.id}`;
     const { run } = createRunner({ sql, objects, rows: ALL_VALID, streams });

@@ -29,7 +29,7 @@ const HEAD = `POST /v1/echo HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n${JSON_TY
 const ALIVE = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 /** Nothing can be collected: whatever is refused before its body does not notice. */
 const NOTHING = { bytes: 0, share: 1 };
-const NO_MEMORY = { ...LIMITS.http.bodies, teams: NOTHING, strangers: NOTHING };
+const NO_MEMORY = { ...LIMITS.http.bodies, teams: NOTHING, unauthenticated: NOTHING };
 
 const entryRoute = (): Route =>
   publicRoute({
@@ -259,7 +259,7 @@ describe("bodies that are collected", () => {
   const bodies = {
     ...LIMITS.http.bodies,
     teams: { bytes: 60_000, share: 0.5 },
-    strangers: { bytes: 60_000, share: 0.5 },
+    unauthenticated: { bytes: 60_000, share: 0.5 },
   };
 
   /** Begins a body that fills a share nearly, and does not end it. */

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it } from "node:test";
-import { EVIDENCE_CODEC } from "../../../src/check/evidence/model.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { hash128 } from "../../../src/core/ids.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
-import { createEvidenceCache } from "../../../src/store/evidence-cache.ts";
 import { readRecord } from "../../../src/store/evidence-record.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
 import { cacheOf, countCalls, deposit, EVIDENCE, questions } from "../../support/evidence-cache.ts";
-import { openRedis, silentLog } from "../../support/store.ts";
+import { openRedis } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 
 describe("evidence of addresses that are answered alike", () => {
@@ -97,13 +95,7 @@ describe("evidence of addresses that are answered alike", () => {
     await commands.flushdb();
     let nowMs = 0;
     const clock = { ...systemClock, monotonic: () => nowMs };
-    const writer = createEvidenceCache({
-      codec: EVIDENCE_CODEC,
-      redis: commands,
-      clock,
-      log: silentLog,
-      maxEntries: 10,
-    });
+    const writer = cacheOf(commands, clock);
     const known = async (...names: string[]) =>
       (await cacheOf(commands).fetchMany(questions(names))).map((one) => one !== undefined);
     const store = (...names: string[]) => writer.storeMany(names.map((name) => deposit(name)));
@@ -124,13 +116,7 @@ describe("evidence of addresses that are answered alike", () => {
     await commands.flushdb();
     let nowMs = 0;
     const clock = { ...systemClock, monotonic: () => nowMs };
-    const writer = createEvidenceCache({
-      codec: EVIDENCE_CODEC,
-      redis: commands,
-      clock,
-      log: silentLog,
-      maxEntries: 10,
-    });
+    const writer = cacheOf(commands, clock);
     const store = (name: string, ttlS: number) =>
       writer.storeMany([deposit(name, { entry: { evidence: EVIDENCE, storedAt: Date.now(), ttlS } })]);
     store("a@two.test", 600_000);
@@ -149,13 +135,7 @@ describe("evidence of addresses that are answered alike", () => {
     const clock = { ...systemClock, monotonic: () => nowMs };
     const names = ["a@back.test", "b@back.test"];
     cacheOf(commands).storeMany(names.map((name) => deposit(name)));
-    const reader = createEvidenceCache({
-      codec: EVIDENCE_CODEC,
-      redis: commands,
-      clock,
-      log: silentLog,
-      maxEntries: 10,
-    });
+    const reader = cacheOf(commands, clock);
     await reader.fetchMany(questions(names));
     const [half = ""] = await commands.keys("rcpt:es:*");
     const text = await commands.get(half);

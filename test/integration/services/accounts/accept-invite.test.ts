@@ -90,7 +90,7 @@ describe("accepting an invitation without an account", () => {
     const email = "new@example.com";
     assert.equal((await accept(await invite(email), PASSWORD)).user.email, email);
     assert.equal((await limits.signIn(email, HOME)).standing, "known");
-    assert.equal((await limits.signIn(email, "192.0.2.2")).standing, "stranger");
+    assert.equal((await limits.signIn(email, "192.0.2.2")).standing, "unknown");
   });
 });
 

@@ -44,12 +44,12 @@ describe("a stored password", () => {
   it("is argon2id with the parameters of the limits, salted, and matches itself alone", async () => {
     const passwords = createPasswords(8);
     const [one, two] = await Promise.all([
-      passwords.hash(PASSWORD, "stranger"),
-      passwords.hash(PASSWORD, "stranger"),
+      passwords.hash(PASSWORD, "unknown"),
+      passwords.hash(PASSWORD, "unknown"),
     ]);
     assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     assert.notEqual(one, two);
-    assert.equal(await passwords.verify(one, PASSWORD, "stranger"), true);
+    assert.equal(await passwords.verify(one, PASSWORD, "unknown"), true);
     for (const other of [
       PASSWORD.toUpperCase(),
       `${PASSWORD} `,
@@ -58,22 +58,22 @@ describe("a stored password", () => {
       "\ud800",
       "a".repeat(5_000),
     ])
-      assert.equal(await passwords.verify(one, other, "stranger"), false);
+      assert.equal(await passwords.verify(one, other, "unknown"), false);
   });
 
   it("is one text in all its Unicode forms", async () => {
     const passwords = createPasswords(8);
-    const stored = await passwords.hash("Pa\u0308sswort \ufb01nal", "stranger");
-    assert.equal(await passwords.verify(stored, "P\u00e4sswort final", "stranger"), true);
+    const stored = await passwords.hash("Pa\u0308sswort \ufb01nal", "unknown");
+    assert.equal(await passwords.verify(stored, "P\u00e4sswort final", "unknown"), true);
   });
 
   it("that is none matches nothing, and costs as much to look at", async () => {
     const passwords = createPasswords(8);
-    const stored = await passwords.hash(PASSWORD, "stranger");
+    const stored = await passwords.hash(PASSWORD, "unknown");
     const costMs = async (hash: string | null) => {
       const beganMs = process.cpuUsage();
       for (let i = 0; i < 5; i++)
-        assert.equal(await passwords.verify(hash, "a wrong password", "stranger"), false);
+        assert.equal(await passwords.verify(hash, "a wrong password", "unknown"), false);
       const { user, system } = process.cpuUsage(beganMs);
       return (user + system) / 1000;
     };
@@ -96,27 +96,27 @@ describe("a stored password", () => {
   ] as const) {
     it(`waits for one of ${places} turns on ${cores} cores, and is turned away when too many wait`, async () => {
       const passwords = createPasswords(cores);
-      const asked = Array.from({ length: places + hashesWaiting.stranger + 7 }, () =>
-        passwords.verify(null, "x", "stranger"),
+      const asked = Array.from({ length: places + hashesWaiting.unknown + 7 }, () =>
+        passwords.verify(null, "x", "unknown"),
       );
       allRefused(await Promise.allSettled(asked), 7);
-      const stored = await passwords.hash(PASSWORD, "stranger");
-      assert.equal(await passwords.verify(stored, PASSWORD, "stranger"), true);
+      const stored = await passwords.hash(PASSWORD, "unknown");
+      assert.equal(await passwords.verify(stored, PASSWORD, "unknown"), true);
     });
   }
 
   it("of somebody known is looked at before the strangers', however many they are", async () => {
     const passwords = createPasswords(2);
     const order: string[] = [];
-    const look = (standing: "known" | "stranger") =>
+    const look = (standing: "known" | "unknown") =>
       passwords.verify(null, "x", standing).then(() => void order.push(standing));
-    const flood = Array.from({ length: hashesWaiting.stranger + 50 }, () => look("stranger"));
+    const flood = Array.from({ length: hashesWaiting.unknown + 50 }, () => look("unknown"));
     const known = Array.from({ length: hashesWaiting.known + 3 }, () => look("known"));
     const outcomes = await Promise.all([Promise.allSettled(flood), Promise.allSettled(known)]);
     allRefused(outcomes[0], 49);
     allRefused(outcomes[1], 3);
     assert.deepEqual(order.slice(0, 1 + hashesWaiting.known), [
-      "stranger",
+      "unknown",
       ...Array(hashesWaiting.known).fill("known"),
     ]);
   });

@@ -73,7 +73,7 @@ describe("sign-ins that fail", () => {
     await failTimes(limits.signInPerAccount, (i) => portal.signIn(OWNER, address(i)));
     assert.notEqual(await outcome(portal.signIn(OWNER, address(1_000))), null);
     const [there, here] = [await portal.signIn(OWNER, home), await portal.signIn("a@example.com", home)];
-    assert.deepEqual([there.standing, here.standing], ["known", "stranger"]);
+    assert.deepEqual([there.standing, here.standing], ["known", "unknown"]);
     clock.advance(limits.signInWindowMs);
     assert.equal(await outcome(portal.signIn(OWNER, address(1_000))), null);
   });
