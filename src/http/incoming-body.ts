@@ -2,7 +2,7 @@ import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { BodyAccount } from "./body-budget.ts";
 import type { BodyPace, PacedBody } from "./body-pace.ts";
-import type { DropPace } from "./drop-pace.ts";
+import type { DropPace, DroppedBody } from "./drop-pace.ts";
 
 /** uWebSockets.js' response, by what reading a body as it comes needs of it. */
 export interface PausableSource {
@@ -52,9 +52,12 @@ interface BodyRules {
   unread: BodyAccount;
   pace: BodyPace;
   drops: DropPace;
+  /** Network of the client's address. */
+  client: string;
 }
 
-class ReceivedBody implements IncomingBody {
+class ReceivedBody implements IncomingBody, DroppedBody {
+  readonly client: string;
   readonly declaredBytes: number | null;
   readonly #source: PausableSource;
   /** Charged for what is queued before anybody reads. */
@@ -79,6 +82,7 @@ class ReceivedBody implements IncomingBody {
     this.#source = source;
     this.#unread = by.unread;
     this.#drops = by.drops;
+    this.client = by.client;
     this.#isComing = declaredBytes !== 0;
     source.onData((chunk, isLast) => this.#take(chunk, isLast));
     if (this.#isComing) this.#paced = by.pace.watch(() => this.#fail(tooSlow()));
@@ -104,13 +108,14 @@ class ReceivedBody implements IncomingBody {
     this.#dropping = ended;
     this.#paced?.ended();
     this.#clear();
+    this.#waitsToDrop = this.#mustWait(0);
     this.#flow();
   }
 
   abandon(): void {
     this.#isAbandoned = true;
     this.#paced?.ended();
-    this.#drops.forget(this.#dropOn);
+    this.#drops.forget(this);
     // A reader must not take for the whole what may be a part.
     if (this.#isComing || this.#queue.length > 0) this.#fail(endedEarly());
   }
@@ -119,10 +124,10 @@ class ReceivedBody implements IncomingBody {
     if (isLast) {
       this.#isComing = false;
       this.#paced?.ended();
+      this.#drops.forget(this);
     }
     if (this.#dropping === null) this.#keep(chunk);
-    else if (this.#isComing && !this.#isShort)
-      this.#waitsToDrop = !this.#drops.dropped(chunk.byteLength, this.#dropOn);
+    else this.#waitsToDrop = this.#mustWait(chunk.byteLength);
     this.#flow();
     this.#wake();
     if (isLast && !this.#isAbandoned) this.#dropping?.();
@@ -156,10 +161,15 @@ class ReceivedBody implements IncomingBody {
     }
   }
 
-  readonly #dropOn = (): void => {
+  resume(): void {
     this.#waitsToDrop = false;
     this.#flow();
-  };
+  }
+
+  /** Whether the connection must be paused, so that the rate of dropping is kept. */
+  #mustWait(bytes: number): boolean {
+    return this.#isComing && !this.#isShort && !this.#drops.dropped(this, bytes);
+  }
 
   #clear(): void {
     if (!this.#isReading) this.#unread.giveBack(this.#queued);

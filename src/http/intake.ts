@@ -78,6 +78,15 @@ function sampleTrace(request: HttpRequest, source: RequestSource, tracer: Tracer
   if (sampled !== null) request.sampled = { by: tracer, as: sampled };
 }
 
+/** A proxy may append a field of its own instead of extending the client's: all of them count, in order. */
+function forwardedFor(source: RequestSource): string {
+  const hops: string[] = [];
+  source.forEach((name, value) => {
+    if (name === "x-forwarded-for") hops.push(value);
+  });
+  return hops.join(",");
+}
+
 function bodyInspector(route: Route) {
   const scan = createJsonScan(jsonBounds(route));
   return { inspect: (piece: Uint8Array) => scan.add(piece) };
@@ -104,20 +113,19 @@ export function createIntake(deps: {
   const fields = new RequestFields(deps.config.corsOrigins.length > 0);
 
   function readAddress(source: RequestSource, connection: ConnectionSource): string {
-    // A proxy may append a field of its own instead of extending the client's: all of them count, in order.
-    const hops: string[] = [];
-    if (addresses.readsForwardedFor) {
-      source.forEach((name, value) => {
-        if (name === "x-forwarded-for") hops.push(value);
-      });
-    }
-    return addresses.resolve(new Uint8Array(connection.getRemoteAddress()), hops.join(","));
+    const hops = addresses.readsForwardedFor ? forwardedFor(source) : "";
+    return addresses.resolve(new Uint8Array(connection.getRemoteAddress()), hops);
   }
 
   /** Reads the client's address too, which is asked for when the body is. */
   function receive(request: HttpRequest, connection: ConnectionSource): IncomingBody {
-    const account = unread.accountOf(clientNetwork(request.clientAddress));
-    return receiveBody(connection, request.declaredBytes, { unread: account, pace, drops });
+    const client = clientNetwork(request.clientAddress);
+    return receiveBody(connection, request.declaredBytes, {
+      unread: unread.accountOf(client),
+      pace,
+      drops,
+      client,
+    });
   }
 
   /**

@@ -29,7 +29,7 @@ function setUp(declaredBytes: number | null = null, unreadBytes = 1_000) {
       },
     },
     declaredBytes,
-    { unread, pace: createBodyPace(clock, PACE), drops: createDropPace(clock, DROPS) },
+    { unread, pace: createBodyPace(clock, PACE), drops: createDropPace(clock, DROPS), client: "192.0.2.1" },
   );
   return {
     body,
