@@ -15,15 +15,6 @@ import type { RedisClient } from "./redis.ts";
 
 export type { Glimpse, Held } from "./evidence-memory.ts";
 
-/**
- * What was learnt about addresses, in process and, behind that, in Redis for all processes. Evidence, never
- * verdicts. Entries of the two scopes never meet: what a probe taught is not to be seen from a tier that does not
- * probe, not even as `cached: true`.
- *
- * Redis keys (all with a TTL, so that `volatile-lru` may drop them): `rcpt:ev:{p|u}:<hash>` the entry;
- * `rcpt:es:<hash>` the facts and findings that entries share (`evidence-record`); `rcpt:ca:<hash>` a domain's catch-all answer. The
- * hash is SHA-256 of the address, the text or the key, cut to 128 bits, so that Redis holds no address in clear.
- */
 /** Whose entry is meant. */
 export interface ScopedCacheKey {
   scope: Scope;
@@ -51,13 +42,22 @@ export interface CacheWrite extends ScopedCacheKey {
   redisKey?: string | undefined;
 }
 
+/**
+ * What was learnt about addresses, in process and, behind that, in Redis for all processes. Evidence, never
+ * verdicts. Entries of the two scopes never meet: what a probe taught is not to be seen from a tier that does not
+ * probe, not even as `cached: true`.
+ *
+ * Redis keys (all with a TTL, so that `volatile-lru` may drop them): `rcpt:ev:{p|u}:<hash>` the entry;
+ * `rcpt:es:<hash>` the facts and findings that entries share (`evidence-record`); `rcpt:ca:<hash>` a domain's catch-all answer. The
+ * hash is SHA-256 of the address, the text or the key, cut to 128 bits, so that Redis holds no address in clear.
+ */
 export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
   /** The same by the bytes of the key, the part behind whose `@` is `domain`. One and the same object each time. */
   glimpse(scope: Scope, cacheKey: TextSpan, domain: string): Glimpse | undefined;
   /**
-   * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while `endings` says the same, `peek` would
+   * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while `evictionEpoch` says the same, `peek` would
    * find the same, and need not be asked.
    */
   hold(scope: Scope, cacheKey: string): Held | undefined;
@@ -106,6 +106,17 @@ export interface EvidenceCacheDeps {
   maxEntries: number;
 }
 
+/** Whether memory's entry is later than what Redis has, or the same. @param theirs what Redis has, if it is live */
+function isNewest(ours: CacheEntry, read: CacheEntry, theirs: CacheEntry | undefined): boolean {
+  if (ours.storedAt > read.storedAt) return true;
+  return (
+    theirs !== undefined &&
+    ours.storedAt === theirs.storedAt &&
+    ours.ttlS === theirs.ttlS &&
+    ours.evidence.equals(theirs.evidence)
+  );
+}
+
 export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
   const { clock, log } = deps;
   const redis = defineKeepScript(deps.redis);
@@ -118,8 +129,8 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
   }
 
   /**
-   * The newest of what memory has and what Redis said, which is remembered. What memory has is over where Redis has the same
-   * or a later one, also where that is over: so one is withdrawn.
+   * The newest of what memory has and what Redis said, which is remembered. What memory has ends where Redis has another of the
+   * same time or later, also where that has ended: so one is withdrawn. Rendered answers refer to memory's, so it stays if equal.
    */
   function newest({ scope, cacheKey }: ScopedCacheKey, text: string | null): CacheEntry | undefined {
     const key = memoryKey(scope, cacheKey);
@@ -127,7 +138,7 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
     const theirs = isLive(read) ? read : undefined;
     const ours = memory.get(key);
     if (ours === undefined && theirs === undefined) return undefined;
-    const entry = isLive(ours) && (read === undefined || ours.storedAt > read.storedAt) ? ours : theirs;
+    const entry = isLive(ours) && (read === undefined || isNewest(ours, read, theirs)) ? ours : theirs;
     if (entry !== undefined) memory.keep(key, entry);
     else memory.drop(key);
     return entry;

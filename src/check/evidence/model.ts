@@ -161,6 +161,16 @@ export class Evidence {
     return this.#smtp;
   }
 
+  /** Whether the same was learnt, after the same time. */
+  equals(other: Evidence): boolean {
+    return (
+      this.facts === other.facts &&
+      this.finding === other.finding &&
+      this.ownReply === other.ownReply &&
+      this.latencyMs === other.latencyMs
+    );
+  }
+
   /** The same, learnt after another time. */
   after(latencyMs: number): Evidence {
     if (this.finding.smtp === null || latencyMs === this.latencyMs) return this;
