@@ -15,7 +15,7 @@ export interface PrivateWord {
 }
 
 /** Words that mean something in this project alone. */
-export const PRIVATE_WORDS: readonly PrivateWord[] = [
+const PRIVATE_WORDS: readonly PrivateWord[] = [
   { word: "way out", term: "egress route", forms: ["ways? out"] },
   { word: "stranger", term: "catch-all probe", forms: ["strangers?"] },
   { word: "house", term: "sender identity, self-check", forms: ["houses?"] },

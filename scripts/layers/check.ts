@@ -46,7 +46,7 @@ function checkFile(path: string, text: string): string[] {
 }
 
 /** Each cycle of imports once, as `a → b → a`. Imports of types count: a cycle is a knot in the design, not the run. */
-export function importCycles(sources: Sources): string[] {
+function importCycles(sources: Sources): string[] {
   const state = new Map<string, "open" | "done">();
   const trail: string[] = [];
   const found: string[] = [];

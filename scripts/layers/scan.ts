@@ -22,7 +22,7 @@ const TOKENS = new RegExp(
 );
 
 /** The text with comments blanked and every line where it was. */
-export function withoutComments(text: string): string {
+function withoutComments(text: string): string {
   return text.replace(TOKENS, (...match) => {
     const token = String(match[0]);
     const { comment } = match.at(-1) as { comment?: string };

@@ -96,6 +96,8 @@ export async function runFile(
   stop.addEventListener("abort", end);
   try {
     const closed = once(child, "close");
+    // A process that cannot be started is an error of both; the one below is enough.
+    closed.catch(() => undefined);
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
     await Promise.race([closed, wait(OUTPUT_GRACE_MS, undefined, { ref: false })]);
     const told = readTold(toldFile);

@@ -6,7 +6,7 @@ export interface HeldRowSlots {
 
 /** Places for so many rows at once. Who asks is served in turn, so that who needs many is not passed over for ever. */
 export interface RowSlots {
-  /** Resolves when they are free; who asks for more than there are gets all. They are to be given back by `keep(0)`. */
+  /** Resolves when they are free; who asks for more than there are gets all. They are to be given back by `shrinkTo(0)`. */
   acquire(count: number): Promise<HeldRowSlots>;
 }
 

@@ -95,7 +95,7 @@ export function statusLine(status: number): string {
  */
 const rendered = new WeakMap<object, string>();
 
-/** JSON of a value; `lasting` values are rendered once per object. */
+/** JSON of a value; reusable ones are rendered once per object. */
 export function renderJson(value: unknown, isReusable: boolean): string {
   if (!isReusable || typeof value !== "object" || value === null) return JSON.stringify(value);
   let text = rendered.get(value);

@@ -58,7 +58,7 @@ export interface Examiner {
   isPlain(domain: string, overlay: TeamOverlay): boolean;
   /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
   hold(address: ParsedAddress, scope: Scope): Held | undefined;
-  /** See `EvidenceCache.endings`. */
+  /** See `EvidenceCache.evictionEpoch`. */
   evictionEpoch(): number;
   /** Whether `find` would answer at once. Not counted as a look. */
   isKnown(question: AddressQuestion, refresh: boolean): boolean;
