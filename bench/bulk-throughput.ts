@@ -24,6 +24,8 @@ import {
 } from "./throughput-list.ts";
 
 const MIB = 1_048_576;
+/** As `lookAtCpu` names it. */
+const BULK_MAIN = "bulk, main thread";
 /** Lists are kept for each other: with a team for each the sizes of windows would be others. */
 const TEAM_LIMITS = { dailyQuota: 100_000_000, bulkBytes: 100_000_000_000 };
 /** Domains of other sections are other ones. */
@@ -164,6 +166,13 @@ function targetsOf(rows: number, runs: Record<Kind, Run[]>): Target[] {
         },
       ];
     }),
+    {
+      id: "bulk.probed.main",
+      what: `bulk, ${NAMES.probed}, CPU of the process' main thread`,
+      unit: "µs a row",
+      figure:
+        (median(runs.probed.map(({ shares }) => shares.of.get(BULK_MAIN) ?? Number.NaN)) * 1_000) / rows,
+    },
     {
       id: "bulk.throughput.memory",
       what: "bulk, the process' largest resident set",

@@ -207,6 +207,12 @@ function targetsOf(runs: readonly ScaledRun[]): Target[] {
       ...(reason === null ? {} : { reason }),
       atLeast: SCALING_MIN,
     },
+    {
+      id: "bulk.scaling.cpu",
+      what: "latency-bound rows, one process, CPU of the process",
+      unit: "µs a row",
+      figure: alone?.cpuUs ?? null,
+    },
   ];
 }
 

@@ -1,4 +1,5 @@
-// npm run house: the size and shape of the code today beside the bars it is to meet, then the places that miss them.
+// npm run house: prints how many lines, long functions and large folders the code has, each beside its upper bound (the
+// column "bar"), and then lists the functions, names, folders and words that exceed one.
 import { resolve } from "node:path";
 import { countLines, type Lines } from "./house/lines.ts";
 import { section, table } from "./house/report.ts";

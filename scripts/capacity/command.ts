@@ -7,13 +7,10 @@ import { isReproduced } from "./measure/measured.ts";
 import { type MeasuredRun, measureAll } from "./measure/run.ts";
 import { BadOptions, HELP, type Options, readOptions } from "./options.ts";
 import { makePlan } from "./plan.ts";
-import { renderMeasured, renderOutcome, renderPlan } from "./render.ts";
-import { simulate } from "./simulate.ts";
+import { renderList, renderMeasured, renderPlan } from "./render.ts";
 
 const MEASURED = join(import.meta.dirname, "measured.json");
 const RUNS_KEPT = 2;
-/** A list that is all there at the beginning takes as long as it takes; beyond this the scenario is a mistake. */
-const LIST_S_MAX = 10_000_000;
 
 /** Says `text`, or `figures` as JSON. */
 function tell({ json }: Options, text: string, figures: unknown): void {
@@ -27,18 +24,14 @@ function planned(options: Options): number {
   return 0;
 }
 
-/** @returns 1 when what arrives is more than is borne */
-function simulated(options: Options): number {
-  const { scenario, forS } = options;
-  const outcome = simulate(scenario, { forS: scenario.arrivalPerS === null ? LIST_S_MAX : forS });
+function listed(options: Options): number {
+  const { scenario } = options;
   const formula = fleetFormula(scenario);
-  tell(options, renderOutcome(outcome, formula, scenario), { outcome, formula, scenario });
-  const isEnough = scenario.arrivalPerS === null || scenario.arrivalPerS <= formula.perS;
-  if (!isEnough) console.error("rcpt: more arrives than is borne");
-  return isEnough ? 0 : 1;
+  tell(options, renderList(formula, scenario), { formula, scenario });
+  return 0;
 }
 
-/** Keeps the last runs: a test holds the simulator to them. */
+/** Keeps the last runs: a test holds the formula to them. */
 function keep(run: MeasuredRun): void {
   const kept = JSON.parse(readFileSync(MEASURED, "utf8")) as { runs: MeasuredRun[] };
   const runs = [...kept.runs, run].slice(-RUNS_KEPT);
@@ -58,11 +51,11 @@ async function runMode(guard: Guard, argv: readonly string[]): Promise<number> {
   const options = readOptions(argv);
   if (options.mode === "help") process.stdout.write(HELP);
   if (options.mode === "plan") return planned(options);
-  if (options.mode === "simulate") return simulated(options);
+  if (options.mode === "list") return listed(options);
   return options.mode === "measure" ? measured(guard, options) : 0;
 }
 
-/** @returns the exit code: 0; 1 not enough, not reproduced or not to be planned; 2 bad options, or a run that must not be counted */
+/** @returns the exit code: 0; 1 not reproduced or not to be planned; 2 bad options, or a run that must not be counted */
 export async function runCapacity(guard: Guard, argv: readonly string[]): Promise<number> {
   try {
     return await runMode(guard, argv);

@@ -1,27 +1,56 @@
+import { readFileSync } from "node:fs";
 import type { Costs } from "./scenario.ts";
 
+const RESULTS = new URL("../../bench/results.json", import.meta.url);
+
+/** What `npm run bench -- --write` leaves in bench/results.json, as far as it is read here. */
+export interface BenchResults {
+  sections: {
+    section: { title: string; lines: { name: string; figures: { cpuUs: number } }[] } | null;
+    targets: { id: string; figure: number | null }[];
+  }[];
+}
+
+/** Rows of a write at sites whose session may end at the next refusals: what `npm run bench -- scaling` has. */
+const ROWS_PER_SHORT_WRITE = 4.5;
+const DEEP = 10;
+
 /**
- * CPU of one core of the machine of bench/RESULTS.md (2 cores, Xeon, Node.js 20), the API's figure aside that of a bulk process
- * with all its threads. `npm run bench` has those of another machine, `npm run capacity -- --measure` too.
+ * CPU microseconds of one core, of the machine of bench/RESULTS.md: of a bulk process with all its threads, but for a request to the API.
+ * @throws Error that names the figure which the bench did not measure
  */
-export const MEASURED_COSTS: Costs = {
-  // "answered from lists" and "answered from the cache": analysis, chunks and assembly.
-  listedUs: 19.4,
-  cachedUs: 15.2,
-  // Probing at 20 ms: 59.8 us alone in a write, 14.5 us as one of ten, hence 9.5 for itself and 50.3 for the write. And 27 for
-  // the row as a row of a list: 51.0 (probed at no delay) less the 23.9 of the engine as shipped.
-  askedUs: 36.5,
-  writeUs: 50.3,
-  // A connection per address costs 111 to 168 us, a write included.
-  sessionUs: 100,
-  // A row alone in its write that was put off once: 461 us in the section on scaling, on a machine that is full, less 87 for
-  // what is above. On one that is not it is 309.
-  putOffUs: 370,
-  // What a bulk process does with rows beside its check threads: 27 of 51 us.
-  mainShare: 0.53,
-  // Cached GET /v1/verify.
-  requestUs: 10,
-};
+export function costsOf({ sections }: BenchResults): Costs {
+  const known = <T>(value: T | null | undefined, what: string): T => {
+    if (value === null || value === undefined)
+      throw new Error(`bench/results.json has no ${what}: npm run bench -- --write measures it`);
+    return value;
+  };
+  const targets = new Map(sections.flatMap((one) => one.targets).map(({ id, figure }) => [id, figure]));
+  const target = (id: string) => known(targets.get(id), id);
+  const lineOf = (title: string, name: string) => {
+    const lines = sections.flatMap(({ section }) => (section?.title === title ? section.lines : []));
+    return known(lines.find((line) => line.name === name)?.figures.cpuUs, `line "${name}" of "${title}"`);
+  };
+  const [near, far] = ["Probing, 0 ms a round trip", "Probing, 20 ms a round trip"];
+  const alone = lineOf(far, "engine, depth 1");
+  const deep = lineOf(far, `engine, depth ${DEEP}`);
+  // Alone in a write a row pays all of it, in a deep one a tenth.
+  const writeUs = ((alone - deep) * DEEP) / (DEEP - 1);
+  const askedUs = Math.max(0, target("bulk.probed.cpu") - writeUs / DEEP);
+  return {
+    listedUs: target("bulk.lists.cpu"),
+    cachedUs: target("bulk.cached.cpu"),
+    askedUs,
+    writeUs,
+    sessionUs: lineOf(near, "connection per address") - lineOf(near, "bare, one a write"),
+    putOffUs: Math.max(0, target("bulk.scaling.cpu") - askedUs - writeUs / ROWS_PER_SHORT_WRITE),
+    mainShare: target("bulk.probed.main") / target("bulk.probed.cpu"),
+    requestUs: lineOf("Cached GET /v1/verify", "rcpt"),
+  };
+}
+
+/** Those of the last bench that was written. */
+export const MEASURED_COSTS: Costs = costsOf(JSON.parse(readFileSync(RESULTS, "utf8")) as BenchResults);
 
 /** LIMITS.bulk.chunkRowsAtOnce and retryRowsAtOnce: a test holds it to them. */
 export const ROWS_AT_ONCE = 6_144;

@@ -22,7 +22,7 @@ const LOCK_STEP_ROUND_TRIPS = 3;
 /** QUIT and its answer, for which the connection still counts. */
 const CLOSING_ROUND_TRIPS = 1;
 /** LIMITS.smtp.idleSessionMs. */
-export const IDLE_S = 5;
+const IDLE_S = 5;
 
 /** Of a domain with so many rows one stranger is asked, unless all of them are refused. */
 export function strangersPerRow({
@@ -161,11 +161,7 @@ export function fleetFormula(scenario: Scenario): FleetFormula {
     (found, one) => (found === null || one.perS < found.perS ? one : found),
     null,
   );
-  const offered = Math.min(
-    least?.perS ?? Number.POSITIVE_INFINITY,
-    scenario.arrivalPerS ?? Number.POSITIVE_INFINITY,
-  );
-  const process = processFormula(scenario, Number.isFinite(offered) ? offered : 0);
+  const process = processFormula(scenario, least !== null && Number.isFinite(least.perS) ? least.perS : 0);
   const byProcessesPerS = process.perS * scenario.fleet.processes;
   if (least === null || byProcessesPerS < least.perS)
     return { perS: byProcessesPerS, bound: process.bound, bySite, byProcessesPerS };

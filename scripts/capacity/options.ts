@@ -4,13 +4,13 @@ import type { Target } from "./plan.ts";
 import { PRESETS, type Preset } from "./presets.ts";
 import { parseScenario, type Scenario } from "./scenario.ts";
 
-export const HELP = `npm run capacity -- [plan|simulate] [options]
+export const HELP = `npm run capacity -- [plan|list] [options]
 
 How many pods and source addresses a load takes. docs/capacity.md has the formula and says what the figures mean.
 
   plan       (default) the fewest source addresses and bulk processes that bear a day's rows at its peak
-  simulate   a list on the given processes and source addresses: rows a second, what binds, what waits
-  --measure  three configurations of the real service on this machine, loopback only, beside what the simulator says
+  list       a list on the given processes and source addresses: rows a second, how long it takes, what binds
+  --measure  three configurations of the real service on this machine, loopback only, beside what the formula says
              of them; takes two or three minutes, Linux only
 
   --preset NAME         ${Object.keys(PRESETS).join(", ")} (default million); all have the same mix of sites
@@ -19,14 +19,11 @@ How many pods and source addresses a load takes. docs/capacity.md has the formul
   --peak F              the busiest hour over the mean one
   --use F               share of each bound that is planned with, 0.1 to 1
   --requests-per-s N    requests to the API in the busiest hour
-  --rows N              of the list that is simulated
-  --arrival-per-s N     they come at this rate; without it all are there at the beginning
-  --for-s N             how long what arrives is followed, seconds (default 60)
+  --rows N              of the list
   --processes N  --cores F  --addresses N
   --listed F  --cached F            shares of the rows that nobody is asked about
   --round-trip-ms F                 of all sites
   --per-hour N                      recipients that each site bears of an address in an hour; 0: any number
-  --seed N              of the random numbers
   --json                figures as JSON, with the scenario that led to them
   --write               with --measure: keep the run in scripts/capacity/measured.json
   --help
@@ -40,8 +37,6 @@ const FLAGS = {
   use: { type: "string" },
   "requests-per-s": { type: "string" },
   rows: { type: "string" },
-  "arrival-per-s": { type: "string" },
-  "for-s": { type: "string" },
   processes: { type: "string" },
   cores: { type: "string" },
   addresses: { type: "string" },
@@ -49,7 +44,6 @@ const FLAGS = {
   cached: { type: "string" },
   "round-trip-ms": { type: "string" },
   "per-hour": { type: "string" },
-  seed: { type: "string" },
   measure: { type: "boolean", default: false },
   write: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
@@ -57,10 +51,9 @@ const FLAGS = {
 } as const;
 
 export interface Options {
-  mode: "plan" | "simulate" | "measure" | "help";
+  mode: "plan" | "list" | "measure" | "help";
   scenario: Scenario;
   target: Target;
-  forS: number;
   json: boolean;
   write: boolean;
 }
@@ -70,8 +63,6 @@ export class BadOptions extends Error {
   override name = "BadOptions";
 }
 
-const DEFAULT_FOR_S = 60;
-const FOR_S_MAX = 86_400;
 const CONFIG_BYTES = 1_000_000;
 const TARGET_FIELDS = ["rowsPerDay", "peak", "requestsPerS", "use"] as const;
 
@@ -142,10 +133,8 @@ function withFlags(scenario: Given, values: Values): Given {
     if (value !== undefined) to[key] = value;
   };
   set(own, "rows", flag("rows"));
-  set(own, "arrivalPerS", flag("arrival-per-s"));
   set(own, "listed", flag("listed"));
   set(own, "cached", flag("cached"));
-  set(own, "seed", flag("seed"));
   const fleet: Given = {};
   set(fleet, "processes", flag("processes"));
   set(fleet, "cores", flag("cores"));
@@ -181,8 +170,8 @@ function parsed(argv: readonly string[]) {
 function modeOf(positionals: readonly string[], { measure, help, write }: Values): Options["mode"] {
   const [mode = "plan", ...more] = positionals;
   if (help) return "help";
-  if (more.length > 0 || (mode !== "plan" && mode !== "simulate"))
-    throw new BadOptions(`${[mode, ...more].join(" ")}: what to do is plan, simulate or --measure`);
+  if (more.length > 0 || (mode !== "plan" && mode !== "list"))
+    throw new BadOptions(`${[mode, ...more].join(" ")}: what to do is plan, list or --measure`);
   if (write && !measure) throw new BadOptions("--write goes with --measure");
   return measure ? "measure" : mode;
 }
@@ -194,13 +183,10 @@ export function readOptions(argv: readonly string[]): Options {
   const preset = presetOf(values.preset ?? "million");
   const { target: given, ...config } = values.config === undefined ? {} : readConfig(values.config);
   const target = targetWithFlags(targetOf(preset.target, given), values);
-  const forS = values["for-s"] === undefined ? DEFAULT_FOR_S : numberOf("for-s", values["for-s"]);
-  if (!(forS > 0 && forS <= FOR_S_MAX))
-    throw new BadOptions(`--for-s takes more than 0, at most ${FOR_S_MAX}`);
   const whole = withFlags(laidOver({ ...preset.scenario }, config), values);
   try {
     const scenario = parseScenario(whole);
-    return { mode, scenario, target, forS, json: values.json, write: values.write };
+    return { mode, scenario, target, json: values.json, write: values.write };
   } catch (error) {
     throw new BadOptions((error as Error).message);
   }

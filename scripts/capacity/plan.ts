@@ -1,6 +1,5 @@
 import { processFormula, siteFormula } from "./formula.ts";
 import { askedShare, SCENARIO_LIMITS, type Scenario, type SiteClass } from "./scenario.ts";
-import { isBorne, processSlice, siteSlice } from "./slices.ts";
 import { type StoreLoad, storeLoad } from "./stores.ts";
 
 /** What a deployment must bear. */
@@ -26,11 +25,10 @@ export interface SitePlan {
 
 export interface Plan {
   peakPerS: number;
-  /** By the formula, for each class. */
   sites: SitePlan[];
-  /** Fewest with which no queue grew in the simulation, at the peak; and what is planned: the larger of both, over `use`. */
-  addresses: { formula: number; least: number; planned: number; boundBy: string };
-  bulkPods: { formula: number; least: number; planned: number; boundBy: string };
+  /** The fewest that bear the peak, and what is planned: these over `use`. */
+  addresses: { least: number; planned: number; boundBy: string };
+  bulkPods: { least: number; planned: number; boundBy: string };
   apiPods: number;
   relayPods: number;
   /** Of a bulk process. */
@@ -41,9 +39,6 @@ export interface Plan {
 
 /** No role has fewer: one may be deployed, or die. */
 const PODS_MIN = 2;
-/** Beside what was calculated, the search looks so far. */
-const SEARCH = { below: 0.7, above: 1.5 } as const;
-
 /** @throws Error when the target is out of bounds */
 function requireTarget({ rowsPerDay, peak, requestsPerS, use }: Target): void {
   const wrong = (what: string) => {
@@ -69,51 +64,13 @@ function planSite(scenario: Scenario, site: SiteClass, peakPerS: number): SitePl
   };
 }
 
-/**
- * The smallest number for which `borne` holds, which then holds for all larger ones.
- * @returns null when it does not hold for `most` either
- */
-export function smallest(least: number, most: number, borne: (count: number) => boolean): number | null {
-  if (!borne(most)) return null;
-  let [low, high] = [least - 1, most];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (borne(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
-}
-
-/** Around what the formula says, by simulation. @throws Error where the two are too far apart to be believed */
-function search(what: string, formula: number, borne: (count: number) => boolean): number {
-  const from = Math.max(1, Math.floor(formula * SEARCH.below));
-  const to = Math.max(formula + 2, Math.ceil(formula * SEARCH.above));
-  const found = smallest(from, to, borne);
-  if (found === null)
-    throw new Error(`${to} ${what} are not enough in the simulation, ${formula} by the formula`);
-  return found;
-}
-
-function planProcesses(scenario: Scenario, peakPerS: number) {
-  let process = processFormula(scenario, peakPerS);
-  const formula = Math.max(1, Math.ceil(peakPerS / process.perS));
-  const borne = (processes: number) => isBorne(processSlice(withProcesses(scenario, processes), peakPerS));
-  const least = search("bulk processes", formula, borne);
-  process = processFormula(withProcesses(scenario, least), peakPerS);
-  return { formula, least, process };
-}
-
-function withProcesses(scenario: Scenario, processes: number): Scenario {
-  return { ...scenario, fleet: { ...scenario.fleet, processes } };
-}
-
 function withAddresses(scenario: Scenario, sourceAddresses: number): Scenario {
   return { ...scenario, fleet: { ...scenario.fleet, sourceAddresses } };
 }
 
 /**
- * The fewest source addresses and bulk processes that bear the peak: searched by simulation around what the formula says, and
- * the larger of both divided by `use`. Of the scenario its mix, sites, costs and what a process is are taken.
+ * The fewest source addresses and bulk processes that bear the peak, and these divided by `use`. Of the scenario its mix, sites,
+ * costs and what a process is are taken.
  * @throws Error when the target, or what it leads to, is out of bounds
  */
 export function makePlan(scenario: Scenario, target: Target): Plan {
@@ -126,30 +83,28 @@ export function makePlan(scenario: Scenario, target: Target): Plan {
     (found, one) => (found && found.addresses >= one.addresses ? found : one),
     null,
   );
-  const byFormula = most?.addresses ?? 1;
-  if (byFormula > SCENARIO_LIMITS.addresses)
+  const least = most?.addresses ?? 1;
+  if (least > SCENARIO_LIMITS.addresses)
     throw new Error(
-      `${byFormula} source addresses would be needed for ${most?.name}: more than ${SCENARIO_LIMITS.addresses}`,
+      `${least} source addresses would be needed for ${most?.name}: more than ${SCENARIO_LIMITS.addresses}`,
     );
-  const borne = (addresses: number) => isBorne(siteSlice(withAddresses(scenario, addresses), peakPerS));
-  const least = most === null ? 1 : search("source addresses", byFormula, borne);
-  const planned = Math.ceil(Math.max(least, byFormula) / use);
-  const bulk = planProcesses(withAddresses(scenario, planned), peakPerS);
+  const planned = Math.ceil(least / use);
+  const process = processFormula(withAddresses(scenario, planned), peakPerS);
+  const processes = Math.max(1, Math.ceil(peakPerS / process.perS));
   const pods = (count: number) => Math.max(PODS_MIN, Math.ceil(count));
   return {
     peakPerS,
     sites,
-    addresses: { formula: byFormula, least, planned, boundBy: most?.name ?? "nothing" },
+    addresses: { least, planned, boundBy: most?.name ?? "nothing" },
     bulkPods: {
-      formula: bulk.formula,
-      least: bulk.least,
-      planned: pods(Math.max(bulk.least, bulk.formula) / use),
-      boundBy: bulk.process.bound,
+      least: processes,
+      planned: pods(processes / use),
+      boundBy: process.bound,
     },
     apiPods: pods((requestsPerS * scenario.costs.requestUs) / 1e6 / use),
     relayPods: PODS_MIN,
-    cpuUs: bulk.process.cpuUs,
-    underWayS: bulk.process.underWayS,
+    cpuUs: process.cpuUs,
+    underWayS: process.underWayS,
     stores: storeLoad(scenario, peakPerS),
   };
 }

@@ -31,7 +31,6 @@ const ORDINARY: SiteClass = {
   setUpRoundTrips: TLS_ROUND_TRIPS,
   refused: 0.12,
   greylisted: 0,
-  greylistMs: 300_000,
   rowsPerDomain: 1,
   catchAll: 0.15,
   perHour: 0,
@@ -117,14 +116,12 @@ const MIX: SiteClass[] = [
 
 const MIXED: Scenario = {
   rows: 200_000,
-  arrivalPerS: null,
   // Yahoo and what else accepts everybody, malformed, disposable and blocked: 13 in 100.
   listed: 0.13,
   cached: 0.4,
   sites: MIX,
   fleet: { processes: 1, cores: 2, sourceAddresses: 10, rowsAtOnce: ROWS_AT_ONCE },
   costs: MEASURED_COSTS,
-  seed: 1,
 };
 
 const ofDay = (rowsPerDay: number, requestsPerS: number): Preset => ({

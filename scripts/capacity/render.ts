@@ -3,7 +3,6 @@ import type { FleetFormula } from "./formula.ts";
 import { isReproduced, type Measured, ratioOf } from "./measure/measured.ts";
 import type { Plan, Target } from "./plan.ts";
 import type { Scenario } from "./scenario.ts";
-import type { Outcome } from "./simulate.ts";
 
 const whole = (value: number) => Math.round(value).toLocaleString("en");
 /** Three figures, however small. */
@@ -21,17 +20,11 @@ export function renderPlan(plan: Plan, { rowsPerDay, peak, use }: Target): strin
     site.bound,
   ]);
   const fleet = [
-    ["", "by the formula", "least, simulated", `planned, ${percent(use)} used`, "because of"],
-    [
-      "source addresses",
-      whole(addresses.formula),
-      whole(addresses.least),
-      whole(addresses.planned),
-      addresses.boundBy,
-    ],
-    ["bulk pods", whole(bulkPods.formula), whole(bulkPods.least), whole(bulkPods.planned), bulkPods.boundBy],
-    ["api pods", "", "", whole(plan.apiPods), "cached requests"],
-    ["relay pods", "", "", whole(plan.relayPods), "one may die"],
+    ["", "least", `planned, ${percent(use)} used`, "because of"],
+    ["source addresses", whole(addresses.least), whole(addresses.planned), addresses.boundBy],
+    ["bulk pods", whole(bulkPods.least), whole(bulkPods.planned), bulkPods.boundBy],
+    ["api pods", "", whole(plan.apiPods), "cached requests"],
+    ["relay pods", "", whole(plan.relayPods), "one may die"],
   ];
   const load = [
     ["Postgres", `${whole(stores.postgresTransactionsPerS)} transactions/s`],
@@ -61,22 +54,21 @@ export function renderPlan(plan: Plan, { rowsPerDay, peak, use }: Target): strin
   ].join("\n");
 }
 
-export function renderOutcome(outcome: Outcome, formula: FleetFormula, { fleet }: Scenario): string {
-  const sites = outcome.sites.map((site) => [
-    site.name,
-    whole(site.answered),
-    percent(site.utilisation),
-    whole(site.waitingMiddle),
-    whole(site.waitingEnd),
+export function renderList(formula: FleetFormula, { rows, fleet }: Scenario): string {
+  const sites = formula.bySite.map(({ name, perS }) => [
+    name,
+    Number.isFinite(perS) ? whole(perS) : "no bound",
   ]);
   return [
-    `${whole(outcome.answered)} of ${whole(outcome.rows)} rows in ${figure(outcome.tookS)} s: ${whole(outcome.rowsPerS)} rows/s`,
-    `${fleet.processes} bulk processes, ${fleet.sourceAddresses} source addresses; most used: ${outcome.bound}`,
-    `by the formula at most ${whole(formula.perS)} rows/s, bound by ${formula.bound}`,
-    `CPU ${percent(outcome.cpu)}, ${whole(outcome.underWayMax)} rows under way at most in a process`,
-    `${whole(outcome.transactions)} questions over ${whole(outcome.sessions)} connections, ${whole(outcome.putOff)} rows put off`,
+    `${whole(rows)} rows in ${figure(rows / formula.perS)} s: ${whole(formula.perS)} rows/s, bound by ${formula.bound}`,
+    `${fleet.processes} bulk processes, ${fleet.sourceAddresses} source addresses`,
     "",
-    ...alignColumns([["sites", "answered", "used", "waiting, middle", "at the end"], ...sites]),
+    "At most, by what could bind:",
+    ...alignColumns([
+      ["", "rows/s of the whole list"],
+      ["the processes", whole(formula.byProcessesPerS)],
+      ...sites,
+    ]),
     "",
   ].join("\n");
 }

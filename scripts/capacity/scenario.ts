@@ -24,8 +24,6 @@ export interface SiteClass {
   /** Of the addresses: those that are refused, and those that are put off when they are asked about first. */
   refused: number;
   greylisted: number;
-  /** After which who was put off is asked again. */
-  greylistMs: number;
   /** Addresses of a domain, of those that are asked: a domain's first accepted one costs a question about a stranger. */
   rowsPerDomain: number;
   /** Of the domains: those that accept strangers. */
@@ -62,21 +60,17 @@ export interface Fleet {
 }
 
 export interface Scenario {
-  /** Of the run. */
+  /** Of a list that is there as a whole. */
   rows: number;
-  /** Rows a second that come; null: all are there at the beginning. */
-  arrivalPerS: number | null;
   /** Of all rows: answered without a server, 0 to 1, by lists and syntax, and from the cache. The rest is asked about. */
   listed: number;
   cached: number;
   sites: SiteClass[];
   fleet: Fleet;
   costs: Costs;
-  /** Of the random numbers: equal seeds, equal results. */
-  seed: number;
 }
 
-/** Bounds of what is simulated: beyond these a figure would take too long, or mean nothing. */
+/** Beyond these a figure means nothing. */
 export const SCENARIO_LIMITS = {
   rows: 100_000_000_000,
   sites: 10_000_000,
@@ -113,7 +107,6 @@ const SiteClassSchema = v.strictObject({
   setUpRoundTrips: number(0, 20),
   refused: share,
   greylisted: share,
-  greylistMs: number(0, 86_400_000),
   rowsPerDomain: number(1, 1e12),
   catchAll: share,
   perHour: number(0, 1e9),
@@ -143,13 +136,11 @@ const isWhole = (sum: number) => Math.abs(sum - 1) <= SUM_TOLERANCE;
 const ScenarioSchema = v.pipe(
   v.strictObject({
     rows: whole(1, SCENARIO_LIMITS.rows),
-    arrivalPerS: v.nullable(number(0.001, SCENARIO_LIMITS.perS)),
     listed: share,
     cached: share,
     sites: v.pipe(v.array(SiteClassSchema), v.maxLength(SCENARIO_LIMITS.classes)),
     fleet: FleetSchema,
     costs: CostsSchema,
-    seed: whole(0, 4_294_967_295),
   }),
   v.check(({ listed, cached }) => listed + cached <= 1, "listed and cached are more than 1 together"),
   v.check(

@@ -1,15 +1,13 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import { filesIn } from "../layers/files.ts";
 
 /** Those that take longest come first, so that the end of a run is of small files. */
 const FOLDERS = ["test/scenario", "test/integration", "test/unit"];
 
-function filesIn(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".test.ts"))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
+function testsIn(root: string, folder: string): string[] {
+  const found = filesIn(root, [folder]).filter((path) => path.endsWith(".test.ts"));
+  return found.map((path) => join(root, path));
 }
 
 /**
@@ -19,11 +17,11 @@ function filesIn(folder: string): string[] {
  * @throws Error when a filter names nothing that exists: a typo must not pass as success.
  */
 export function collectTestFiles(root: string, filters: string[]): string[] {
-  if (filters.length === 0) return FOLDERS.flatMap((folder) => filesIn(join(root, folder)));
+  if (filters.length === 0) return FOLDERS.flatMap((folder) => testsIn(root, folder));
   const found = filters.flatMap((filter) => {
     const path = resolve(root, filter);
     if (!existsSync(path)) throw new Error(`no such test file or folder: ${filter}`);
-    return statSync(path).isDirectory() ? filesIn(path) : [path];
+    return statSync(path).isDirectory() ? testsIn(root, relative(root, path)) : [path];
   });
   return [...new Set(found)];
 }

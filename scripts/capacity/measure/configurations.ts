@@ -1,7 +1,7 @@
 import { MEASURED_COSTS, ROWS_AT_ONCE } from "../costs.ts";
 import type { Costs, Fleet, SiteClass } from "../scenario.ts";
 
-/** What is set up, and what the simulator is told of it; the rest it is told once it was measured. */
+/** What is set up, and what the formula is told of it; the rest it is told once it was measured. */
 export interface Configuration {
   name: string;
   /** Of its domains: no two have one in common. */

@@ -1,9 +1,9 @@
 import type { Scenario } from "../scenario.ts";
 
-/** One configuration of the real service, and what the simulator had said of it. Rows a second. */
+/** One configuration of the real service, and what the formula had said of it. Rows a second. */
 export interface Measured {
   name: string;
-  /** What the simulator was told: it gives the same again. */
+  /** What the formula was told: it gives the same again. */
   scenario: Scenario;
   predictedPerS: number;
   predictedBound: string;

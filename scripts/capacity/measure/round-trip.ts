@@ -8,7 +8,7 @@ export interface RoundTrips {
 }
 
 /**
- * Asks a server all the while, one question after another, as a client does that does nothing else: what the simulator is told of
+ * Asks a server all the while, one question after another, as a client does that does nothing else: what the formula is told of
  * the way there. On a machine that others use as well a sink's answer is later than its delay, and for every client alike.
  */
 export function measureRoundTrips(address: string, port: number): RoundTrips {

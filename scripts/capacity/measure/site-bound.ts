@@ -9,17 +9,16 @@ import { createLog } from "../../../src/core/log.ts";
 import { bootstrap } from "../../../src/services/teams/bootstrap.ts";
 import { migrate } from "../../../src/store/migrate.ts";
 import { createPostgres, type Database } from "../../../src/store/postgres.ts";
-import { countQuestions, middlePerS } from "../middle.ts";
+import { fleetFormula } from "../formula.ts";
 import type { Scenario, SiteClass } from "../scenario.ts";
-import { simulate } from "../simulate.ts";
 import type { Configuration } from "./configurations.ts";
 import type { Measured } from "./measured.ts";
+import { countQuestions, middlePerS } from "./middle.ts";
 import { measureRoundTrips } from "./round-trip.ts";
 import { countsOf, type SiteList, siteAddress, siteFile } from "./site-list.ts";
 import { watchJob } from "./watch.ts";
 
 const WARM_UP_SHARE = 8;
-const PREDICTED_WITHIN_S = 600;
 /** Answers that are later than this wait for processors: those are the bound then, of the sinks and of the service alike. */
 const LATE_MAX = 1.15;
 
@@ -37,7 +36,7 @@ function listsOf({ sites, rows, run }: Configuration): { warmUp: SiteList; list:
   return { warmUp: { ...list, run: run + 1, rows: Math.floor(rows / WARM_UP_SHARE) }, list };
 }
 
-/** What the simulator is told: the settings of the service, the list, and the round trip as it was just measured. */
+/** What the formula is told: the settings of the service, the list, and the round trip as it was just measured. */
 function scenarioOf(configuration: Configuration, list: SiteList, roundTripMs: number): Scenario {
   const { sites, rows, fleet, costs } = configuration;
   const { catchAllEvery: _, missingEvery: __, latencyMs: ___, ...policy } = sites;
@@ -53,11 +52,10 @@ function scenarioOf(configuration: Configuration, list: SiteList, roundTripMs: n
     setUpRoundTrips: 2,
     refused,
     greylisted: 0,
-    greylistMs: 0,
     catchAll,
     perHour: 0,
   };
-  return { rows, arrivalPerS: null, listed: 0, cached: 0, sites: [site], fleet, costs, seed: 1 };
+  return { rows, listed: 0, cached: 0, sites: [site], fleet, costs };
 }
 
 async function makeTeam(sql: Database): Promise<string> {
@@ -135,24 +133,21 @@ export async function measureSiteBound(
     const roundTripMs = await roundTrips.end();
     if (roundTripMs > LATE_MAX * latencyMs) throw new InvalidRun(busyText(latencyMs, roundTripMs));
     const scenario = scenarioOf(configuration, list, roundTripMs);
-    const predicted = simulate(scenario, { forS: PREDICTED_WITHIN_S });
+    const predicted = fleetFormula(scenario);
     const cpuUs = ((cpuMs() - cpuBeforeMs) * 1_000) / list.rows;
     const account = await servers.call("account");
     return {
       name: configuration.name,
       scenario,
-      predictedPerS: predicted.middlePerS,
+      predictedPerS: predicted.perS,
       predictedBound: predicted.bound,
       measuredPerS: (middlePerS(asked) * list.rows) / account.recipients,
       told: {
         "CPU µs a row": cpuUs,
-        "rows/s of the whole list, predicted": predicted.rowsPerS,
         "rows/s of the whole list, measured": (list.rows * 1_000) / tookMs,
         "round trip, ms": scenario.sites[0]?.roundTripMs ?? 0,
         "rows put off": putOff,
-        "connections, predicted": predicted.sessions,
         "connections, measured": account.connections,
-        "questions, predicted": predicted.transactions,
         "questions, measured": account.recipients,
       },
     };

@@ -8,7 +8,7 @@ import type { SiteClass } from "../scenario.ts";
 export interface SiteList {
   run: number;
   rows: number;
-  /** What the simulator is told of the sites. */
+  /** What the formula is told of the sites. */
   site: Pick<SiteClass, "sites" | "rowsPerDomain">;
   /** One domain in so many accepts everybody; 0: none. */
   catchAllEvery: number;
@@ -80,7 +80,7 @@ export interface SiteCounts {
   catchAll: number;
 }
 
-/** What the job must answer, and what the simulator is told of it. */
+/** What the job must answer, and what the formula is told of it. */
 export function countsOf(list: SiteList): SiteCounts {
   const verdicts = { valid: 0, invalid: 0, risky: 0 };
   for (let row = 0; row < list.rows; row++) verdicts[placeRow(list, row).verdict] += 1;

@@ -35,7 +35,7 @@ describe("the options of npm run capacity", () => {
   it("go before the file, and the file before the preset", () => {
     const file = configOf('{"cached": 0.2, "fleet": {"cores": 4}, "target": {"peak": 3}}');
     const { scenario, target } = readOptions([
-      "simulate",
+      "list",
       "--preset",
       "billion",
       "--config",
@@ -61,9 +61,8 @@ describe("the options of npm run capacity", () => {
     refused(["--addresses", "0"], /fleet.sourceAddresses: must be a whole number from 1/);
     refused(["--preset", "toString"], /there are million, hundred-million, billion/);
     refused(["--nonsense"], /nonsense/);
-    refused(["dance"], /plan, simulate or --measure/);
+    refused(["dance"], /plan, list or --measure/);
     refused(["--write"], /goes with --measure/);
-    refused(["--for-s", "-1"], /--for-s/);
   });
 
   it("name what is wrong in a file", () => {
@@ -79,7 +78,7 @@ describe("the options of npm run capacity", () => {
   });
 
   it("are all in the help", () => {
-    for (const flag of ["preset", "config", "rows-per-day", "seed", "json", "write", "measure", "per-hour"])
+    for (const flag of ["preset", "config", "rows-per-day", "json", "write", "measure", "per-hour"])
       assert.ok(HELP.includes(`--${flag}`), flag);
   });
 });

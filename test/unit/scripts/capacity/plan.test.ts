@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ROWS_AT_ONCE } from "../../../../scripts/capacity/costs.ts";
-import { makePlan, smallest, type Target } from "../../../../scripts/capacity/plan.ts";
+import {
+  type BenchResults,
+  costsOf,
+  MEASURED_COSTS,
+  ROWS_AT_ONCE,
+} from "../../../../scripts/capacity/costs.ts";
+import { fleetFormula } from "../../../../scripts/capacity/formula.ts";
+import { makePlan, type Target } from "../../../../scripts/capacity/plan.ts";
 import { PRESETS } from "../../../../scripts/capacity/presets.ts";
 import { parseScenario } from "../../../../scripts/capacity/scenario.ts";
-import { isBorne, siteSlice } from "../../../../scripts/capacity/slices.ts";
 import { BULK_LIMITS } from "../../../../src/core/limits-bulk.ts";
 import { scenarioOf, siteOf } from "./classes.ts";
 
@@ -14,12 +19,11 @@ const scenario = scenarioOf({ sites: [site], fleet: FLEET, listed: 0.2, cached: 
 const target: Target = { rowsPerDay: 86_400 * 99, peak: 2, requestsPerS: 1_000, use: 0.5 };
 
 describe("a plan", () => {
-  it("finds the fewest addresses, as the formula has them, and leaves room", () => {
+  it("finds the fewest addresses, and leaves room", () => {
     const plan = makePlan(scenario, target);
     // 198 rows/s at the peak, half of them asked about, ten a second for an address.
     assert.equal(plan.peakPerS, 198);
-    assert.equal(plan.addresses.formula, 10);
-    assert.ok([9, 10].includes(plan.addresses.least), `${plan.addresses.least}`);
+    assert.equal(plan.addresses.least, 10);
     assert.equal(plan.addresses.planned, 2 * 10);
     assert.equal(plan.sites[0]?.bound, "recipients an hour");
     assert.equal(plan.bulkPods.planned, 2);
@@ -46,8 +50,7 @@ describe("a plan", () => {
     const many = { ...target, rowsPerDay: 86_400 * 150_000, peak: 1, use: 1 };
     const cached = { ...scenario, listed: 0, cached: 1, sites: [] };
     const plan = makePlan(cached, many);
-    assert.equal(plan.bulkPods.formula, Math.ceil((150_000 * cached.costs.cachedUs) / 1e6));
-    assert.ok(Math.abs(plan.bulkPods.least - plan.bulkPods.formula) <= 1, `${plan.bulkPods.least}`);
+    assert.equal(plan.bulkPods.least, Math.ceil((150_000 * cached.costs.cachedUs) / 1e6));
     const few = { ...scenario, fleet: { ...FLEET, rowsAtOnce: 2 } };
     const held = makePlan(few, { ...target, rowsPerDay: 86_400 * 100, peak: 1 });
     assert.equal(held.bulkPods.boundBy, "rows at once");
@@ -64,13 +67,6 @@ describe("a plan", () => {
     );
   });
 
-  it("tells a slice that bears its part from one that does not", () => {
-    const of = (sourceAddresses: number) =>
-      siteSlice({ ...scenario, fleet: { ...FLEET, sourceAddresses } }, 200);
-    assert.equal(isBorne(of(11)), true);
-    assert.equal(isBorne(of(8)), false);
-  });
-
   it("has presets that can be used, and places as a bulk process has them", () => {
     for (const { scenario: preset } of Object.values(PRESETS))
       assert.deepEqual(parseScenario(preset), preset);
@@ -78,16 +74,33 @@ describe("a plan", () => {
   });
 });
 
-describe("the search", () => {
-  it("finds the smallest for which it holds", () => {
-    for (const edge of [1, 2, 17, 99, 100])
-      assert.equal(
-        smallest(1, 100, (count) => count >= edge),
-        edge,
-      );
-    assert.equal(
-      smallest(1, 100, () => false),
-      null,
+describe("what a row costs", () => {
+  it("is what the last written bench measured, all of it", () => {
+    for (const [name, value] of Object.entries(MEASURED_COSTS))
+      assert.ok(Number.isFinite(value) && value >= 0, `${name}: ${value}`);
+    assert.ok(MEASURED_COSTS.writeUs > 0 && MEASURED_COSTS.mainShare > 0 && MEASURED_COSTS.mainShare < 1);
+  });
+
+  it("is not made up where the bench measured less", () => {
+    const title = "Probing, 20 ms a round trip";
+    const lines = ["engine, depth 1", "engine, depth 10"].map((name) => ({ name, figures: { cpuUs: 10 } }));
+    const probing = { section: { title, lines }, targets: [] };
+    const of = (sections: BenchResults["sections"]) => () => costsOf({ sections });
+    assert.throws(
+      of([]),
+      /no line "engine, depth 1" of "Probing, 20 ms a round trip": npm run bench -- --write/,
     );
+    assert.throws(of([probing]), /has no bulk.probed.cpu/);
+  });
+});
+
+describe("a list on a given deployment", () => {
+  it("takes as long as what binds has it: a site, or the processes", () => {
+    const ten = fleetFormula({ ...scenario, listed: 0, cached: 0, sites: [site] });
+    assert.equal(ten.bound, site.name);
+    assert.ok(Math.abs(ten.perS - 10) < 1e-6, `${ten.perS}`);
+    const alone = fleetFormula({ ...scenario, listed: 1, cached: 0, sites: [] });
+    assert.ok(Math.abs(alone.perS - 1e6 / scenario.costs.listedUs) < 1e-6, `${alone.perS}`);
+    assert.equal(alone.bound, "main thread");
   });
 });
