@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
-import type { ByteRange } from "../store/job-objects.ts";
 import type { ChunkOfResults } from "../store/job-tasks.ts";
+import type { ByteRange } from "../store/object-reads.ts";
 import type { ObjectRef } from "../store/object-streams.ts";
 import { type Control, createControl } from "./control.ts";
 import type { JoinRequest, JoinResponse, JoinTask, MessageToJoin } from "./join-messages.ts";

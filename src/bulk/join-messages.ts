@@ -1,8 +1,8 @@
 import type { MessagePort } from "node:worker_threads";
 import type { S3ObjectRef } from "../services/bulk/grant-check.ts";
-import type { ByteRange } from "../store/job-objects.ts";
 import type { JobMaterial } from "../store/job-results.ts";
 import type { ChunkOfResults } from "../store/job-tasks.ts";
+import type { ByteRange } from "../store/object-reads.ts";
 import type { ObjectRef } from "../store/object-streams.ts";
 import type { PackedError } from "./packed-errors.ts";
 

@@ -1,7 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { ByteRange, JobObjects } from "../store/job-objects.ts";
+import type { JobObjects } from "../store/job-objects.ts";
+import type { ByteRange } from "../store/object-reads.ts";
 import type { ObjectStreams } from "../store/object-streams.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { DomainSignalsConfig, SmtpConfig } from "../core/config.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { LogLevel } from "../core/log.ts";
+import type { LogLevel } from "../core/settings.ts";
 import type { CheckTimes } from "./check-times.ts";
 import type { PackedOutcomes } from "./evidence/outcomes.ts";
 import type { CheckMode, Scope } from "./evidence.ts";

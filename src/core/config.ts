@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, hostname, tmpdir } from "node:os";
 import * as v from "valibot";
 import { type BillingConfig, readBilling } from "./billing-config.ts";
-import type { LOG_LEVELS } from "./log.ts";
 import {
   findConflicts,
   findProbingConflicts,
@@ -11,7 +10,13 @@ import {
   type SettingConflict,
   type Settings,
 } from "./setting-conflicts.ts";
-import { PreflightSchema, type ProcessRole, type REGISTRATIONS, SettingsSchema } from "./settings.ts";
+import {
+  type LogLevel,
+  PreflightSchema,
+  type ProcessRole,
+  type REGISTRATIONS,
+  SettingsSchema,
+} from "./settings.ts";
 
 export type { BillingConfig, BillingInterval, BillingPlan, BillingTier } from "./billing-config.ts";
 export type { ProcessRole } from "./settings.ts";
@@ -33,7 +38,7 @@ export interface Config {
     publicUrl: string | null;
     trustedProxies: string[];
   };
-  logLevel: (typeof LOG_LEVELS)[number];
+  logLevel: LogLevel;
   database: { url: string; maxConnections: number };
   redis: { url: string };
   /** null: object storage is not configured. */

@@ -1,9 +1,8 @@
 import { type DestinationStream, type Logger, pino } from "pino";
 import { logError } from "./log-error.ts";
+import type { LogLevel } from "./settings.ts";
 
 export type { Logger };
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
  * One JSON line an event on standard output. No address and no secret is ever logged in clear: callers log ids, sites and

@@ -1,12 +1,14 @@
 import { isIP } from "node:net";
 import * as v from "valibot";
 import { areDistinct, parseProxy, parseSourceAddress } from "./egress-settings.ts";
-import { LOG_LEVELS } from "./log.ts";
 
 /** The settings, by name, as the environment writes them: each with its form, bounds and default. */
 
 export const PROCESS_ROLES = ["api", "bulk", "relay", "all"] as const;
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export const REGISTRATIONS = ["open", "invite", "closed"] as const;
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { GetObjectCommand, NoSuchKey, PutObjectCommand } from "@aws-sdk/client-s3";
 import { MissingObject } from "./object-errors.ts";
+import type { ByteRange } from "./object-reads.ts";
 import { httpStatus, type ObjectStore } from "./objects.ts";
 
 export { MissingObject } from "./object-errors.ts";
@@ -25,11 +26,6 @@ export interface JobObjects {
   get(key: string, cancelled?: AbortSignal): Promise<Buffer>;
   /** A range of it, at least one byte. @throws MissingObject also when the object ends before the range */
   getRange(key: string, range: ByteRange, cancelled?: AbortSignal): Promise<Buffer>;
-}
-
-export interface ByteRange {
-  firstByte: number;
-  bytes: number;
 }
 
 export function jobPrefix(teamId: string, jobId: string): string {

@@ -28,6 +28,12 @@ export interface ByteSpan {
   bytes?: number;
 }
 
+/** Part of an object that must exist: `firstByte` from 0, at least one byte. */
+export interface ByteRange {
+  firstByte: number;
+  bytes: number;
+}
+
 export interface ReadDeps {
   store: Pick<ObjectStore, "client" | "bucket" | "within">;
   clock: Clock;

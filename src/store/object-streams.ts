@@ -1,7 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { ByteRange } from "./job-objects.ts";
-import { type ByteSpan, head, type ObjectRef, openRead } from "./object-reads.ts";
+import { type ByteRange, type ByteSpan, head, type ObjectRef, openRead } from "./object-reads.ts";
 import { createObjectWriter, type ObjectWriter, type StoredObject } from "./object-writer.ts";
 import type { ObjectStore } from "./objects.ts";
 
