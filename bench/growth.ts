@@ -353,7 +353,7 @@ function sectionOf(plan: Plan, { byRows, byDomains, beyond }: Measured): Section
       `nobody's MX is looked up: what a row costs whose domain the DNS' cache has to know is no part of this`,
       `by domains: ${byDomains.rounds.length} rounds by turns, after a list of all domains; all lists have the same ones, so that none is seen for the first time; judged is the median of what each round says by itself`,
       `by rows: ${byRows.length === 1 ? "once" : "twice"} the longest list, the others ${plan.beside[0]} times before it and ${plan.beside[1]} after${byRows.length === 1 ? "" : "; judged is the mean of what each says by itself"}`,
-      `names of domains are remembered: ${thousands(LIMITS.check.domainNames / 2)} for certain, at most ${thousands(LIMITS.check.domainNames)}`,
+      `at most ${thousands(LIMITS.check.domainNames)} names of domains are remembered`,
       "marginal: CPU by which a list costs more than the one above it, for each row by which it is longer",
     ],
     unit: "rows",

@@ -1,7 +1,6 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { type Passing, PassingSet } from "../core/passing-set.ts";
 import type { CheckCaller, EngineResult } from "./caller.ts";
 import type { CheckEngine } from "./engine.ts";
 import { OutcomePacker, type PackedOutcomes } from "./evidence/outcomes.ts";
@@ -23,7 +22,7 @@ export type CheckTaskRunner = (task: CheckTask) => CheckTaskResult | Promise<Che
  * What the rows of a batch share. An answer is packed as it comes and its row let go: a batch takes a fifth of a second, for
  * which the garbage collector would copy its evidence.
  */
-interface RunningTask extends Passing {
+interface RunningTask {
   slot: number;
   mode: BatchTask["mode"];
   scope: BatchTask["scope"];
@@ -93,18 +92,18 @@ class BatchRow implements CheckCaller {
 export function createCheckTaskRunner(deps: CheckTaskRunnerDeps): CheckTaskRunner {
   const { engine, board, clock } = deps;
   const runSingles = createSingleChecksRunner(deps);
-  const batches = new PassingSet<RunningTask>();
+  const batches = new Set<RunningTask>();
   let watching: { timer: Timer; patient: boolean } | null = null;
 
   /** One timer for all batches; none while there is none. The first that is not patient beside those that are has a sooner one. */
   function watch(): void {
     if (watching !== null && !watching.patient) return;
-    const patient = batches.items.every(({ mode }) => mode === "patient");
+    const patient = [...batches].every(({ mode }) => mode === "patient");
     if (watching !== null && patient) return;
     watching?.timer.cancel();
     const timer = clock.after(patient ? LIMITS.check.patientHaltPollMs : LIMITS.check.haltPollMs, () => {
       watching = null;
-      for (const batch of [...batches.items]) if (board.isHalted(batch.slot)) end(batch);
+      for (const batch of [...batches]) if (board.isHalted(batch.slot)) end(batch);
       if (batches.size > 0) watch();
     });
     watching = { timer, patient };
@@ -177,7 +176,6 @@ export function createCheckTaskRunner(deps: CheckTaskRunnerDeps): CheckTaskRunne
         remaining: addresses.length,
         isStarting: false,
         isEnded: false,
-        seat: 0,
         answer: (row, line) => answer(batch, row, line),
         fail: (row, error) => fail(batch, row, error),
       };

@@ -2,7 +2,6 @@ import type { MessagePort } from "node:worker_threads";
 import { processMonotonicMs } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import { type Passing, PassingSet } from "../core/passing-set.ts";
 import { runAtEndOfTick } from "../core/ticks.ts";
 import type { Broker } from "./broker.ts";
 import type { CheckThreads } from "./check-threads.ts";
@@ -68,7 +67,7 @@ export interface CheckPool {
   close(): Promise<void>;
 }
 
-interface RunningBatch extends PendingBatch, Passing {
+interface RunningBatch extends PendingBatch {
   /** So many of its addresses are asked about at once. */
   readonly atOnce: number;
 }
@@ -101,13 +100,13 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
     if (message?.type === "rcpt.attach") deps.broker.attach(message.port as MessagePort);
     else if (message?.type === "rcpt.answers") singles.receive(message.answers);
   });
-  const batches = new PassingSet<RunningBatch>();
+  const batches = new Set<RunningBatch>();
   let closing = false;
   let loaded = false;
 
   function inFlight(): number {
     let count = singles.size;
-    for (const batch of batches.items) count += Math.min(batch.remaining, batch.atOnce);
+    for (const batch of batches) count += Math.min(batch.remaining, batch.atOnce);
     return count;
   }
 
@@ -152,7 +151,6 @@ export function createCheckPool(deps: CheckPoolDeps): CheckPool {
       const task: BatchTask = { addresses: addresses.join("\n"), scope, mode, atOnce, slot };
       let done = false;
       const batch: RunningBatch = {
-        seat: 0,
         atOnce,
         outcomes: runBatch(task, count, () => {
           done = true;

@@ -86,7 +86,7 @@ class UnansweredCheck {
 }
 
 export function createSingleChecks(deps: SingleChecksDeps): SingleChecks {
-  /** By slot. Not by ticket: see `PassingMap`. */
+  /** By slot. Not by ticket: see docs/decisions/v8-costs.md on Maps. */
   const waiting: (UnansweredCheck | undefined)[] = [];
   let size = 0;
   let asked = 0;

@@ -1,7 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../core/limits.ts";
-import { PassingMap } from "../core/passing-map.ts";
 import type { SlotSource } from "../smtp/slots.ts";
 import type { BehaviourReport, BehaviourUpdate } from "./belief/messages.ts";
 import type { BehaviourPort } from "./belief/mirror.ts";
@@ -80,8 +79,8 @@ export interface ThreadLink {
 
 export function createThreadLink(port: MessagePort): ThreadLink {
   let nextId = 0;
-  const grants = new PassingMap<number, (granted: boolean) => void>();
-  const claims = new PassingMap<number, (answer: CatchAll | "ask") => void>();
+  const grants = new Map<number, (granted: boolean) => void>();
+  const claims = new Map<number, (answer: CatchAll | "ask") => void>();
   const crowded = new LRUCache<string, true>({
     max: LIMITS.learned.sites,
     ttl: LIMITS.learned.crowdedEveryMs,
@@ -91,7 +90,7 @@ export function createThreadLink(port: MessagePort): ThreadLink {
     ttl: LIMITS.check.catchAllPerThreadMs,
   });
   /** Who waits here for what another check of this thread has claimed: one message a question, not one an address. */
-  const waiting = new PassingMap<string, ((answer: CatchAll) => void)[]>();
+  const waiting = new Map<string, ((answer: CatchAll) => void)[]>();
   let house: SelfCheckUpdate = { distrusted: [], seenAs: {} };
   let wanted: (site: string, soon: boolean) => void = () => {};
   let heard: (news: BreakerUpdate) => void = () => {};

@@ -31,7 +31,7 @@ export interface Deadline extends ListNode {
 }
 
 /**
- * Waits in order of arrival, linked to their neighbours. Not a Set, for the reason of `PassingMap`: with sets and maps of
+ * Waits in order of arrival, linked to their neighbours. Not a Set, see docs/decisions/v8-costs.md: with sets and maps of
  * requests in progress, garbage collection took a third of the main thread's time for an uncached answer.
  */
 class DeadlineList {

@@ -153,9 +153,9 @@ export const BULK_LIMITS = {
   /**
    * Results of rows kept as templates, 2.6 KB each, 10 KB where a domain has ten long host names: 8 000 of different MX
    * sets were 21 MB and 81 MB. And for domains with several kinds of answers, their lists, 230 bytes each: lists have more
-   * domains than kinds of answers. Two generations, like LIMITS.check.domainNames.
+   * domains than kinds of answers.
    */
-  templates: { kept: 8_192, domains: 262_144, perDomain: 16 },
+  templates: { kept: 8_192, domains: 131_072, perDomain: 16 },
   /** Probes of a site that a check thread admits: this many times what its connections take at once. */
   lineFillings: 2,
   /** Domains whose rows met a full queue at a known site, some 200 bytes each. */

@@ -201,12 +201,12 @@ export const CHECK_LIMITS = {
   /** Of a domain's facts: findings with which they are shared as one object. */
   findingsPerFacts: 64,
   /**
-   * Domain names read recently, in each thread that reads addresses, of which a process has one: two generations, of which
-   * the younger alone fits the 100 000 domains of a long list. Longer names are read anew each time and not cached, which
-   * costs a row some 5 µs. Measured with a full memo: 124 bytes a name of 18 characters (33 MB in all), 164 of 64, 245 if
-   * that was written in capitals (64 MB), with the numbers by which others index their data on it.
+   * Domain names read recently, in each thread that reads addresses, of which a process has one: room for the 100 000 domains of
+   * a long list. Longer names are read anew each time and not cached, which costs a row some 5 µs. Measured with a full memo:
+   * 124 bytes a name of 18 characters, 164 of 64, 245 if that was written in capitals, with the numbers by which others index
+   * their data on it.
    */
-  domainNames: 262_144,
+  domainNames: 131_072,
   domainNameChars: 64,
   /** Before normalisation: room for escapes and U-labels around the 254 octets of a path. */
   addressChars: 1_024,

@@ -1,5 +1,5 @@
+import { LRUCache } from "lru-cache";
 import { LIMITS } from "../core/limits.ts";
-import { RecentMap } from "../core/recent-map.ts";
 import { NO_QUOTA, type RateLimitState } from "../services/limits-view.ts";
 import type { HttpReply } from "./reply.ts";
 import type { RequestIds } from "./request-id.ts";
@@ -143,7 +143,7 @@ export function createHeadTemplates(
   partsOf: (reply: HttpReply, policy: string) => HeadParts,
 ): HeadTemplates {
   /** By what replies with the same head share, then by policy, which says whether the quota is named, and origin. */
-  const templates = new WeakMap<HttpReply["headers"], RecentMap<string, HeadTemplate>>();
+  const templates = new WeakMap<HttpReply["headers"], LRUCache<string, HeadTemplate>>();
   /** Most that are sent one after the other have the limits of their tier, and are of one origin or none. */
   let lastHeaders: HttpReply["headers"] | null = null;
   let lastPolicy = "";
@@ -153,7 +153,8 @@ export function createHeadTemplates(
   function templateFor(reply: HttpReply, { policy, name }: RateLimitState, cors: string): HeadTemplate {
     const { headers } = reply;
     if (last !== null && headers === lastHeaders && policy === lastPolicy && cors === lastCors) return last;
-    const ofHead = templates.get(headers) ?? new RecentMap<string, HeadTemplate>(LIMITS.http.headTemplates);
+    const ofHead =
+      templates.get(headers) ?? new LRUCache<string, HeadTemplate>({ max: LIMITS.http.headTemplates });
     const key = policy + cors;
     const template = ofHead.get(key) ?? new HeadTemplate(ids, partsOf(reply, policy), name, cors);
     ofHead.set(key, template);

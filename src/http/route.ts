@@ -1,7 +1,7 @@
+import { LRUCache } from "lru-cache";
 import * as v from "valibot";
 import { AppError, type ErrorCode } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import { RecentMap } from "../core/recent-map.ts";
 import { RenderedJson } from "../core/rendered-json.ts";
 import type { Actor, MemberRole } from "../services/actor.ts";
 import type { RateClass } from "../services/rate-limit/classes.ts";
@@ -221,9 +221,9 @@ interface EarlySteps<I> {
 }
 
 /** Validated input by the query as it was written: of what was answered at once with 200, since that is asked again and again. */
-type RememberedInputs<I> = RecentMap<string, I>;
+type RememberedInputs<I extends object> = LRUCache<string, I>;
 
-function rememberInput<I>(
+function rememberInput<I extends object>(
   inputs: RememberedInputs<I>,
   { rawQuery }: HttpRequest,
   actor: Actor,
@@ -264,7 +264,7 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
   },
 ): TeamRoute {
   const { early, ...route } = spec;
-  const inputs = early && new RecentMap<string, Input<P, Q, B>>(LIMITS.http.rememberedQueries);
+  const inputs = early && new LRUCache<string, Input<P, Q, B>>({ max: LIMITS.http.rememberedQueries });
   function handle(input: Input<P, Q, B>, request: HttpRequest, actor: Actor): MaybePromise<HttpReply> {
     const answer = spec.handler(input, actor, request);
     if (answer instanceof Promise) return answer.then((value) => toReply(spec, value));

@@ -1,6 +1,5 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { PassingSet } from "../core/passing-set.ts";
 import { runAfterCurrentCall } from "../core/ticks.ts";
 import { Backlog } from "./backlog.ts";
 import { mayBeCrowded, saysCrowded } from "./crowding.ts";
@@ -58,7 +57,7 @@ export class MxHost implements SessionOwner {
   readonly site: string;
   readonly cap: string;
   readonly #deps: MxHostDeps;
-  readonly #sessions = new PassingSet<PooledSession>();
+  readonly #sessions = new Set<PooledSession>();
   /** Idle sessions, the longest idle first. */
   readonly #idle: PooledSession[] = [];
   readonly #growth = new SessionGrowth();
@@ -156,7 +155,7 @@ export class MxHost implements SessionOwner {
     // Most hosts take this path: a thread remembers the hosts of the last minutes, and most have no work.
     if (this.isEmpty()) return now - this.#emptySince < LIMITS.smtp.hostMemoryMs;
     this.#prune(now, includePatient);
-    for (const session of this.#sessions.items) session.expire(now, includePatient);
+    for (const session of this.#sessions) session.expire(now, includePatient);
     while (this.#idle[0] && now - this.#idle[0].idleSince >= LIMITS.smtp.idleSessionMs)
       this.quitIdleSession();
     if (this.backlog.length > 0 && this.#canMakeProgress(now)) this.schedulePump();
@@ -171,7 +170,7 @@ export class MxHost implements SessionOwner {
     if (routeName === this.#deps.routeName || this.cap !== this.site) return;
     // Jobs admitted for our own route would otherwise still leave by `routeName`, on sessions to another address of the
     // host.
-    for (const session of this.#sessions.items)
+    for (const session of this.#sessions)
       if (session.stage === "connect" || session.endpoint.path === routeName) session.isRetiring = true;
   }
 
@@ -184,7 +183,7 @@ export class MxHost implements SessionOwner {
     this.#idle.length = 0;
     const end = sessionFailure("connect", "cancelled", "the pool is closing");
     this.backlog.fail(end, false, this.clock.monotonic());
-    for (const session of [...this.#sessions.items]) {
+    for (const session of [...this.#sessions]) {
       session.destroy(end);
       this.#dropSession(session, end);
     }
@@ -386,7 +385,7 @@ export class MxHost implements SessionOwner {
   #prune(now: number, includePatient: boolean): void {
     let opening: PooledSession | undefined;
     let working = false;
-    for (const session of this.#sessions.items) {
+    for (const session of this.#sessions) {
       if (session.isReady) working = true;
       else opening = session;
     }

@@ -1,6 +1,5 @@
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import type { Passing } from "../core/passing-set.ts";
 import type { Backlog } from "./backlog.ts";
 import type { BatchProgress, TransactionEnd } from "./batch.ts";
 import { saysCrowded } from "./crowding.ts";
@@ -49,8 +48,7 @@ const MISSING_END: TransactionEnd = {
 };
 
 /** A session with the pool's counters: it takes jobs from the host's backlog and settles them. */
-export class PooledSession implements SessionHandler, ServingSession, Passing {
-  seat = 0;
+export class PooledSession implements SessionHandler, ServingSession {
   readonly openedAt: number;
   readyAt = 0;
   idleSince: number;

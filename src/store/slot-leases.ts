@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { SlotAnswer, SlotLeases, SlotListener, SlotStatement } from "../check/slot-leases.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import { RecentMap } from "../core/recent-map.ts";
 import type { RedisClients } from "./redis.ts";
 
 /**
@@ -121,7 +121,7 @@ export function createSlotLeases(redis: RedisClients, egressId: string, log: Log
   };
 
   /** A process in use of a site reports it twice a second. */
-  const keys = new RecentMap<string, string>(LIMITS.slots.keysKept);
+  const keys = new LRUCache<string, string>({ max: LIMITS.slots.keysKept });
   function keyOf(site: string): string {
     const known = keys.get(site);
     if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from "node:url";
+import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../core/limits.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import { type MailboxRules, mailboxRulesOf } from "../mailbox/rules.ts";
 import { keepsBidiRule } from "./bidi.ts";
 
@@ -90,7 +90,7 @@ function isTld(label: string): boolean {
 }
 
 /** Lists and traffic have the same domains again and again. By what was written, as a rule the very same string. */
-const known = new RecentMap<string, DomainName>(LIMITS.check.domainNames);
+const known = new LRUCache<string, DomainName>({ max: LIMITS.check.domainNames });
 
 /** What is kept is a copy: a piece of a string keeps all of that. */
 function remember(text: string, domain: string): DomainResult {

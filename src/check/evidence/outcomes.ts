@@ -46,7 +46,7 @@ export class OutcomePacker {
   #used = 0;
   #count = 0;
   #texts: string[] = [];
-  // Of each message anew: what a Map was emptied of lives on with it, see `PassingMap`.
+  // New for each message: what a Map was emptied of lives on with it, see docs/decisions/v8-costs.md.
   #places = new Map<string | DomainFacts | MailboxFinding, number>();
   /** What rows have in common, in the order in which it was met. */
   #common = new Map<Evidence, number>();

@@ -1,7 +1,7 @@
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import type { AuthChanges } from "../../store/auth-changes.ts";
 import type { TeamDomainsReader } from "../../store/team-domains.ts";
 import type { TeamOverlay } from "../actor.ts";
@@ -38,7 +38,7 @@ export function createOverlays(deps: OverlaysDeps): (teamId: string, jobId: stri
   const { overlaysFreshMs, overlaysKept } = LIMITS.bulk;
   const store = createTeamLists({ ...deps, onEvicted: () => undefined });
   /** When the feed was last read for a job, by its id. */
-  const followed = new RecentMap<string, number>(2 * overlaysKept);
+  const followed = new LRUCache<string, number>({ max: 2 * overlaysKept });
   const overlays = new WeakMap<TeamLists, { version: number; overlay: TeamOverlay }>();
   let cursor: string | null = null;
   let readAtMs = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
+import { LRUCache } from "lru-cache";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Scope } from "../../check/evidence.ts";
 import { isUncharged } from "../../check/verdict/verdict.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import { RenderedJson } from "../../core/rendered-json.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { Held } from "../../store/evidence-cache.ts";
@@ -42,7 +42,7 @@ function isConstant({ reason, retry_at: retryAt }: VerificationResult): boolean 
 }
 
 export function createCachedAnswers({ examiner, tallies, limits }: CachedAnswersDeps): CachedAnswers {
-  const addresses = new RecentMap<string, KnownAddress>(limits.cachedAnswers);
+  const addresses = new LRUCache<string, KnownAddress>({ max: limits.cachedAnswers });
 
   function draw({ address }: KnownAddress, entry: CacheEntry, actor: Actor): CachedAnswer | null {
     const { teamId, limits, overlay } = actor;

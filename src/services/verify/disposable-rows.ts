@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import {
   areSignalsComplete,
   type Evidence,
@@ -9,7 +10,6 @@ import type { Lists } from "../../check/lists/lists.ts";
 import { localSignals, PLAIN_LOCAL } from "../../check/verdict/reputation.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { AddressQuestion } from "./address-question.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
@@ -68,11 +68,11 @@ const WITHOUT_MAIL: ReadonlySet<MxStatus> = new Set(["domain_not_found", "null_m
 /** Few names are roles, and all of them could be used once. */
 const ROLES_KEPT = 32;
 
-const mapOf = () => new RecentMap<string, KnownDomainEvidence>(LIMITS.check.plans);
+const mapOf = () => new LRUCache<string, KnownDomainEvidence>({ max: LIMITS.check.plans });
 
 class RememberedDisposableRows implements DisposableRows {
   readonly #deps: DisposableRowsDeps;
-  readonly #known: Record<Scope, RecentMap<string, KnownDomainEvidence>> = {
+  readonly #known: Record<Scope, LRUCache<string, KnownDomainEvidence>> = {
     probed: mapOf(),
     unprobed: mapOf(),
   };

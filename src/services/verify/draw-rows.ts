@@ -1,10 +1,10 @@
+import { LRUCache } from "lru-cache";
 import { DomainName, nextMemoNumber } from "../../check/address/domain.ts";
 import type { Evidence } from "../../check/evidence.ts";
 import { normalizedEmail } from "../../check/mailbox/normal-form.ts";
 import { isUncharged } from "../../check/verdict/verdict.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { AddressQuestion, DomainStanding } from "./address-question.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
@@ -145,7 +145,7 @@ const TIMES_KEPT = 1_024;
 
 export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): RowDrawer {
   /** By the number that the domain's name keeps: the template that is all its rows', as of nearly all domains, or a list of its own. */
-  let known = new RecentMap<number, KnownTemplate | KnownTemplate[]>(limits.domains);
+  const known = new LRUCache<number, KnownTemplate | KnownTemplate[]>({ max: limits.domains });
   /** Of what is no address. */
   const noDomain = new DomainName("");
   /** The same by what they are made of, see `templateKeyOf`. Emptied when full: a bound, not a policy. */
@@ -187,7 +187,7 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     if (shared.size >= limits.kept) {
       shared.clear();
       // They would keep the templates.
-      known = new RecentMap(limits.domains);
+      known.clear();
     }
     shared.set(making, one);
   }

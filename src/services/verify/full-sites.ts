@@ -1,7 +1,7 @@
+import { LRUCache } from "lru-cache";
 import type { PendingBatch } from "../../check/pool.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
-import { RecentMap } from "../../core/recent-map.ts";
 import type { AskedRow } from "./batch-work.ts";
 
 /** Rows of a domain that its site is likely to have no room for; as many as it may have are not among them. */
@@ -64,7 +64,7 @@ const { fullDomains, fullDomainMs, retryRowsPerSite } = LIMITS.bulk;
 class ObservedFullSites implements FullSites {
   readonly #roomAt: (site: string) => number;
   readonly #clock: Pick<Clock, "monotonic">;
-  readonly #domains = new RecentMap<string, KnownDomain>(fullDomains);
+  readonly #domains = new LRUCache<string, KnownDomain>({ max: fullDomains });
   readonly #lines = new Map<string, Set<BatchRows>>();
 
   constructor(roomAt: (site: string) => number, clock: Pick<Clock, "monotonic">) {

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { ParsedAddress } from "../../check/address.ts";
 import type { Evidence, Scope } from "../../check/evidence.ts";
 import type { CheckPool } from "../../check/pool.ts";
@@ -6,7 +7,6 @@ import { createDeadlines, type Deadlines } from "../../core/deadlines.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
-import { PassingMap } from "../../core/passing-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache } from "../../store/evidence-cache.ts";
 import { sharedSlot } from "./admission.ts";
@@ -68,10 +68,13 @@ const BROKEN: InFlightOutcome = { entry: null, cached: false, failure: "internal
  */
 class InFlightMap implements InFlightChecks {
   readonly #deps: InFlightChecksDeps;
-  /** By the key of the address: strings that were put together would have to be hashed anew. */
-  readonly #flights: Record<Scope, PassingMap<string, InFlightCheck>> = {
-    probed: new PassingMap(),
-    unprobed: new PassingMap(),
+  /**
+   * By the key of the address: strings that were put together would have to be hashed anew. A check beyond the maximum still
+   * runs, it is only not joined any more.
+   */
+  readonly #flights: Record<Scope, LRUCache<string, InFlightCheck>> = {
+    probed: new LRUCache({ max: LIMITS.check.tasksInFlight }),
+    unprobed: new LRUCache({ max: LIMITS.check.tasksInFlight }),
   };
   /** Flights by the team that started them. */
   readonly #flying = new Map<string, number>();
