@@ -3,14 +3,14 @@ import { readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { systemClock } from "../src/core/clock.ts";
 import { HELP } from "./load/help.ts";
-import { renderHtml } from "./load/html.ts";
 import { checkedKey, type KeySource, type LoadOptions, parseOptions } from "./load/options.ts";
 import { CannotMeasure, preflight } from "./load/preflight.ts";
-import type { ProgressStream } from "./load/progress.ts";
-import { type Report, reportOf } from "./load/report.ts";
+import { renderHtml } from "./load/report/html.ts";
+import type { ProgressStream } from "./load/report/progress.ts";
+import { type Report, reportOf } from "./load/report/report.ts";
+import { renderText } from "./load/report/text.ts";
 import { isLiveKey, runLoad } from "./load/run.ts";
 import { requireOwn } from "./load/target-address.ts";
-import { renderText } from "./load/text.ts";
 import { UsageError } from "./load/units.ts";
 
 export const EXIT = { done: 0, broken: 1, usage: 2, unmeasured: 3, interrupted: 130 } as const;

@@ -1,17 +1,17 @@
-import { benchBulkMemory } from "./bulk-memory.ts";
-import { benchBulkThroughput } from "./bulk-throughput.ts";
-import type { BenchContext } from "./context.ts";
-import { benchGrowth } from "./growth.ts";
-import { benchCachedVerify } from "./http.ts";
-import { benchMemory } from "./memory.ts";
-import { benchProbing } from "./probing.ts";
-import { benchScaling } from "./scaling.ts";
-import { benchSingleCheck } from "./single.ts";
-import { benchSlowSite } from "./slow-site.ts";
-import { benchStartup } from "./startup.ts";
-import type { Section } from "./table.ts";
-import { benchUnprobedRows } from "./unprobed.ts";
-import { benchUncachedVerify } from "./unprobed-http.ts";
+import { benchCachedVerify } from "./api/http.ts";
+import { benchMemory } from "./api/memory.ts";
+import { benchSingleCheck } from "./api/single.ts";
+import { benchStartup } from "./api/startup.ts";
+import { benchUncachedVerify } from "./api/unprobed-http.ts";
+import { benchBulkMemory } from "./bulk/bulk-memory.ts";
+import { benchBulkThroughput } from "./bulk/bulk-throughput.ts";
+import { benchGrowth } from "./bulk/growth.ts";
+import { benchScaling } from "./bulk/scaling.ts";
+import { benchSlowSite } from "./bulk/slow-site.ts";
+import { benchProbing } from "./probing/probing.ts";
+import { benchUnprobedRows } from "./probing/unprobed.ts";
+import type { Section } from "./report/table.ts";
+import type { BenchContext } from "./setup/context.ts";
 
 /** One table, measured from a clean state. @throws InvalidRun when what it measured must not be counted */
 export type Bench = (context: BenchContext) => Promise<Section>;

@@ -7,16 +7,16 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { compileProject } from "../bench/compile.ts";
-import { describeMachine } from "../bench/machine.ts";
-import { exitCodeOf, type Measured, renderTargets } from "../bench/report.ts";
-import { renderResults } from "../bench/results.ts";
-import { runSections } from "../bench/run.ts";
+import { describeMachine } from "../bench/report/machine.ts";
+import { exitCodeOf, type Measured, renderTargets } from "../bench/report/report.ts";
+import { renderResults } from "../bench/report/results.ts";
+import { renderSection } from "../bench/report/table.ts";
+import { totalTarget } from "../bench/report/total.ts";
 import { chosenSections } from "../bench/sections.ts";
-import { startServices } from "../bench/services.ts";
-import { createCleanState } from "../bench/state.ts";
-import { renderSection } from "../bench/table.ts";
-import { totalTarget } from "../bench/total.ts";
+import { compileProject } from "../bench/setup/compile.ts";
+import { runSections } from "../bench/setup/run.ts";
+import { startServices } from "../bench/setup/services.ts";
+import { createCleanState } from "../bench/setup/state.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
 

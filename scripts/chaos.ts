@@ -6,7 +6,7 @@
 import { randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { findLoadTools, type LoadTools } from "../bench/load-tools.ts";
+import { findLoadTools, type LoadTools } from "../bench/api/load-tools.ts";
 import {
   ALL_ROLES,
   type ChaosDeployment,

@@ -22,7 +22,7 @@ import { createContainers, type Production } from "./image/containers.ts";
 import { type Dockerfile, parseDockerfile } from "./image/dockerfile.ts";
 import { createHostRoom, createNamespaceRoom, type Room } from "./image/room.ts";
 import { endVerbs, lookAround, type Shown, serve } from "./image/shown.ts";
-import { type Build, createBuild, StepFailed } from "./image/stages.ts";
+import { Build, StepFailed } from "./image/stages.ts";
 import { sizeTable } from "./image/tree.ts";
 import { whyNoSandbox } from "./mta/sandbox.ts";
 import { keptSecretsKey } from "./start/secrets-key.ts";
@@ -176,7 +176,7 @@ async function main(guard: Guard, stop: AbortSignal): Promise<number> {
   const room = await openRoom(dockerfile, { asked, work, guard, stop });
   say(`no engine is used: the Dockerfile's steps run on ${room.description}`);
   const buildArgs = new Map([["TESTS", asked.tests]]);
-  const build = createBuild({ dockerfile, context: ROOT, work, room, buildArgs, say });
+  const build = new Build({ dockerfile, context: ROOT, work, room, buildArgs, say });
   if (asked.only !== null)
     return (await (asked.only === "test" ? test(build) : bench(build, asked.benchArgs))) ? 0 : 1;
   const { layers } = await build.stage("production");

@@ -8,13 +8,20 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Balancer, BalancerOptions } from "./balancers/balancer.ts";
 import { startHaproxy } from "./balancers/haproxy.ts";
 import { startNginx } from "./balancers/nginx.ts";
+import {
+  backendsOf,
+  type ChaosDeployment,
+  type Roles,
+  startDeployment,
+  type Team,
+} from "./chaos/deployment/deployment.ts";
+import type { Member } from "./chaos/deployment/member.ts";
+import { createClient } from "./chaos/traffic/asking.ts";
+import { ledgerOf } from "./chaos/verdict/auditing.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
-import { createClient } from "./rolling/asking.ts";
-import { type Fleet, type RollingTeam, startFleet } from "./rolling/fleet.ts";
 import { type BalancerName, readOptions } from "./rolling/options.ts";
-import type { Restart } from "./rolling/place.ts";
-import { faultsOfPass, type Pass, renderPass } from "./rolling/report.ts";
+import { faultsOfPass, type Pass, type Restart, renderPass } from "./rolling/report.ts";
 import { causesOf, type Sample } from "./rolling/tally.ts";
 import { startTraffic } from "./rolling/traffic.ts";
 
@@ -25,6 +32,15 @@ const START: Record<BalancerName, (options: BalancerOptions) => Promise<Balancer
 };
 const SEEN_WITHIN_MS = 30_000;
 const SEEN_POLL_MS = 50;
+/** In the order in which they are restarted. */
+const ROLES: Roles = [
+  ["api", 3],
+  ["bulk", 2],
+  ["relay", 2],
+];
+const SETTINGS = { VERIFY_DEADLINE_MS: "10000", SHUTDOWN_GRACE_MS: "25000" };
+/** Of the team: more than any run asks. */
+const LIMITS = { ratePerS: 2_000, rateBurst: 2_000 };
 /** Between two restarts, and before the first: all serve. */
 const SETTLE_MS = 500;
 
@@ -42,52 +58,64 @@ async function seen(balancer: Balancer, names: readonly string[]): Promise<void>
   }
 }
 
+async function restart(member: Member): Promise<Restart> {
+  const begunMs = performance.now();
+  const exit = await member.end("SIGTERM");
+  const endedMs = performance.now();
+  await member.start();
+  const startedMs = performance.now() - endedMs;
+  return { role: member.role, endedMs: endedMs - begunMs, startedMs, exit };
+}
+
 async function restartAll(
-  fleet: Fleet,
+  { members }: ChaosDeployment,
   balancer: Balancer,
   stopping: AbortSignal,
   tell: (name: string, restart: Restart) => void,
 ): Promise<Restart[]> {
-  const apis = fleet.places.filter(({ role }) => role === "api").map(({ name }) => name);
+  const apis = backendsOf(members).map(({ name }) => name);
   const restarts: Restart[] = [];
-  for (const place of fleet.places) {
+  for (const member of members) {
     stopping.throwIfAborted();
-    const restart = await place.restart();
-    restarts.push(restart);
-    if (place.role === "api") await seen(balancer, apis);
-    tell(place.name, restart);
+    const done = await restart(member);
+    restarts.push(done);
+    if (member.role === "api") await seen(balancer, apis);
+    tell(member.name, done);
     await wait(SETTLE_MS);
   }
   return restarts;
 }
 
-function progressOf(place: string, restart: Restart, samples: readonly Sample[]): string {
+function progressOf(
+  member: string,
+  { exit, endedMs, startedMs }: Restart,
+  samples: readonly Sample[],
+): string {
   // Those under way have no answer yet, and no time.
   const answered = samples.filter(({ ms }) => ms > 0);
   const causes = [...causesOf(answered)].map(([cause, times]) => `${times} x ${cause}`);
-  const down = `${restart.exit} after ${Math.round(restart.endedMs)} ms`;
-  const up = `ready after ${Math.round(restart.startedMs)} ms`;
-  return `${place}: ${down}, ${up}; ${answered.length} requests, ${causes.join("; ") || "none failed"}`;
+  const down = `${exit} after ${Math.round(endedMs)} ms`;
+  const up = `ready after ${Math.round(startedMs)} ms`;
+  return `${member}: ${down}, ${up}; ${answered.length} requests, ${causes.join("; ") || "none failed"}`;
 }
 
-type OpenPass = Omit<Pass, "charges"> & { team: RollingTeam };
+type OpenPass = Omit<Pass, "charges"> & { team: Team };
 
 async function roll(
-  fleet: Fleet,
+  deployment: ChaosDeployment,
   name: BalancerName,
   { rounds, rate }: { rounds: number; rate: number },
   guard: Guard,
   stopping: AbortSignal,
 ): Promise<OpenPass> {
-  const apis = fleet.places.filter(({ role }) => role === "api");
-  const backends = apis.map(({ name: api, port }) => ({ name: api, host: "127.0.0.1", port }));
-  const folder = join(fleet.dir, name);
-  const balancer = await START[name]({ guard, say, folder, cacheDir: fleet.cacheDir, backends });
+  const { dir, cacheDir } = deployment;
+  const backends = backendsOf(deployment.members);
+  const balancer = await START[name]({ guard, say, folder: join(dir, name), cacheDir, backends });
   await seen(
     balancer,
-    apis.map((api) => api.name),
+    backends.map((api) => api.name),
   );
-  const team = await fleet.team(name);
+  const team = await deployment.team(name, "enterprise", LIMITS);
   const client = createClient(balancer.url);
   const traffic = startTraffic({ client, key: team.key, name, ratePerS: rate });
   const startedMs = performance.now();
@@ -96,8 +124,8 @@ async function roll(
     await wait(SETTLE_MS);
     for (let round = 1; round <= rounds; round++)
       restarts.push(
-        ...(await restartAll(fleet, balancer, stopping, (place, restart) =>
-          say(`${balancer.name}, round ${round}, ${progressOf(place, restart, traffic.samples)}`),
+        ...(await restartAll(deployment, balancer, stopping, (member, done) =>
+          say(`${balancer.name}, round ${round}, ${progressOf(member, done, traffic.samples)}`),
         )),
       );
   } finally {
@@ -114,14 +142,19 @@ async function roll(
 async function main(guard: Guard, stopping: AbortSignal): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   say("building, and starting 3 APIs, 2 workers and 2 relays before a mail world");
-  const fleet = await startFleet(ROOT, guard, say);
+  const deployment = await startDeployment({
+    ...{ root: ROOT, guard, logsDir: null, roles: ROLES, clocks: false, balanced: false },
+    ...{ settings: SETTINGS, say },
+  });
+  const { members, sql } = deployment;
   const open: OpenPass[] = [];
-  for (const name of options.balancers) open.push(await roll(fleet, name, options, guard, stopping));
+  for (const name of options.balancers) open.push(await roll(deployment, name, options, guard, stopping));
   // What a process has leased is told when it ends.
-  const badExits = await fleet.stop();
+  const exits = await Promise.all(members.map(async (one) => `${one.name}: ${await one.end("SIGTERM")}`));
+  const badExits = exits.filter((exit) => !exit.endsWith(": exit code 0"));
   const passes: Pass[] = [];
-  for (const { team, ...pass } of open) passes.push({ ...pass, charges: await fleet.chargesOf(team) });
-  await fleet.close();
+  for (const { team, ...pass } of open) passes.push({ ...pass, charges: await ledgerOf(sql, team.id) });
+  await deployment.close();
   for (const pass of passes) console.log(renderPass(pass));
   for (const exit of badExits) console.log(`  FAULT at the end, ${exit}`);
   return passes.every((pass) => faultsOfPass(pass).length === 0) && badExits.length === 0 ? 0 : 1;

@@ -79,28 +79,38 @@ interface Call<T> {
   read: (response: Response, alive: () => void) => Promise<T>;
 }
 
-/** The API's calls about jobs. Each tries again what may pass: 429 and 503 that say when, and broken connections. */
-export function createBulkCalls({ origin, basePath, key, clock, stopping }: BulkCallSettings): BulkCalls {
-  let triedAgain = 0;
-  /** The last submission, sent and not answered with a job. */
-  let unanswered: RequestInit | null = null;
+/** Tries again what may pass: 429 and 503 that say when, and broken connections. */
+class ApiCalls {
+  readonly #settings: BulkCallSettings;
+  triedAgain = 0;
+
+  constructor(settings: BulkCallSettings) {
+    this.#settings = settings;
+  }
 
   /** A call beside the run, which is over: bounded in time. */
-  function afterwards(path: string, { headers, ...rest }: RequestInit = {}): Promise<Response> {
+  afterwards(path: string, init: RequestInit = {}): Promise<Response> {
+    return this.#fetch(path, "POST", AbortSignal.timeout(LIMITS.bulkCancelMs), init);
+  }
+
+  #fetch(
+    path: string,
+    method: string,
+    signal: AbortSignal,
+    { headers, ...rest }: RequestInit,
+  ): Promise<Response> {
+    const { origin, basePath, key } = this.#settings;
     return fetch(origin + basePath + path, {
       ...rest,
-      method: "POST",
+      method,
       headers: { Authorization: `Bearer ${key}`, "User-Agent": "rcpt-load", ...headers },
-      signal: AbortSignal.timeout(LIMITS.bulkCancelMs),
+      signal,
     });
   }
 
-  async function cancel(id: string): Promise<void> {
-    await afterwards(`/v1/bulk-jobs/${id}/cancel`).catch(() => {});
-  }
-
   /** @throws ComeAgain, BulkFault, or what fetch throws where there was no whole answer within LIMITS.bulkCallMs of silence */
-  async function once<T>({ method, path, init, read }: Call<T>): Promise<T> {
+  async #once<T>({ method, path, init, read }: Call<T>): Promise<T> {
+    const { clock, stopping } = this.#settings;
     // No AbortSignal.any: Node 20 keeps what it makes for good.
     const limit = new AbortController();
     const stop = () => limit.abort();
@@ -111,13 +121,7 @@ export function createBulkCalls({ origin, basePath, key, clock, stopping }: Bulk
     };
     stopping.addEventListener("abort", stop, { once: true });
     try {
-      const { headers, ...rest } = init?.(alive) ?? {};
-      const response = await fetch(origin + basePath + path, {
-        ...rest,
-        method,
-        headers: { Authorization: `Bearer ${key}`, "User-Agent": "rcpt-load", ...headers },
-        signal: limit.signal,
-      });
+      const response = await this.#fetch(path, method, limit.signal, init?.(alive) ?? {});
       if (response.ok) return await read(response, alive);
       const afterMs = pauseAfter(response, clock.now());
       if (afterMs === null)
@@ -130,9 +134,10 @@ export function createBulkCalls({ origin, basePath, key, clock, stopping }: Bulk
     }
   }
 
-  async function call<T>(what: Call<T>): Promise<T> {
+  async call<T>(what: Call<T>): Promise<T> {
+    const { clock, stopping } = this.#settings;
     for (let attempt = 1; ; attempt++) {
-      const outcome = await once(what).then(
+      const outcome = await this.#once(what).then(
         (value) => ({ value }),
         (error: Error) => ({ error }),
       );
@@ -142,14 +147,25 @@ export function createBulkCalls({ origin, basePath, key, clock, stopping }: Bulk
       if (error instanceof BulkFault) throw error;
       if (attempt >= LIMITS.bulkCallFailures)
         throw new BulkFault(`${what.method} ${what.path.split("?")[0]}: given up after ${attempt} tries`);
-      triedAgain += 1;
+      this.triedAgain += 1;
       await sleep(clock, error instanceof ComeAgain ? error.afterMs : LIMITS.bulkPollMs);
     }
+  }
+}
+
+/** The API's calls about jobs. */
+export function createBulkCalls(settings: BulkCallSettings): BulkCalls {
+  const api = new ApiCalls(settings);
+  /** The last submission, sent and not answered with a job. */
+  let unanswered: RequestInit | null = null;
+
+  async function cancel(id: string): Promise<void> {
+    await api.afterwards(`/v1/bulk-jobs/${id}/cancel`).catch(() => {});
   }
 
   return {
     upload: (name, addresses) =>
-      call({
+      api.call({
         method: "PUT",
         path: `/v1/uploads/${name}`,
         init: (alive) => {
@@ -164,18 +180,18 @@ export function createBulkCalls({ origin, basePath, key, clock, stopping }: Bulk
         body: JSON.stringify(body),
       };
       unanswered = submission;
-      const job = await call({ method: "POST", path: SUBMIT_PATH, init: () => submission, read: jobOf });
+      const job = await api.call({ method: "POST", path: SUBMIT_PATH, init: () => submission, read: jobOf });
       unanswered = null;
       return job;
     },
-    look: (id) => call({ method: "GET", path: `/v1/bulk-jobs/${id}`, read: jobOf }),
+    look: (id) => api.call({ method: "GET", path: `/v1/bulk-jobs/${id}`, read: jobOf }),
     results: (id) =>
-      call({ method: "GET", path: `/v1/bulk-jobs/${id}/results?format=jsonl`, read: countLines }),
+      api.call({ method: "GET", path: `/v1/bulk-jobs/${id}/results?format=jsonl`, read: countLines }),
     cancel,
     async cancelSubmitted() {
       for (let tries = 1; unanswered !== null && tries <= LIMITS.bulkCancelTries; tries++) {
-        if (tries > 1) await sleep(clock, LIMITS.bulkPollMs);
-        const response = await afterwards(SUBMIT_PATH, unanswered).catch(() => null);
+        if (tries > 1) await sleep(settings.clock, LIMITS.bulkPollMs);
+        const response = await api.afterwards(SUBMIT_PATH, unanswered).catch(() => null);
         // The first is still being worked on.
         if (response?.status === 409) continue;
         const job = response?.ok ? await jobOf(response).catch(() => null) : null;
@@ -183,7 +199,7 @@ export function createBulkCalls({ origin, basePath, key, clock, stopping }: Bulk
       }
     },
     get triedAgain() {
-      return triedAgain;
+      return api.triedAgain;
     },
   };
 }

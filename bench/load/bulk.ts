@@ -44,18 +44,100 @@ export function faultOf(job: JobState, rows: number, lines: number): string | nu
   return null;
 }
 
+/** One job on its way: handed in, followed, read. */
+class JobRun {
+  readonly #parts: BulkDriverParts;
+  readonly #stopped: Promise<void>;
+  /** When it is given up, monotonic. */
+  readonly #givenUpMs: number;
+  readonly #calls: BulkCalls;
+  readonly view: BulkView;
+  processed = 0;
+
+  constructor(parts: BulkDriverParts, stopped: Promise<void>, startMs: number, number: number) {
+    const { clock, plan, endMs } = parts;
+    this.#parts = parts;
+    this.#stopped = stopped;
+    this.#givenUpMs = startMs + endMs + plan.waitMs;
+    this.#calls = parts.calls();
+    this.view = {
+      ...{ number, id: null, rows: plan.rows, atS: Math.round(clock.monotonic() - startMs) / 1_000 },
+      ...{ status: "unsubmitted", submitMs: null, endToEndMs: null, rowsPerS: null },
+      ...{ downloadMs: null, downloadBytes: null, verdicts: {}, triedAgain: 0, fault: null },
+    };
+  }
+
+  /** Never rejects: what went wrong is in the view. */
+  async run(list: readonly string[]): Promise<void> {
+    try {
+      await this.#through(list);
+    } catch (error) {
+      this.view.fault = error instanceof BulkFault ? error.message : `no answer: ${(error as Error).message}`;
+      if (this.#parts.stopping.aborted) await this.#leaveNothing();
+    }
+    this.view.triedAgain = this.#calls.triedAgain;
+  }
+
+  async #submit(list: readonly string[]): Promise<JobState> {
+    const name = `load-${this.#parts.run}-${this.view.number}`;
+    const source =
+      this.#parts.plan.way === "inline"
+        ? { emails: list }
+        : { upload_id: await this.#calls.upload(`${name}.csv`, list) };
+    return this.#calls.submit(source, name);
+  }
+
+  async #follow(taken: JobState): Promise<JobState> {
+    const { clock, stopping } = this.#parts;
+    for (let job = taken; ; job = await this.#calls.look(taken.id)) {
+      this.view.status = job.status;
+      this.processed = job.rows.processed;
+      if (ENDS.has(job.status)) return job;
+      if (stopping.aborted) throw new BulkFault("interrupted");
+      if (clock.monotonic() > this.#givenUpMs)
+        throw new BulkFault("had not ended when the wait for it was over; it goes on at the server");
+      await Promise.race([sleep(clock, LIMITS.bulkPollMs), this.#stopped]);
+    }
+  }
+
+  async #through(list: readonly string[]): Promise<void> {
+    const { view } = this;
+    const { clock, plan } = this.#parts;
+    const beganMs = clock.monotonic();
+    const taken = await this.#submit(list);
+    view.id = taken.id;
+    view.submitMs = clock.monotonic() - beganMs;
+    const job = await this.#follow(taken);
+    view.verdicts = job.verdicts;
+    if (job.status !== "completed")
+      throw new BulkFault(`ended ${job.status}: ${job.error?.code ?? "no reason given"}`);
+    view.endToEndMs = clock.monotonic() - beganMs;
+    view.rowsPerS = (plan.rows * 1_000) / view.endToEndMs;
+    const fetchedMs = clock.monotonic();
+    const { lines, bytes } = await this.#calls.results(taken.id);
+    view.downloadMs = clock.monotonic() - fetchedMs;
+    view.downloadBytes = bytes;
+    view.fault = faultOf(job, plan.rows, lines);
+  }
+
+  /** So that an interrupted load leaves no load behind. */
+  async #leaveNothing(): Promise<void> {
+    const { id, status } = this.view;
+    if (id === null) await this.#calls.cancelSubmitted();
+    else if (!ENDS.has(status)) await this.#calls.cancel(id);
+  }
+}
+
 export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
   const { plan, repeat, addresses, clock, endMs, stopping } = parts;
-  const views: BulkView[] = [];
+  const jobs: JobRun[] = [];
   const running = new Set<Promise<void>>();
-  const processed = new Map<BulkView, number>();
   const common: string[] = [];
-  /** One for all who wait: a listener for each would stay. */
+  /** One for all that wait: a listener for each would stay. */
   const stopped = aborted(stopping);
   const finished = new AbortController();
   const over = Promise.race([stopped, aborted(finished.signal)]);
   let leftOut = 0;
-  let startMs = 0;
 
   function listOf(): string[] {
     const shared = Math.round(plan.rows * repeat);
@@ -63,83 +145,25 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
     return [...common, ...Array.from({ length: plan.rows - shared }, () => addresses.fresh())];
   }
 
-  async function submit(calls: BulkCalls, view: BulkView): Promise<JobState> {
-    const list = listOf();
-    const name = `load-${parts.run}-${view.number}`;
-    const source =
-      plan.way === "inline" ? { emails: list } : { upload_id: await calls.upload(`${name}.csv`, list) };
-    return calls.submit(source, name);
-  }
-
-  async function follow(calls: BulkCalls, view: BulkView, taken: JobState): Promise<JobState> {
-    const givenUpMs = startMs + endMs + plan.waitMs;
-    for (let job = taken; ; job = await calls.look(taken.id)) {
-      view.status = job.status;
-      processed.set(view, job.rows.processed);
-      if (ENDS.has(job.status)) return job;
-      if (stopping.aborted) throw new BulkFault("interrupted");
-      if (clock.monotonic() > givenUpMs)
-        throw new BulkFault("had not ended when the wait for it was over; it goes on at the server");
-      await Promise.race([sleep(clock, LIMITS.bulkPollMs), stopped]);
-    }
-  }
-
-  async function through(calls: BulkCalls, view: BulkView): Promise<void> {
-    const beganMs = clock.monotonic();
-    const taken = await submit(calls, view);
-    view.id = taken.id;
-    view.submitMs = clock.monotonic() - beganMs;
-    const job = await follow(calls, view, taken);
-    view.verdicts = job.verdicts;
-    if (job.status !== "completed")
-      throw new BulkFault(`ended ${job.status}: ${job.error?.code ?? "no reason given"}`);
-    view.endToEndMs = clock.monotonic() - beganMs;
-    view.rowsPerS = (plan.rows * 1_000) / view.endToEndMs;
-    const fetchedMs = clock.monotonic();
-    const { lines, bytes } = await calls.results(taken.id);
-    view.downloadMs = clock.monotonic() - fetchedMs;
-    view.downloadBytes = bytes;
-    view.fault = faultOf(job, plan.rows, lines);
-  }
-
-  /** So that an interrupted load leaves no load behind. */
-  async function leaveNothing(calls: BulkCalls, view: BulkView): Promise<void> {
-    if (view.id === null) await calls.cancelSubmitted();
-    else if (!ENDS.has(view.status)) await calls.cancel(view.id);
-  }
-
-  async function job(number: number): Promise<void> {
-    const view: BulkView = {
-      ...{ number, id: null, rows: plan.rows, atS: Math.round(clock.monotonic() - startMs) / 1_000 },
-      ...{ status: "unsubmitted", submitMs: null, endToEndMs: null, rowsPerS: null },
-      ...{ downloadMs: null, downloadBytes: null, verdicts: {}, triedAgain: 0, fault: null },
-    };
-    views.push(view);
-    const calls = parts.calls();
-    try {
-      await through(calls, view);
-    } catch (error) {
-      view.fault = error instanceof BulkFault ? error.message : `no answer: ${(error as Error).message}`;
-      if (stopping.aborted) await leaveNothing(calls, view);
-    }
-    view.triedAgain = calls.triedAgain;
+  function begin(startMs: number): void {
+    const job = new JobRun(parts, stopped, startMs, jobs.length + 1);
+    jobs.push(job);
+    const under: Promise<void> = job.run(listOf()).finally(() => running.delete(under));
+    running.add(under);
   }
 
   return {
     async run() {
-      startMs = clock.monotonic();
+      const startMs = clock.monotonic();
       for (let turn = 0; turn * plan.everyMs < endMs; turn++) {
         const dueMs = startMs + turn * plan.everyMs;
         if (turn > 0) await Promise.race([sleep(clock, dueMs - clock.monotonic()), over]);
         if (stopping.aborted || finished.signal.aborted) break;
         if (running.size >= plan.atOnce) leftOut += 1;
-        else {
-          const under: Promise<void> = job(views.length + 1).finally(() => running.delete(under));
-          running.add(under);
-        }
+        else begin(startMs);
       }
       await Promise.all(running);
-      return views;
+      return jobs.map(({ view }) => view);
     },
     finish: () => finished.abort(),
     get underWay() {
@@ -149,7 +173,7 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
       return leftOut;
     },
     get processed() {
-      return [...processed.values()].reduce((sum, rows) => sum + rows, 0);
+      return jobs.reduce((sum, { processed }) => sum + processed, 0);
     },
   };
 }

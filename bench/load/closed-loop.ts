@@ -1,6 +1,6 @@
 import type { Connection } from "./outcome.ts";
 import { levelAt, type Profile } from "./schedule.ts";
-import { createSender, type Loop, type LoopEnd, type LoopParts } from "./sender.ts";
+import { createSender, type Loop, LoopEnding, type LoopParts } from "./sender.ts";
 
 export interface ClosedLoopParts extends LoopParts {
   /** How many of the connections are at work, over time. */
@@ -20,41 +20,27 @@ export function createClosedLoop(parts: ClosedLoopParts): Loop {
   const resting = new Set<number>(connections.keys());
   let sent = 0;
   let startMs = 0;
-  let end: LoopEnd | null = null;
-  let isOver = false;
-  let resolve: (end: LoopEnd) => void = () => {};
-
-  function settle(): void {
-    if (end === null || isOver || sender.inFlight > 0) return;
-    isOver = true;
-    resolve(end);
-  }
-
-  function finish(why: LoopEnd, graceMs: number): void {
-    end ??= why;
-    clock.after(graceMs, () => {
-      sender.cutAll();
-      settle();
-    });
-  }
+  const ending = new LoopEnding(clock, () => sender.inFlight === 0, sender.cutAll);
 
   /** Also where every connection waits for an answer. */
   function noteEnd(nowMs: number): void {
-    if (end !== null) return;
-    if (nowMs - startMs >= endMs) finish("duration", parts.graceMs);
-    else if (sent >= requestsMax) finish("requests", parts.graceMs);
+    if (ending.why !== null) return;
+    if (nowMs - startMs >= endMs) ending.finish("duration", parts.graceMs);
+    else if (sent >= requestsMax) ending.finish("requests", parts.graceMs);
   }
 
   function mayAsk(place: number, nowMs: number): boolean {
     noteEnd(nowMs);
-    return end === null && place < Math.ceil(levelAt(profile, nowMs - startMs)) && pause.leftMs(nowMs) === 0;
+    return (
+      ending.why === null && place < Math.ceil(levelAt(profile, nowMs - startMs)) && pause.leftMs(nowMs) === 0
+    );
   }
 
   function turn(place: number, connection: Connection): void {
     const nowMs = clock.monotonic();
     if (!mayAsk(place, nowMs)) {
       resting.add(place);
-      settle();
+      ending.settle();
       return;
     }
     sent += 1;
@@ -69,22 +55,19 @@ export function createClosedLoop(parts: ClosedLoopParts): Loop {
       resting.delete(place);
       turn(place, connection);
     }
-    if (end === null) clock.after(LOOK_MS, look);
-    else settle();
+    if (ending.why === null) clock.after(LOOK_MS, look);
+    else ending.settle();
   }
 
   return {
-    run() {
-      if (end !== null) return Promise.resolve(end);
-      startMs = clock.monotonic();
-      return new Promise((done) => {
-        resolve = done;
+    run: () =>
+      ending.after(() => {
+        startMs = clock.monotonic();
         look();
-      });
-    },
+      }),
     stop(graceMs) {
-      finish("stopped", graceMs);
-      settle();
+      ending.finish("stopped", graceMs);
+      ending.settle();
     },
     get inFlight() {
       return sender.inFlight;

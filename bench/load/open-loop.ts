@@ -1,5 +1,5 @@
 import type { Connection } from "./outcome.ts";
-import { createSender, type Loop, type LoopEnd, type LoopParts } from "./sender.ts";
+import { createSender, type Loop, type LoopEnd, LoopEnding, type LoopParts, type Sender } from "./sender.ts";
 import type { Planned } from "./tally.ts";
 
 export interface OpenLoopParts extends LoopParts {
@@ -9,127 +9,136 @@ export interface OpenLoopParts extends LoopParts {
   backlogMax: number;
 }
 
+/** Requests that wait, the oldest first. A ring: shift() of a long array would cost its length. */
+class Backlog {
+  #requests: Planned[] = [];
+  #at = 0;
+
+  get size(): number {
+    return this.#requests.length - this.#at;
+  }
+
+  push(request: Planned): void {
+    this.#requests.push(request);
+  }
+
+  shift(): Planned | undefined {
+    const first = this.#requests[this.#at];
+    if (first !== undefined && ++this.#at * 2 > this.#requests.length) {
+      this.#requests = this.#requests.slice(this.#at);
+      this.#at = 0;
+    }
+    return first;
+  }
+
+  empty(each: (request: Planned) => void): void {
+    for (let request = this.shift(); request !== undefined; request = this.shift()) each(request);
+  }
+}
+
 /**
  * Requests fall due at their times, whatever becomes of those before, as independent callers come. Who finds no free
  * connection waits for one, and its latency counts from the time it was due: a server that stalls cannot make us ask
  * less and so look better than it is ("coordinated omission").
  */
-export function createOpenLoop(parts: OpenLoopParts): Loop {
-  const { clock, tally, pause, endMs, requestsMax, backlogMax } = parts;
-  const sender = createSender(parts);
-  const idle: Connection[] = [...parts.connections].reverse();
-  /** A ring: shift() of a long array would cost its length. */
-  let backlog: Planned[] = [];
-  let backlogAt = 0;
-  let planned = 0;
-  let startMs = 0;
-  let nextMs = 0;
-  let end: LoopEnd | null = null;
-  let isOver = false;
-  let resolve: (end: LoopEnd) => void = () => {};
+class OpenLoop implements Loop {
+  readonly #parts: OpenLoopParts;
+  readonly #sender: Sender;
+  readonly #idle: Connection[];
+  readonly #backlog = new Backlog();
+  readonly #ending: LoopEnding;
+  #planned = 0;
+  #startMs = 0;
+  #nextMs = 0;
 
-  const waiting = () => backlog.length - backlogAt;
-
-  function shift(): Planned | undefined {
-    const first = backlog[backlogAt];
-    if (first !== undefined && ++backlogAt * 2 > backlog.length) {
-      backlog = backlog.slice(backlogAt);
-      backlogAt = 0;
-    }
-    return first;
+  constructor(parts: OpenLoopParts) {
+    this.#parts = parts;
+    this.#sender = createSender(parts);
+    this.#idle = [...parts.connections].reverse();
+    this.#ending = new LoopEnding(
+      parts.clock,
+      () => this.#backlog.size === 0 && this.#sender.inFlight === 0,
+      () => {
+        this.#giveUpWaiting();
+        this.#sender.cutAll();
+      },
+    );
   }
 
-  function settle(): void {
-    if (end === null || isOver || waiting() > 0 || sender.inFlight > 0) return;
-    isOver = true;
-    resolve(end);
+  run(): Promise<LoopEnd> {
+    return this.#ending.after(() => {
+      this.#startMs = this.#parts.clock.monotonic();
+      this.#nextMs = this.#startMs + this.#parts.arrivals();
+      this.#pump();
+    });
   }
 
-  function cut(): void {
-    giveUpWaiting();
-    sender.cutAll();
-    settle();
+  stop(graceMs: number): void {
+    this.#ending.finish("stopped", graceMs);
+    this.#giveUpWaiting();
+    this.#ending.settle();
   }
 
-  function finish(why: LoopEnd, graceMs: number): void {
-    end ??= why;
-    clock.after(graceMs, cut);
+  get inFlight(): number {
+    return this.#sender.inFlight;
   }
 
-  function send(connection: Connection, request: Planned): void {
-    sender.send(connection, request, () => free(connection));
+  get waiting(): number {
+    return this.#backlog.size;
   }
 
-  function free(connection: Connection): void {
-    if (isOver) return;
-    if (pause.leftMs(clock.monotonic()) > 0) holdBack();
-    const next = shift();
-    if (next !== undefined) send(connection, next);
+  #giveUpWaiting(): void {
+    this.#backlog.empty((request) => this.#parts.tally.unsent(request));
+  }
+
+  #send(connection: Connection, request: Planned): void {
+    this.#sender.send(connection, request, () => this.#free(connection));
+  }
+
+  #free(connection: Connection): void {
+    if (this.#ending.isOver) return;
+    const { clock, pause, tally } = this.#parts;
+    if (pause.leftMs(clock.monotonic()) > 0) this.#backlog.empty((request) => tally.heldBack(request));
+    const next = this.#backlog.shift();
+    if (next !== undefined) this.#send(connection, next);
     else {
-      idle.push(connection);
-      settle();
+      this.#idle.push(connection);
+      this.#ending.settle();
     }
   }
 
-  function holdBack(): void {
-    for (let request = shift(); request !== undefined; request = shift()) tally.heldBack(request);
-  }
-
-  function place(intendedMs: number, nowMs: number): void {
-    planned += 1;
-    const request = sender.plan(intendedMs, startMs);
+  #place(intendedMs: number, nowMs: number): void {
+    const { pause, tally, backlogMax } = this.#parts;
+    this.#planned += 1;
+    const request = this.#sender.plan(intendedMs, this.#startMs);
     if (pause.leftMs(nowMs) > 0) {
       tally.heldBack(request);
       return;
     }
-    const connection = idle.pop();
+    const connection = this.#idle.pop();
     if (connection !== undefined) {
       tally.lag.record((nowMs - intendedMs) * 1_000);
-      send(connection, request);
-    } else if (waiting() < backlogMax) backlog.push(request);
+      this.#send(connection, request);
+    } else if (this.#backlog.size < backlogMax) this.#backlog.push(request);
     else tally.unsent(request);
   }
 
-  function pump(): void {
-    while (end === null) {
+  #pump(): void {
+    const { clock, endMs, requestsMax, graceMs, arrivals } = this.#parts;
+    while (this.#ending.why === null) {
       const nowMs = clock.monotonic();
-      if (nextMs - startMs >= endMs) finish("duration", parts.graceMs);
-      else if (planned >= requestsMax) finish("requests", parts.graceMs);
-      else if (nextMs > nowMs) {
-        clock.after(nextMs - nowMs, pump);
+      if (this.#nextMs - this.#startMs >= endMs) this.#ending.finish("duration", graceMs);
+      else if (this.#planned >= requestsMax) this.#ending.finish("requests", graceMs);
+      else if (this.#nextMs > nowMs) {
+        clock.after(this.#nextMs - nowMs, () => this.#pump());
         return;
       } else {
-        place(nextMs, nowMs);
-        nextMs = startMs + parts.arrivals();
+        this.#place(this.#nextMs, nowMs);
+        this.#nextMs = this.#startMs + arrivals();
       }
     }
-    settle();
+    this.#ending.settle();
   }
-
-  function giveUpWaiting(): void {
-    for (let request = shift(); request !== undefined; request = shift()) tally.unsent(request);
-  }
-
-  return {
-    run() {
-      if (end !== null) return Promise.resolve(end);
-      startMs = clock.monotonic();
-      nextMs = startMs + parts.arrivals();
-      return new Promise((done) => {
-        resolve = done;
-        pump();
-      });
-    },
-    stop(graceMs) {
-      finish("stopped", graceMs);
-      giveUpWaiting();
-      settle();
-    },
-    get inFlight() {
-      return sender.inFlight;
-    },
-    get waiting() {
-      return waiting();
-    },
-  };
 }
+
+export const createOpenLoop = (parts: OpenLoopParts): Loop => new OpenLoop(parts);

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { BOUNDS, type Bounds, boundsFrom, LIMITS, requireWithin } from "./bounds.ts";
+import { parseThresholds, type Threshold } from "./report/thresholds.ts";
 import { type Profile, parseRamp, profileOf, type Ramp } from "./schedule.ts";
-import { parseThresholds, type Threshold } from "./thresholds.ts";
 import type { Mix } from "./traffic.ts";
 import {
   parseCount,

@@ -79,3 +79,44 @@ export function createSender({ clock, traffic, tally, pause, warmUpMs }: LoopPar
     },
   };
 }
+
+/** How a loop comes to its end: once nothing is to be sent any more, what is under way is waited for, and cut when it takes too long. */
+export class LoopEnding {
+  readonly #clock: Clock;
+  /** Whether nothing is under way, nor waits. */
+  readonly #isIdle: () => boolean;
+  readonly #cut: () => void;
+  #resolve: (end: LoopEnd) => void = () => {};
+  /** null: the loop goes on. */
+  why: LoopEnd | null = null;
+  isOver = false;
+
+  constructor(clock: Clock, isIdle: () => boolean, cut: () => void) {
+    this.#clock = clock;
+    this.#isIdle = isIdle;
+    this.#cut = cut;
+  }
+
+  /** @returns why the loop ended, once it has: at once where it was stopped before it began */
+  after(begin: () => void): Promise<LoopEnd> {
+    if (this.why !== null) return Promise.resolve(this.why);
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      begin();
+    });
+  }
+
+  settle(): void {
+    if (this.why === null || this.isOver || !this.#isIdle()) return;
+    this.isOver = true;
+    this.#resolve(this.why);
+  }
+
+  finish(why: LoopEnd, graceMs: number): void {
+    this.why ??= why;
+    this.#clock.after(graceMs, () => {
+      this.#cut();
+      this.settle();
+    });
+  }
+}

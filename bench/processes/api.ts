@@ -1,8 +1,8 @@
 import { composeRole, type ServingRole } from "../../src/compose/role.ts";
 import { loadConfig } from "../../src/core/config.ts";
 import { createLog } from "../../src/core/log.ts";
-import { usageNow } from "../busy.ts";
-import { answerParent } from "../child.ts";
+import { usageNow } from "../cpu/busy.ts";
+import { answerParent } from "../setup/child.ts";
 
 let role: ServingRole | null = null;
 

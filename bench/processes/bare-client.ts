@@ -1,6 +1,5 @@
 import { Resolver } from "node:dns/promises";
-import { answerParent } from "../child.ts";
-import { measure } from "../cpu.ts";
+import { measure } from "../cpu/cpu.ts";
 import {
   CONNECTIONS,
   CONNECTIONS_PER_SITE,
@@ -8,8 +7,9 @@ import {
   type PlannedAddress,
   planRun,
   SITES,
-} from "../plan.ts";
-import { Dialogue } from "../smtp-dialogue.ts";
+} from "../probing/plan.ts";
+import { Dialogue } from "../probing/smtp-dialogue.ts";
+import { answerParent } from "../setup/child.ts";
 
 const EHLO = "EHLO bench.test\r\n";
 const MAIL = "MAIL FROM:<>\r\n";

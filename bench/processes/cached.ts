@@ -15,8 +15,8 @@ import { createInFlightChecks } from "../../src/services/verify/in-flight-checks
 import { createRetention } from "../../src/services/verify/retention.ts";
 import { createEvidenceCache, type EvidenceCache } from "../../src/store/evidence-cache.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
-import { answerParent } from "../child.ts";
-import { DOMAINS, domainName } from "../plan.ts";
+import { DOMAINS, domainName } from "../probing/plan.ts";
+import { answerParent } from "../setup/child.ts";
 
 /** A process that has checked many addresses, and keeps what it learnt: the way of evidence is that of the service. */
 interface Process {

@@ -9,10 +9,10 @@ import { createLog } from "../../src/core/log.ts";
 import { createMetrics } from "../../src/core/metrics.ts";
 import { cutByDomain } from "../../src/services/verify/batch-cut.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
-import { answerParent } from "../child.ts";
-import { measure } from "../cpu.ts";
-import { type PlannedAddress, planRun } from "../plan.ts";
-import { ADDRESSES_PER_BATCH, BATCHES_IN_FLIGHT, ROWS_PER_CHUNK } from "../probe-batches.ts";
+import { measure } from "../cpu/cpu.ts";
+import { type PlannedAddress, planRun } from "../probing/plan.ts";
+import { ADDRESSES_PER_BATCH, BATCHES_IN_FLIGHT, ROWS_PER_CHUNK } from "../probing/probe-batches.ts";
+import { answerParent } from "../setup/child.ts";
 
 let pool: CheckPool | null = null;
 let redis: RedisClients | null = null;

@@ -10,9 +10,9 @@ import { createRequestIds, saneRequestId } from "../../src/http/request-id.ts";
 import type { Actor } from "../../src/services/actor.ts";
 import { limitText } from "../../src/services/limits-view.ts";
 import type { CachedAnswer } from "../../src/services/verify/answer-note.ts";
-import { usageNow } from "../busy.ts";
-import { answerParent } from "../child.ts";
-import { type CachedServices, startCachedServices } from "../fastify-services.ts";
+import { type CachedServices, startCachedServices } from "../api/fastify-services.ts";
+import { usageNow } from "../cpu/busy.ts";
+import { answerParent } from "../setup/child.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -39,6 +39,30 @@ const QUERY = {
     evidence: { type: "boolean" },
   },
 };
+
+/** At once where the credential is in memory. */
+function authenticate(
+  authenticator: CachedServices["authenticator"],
+  request: FastifyRequest,
+  done: (error?: Error) => void,
+): void {
+  let actor: Actor | Promise<Actor>;
+  try {
+    actor = authenticator.authenticate(request.headers.authorization ?? "");
+  } catch (error) {
+    done(error as AppError);
+    return;
+  }
+  if (!(actor instanceof Promise)) {
+    request.actor = actor;
+    done();
+    return;
+  }
+  actor.then((found) => {
+    request.actor = found;
+    done();
+  }, done);
+}
 
 /**
  * `GET /v1/verify` as fastify's users write it, on the service's own parts: credentials from memory, a token and a unit from
@@ -77,22 +101,7 @@ function createApp(
 
   app.addHook("onRequest", (request, _reply, done) => {
     request.startedMs = clock.monotonic();
-    let actor: Actor | Promise<Actor>;
-    try {
-      actor = authenticator.authenticate(request.headers.authorization ?? "");
-    } catch (error) {
-      done(error as AppError);
-      return;
-    }
-    if (!(actor instanceof Promise)) {
-      request.actor = actor;
-      done();
-      return;
-    }
-    actor.then((found) => {
-      request.actor = found;
-      done();
-    }, done);
+    authenticate(authenticator, request, done);
   });
   app.addHook("onResponse", (request, reply, done) => {
     const bytes = Number(reply.getHeader("content-length") ?? 0);

@@ -1,6 +1,6 @@
 import uWS, { type HttpResponse, type TemplatedApp, type us_listen_socket } from "uWebSockets.js";
-import { usageNow } from "../busy.ts";
-import { answerParent } from "../child.ts";
+import { usageNow } from "../cpu/busy.ts";
+import { answerParent } from "../setup/child.ts";
 
 let app: TemplatedApp | null = null;
 

@@ -20,9 +20,9 @@ import { createInFlightChecks } from "../../src/services/verify/in-flight-checks
 import { createRetention } from "../../src/services/verify/retention.ts";
 import { createEvidenceCache } from "../../src/store/evidence-cache.ts";
 import { createRedis, type RedisClients } from "../../src/store/redis.ts";
-import { answerParent } from "../child.ts";
-import { measure } from "../cpu.ts";
-import { planRun } from "../plan.ts";
+import { measure } from "../cpu/cpu.ts";
+import { planRun } from "../probing/plan.ts";
+import { answerParent } from "../setup/child.ts";
 
 /** Rows under way one by one: below a team's share of the pool. */
 const SINGLES = 2_000;

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { InvalidRun } from "../../bench/figures.ts";
+import { InvalidRun } from "../../bench/report/figures.ts";
 import type { Guard } from "../embedded/guard.ts";
 import { fleetFormula } from "./formula.ts";
 import { isReproduced } from "./measure/measured.ts";

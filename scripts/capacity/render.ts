@@ -1,4 +1,4 @@
-import { alignColumns } from "../../bench/table.ts";
+import { alignColumns } from "../../bench/report/table.ts";
 import type { FleetFormula } from "./formula.ts";
 import { isReproduced, type Measured, ratioOf } from "./measure/measured.ts";
 import type { Plan, Target } from "./plan.ts";

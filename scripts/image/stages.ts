@@ -74,25 +74,50 @@ function copyTo(from: string, to: string, isIgnored: (path: string) => boolean):
 }
 
 /** Builds stages of the Dockerfile, each once, with what they are made from. */
-export function createBuild(options: BuildOptions) {
-  const { dockerfile, context, work, room, buildArgs, say } = options;
-  const isIgnored = readDockerignore(readFileSync(join(context, ".dockerignore"), "utf8"));
-  let commands = 0;
-  const built = new Map<string, Promise<BuiltStage & { building: Building }>>();
+export class Build {
+  readonly #options: BuildOptions;
+  readonly #isIgnored: (path: string) => boolean;
+  #commands = 0;
+  readonly #built = new Map<string, Promise<BuiltStage & { building: Building }>>();
 
-  async function runStep(building: Building, { text, line }: Instruction): Promise<string> {
+  constructor(options: BuildOptions) {
+    this.#options = options;
+    this.#isIgnored = readDockerignore(readFileSync(join(options.context, ".dockerignore"), "utf8"));
+  }
+
+  /** @throws StepFailed */
+  stage(name: string): Promise<BuiltStage> {
+    return this.#build(name);
+  }
+
+  /** Runs a command for `/bin/sh` in a built stage. @returns what it said @throws StepFailed */
+  async run(name: string, command: string): Promise<string> {
+    const { building } = await this.#build(name);
+    return this.#runCommand(building, { command, wantsNpmCache: false, what: command });
+  }
+
+  settings(name: string) {
+    return settingsOf(this.#options.dockerfile, name, this.#options.buildArgs);
+  }
+
+  async #runStep(building: Building, { text, line }: Instruction): Promise<string> {
     const { options: given, rest } = optionsOf(text);
     const mount = given.get("mount") ?? "";
     const wantsNpmCache = mount.includes("type=cache") && mount.endsWith("/.npm");
-    return runCommand(building, { command: rest, wantsNpmCache, what: `Dockerfile:${line}: RUN ${rest}` });
+    return this.#runCommand(building, {
+      command: rest,
+      wantsNpmCache,
+      what: `Dockerfile:${line}: RUN ${rest}`,
+    });
   }
 
-  async function runCommand(
+  async #runCommand(
     { stage, layers, workdir, args, env }: Building,
     { command, wantsNpmCache, what }: { command: string; wantsNpmCache: boolean; what: string },
   ): Promise<string> {
-    commands += 1;
-    const logFile = join(work, `${stage.name}-${commands}.log`);
+    const { work, room, say } = this.#options;
+    this.#commands += 1;
+    const logFile = join(work, `${stage.name}-${this.#commands}.log`);
     say(`${stage.name}: RUN ${command}`);
     const given = Object.fromEntries([...args].filter(([, value]) => value !== ""));
     const step = room.build({
@@ -105,7 +130,7 @@ export function createBuild(options: BuildOptions) {
     throw new StepFailed(`${what}: ${how}`, log);
   }
 
-  async function copy(building: Building, { text }: Instruction): Promise<void> {
+  async #copy(building: Building, { text }: Instruction): Promise<void> {
     const { options: given, rest } = optionsOf(text);
     const words = rest.split(/\s+/);
     const to = words.pop() ?? "";
@@ -113,20 +138,20 @@ export function createBuild(options: BuildOptions) {
       throw new Error(`COPY: ${to} may be a file or a folder: end it with /`);
     const target = join(building.layers[0] ?? "", to.startsWith("/") ? to : join(building.workdir, to));
     const from = given.get("from");
-    const source = from === undefined ? null : await build(from);
+    const source = from === undefined ? null : await this.#build(from);
     for (const path of words) {
-      if (source === null) copyTo(join(context, path), target, isIgnored);
+      if (source === null) copyTo(join(this.#options.context, path), target, this.#isIgnored);
       else copyTo(inLayers(source.layers, path), target, () => false);
     }
   }
 
-  async function execute(building: Building, instruction: Instruction): Promise<string | null> {
+  async #execute(building: Building, instruction: Instruction): Promise<string | null> {
     const { name, text } = instruction;
-    if (name === "RUN") return runStep(building, instruction);
-    if (name === "COPY") await copy(building, instruction);
+    if (name === "RUN") return this.#runStep(building, instruction);
+    if (name === "COPY") await this.#copy(building, instruction);
     if (name === "ARG")
       for (const [key, standard] of pairsOf(text))
-        building.args.set(key, buildArgs.get(key) ?? expand(standard ?? "", building.args));
+        building.args.set(key, this.#options.buildArgs.get(key) ?? expand(standard ?? "", building.args));
     if (name === "ENV")
       for (const [key, value] of pairsOf(text)) building.env[key] = expand(value ?? "", building.args);
     if (name === "WORKDIR") {
@@ -136,16 +161,17 @@ export function createBuild(options: BuildOptions) {
     return null;
   }
 
-  async function buildAnew(name: string): Promise<BuiltStage & { building: Building }> {
+  async #buildAnew(name: string): Promise<BuiltStage & { building: Building }> {
+    const { dockerfile, work, room } = this.#options;
     const [stage, parent] = lineageOf(dockerfile, name).reverse();
     if (stage === undefined) throw new Error(`the Dockerfile has no stage ${name}`);
-    const below = parent === undefined ? null : (await build(parent.name)).building;
+    const below = parent === undefined ? null : (await this.#build(parent.name)).building;
     const layer = join(work, name);
     const [parentLayer] = below?.layers ?? [];
     if (parent !== undefined && parentLayer !== undefined && !room.stacksLayers) {
       // Taken over: whoever else is made from it has it built again.
       renameSync(parentLayer, layer);
-      built.delete(parent.name);
+      this.#built.delete(parent.name);
     } else mkdirSync(layer);
     const building: Building = {
       stage,
@@ -156,28 +182,17 @@ export function createBuild(options: BuildOptions) {
     };
     const logs: string[] = [];
     for (const instruction of stage.instructions) {
-      const log = await execute(building, instruction);
+      const log = await this.#execute(building, instruction);
       if (log !== null && log !== "") logs.push(log);
     }
     return { layers: building.layers, logs, building };
   }
 
-  function build(name: string): Promise<BuiltStage & { building: Building }> {
-    const known = built.get(name);
+  #build(name: string): Promise<BuiltStage & { building: Building }> {
+    const known = this.#built.get(name);
     if (known !== undefined) return known;
-    const fresh = buildAnew(name);
-    built.set(name, fresh);
+    const fresh = this.#buildAnew(name);
+    this.#built.set(name, fresh);
     return fresh;
   }
-
-  return {
-    /** @throws StepFailed */
-    stage: (name: string): Promise<BuiltStage> => build(name),
-    /** Runs a command for `/bin/sh` in a built stage. @returns what it said @throws StepFailed */
-    run: async (name: string, command: string): Promise<string> =>
-      runCommand((await build(name)).building, { command, wantsNpmCache: false, what: command }),
-    settings: (name: string) => settingsOf(dockerfile, name, buildArgs),
-  };
 }
-
-export type Build = ReturnType<typeof createBuild>;

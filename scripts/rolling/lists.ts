@@ -1,8 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { parse } from "csv-parse/sync";
-import type { Question, Reply } from "./asking.ts";
-
-type Ask = (what: string, question: Omit<Question, "key">, wanted: number) => Promise<Reply | null>;
+import type { Ask } from "./tally.ts";
 
 /** A list that was handed in and became a job. */
 interface SentList {
@@ -66,6 +64,27 @@ export function faultsOf(rows: readonly string[], csv: string): { rows: number; 
   return { rows: records.length, faults: faults.slice(0, FAULTS_KEPT) };
 }
 
+/** Reads all results. */
+async function outcomeOf(
+  lists: readonly SentList[],
+  results: (list: SentList) => Promise<string | null>,
+): Promise<ListsOutcome> {
+  const outcome: ListsOutcome = { jobs: lists.length, completed: 0, rowsIn: 0, rowsOut: 0, faults: [] };
+  for (const list of lists) {
+    outcome.rowsIn += list.rows.length;
+    const csv = list.completed ? await results(list) : null;
+    if (csv === null) {
+      outcome.faults.push(`${list.id}: not completed, or no results`);
+      continue;
+    }
+    outcome.completed += 1;
+    const found = faultsOf(list.rows, csv);
+    outcome.rowsOut += found.rows;
+    outcome.faults.push(...found.faults.map((fault) => `${list.id} ${fault}`));
+  }
+  return outcome;
+}
+
 export function createLists(name: string, ask: Ask): Lists {
   const lists: SentList[] = [];
   let made = 0;
@@ -75,14 +94,19 @@ export function createLists(name: string, ask: Ask): Lists {
 
   async function submit(rows: readonly string[], source: Record<string, unknown>): Promise<void> {
     const body = JSON.stringify(source);
-    const post = { method: "POST", path: "/v1/verify/bulk", type: "application/json", body } as const;
+    const post = {
+      method: "POST",
+      path: "/v1/verify/bulk",
+      headers: { "content-type": "application/json" },
+      body,
+    } as const;
     const reply = await ask("bulk job", post, 202);
-    if (reply !== null) lists.push({ id: JSON.parse(reply.body).id, rows, completed: false });
+    if (reply !== null) lists.push({ id: JSON.parse(reply).id, rows, completed: false });
   }
 
   async function look(list: SentList): Promise<void> {
     const reply = await ask("job", { method: "GET", path: `/v1/bulk-jobs/${list.id}` }, 200);
-    if (reply !== null) list.completed = JSON.parse(reply.body).status === "completed";
+    if (reply !== null) list.completed = JSON.parse(reply).status === "completed";
   }
 
   const results = (list: SentList) =>
@@ -98,10 +122,15 @@ export function createLists(name: string, ask: Ask): Lists {
       uploads += 1;
       const rows = rowsOf(`${name}-u${made++}`, UPLOAD_ROWS);
       const body = `email\r\n${rows.join("\r\n")}\r\n`;
-      const put = { method: "PUT", path: "/v1/uploads/list.csv", type: "text/csv", body } as const;
+      const put = {
+        method: "PUT",
+        path: "/v1/uploads/list.csv",
+        headers: { "content-type": "text/csv" },
+        body,
+      } as const;
       const reply = await ask("upload", { ...put, bodyOverMs: UPLOAD_OVER_MS }, 201);
       uploads -= 1;
-      if (reply !== null) await submit(rows, { upload_id: JSON.parse(reply.body).id });
+      if (reply !== null) await submit(rows, { upload_id: JSON.parse(reply).id });
     },
     async lookAtJob() {
       const open = lists.filter(({ completed }) => !completed);
@@ -120,20 +149,7 @@ export function createLists(name: string, ask: Ask): Lists {
           await look(list);
           if (!list.completed) await wait(POLL_MS);
         }
-      const outcome: ListsOutcome = { jobs: lists.length, completed: 0, rowsIn: 0, rowsOut: 0, faults: [] };
-      for (const list of lists) {
-        outcome.rowsIn += list.rows.length;
-        const reply = list.completed ? await results(list) : null;
-        if (reply === null) {
-          outcome.faults.push(`${list.id}: not completed, or no results`);
-          continue;
-        }
-        outcome.completed += 1;
-        const found = faultsOf(list.rows, reply.body);
-        outcome.rowsOut += found.rows;
-        outcome.faults.push(...found.faults.map((fault) => `${list.id} ${fault}`));
-      }
-      return outcome;
+      return outcomeOf(lists, results);
     },
   };
 }

@@ -1,7 +1,18 @@
-import type { Charges } from "./fleet.ts";
+import type { ChildRole } from "../../src/supervisor.ts";
+import type { TeamLedger } from "../chaos/verdict/auditing.ts";
 import type { ListsOutcome } from "./lists.ts";
-import type { Restart } from "./place.ts";
 import { causesOf, type Line, linesBy, quantile, type Sample } from "./tally.ts";
+
+/** How a process was replaced by the next, in milliseconds. */
+export interface Restart {
+  role: ChildRole;
+  /** From SIGTERM to the exit. */
+  endedMs: number;
+  /** From the start until it serves. */
+  startedMs: number;
+  /** `exit code 0` when all is well. */
+  exit: string;
+}
 
 /** What was seen behind one balancer. */
 export interface Pass {
@@ -14,7 +25,7 @@ export interface Pass {
   /** Units that must have been charged. */
   units: number;
   /** Read when all processes had ended. */
-  charges: Charges;
+  charges: Pick<TeamLedger, "used" | "leased" | "held">;
 }
 
 const count = (value: number) => String(value).padStart(8);

@@ -1,4 +1,7 @@
-import type { ConnectionKind } from "./asking.ts";
+import type { Question } from "../chaos/traffic/asking.ts";
+
+/** How a request comes to the balancer: over a connection that is kept, or over one of its own. */
+export type ConnectionKind = "keep-alive" | "new connection";
 
 /** One request as it went. */
 export interface Sample {
@@ -9,6 +12,13 @@ export interface Sample {
   /** Why it failed: a status that was not wanted, or what became of the connection; null: it did not. */
   failure: string | null;
 }
+
+/** One more question, counted as all are. @returns the answer's body; null: it failed, or had another status than `wanted` */
+export type Ask = (
+  what: string,
+  question: Omit<Question, "key" | "timeoutMs" | "fresh">,
+  wanted: number,
+) => Promise<string | null>;
 
 export interface Line {
   name: string;

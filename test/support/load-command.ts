@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Report } from "../../bench/load/report.ts";
+import type { Report } from "../../bench/load/report/report.ts";
 import { load } from "../../bench/load.ts";
 
 export interface Loaded {

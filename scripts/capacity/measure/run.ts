@@ -1,13 +1,10 @@
-import { chmodSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { compileProject } from "../../../bench/compile.ts";
-import type { BenchContext } from "../../../bench/context.ts";
-import { describeMachine, type Machine } from "../../../bench/machine.ts";
-import { createCleanState } from "../../../bench/state.ts";
+import { resolve } from "node:path";
+import { describeMachine, type Machine } from "../../../bench/report/machine.ts";
+import { compileProject } from "../../../bench/setup/compile.ts";
+import type { BenchContext } from "../../../bench/setup/context.ts";
+import { startServices } from "../../../bench/setup/services.ts";
+import { createCleanState } from "../../../bench/setup/state.ts";
 import type { Guard } from "../../embedded/guard.ts";
-import { startStack } from "../../embedded/stack.ts";
-import { stackSettings } from "../../start/settings.ts";
 import { MANY_SITES, ONE_ADDRESS, TWO_ADDRESSES } from "./configurations.ts";
 import type { Measured } from "./measured.ts";
 import { measureSiteBound } from "./site-bound.ts";
@@ -38,30 +35,18 @@ export async function measureAll(
   guard: Guard,
   onMeasured: (measured: Measured, tookS: number) => void,
 ): Promise<MeasuredRun> {
-  const dir = mkdtempSync(join(tmpdir(), "rcpt-capacity-"));
-  guard.removeAtEnd(dir);
-  chmodSync(dir, 0o711);
   const startedAt = new Date();
-  const [stack, compiledDir] = await Promise.all([
-    startStack({
-      dir,
-      cacheDir: join(ROOT, ".rcpt/cache"),
-      wanted: ["postgres", "redis", "objects"],
-      throwaway: true,
-      guard,
-      say: (line) => console.error(line),
-    }),
+  const [services, compiledDir] = await Promise.all([
+    startServices(guard, true),
     compileProject(ROOT, guard),
   ]);
-  const { postgres, redis } = stack;
-  if (!postgres || !redis) throw new Error("the services did not start");
-  const services = { databaseUrl: postgres.url, redisUrl: redis.url };
   const machine = await describeMachine(ROOT, services, startedAt);
   const { fresh } = await createCleanState(services);
-  const objectSettings = stackSettings({ ...stack, postgres: null, redis: null });
   const shared = {
     guard,
     compiledDir,
+    redisUrl: services.redisUrl,
+    objectSettings: services.objectSettings,
     profileDir: null,
     quick: false,
     rows: null,
@@ -71,7 +56,7 @@ export async function measureAll(
   for (const [name, measure] of MEASUREMENTS) {
     const startedMs = performance.now();
     const databaseUrl = await fresh(name);
-    const measured = await measure({ ...shared, databaseUrl, redisUrl: services.redisUrl, objectSettings });
+    const measured = await measure({ ...shared, databaseUrl });
     configurations.push(measured);
     onMeasured(measured, (performance.now() - startedMs) / 1_000);
   }

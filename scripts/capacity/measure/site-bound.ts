@@ -1,22 +1,18 @@
-import { completed, submitUpload, upload } from "../../../bench/bulk-job.ts";
-import { startChild } from "../../../bench/child.ts";
-import { type BenchContext, bulkSettingsFor, withChildren } from "../../../bench/context.ts";
-import { InvalidRun } from "../../../bench/figures.ts";
-import { cpuMsOf } from "../../../bench/process-cpu.ts";
-import type { CapacityServers } from "../../../bench/processes/capacity-servers.ts";
-import { type RoleProcess, startRole } from "../../../bench/role.ts";
-import { createLog } from "../../../src/core/log.ts";
-import { bootstrap } from "../../../src/services/teams/bootstrap.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { createPostgres, type Database } from "../../../src/store/postgres.ts";
+import { completed, requireVerdicts, submitUpload, upload } from "../../../bench/bulk/bulk-job.ts";
+import { type JobsWorld, startJobsWorld } from "../../../bench/bulk/jobs-world.ts";
+import { watchJobs } from "../../../bench/bulk/watch-jobs.ts";
+import { cpuMsOf } from "../../../bench/cpu/process-cpu.ts";
+import { InvalidRun } from "../../../bench/report/figures.ts";
+import { type BenchContext, bulkSettingsFor, withChildren } from "../../../bench/setup/context.ts";
+import { makeTeam } from "../../../bench/setup/teams.ts";
+import { startMail } from "../../../bench/sinks/mail.ts";
 import { fleetFormula } from "../formula.ts";
 import type { Scenario, SiteClass } from "../scenario.ts";
 import type { Configuration } from "./configurations.ts";
 import type { Measured } from "./measured.ts";
 import { countQuestions, middlePerS } from "./middle.ts";
 import { measureRoundTrips } from "./round-trip.ts";
-import { countsOf, type SiteList, siteAddress, siteFile } from "./site-list.ts";
-import { watchJob } from "./watch.ts";
+import { countsOf, type SiteList, siteAddress, siteFile, siteInternet } from "./site-list.ts";
 
 const WARM_UP_SHARE = 8;
 /** Answers that are later than this wait for processors: those are the bound then, of the sinks and of the service alike. */
@@ -58,12 +54,6 @@ function scenarioOf(configuration: Configuration, list: SiteList, roundTripMs: n
   return { rows, listed: 0, cached: 0, sites: [site], fleet, costs };
 }
 
-async function makeTeam(sql: Database): Promise<string> {
-  await migrate(sql, createLog("silent"));
-  const input = { email: "capacity@example.com", team: "capacity", tier: "enterprise" } as const;
-  return (await bootstrap(sql, input)).liveKey;
-}
-
 function shapingOf({ sites }: Configuration): string {
   const { connections, depth, transactionsPerSession, rejectionsPerSession } = sites;
   const caps = {
@@ -75,21 +65,12 @@ function shapingOf({ sites }: Configuration): string {
   return JSON.stringify({ default: caps });
 }
 
-interface World {
-  sql: Database;
-  client: { url: string; key: string };
-}
-
 /** @throws InvalidRun when a verdict is another than the list has it */
-async function runList({ sql, client }: World, list: SiteList) {
+async function runList({ sql, client }: JobsWorld, list: SiteList) {
   const uploadId = await upload(client, `capacity-${list.run}.csv`, siteFile(list));
   const { id } = await submitUpload(client, uploadId);
-  const watched = await watchJob(sql, id);
-  const { verdicts } = await completed(client, id, () => undefined);
-  const wanted = { ...countsOf(list).verdicts, unknown: 0 };
-  for (const [verdict, count] of Object.entries(wanted))
-    if (verdicts[verdict as keyof typeof wanted] !== count)
-      throw new InvalidRun(`run ${list.run}: ${JSON.stringify(verdicts)}, not ${JSON.stringify(wanted)}`);
+  const watched = await watchJobs(sql, [id]);
+  requireVerdicts(`run ${list.run}`, await completed(client, id), countsOf(list).verdicts);
   return watched;
 }
 
@@ -104,30 +85,20 @@ export async function measureSiteBound(
 ): Promise<Measured> {
   const { warmUp, list } = listsOf(configuration);
   return withChildren(async (keep) => {
-    const sql = createPostgres({
-      url: context.databaseUrl,
-      maxConnections: 2,
-      applicationName: "rcpt-bench",
-    });
-    keep({ end: () => sql.end({ timeout: 1 }) });
-    const servers = keep(await startChild<CapacityServers>("capacity-servers", context));
     const { latencyMs } = configuration.sites;
-    const internet = await servers.call("start", { lists: [warmUp, list], latencyMs });
+    const internet = siteInternet([warmUp, list]);
+    const { mail, ...at } = await startMail(context, keep, internet, { latencyMs, recipientMs: 0 });
     const own = { SHAPING: shapingOf(configuration), CHECK_THREADS: String(configuration.threads) };
-    const settings = bulkSettingsFor(context, internet, own);
-    const key = await makeTeam(sql);
-    const api = keep(await startRole(context, "api", settings));
-    keep(await startRole(context, "relay", settings));
-    const bulk: RoleProcess[] = [];
+    const team = await makeTeam(context, "capacity");
+    const world = await startJobsWorld(context, keep, bulkSettingsFor(context, at, own), team);
     for (let process = 0; process < configuration.fleet.processes; process++)
-      bulk.push(keep(await startRole(context, "bulk", { ...settings, EGRESS_ID: `capacity-${process}` })));
-    const world = { sql, client: { url: `http://127.0.0.1:${api.port}`, key } };
+      await world.startBulk({ EGRESS_ID: `capacity-${process}` });
     await runList(world, warmUp);
-    const cpuMs = () => bulk.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
-    await servers.call("reset");
+    const cpuMs = () => world.bulk.reduce((sum, { pid }) => sum + cpuMsOf(pid), 0);
+    await mail.call("reset");
     const cpuBeforeMs = cpuMs();
-    const roundTrips = measureRoundTrips(siteAddress(0), internet.smtpPort);
-    const counting = countQuestions(async () => (await servers.call("account")).recipients);
+    const roundTrips = measureRoundTrips(siteAddress(0), at.smtpPort);
+    const counting = countQuestions(async () => (await mail.call("account")).recipients);
     const { tookMs, putOff } = await runList(world, list);
     const asked = await counting.end();
     const roundTripMs = await roundTrips.end();
@@ -135,7 +106,7 @@ export async function measureSiteBound(
     const scenario = scenarioOf(configuration, list, roundTripMs);
     const predicted = fleetFormula(scenario);
     const cpuUs = ((cpuMs() - cpuBeforeMs) * 1_000) / list.rows;
-    const account = await servers.call("account");
+    const account = await mail.call("account");
     return {
       name: configuration.name,
       scenario,

@@ -1,3 +1,4 @@
+import type { Internet } from "../../../bench/sinks/mail.ts";
 import type { Zone } from "../../../test/support/mail-world/zone.ts";
 import type { SiteClass } from "../scenario.ts";
 
@@ -96,12 +97,13 @@ export function exists(local: string, domain: string): boolean {
   return acceptsAll(domain) || local.startsWith("user");
 }
 
-export function zoneOf(lists: readonly SiteList[]): Zone {
+export function siteInternet(lists: readonly SiteList[]): Internet {
   const zone: Zone = new Map();
   for (const list of lists) {
     for (let site = 0; site < list.site.sites; site++) zone.set(siteHost(site), { a: [siteAddress(site)] });
     for (let domain = 0; domain < domainsOf(list); domain++)
       zone.set(domainName(list, domain), { mx: [[10, siteHost(domain % list.site.sites)]] });
   }
-  return zone;
+  const sites = Math.max(...lists.map(({ site }) => site.sites));
+  return { zone, addresses: Array.from({ length: sites }, (_, site) => siteAddress(site)) };
 }

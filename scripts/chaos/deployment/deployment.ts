@@ -48,6 +48,9 @@ export interface ChaosDeployment {
   stores: Stores;
   members: readonly Member[];
   sql: Database;
+  /** Folder of the run, and that of programs that were unpacked. */
+  dir: string;
+  cacheDir: string;
   /** Before the processes of the API; or why there is none. */
   balancer: Balancer | string;
   /** Why clocks cannot be moved; null: they can. */
@@ -108,20 +111,29 @@ export interface DeploymentSetting {
   logsDir: string | null;
   /** Whether clocks will be moved: each look at one costs many times as much where they can be. */
   clocks: boolean;
+  /** Whether HAProxy stands before the API. Default true. */
+  balanced?: boolean;
   /** Settings beside those that every run has. */
   settings?: Readonly<Record<string, string>>;
   say(line: string): void;
 }
 
-export async function startDeployment({
-  root,
-  guard,
-  logsDir,
-  roles,
-  clocks,
-  settings = {},
-  say,
-}: DeploymentSetting): Promise<ChaosDeployment> {
+/** What a balancer stands before. */
+export const backendsOf = (members: readonly Member[]) =>
+  members
+    .filter(({ role }) => role === "api")
+    .map(({ name, port }) => ({ name: name.replace("-", ""), host: "127.0.0.1", port }));
+
+async function startMembers(roles: Roles, grounds: Grounds): Promise<Member[]> {
+  const members: Member[] = [];
+  for (const [role, count] of roles)
+    for (let n = 0; n < count; n++) members.push(new Member(role, n, await freePort(), grounds));
+  await Promise.all(members.map((member) => member.start()));
+  return members;
+}
+
+export async function startDeployment(setting: DeploymentSetting): Promise<ChaosDeployment> {
+  const { root, guard, logsDir, roles, clocks, balanced = true, settings = {}, say } = setting;
   const dir = mkdtempSync(join(tmpdir(), "rcpt-chaos-"));
   guard.removeAtEnd(dir);
   mkdirSync(join(root, ".rcpt"), { recursive: true });
@@ -154,22 +166,15 @@ export async function startDeployment({
     clock: typeof clock === "string" ? null : clock,
     ownDisks,
   };
-  const members: Member[] = [];
-  for (const [role, count] of roles)
-    for (let n = 0; n < count; n++) members.push(new Member(role, n, await freePort(), grounds));
-  await Promise.all(members.map((member) => member.start()));
-  const backends = members
-    .filter(({ role }) => role === "api")
-    .map(({ name, port }) => ({ name: name.replace("-", ""), host: "127.0.0.1", port }));
-  const balancer = await startHaproxy({ guard, say, folder: join(dir, "haproxy"), cacheDir, backends }).catch(
-    (error: Error) => error.message.split("\n")[0] ?? "it cannot be started",
-  );
+  const members = await startMembers(roles, grounds);
+  const before = { guard, say, folder: join(dir, "haproxy"), cacheDir, backends: backendsOf(members) };
+  const balancer = balanced
+    ? await startHaproxy(before).catch(
+        (error: Error) => error.message.split("\n")[0] ?? "it cannot be started",
+      )
+    : "none is wanted";
   return {
-    world,
-    stores,
-    members,
-    sql,
-    balancer,
+    ...{ world, stores, members, sql, dir, cacheDir, balancer },
     noClock: typeof clock === "string" ? clock : null,
     disks: ownDisks ? "own" : "bounded",
     async team(name, tier, limits = {}) {

@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Cores, chooseCores, pin, pinBehind } from "../../../bench/pin.ts";
+import { type Cores, chooseCores, pinBehind } from "../../../bench/setup/pin.ts";
 import { newId } from "../../../src/core/ids.ts";
 import { hashSecret, newSecret, secretHint } from "../../../src/services/api-key.ts";
 import type { Guard } from "../../embedded/guard.ts";
-import { markedWith } from "../../processes.mjs";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 import type { Member } from "../deployment/member.ts";
+import { giveCore } from "../deployment/own-core.ts";
 import type { AttackCounts, AttackOrder } from "./attack-order.ts";
 import { ATTACKERS, type Attacker, type AttackerTeam } from "./attackers.ts";
 import { noneSuffered, type Suffered, startVictim, type Victim } from "./victim.ts";
@@ -48,9 +48,10 @@ export async function runNeighbours(
 ): Promise<Meeting[]> {
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to attack");
-  const cores = await separateCores(api.pid, guard);
+  const cores = await chooseCores();
+  await giveCore(api.pid, cores, guard);
   const { key } = await deployment.team("victim", "enterprise");
-  const victim = await startVictim(api.port, key);
+  const victim = startVictim(api.url, key);
   await victim.askFor(WARM_MS, noneSuffered());
   const meetings: Meeting[] = [];
   for (const attacker of ATTACKERS) {
@@ -59,20 +60,6 @@ export async function runNeighbours(
   }
   victim.close();
   return meetings;
-}
-
-/** The API has a core; its stores, the mail world, the victim's client and the attackers share the other. */
-async function separateCores(apiPid: number, guard: Guard): Promise<Cores> {
-  const cores = await chooseCores();
-  const { server, load } = cores;
-  const others = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`).filter((pid) => pid !== apiPid);
-  await Promise.all([
-    pin(apiPid, server),
-    pin(process.pid, load),
-    // Connections of Postgres come and go.
-    ...others.map((pid) => pin(pid, load).catch(() => undefined)),
-  ]);
-  return cores;
 }
 
 async function meet(

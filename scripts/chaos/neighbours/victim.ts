@@ -1,17 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { DOMAINS, domainName } from "../deployment/site-world.ts";
-import { createLeanClient, type LeanClient } from "../overload/lean-client.ts";
-import { bodyOf } from "../traffic/asking.ts";
+import { bodyOf, type Client, createClient, type Question, type Reply } from "../traffic/asking.ts";
 
 /** What the victim asks for, each at its even distance whatever becomes of the requests before. */
 export const QUESTIONS = ["cached", "uncached", "usage", "post"] as const;
 export type QuestionName = (typeof QUESTIONS)[number];
 
 const PER_S: Record<QuestionName, number> = { cached: 40, uncached: 15, usage: 10, post: 4 };
-const CONNECTIONS = 64;
 const TICK_MS = 1;
 const TIMEOUT_MS = 20_000;
-const SWEEP_MS = 500;
 const CACHED_EMAIL = `exists.cached@${domainName(0)}`;
 
 /** What came of the victim's questions in one or more periods. */
@@ -38,64 +35,56 @@ export interface Victim {
   close(): void;
 }
 
-export async function startVictim(port: number, key: string): Promise<Victim> {
-  const client = createLeanClient(port, CONNECTIONS);
-  await client.open();
-  const sweeping = setInterval(() => client.sweep(TIMEOUT_MS), SWEEP_MS);
+export function startVictim(url: string, key: string): Victim {
+  const client = createClient(url);
   // Numbers go on from period to period: an address that was asked for is cached.
   let next = 0;
 
-  function requestOf(question: QuestionName): string {
-    const head = (line: string) => `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n`;
-    const verify = (email: string) => head(`GET /v1/verify?email=${encodeURIComponent(email)}`);
+  function questionOf(name: QuestionName): Question {
     const n = next++;
-    switch (question) {
+    const get = (path: string): Question => ({ method: "GET", path, key, timeoutMs: TIMEOUT_MS });
+    const verify = (email: string) => get(`/v1/verify?email=${encodeURIComponent(email)}`);
+    switch (name) {
       case "cached":
-        return `${verify(CACHED_EMAIL)}\r\n`;
+        return verify(CACHED_EMAIL);
       case "uncached":
-        return `${verify(`exists.victim${n}@${domainName(n % DOMAINS)}`)}\r\n`;
+        return verify(`exists.victim${n}@${domainName(n % DOMAINS)}`);
       case "usage":
-        return `${head("GET /v1/usage")}\r\n`;
+        return get("/v1/usage");
       case "post": {
         const body = JSON.stringify({ domain: `blocked-${n}.test` });
-        const fields = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
-        return `${head("POST /v1/blocklist")}${fields}\r\n${body}`;
+        const headers = { "content-type": "application/json" };
+        return { ...get("/v1/blocklist"), method: "POST", body, headers };
       }
     }
   }
 
   return {
-    askFor: (forMs, suffered) => askFor(client, requestOf, forMs, suffered),
-    close() {
-      clearInterval(sweeping);
-      client.close();
-    },
+    askFor: (forMs, suffered) => askFor(client, questionOf, forMs, suffered),
+    close: () => client.close(),
   };
 }
 
 async function askFor(
-  client: LeanClient,
-  requestOf: (question: QuestionName) => string,
+  client: Client,
+  questionOf: (name: QuestionName) => Question,
   forMs: number,
   suffered: Suffered,
 ): Promise<Suffered> {
   const startedMs = performance.now();
   const answers: Promise<void>[] = [];
   const sent: Record<QuestionName, number> = { cached: 0, uncached: 0, usage: 0, post: 0 };
-  const ask = (question: QuestionName, dueMs: number) =>
-    new Promise<void>((resolve) => {
-      suffered.lateMs.push(performance.now() - dueMs);
-      client.send(requestOf(question), ({ status, body }) => {
-        note(suffered, question, { status, body, ms: performance.now() - dueMs });
-        resolve();
-      });
-    });
+  const ask = async (name: QuestionName, dueMs: number) => {
+    suffered.lateMs.push(performance.now() - dueMs);
+    const reply = await client.ask(questionOf(name));
+    note(suffered, name, reply, performance.now() - dueMs);
+  };
   while (performance.now() - startedMs < forMs) {
-    for (const question of QUESTIONS) {
-      const due = Math.floor(((performance.now() - startedMs) * PER_S[question]) / 1_000);
-      while (sent[question] < due) {
-        sent[question] += 1;
-        answers.push(ask(question, startedMs + (sent[question] * 1_000) / PER_S[question]));
+    for (const name of QUESTIONS) {
+      const due = Math.floor(((performance.now() - startedMs) * PER_S[name]) / 1_000);
+      while (sent[name] < due) {
+        sent[name] += 1;
+        answers.push(ask(name, startedMs + (sent[name] * 1_000) / PER_S[name]));
       }
     }
     await wait(TICK_MS);
@@ -106,13 +95,14 @@ async function askFor(
 
 function note(
   { latenciesMs, failures, refusals }: Suffered,
-  question: QuestionName,
-  { status, body, ms }: { status: number; body: string; ms: number },
+  name: QuestionName,
+  reply: Reply,
+  ms: number,
 ): void {
-  latenciesMs[question].push(ms);
-  if (status >= 200 && status < 300) return;
-  const code = status === 0 ? body : String(bodyOf(body)?.code ?? "");
-  const into = status === 0 || status >= 500 ? failures : refusals;
-  const how = `${question} ${status} ${code}`.trim();
+  latenciesMs[name].push(ms);
+  if (reply.status !== null && reply.status >= 200 && reply.status < 300) return;
+  const into = reply.status === null || reply.status >= 500 ? failures : refusals;
+  const why = reply.status === null ? reply.how : `${reply.status} ${bodyOf(reply.text)?.code ?? ""}`;
+  const how = `${name} ${why}`.trim();
   into[how] = (into[how] ?? 0) + 1;
 }

@@ -1,7 +1,7 @@
 -- Open loop of several teams, run by the LuaJIT inside wrk: wrk's own loop is closed. Requests of each team fall due at even
 -- distances, whatever becomes of those before; each goes over a connection that is idle, or waits for one, and its latency counts from
--- when it was due. What is not sent when the waiting ends is counted nowhere: then all connections are counted as timeouts. It never
--- sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is idle, and it sleeps while
+-- when it was due. What is not sent when the waiting ends is counted nowhere: then all connections are counted as timeouts. From 1,000
+-- requests a second on it never sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is idle, and it sleeps while
 -- none is. At the end a line of JSON: see flood.ts.
 --
 -- Before this stand bench/sockets.lua and: port, connections, forS, onsetS, graceS, teams, a list of { name, key, perS }, perS 0 where there is no rate, and of
@@ -184,12 +184,14 @@ local function receive(which)
   rest(which)
 end
 
-local isPatient = false
-for _, team in ipairs(teams) do isPatient = isPatient or team.apart == nil end
+-- Where little falls due, or only connections are waited for, it leaves its core to the servers beside it.
+local isPatient, perS = false, 0
+for _, team in ipairs(teams) do isPatient, perS = isPatient or team.apart == nil, perS + team.perS end
+local isSlow = not isPatient and perS <= 1000
 local events = ffi.new("epoll_event[?]", TURN)
 while true do
   sendDue()
-  local ready = C.epoll_wait(epoll, events, TURN, isPatient and idles == 0 and 1 or 0)
+  local ready = C.epoll_wait(epoll, events, TURN, (isSlow or isPatient and idles == 0) and 1 or 0)
   for i = 0, ready - 1 do
     receive(events[i].which)
     sendDue()

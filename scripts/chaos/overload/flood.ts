@@ -1,16 +1,43 @@
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { quoted, SOCKETS } from "../../../bench/native-load.ts";
+import { quoted, runScript, SOCKETS } from "../../../bench/api/lua.ts";
 import type { Guard } from "../../embedded/guard.ts";
 import type { Wrk } from "../../embedded/wrk.ts";
 import { DOMAINS, domainName } from "../deployment/site-world.ts";
 import { CHEAP_FROM, rowOf } from "../traffic/addresses.ts";
-import { type Burst, ONSET_MS } from "./burst-order.ts";
 
-/** More than one sender of Node.js can send: the script that wrk's LuaJIT runs does nothing else. */
+export interface Latencies {
+  count: number;
+  p50Ms: number;
+  p99Ms: number;
+}
+
+export interface TeamCounts {
+  /** By status and code, or by how there was no answer. */
+  counts: Record<string, number>;
+  /** Answered with 200, and with anything else. Of a team with a rate from when the request was due. */
+  accepted: Latencies;
+  refused: Latencies;
+  /** Answered with 200, of what was due after the first `ONSET_MS`. */
+  sustained: Latencies;
+}
+
+/** What falls due so soon after a burst's beginning meets a process that cannot know of it yet. */
+export const ONSET_MS = 1_000;
+
+export interface Burst {
+  teams: Record<string, TeamCounts>;
+  all: TeamCounts;
+  /** Answered with 200, of what was due in the first `ONSET_MS`, and of what was later. */
+  onset: Latencies;
+  sustained: Latencies;
+  /** How late the burst itself was with sending: what is more says more of it than of the service. */
+  lateP99Ms: number;
+  tookS: number;
+}
+
+/** What a burst is to ask. One sender of Node.js cannot send as much: the script that wrk's LuaJIT runs does nothing else. */
 export interface FloodOrder {
   port: number;
   /** Each of whom asks at even distances, whatever becomes of the requests before; null: whenever a connection is idle. */
@@ -28,7 +55,6 @@ type Form = readonly [before: string, behind: string, back: number];
 const BODY = readFileSync(join(import.meta.dirname, "flood.lua"), "utf8");
 /** A list's rows go round after so many, but for the first. */
 const ROUND = 100;
-const SPARE_MS = 20_000;
 
 function formOf(row: number): Form {
   const { email } = rowOf("list", row);
@@ -56,37 +82,17 @@ export function floodScript({ port, teams, forMs, connections, graceMs }: FloodO
   ].join("\n");
 }
 
-/** @throws Error when it did not come to its end */
-export function readFlood(output: string, errors: string): Burst {
-  const line = output.split("\n").find((text) => text.startsWith("{"));
-  if (line === undefined)
-    throw new Error(`the flood did not say what it counted: ${errors || output.slice(0, 200)}`);
-  return JSON.parse(line) as Burst;
-}
-
 /** @param core it is pinned to it; null: to none */
 export async function runFlood(
-  { command, env }: Wrk,
+  wrk: Wrk,
   order: FloodOrder,
   { core, guard }: { core: number | null; guard: Pick<Guard, "hold" | "removeAtEnd"> },
 ): Promise<Burst> {
   const folder = mkdtempSync(join(tmpdir(), "rcpt-flood-"));
   guard.removeAtEnd(folder);
   try {
-    const file = join(folder, "flood.lua");
-    writeFileSync(file, floodScript(order));
-    // wrk itself does nothing: the script ends it before its threads begin.
-    const words = [command, "-t1", "-c1", "-d1s", "-s", file, `http://127.0.0.1:${order.port}/`];
-    const [program = "", ...args] = core === null ? words : ["taskset", "-c", String(core), ...words];
-    const running = promisify(execFile)(program, args, {
-      env,
-      timeout: order.forMs + order.graceMs + SPARE_MS,
-    });
-    // Where the guard is ending everything it throws, and nobody waits for the flood any more.
-    running.catch(() => undefined);
-    if (running.child.pid !== undefined) guard.hold(running.child.pid, "SIGKILL", 0);
-    const { stdout, stderr } = await running;
-    return readFlood(stdout, stderr);
+    const place = { file: join(folder, "flood.lua"), core, guard, forMs: order.forMs + order.graceMs };
+    return await runScript<Burst>(wrk, floodScript(order), place);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

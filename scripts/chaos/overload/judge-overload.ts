@@ -1,5 +1,5 @@
 import { type Finding, none, told, voided, within } from "../verdict/closing.ts";
-import { type Burst, type Latencies, ONSET_MS, type TeamCounts } from "./burst-order.ts";
+import { type Burst, type Latencies, ONSET_MS, type TeamCounts } from "./flood.ts";
 import type { Overload } from "./overload.ts";
 
 /** An answer under overload may take so many times as long as without, or this, and never more. */

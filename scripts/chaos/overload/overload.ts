@@ -1,20 +1,13 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import type { LoadTools } from "../../../bench/load-tools.ts";
-import { type Cores, pin } from "../../../bench/pin.ts";
-import { cpuMsOf } from "../../../bench/process-cpu.ts";
+import type { LoadTools } from "../../../bench/api/load-tools.ts";
+import { cpuMsOf } from "../../../bench/cpu/process-cpu.ts";
 import type { Guard } from "../../embedded/guard.ts";
-import { markedWith } from "../../processes.mjs";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 import type { Member } from "../deployment/member.ts";
+import { giveCore } from "../deployment/own-core.ts";
 import { mostOf, type Resources, resourcesOf } from "../deployment/resources.ts";
-import type { Burst, BurstOrder } from "./burst-order.ts";
-import { type FloodOrder, runFlood } from "./flood.ts";
+import { type Burst, type FloodOrder, runFlood } from "./flood.ts";
 
-const BURST = fileURLToPath(new URL("./burst.ts", import.meta.url));
-const TSX = import.meta.resolve("tsx");
 const CALM_PER_S = 20;
 const CALM_MS = 4_000;
 const CAPACITY_CALLERS = 48;
@@ -37,25 +30,6 @@ const LOOK_EVERY_MS = 100;
 /** What two more teams ask for beside the one that floods: one asks for a tenth of all, one for a twentieth of the capacity. */
 const SECOND_SHARE = 0.1;
 const SMALL_SHARE = 0.05;
-
-async function burst(order: Omit<BurstOrder, "timeoutMs" | "connections" | "callers">): Promise<Burst> {
-  const whole: BurstOrder = {
-    ...order,
-    callers: CAPACITY_CALLERS,
-    connections: CAPACITY_CALLERS,
-    timeoutMs: TIMEOUT_MS,
-  };
-  const child = spawn(process.execPath, ["--import", TSX, BURST, JSON.stringify(whole)], {
-    stdio: ["ignore", "pipe", "inherit", "ipc"],
-  });
-  let text = "";
-  child.stdout?.on("data", (piece) => {
-    text += piece;
-  });
-  const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`the burst ended with ${code}`);
-  return JSON.parse(text) as Burst;
-}
 
 export interface Overload {
   calm: Burst;
@@ -83,7 +57,7 @@ export interface Overload {
 
 const UNBOUNDED = { ratePerS: 1_000_000, rateBurst: 1_000_000 } as const;
 
-type Flood = (teams: FloodOrder["teams"], forMs: number, connections?: number) => Promise<Burst>;
+type Flood = (teams: FloodOrder["teams"], forMs: number, connections: number) => Promise<Burst>;
 
 export interface OverloadOptions {
   tools: LoadTools;
@@ -103,36 +77,25 @@ export async function runOverload(
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to ask");
   await giveCore(api.pid, cores, guard);
-  const flood: Flood = (teams, forMs, connections = CONNECTIONS) =>
+  const flood: Flood = (teams, forMs, connections) =>
     runFlood(
       wrk,
       { port: api.port, teams, forMs, connections, graceMs: TIMEOUT_MS },
       { core: cores.load, guard },
     );
-  await warmUp(deployment, api.url, flood);
+  await warmUp(deployment, flood);
   return overload({ deployment, api, pid: api.pid, times, flood }, say);
 }
 
-/** A core of its own: all else that runs here takes the other. */
-async function giveCore(pid: number, { server, load }: Cores, guard: Guard): Promise<void> {
-  const others = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`).filter((other) => other !== pid);
-  await Promise.all([
-    pin(pid, server),
-    pin(process.pid, load),
-    // Connections of Postgres come and go.
-    ...others.map((other) => pin(other, load).catch(() => undefined)),
-  ]);
-}
-
-async function warmUp(deployment: ChaosDeployment, url: string, flood: Flood): Promise<void> {
+async function warmUp(deployment: ChaosDeployment, flood: Flood): Promise<void> {
   const { key } = await deployment.team("warm", "enterprise", UNBOUNDED);
   const limited = await deployment.team("warm-limited", "enterprise", { ratePerS: 100, rateBurst: 100 });
-  await burst({ url, forMs: WARM_MS, teams: [{ name: "warm-checks", perS: null, key }] });
+  await flood([{ name: "warm-checks", perS: null, key }], WARM_MS, CAPACITY_CALLERS);
   const floods = [
     { name: "warm", perS: WARM_PER_S, key },
     { name: "warm-limited", perS: WARM_PER_S, key: limited.key },
   ];
-  await flood(floods, WARM_MS);
+  await flood(floods, WARM_MS, CONNECTIONS);
   await wait(REST_MS);
 }
 
@@ -148,18 +111,17 @@ async function overload(
   { deployment, api, pid, times, flood: send }: Asking,
   say: (line: string) => void,
 ): Promise<Overload> {
-  const { url } = api;
   const [open, second, small] = await Promise.all(
     ["flood", "second", "small"].map((name) => deployment.team(name, "enterprise", UNBOUNDED)),
   );
   if (open === undefined || second === undefined || small === undefined) throw new Error("no teams");
   const ask = (name: string, perS: number | null, forMs: number) =>
-    burst({ url, forMs, teams: [{ name, perS, key: open.key }] });
+    send([{ name, perS, key: open.key }], forMs, CAPACITY_CALLERS);
   await ask("again", null, CAPACITY_MS / 2);
   await wait(REST_MS);
   const calm = await ask("calm", CALM_PER_S, CALM_MS);
   const cpuCalmMs = cpuMsOf(pid);
-  const closed = await send([{ name: "capacity", perS: null, key: open.key }], CAPACITY_MS, CAPACITY_CALLERS);
+  const closed = await ask("capacity", null, CAPACITY_MS);
   const capacityPerS = Math.round(closed.all.accepted.count / closed.tookS);
   const capacityBusy = (cpuMsOf(pid) - cpuCalmMs) / (closed.tookS * 1_000);
   if (capacityPerS === 0)
@@ -184,13 +146,14 @@ async function overload(
       { name: "small", perS: ofSmall, key: small.key },
     ],
     OVERLOAD_MS,
+    CONNECTIONS,
   );
   const floodCpuMs = cpuMsOf(pid) - cpuBeforeMs;
   await wait(REST_MS);
   const half = Math.max(1, Math.round(capacityPerS / 2));
   const bounded = await deployment.team("bounded", "enterprise", { ratePerS: half, rateBurst: half });
   const cpuBetweenMs = cpuMsOf(pid);
-  const limited = await send([{ name: "limited", perS, key: bounded.key }], LIMITED_MS);
+  const limited = await send([{ name: "limited", perS, key: bounded.key }], LIMITED_MS, CONNECTIONS);
   const limitedCpuMs = cpuMsOf(pid) - cpuBetweenMs;
   await wait(REST_MS);
   const after = await ask("after", CALM_PER_S, CALM_MS);

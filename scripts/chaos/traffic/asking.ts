@@ -1,4 +1,5 @@
-import { Agent, request } from "node:http";
+import { Agent, type ClientRequest, request } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
 
 /** What was asked. */
 export interface Question {
@@ -9,6 +10,10 @@ export interface Question {
   body?: Buffer | string;
   headers?: Record<string, string>;
   timeoutMs: number;
+  /** Over a connection of its own; else over one that is kept. */
+  fresh?: boolean;
+  /** The body is sent in pieces, so long from the first to the last. */
+  bodyOverMs?: number;
 }
 
 /** What came of it: an answer, or how there was none. */
@@ -25,20 +30,25 @@ export interface Client {
 const CONNECTIONS_MAX = 256;
 /** Less than the service, or a balancer, keeps an idle connection: no request goes into one that is being closed. */
 const IDLE_MS = 3_000;
+const PIECES = 8;
 const REFUSED = new Set(["ECONNREFUSED", "EADDRNOTAVAIL"]);
 
 export function createClient(url: string): Client {
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS });
+  const fresh = new Agent({ keepAlive: false });
   return {
-    ask: (question) => askOnce({ agent, hostname, port }, question),
-    close: () => agent.destroy(),
+    ask: (question) => askOnce({ agent: question.fresh ? fresh : agent, hostname, port }, question),
+    close() {
+      agent.destroy();
+      fresh.destroy();
+    },
   };
 }
 
 function askOnce(
   at: { agent: Agent; hostname: string; port: string },
-  { method, path, key, body, headers, timeoutMs }: Question,
+  { method, path, key, body = "", headers, timeoutMs, bodyOverMs = 0 }: Question,
 ): Promise<Reply> {
   return new Promise((resolve) => {
     let late = false;
@@ -48,7 +58,7 @@ function askOnce(
       path,
       headers: {
         authorization: `Bearer ${key}`,
-        ...(body === undefined ? {} : { "content-length": Buffer.byteLength(body) }),
+        ...(body === "" ? {} : { "content-length": Buffer.byteLength(body) }),
         ...headers,
       },
     });
@@ -72,8 +82,18 @@ function askOnce(
         resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString("utf8") });
       });
     });
-    req.end(body);
+    if (bodyOverMs === 0) req.end(body);
+    else void sendSlowly(req, body, bodyOverMs / PIECES);
   });
+}
+
+async function sendSlowly(req: ClientRequest, body: Buffer | string, everyMs: number): Promise<void> {
+  const size = Math.ceil(body.length / PIECES);
+  for (let at = 0; at < body.length && !req.destroyed; at += size) {
+    req.write(body.slice(at, at + size));
+    await wait(everyMs);
+  }
+  req.end();
 }
 
 /** The parsed body of an answer; null when it is no JSON object. */

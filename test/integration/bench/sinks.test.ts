@@ -5,9 +5,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { before, describe, it } from "node:test";
-import { openBareSinks } from "../../../bench/bare-sink.ts";
-import { openNativeSinks } from "../../../bench/native-sink.ts";
-import { accountOf, type SinkDelays, type Sinks } from "../../../bench/sink-account.ts";
+import { openNativeSinks } from "../../../bench/sinks/native-sink.ts";
+import { accountOf, type SinkDelays, type Sinks } from "../../../bench/sinks/sink-account.ts";
 import { findWrk, type Wrk } from "../../../scripts/embedded/wrk.ts";
 import { createRawClient, type RawClient } from "../mail-world/raw-client.ts";
 
@@ -56,7 +55,6 @@ async function deafClient(port: number, text: string) {
   };
 }
 
-/** The same of both: whatever serves, the engine is asked the same. */
 function dialogues(open: Open): void {
   it("tells what it can, answers by the first letter and says goodbye", () =>
     withSinks(open, NO_DELAYS, async (sinks, dial) => {
@@ -216,7 +214,7 @@ function accounts(open: Open): void {
 /** A process that opens sinks and says on which port, by the LuaJIT of `wrk`. */
 function startParent({ command, env }: Wrk) {
   const open = `
-    import { openNativeSinks } from ${JSON.stringify(join(import.meta.dirname, "../../../bench/native-sink.ts"))};
+    import { openNativeSinks } from ${JSON.stringify(join(import.meta.dirname, "../../../bench/sinks/native-sink.ts"))};
     const delays = { latencyMs: 0, recipientMs: 0 };
     const guard = { env: {}, hold() {}, removeAtEnd() {} };
     const sinks = await openNativeSinks(${JSON.stringify({ command, env })}, ["${ONE}"], { delays, guard });
@@ -226,16 +224,10 @@ function startParent({ command, env }: Wrk) {
   });
 }
 
-describe("the sinks of Node.js", () => {
-  dialogues(openBareSinks);
-  delayed(openBareSinks);
-  accounts(openBareSinks);
-});
-
-/** Where there is nothing to run them the bench does without, too. */
+/** Where there is nothing to run them there is no bench either. */
 const skip = process.platform === "linux" ? false : "there is no epoll";
 
-describe("the sinks of LuaJIT", { skip }, () => {
+describe("the sinks", { skip }, () => {
   let wrk: Wrk;
   before(async () => {
     wrk = await findWrk({ cacheDir: CACHE, guard: GUARD });

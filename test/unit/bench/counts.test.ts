@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { requireRight } from "../../../bench/context.ts";
-import { InvalidRun } from "../../../bench/figures.ts";
-import { ownFields } from "../../../bench/http-connection.ts";
-import { commandCounts } from "../../../bench/touched.ts";
+import { ownFields } from "../../../bench/api/http-connection.ts";
+import { commandCounts } from "../../../bench/api/touched.ts";
+import { InvalidRun } from "../../../bench/report/figures.ts";
+import { requireRight } from "../../../bench/setup/context.ts";
 
 describe("what a benchmark counts", () => {
   it("tells calls of Redis from the commands of its scripts, and leaves out its own", () => {

@@ -8,7 +8,7 @@ import {
   rotated,
   sampleOf,
   summarise,
-} from "../../../bench/figures.ts";
+} from "../../../bench/report/figures.ts";
 
 describe("figures of a benchmark", () => {
   it("takes the middle, or the mean of the two in the middle, and nothing of nothing", () => {

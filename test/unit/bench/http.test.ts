@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { busyBetween, usageNow } from "../../../bench/busy.ts";
-import type { BenchContext } from "../../../bench/context.ts";
 import {
   benchCachedVerify,
   countingLate,
   cpuTarget,
   fastifyTarget,
   tailTarget,
-} from "../../../bench/http.ts";
-import type { LoadGenerator } from "../../../bench/native-load.ts";
+} from "../../../bench/api/http.ts";
+import type { Server } from "../../../bench/api/http-world.ts";
+import { busyBetween, usageNow } from "../../../bench/cpu/busy.ts";
+import { outcomeOf } from "../../../bench/report/target.ts";
 import { SECTIONS } from "../../../bench/sections.ts";
-import { outcomeOf } from "../../../bench/target.ts";
+import type { BenchContext } from "../../../bench/setup/context.ts";
 
 const summary = (cpuUs: number, busy: number) => ({ perS: 1, cpuUs, busy, spread: 0 });
 
@@ -69,14 +69,14 @@ describe("the figure of cached answers", () => {
 
   it("counts the late answers of all runs of a server, and leaves the runs as they are", async () => {
     const lates = [0, 2, 1];
-    const run = { answered: 9, wrong: 0, faults: {}, wallMs: 1 };
-    const load: LoadGenerator = { load: async () => ({ ...run, late: lates.shift() ?? 0 }) };
+    const run = { answered: 9, wrong: 0, wallMs: 1 };
+    const load: Server["load"] = async () => ({ ...run, late: lates.shift() ?? 0 });
     const server = countingLate({ name: "rcpt", load });
-    const how = { port: 1, connections: 1, forMs: 1 };
-    assert.equal((await server.load.load(how)).answered, 9);
+    const how = { connections: 1, forMs: 1 };
+    assert.equal((await server.load(how)).answered, 9);
     assert.equal(server.late, 0);
-    await server.load.load(how);
-    await server.load.load(how);
+    await server.load(how);
+    await server.load(how);
     assert.equal(server.late, 3);
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { countsOf, memoryList } from "../../../bench/memory-list.ts";
+import { countsOf, memoryList } from "../../../bench/bulk/memory-list.ts";
 import { parseAddress } from "../../../src/check/address.ts";
 
 describe("the list whose memory is watched", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type OpenRun, openLoopScript, readOpenRun, tailRatio } from "../../../bench/open-loop.ts";
+import { type OpenRun, openLoopScript, tailRatio } from "../../../bench/api/open-loop.ts";
 
 const run = (p99Us: number, lagP99Us = 20, waited = 0): OpenRun => ({
   waited,
@@ -23,14 +23,6 @@ describe("the open loop", () => {
       ),
     );
     assert.ok(script.includes('  "GET /\\"\\r\\n\\r\\n",\n}\n'));
-  });
-
-  it("has its figures read from what it says", () => {
-    assert.deepEqual(readOpenRun(`LuaJIT\n${JSON.stringify(run(70))}\n`), run(70));
-    assert.throws(
-      () => readOpenRun("open loop: cannot connect"),
-      /did not say what it counted: open loop: cannot/,
-    );
   });
 });
 

@@ -9,7 +9,7 @@ import {
   mxName,
   planRun,
   SITES,
-} from "../../../bench/plan.ts";
+} from "../../../bench/probing/plan.ts";
 import { parseAddress } from "../../../src/check/address.ts";
 import { loadShaping } from "../../../src/check/shaping.ts";
 import { siteOf } from "../../../src/check/site.ts";

@@ -7,8 +7,8 @@ import {
   formatFigure,
   renderTargets,
   targetRows,
-} from "../../../bench/report.ts";
-import type { Target } from "../../../bench/target.ts";
+} from "../../../bench/report/report.ts";
+import type { Target } from "../../../bench/report/target.ts";
 
 const reached: Target = { id: "a.cpu", what: "cost", unit: "µs", figure: 3.456, atMost: 4 };
 const missed: Target = { id: "b.rate", what: "rows", unit: "rows/s", figure: 99_999, atLeast: 100_000 };

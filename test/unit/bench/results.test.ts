@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { escapeXml, headroom, renderPlot } from "../../../bench/plot.ts";
-import { escapeCell, type Results, renderResults } from "../../../bench/results.ts";
-import type { Target } from "../../../bench/target.ts";
+import { escapeXml, headroom, renderPlot } from "../../../bench/report/plot.ts";
+import { escapeCell, type Results, renderResults } from "../../../bench/report/results.ts";
+import type { Target } from "../../../bench/report/target.ts";
 
 const HOSTILE = `<script>alert("x")</script> & 'y' | z\n\`\`\``;
 

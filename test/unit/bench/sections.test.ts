@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { BenchContext } from "../../../bench/context.ts";
-import { InvalidRun } from "../../../bench/figures.ts";
-import type { Measured } from "../../../bench/report.ts";
-import { runSections } from "../../../bench/run.ts";
+import { InvalidRun } from "../../../bench/report/figures.ts";
+import type { Measured } from "../../../bench/report/report.ts";
+import type { Section } from "../../../bench/report/table.ts";
+import { totalTarget } from "../../../bench/report/total.ts";
 import { chosenSections, SECTIONS, type SectionEntry } from "../../../bench/sections.ts";
-import type { Section } from "../../../bench/table.ts";
-import { totalTarget } from "../../../bench/total.ts";
+import type { BenchContext } from "../../../bench/setup/context.ts";
+import { runSections } from "../../../bench/setup/run.ts";
 
 /** What a run needs besides its sections, on two cores. */
 const AROUND_S = 12;

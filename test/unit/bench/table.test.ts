@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { alignColumns, ratio, renderSection } from "../../../bench/table.ts";
+import { alignColumns, ratio, renderSection } from "../../../bench/report/table.ts";
 
 describe("the table of a benchmark", () => {
   it("aligns names and ratios to the left, figures to the right", () => {

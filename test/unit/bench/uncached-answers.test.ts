@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { busyShareOf, loweredNote, loweredShareOf } from "../../../bench/busy.ts";
-import { InvalidRun } from "../../../bench/figures.ts";
-import { countAnswers, requireAsked } from "../../../bench/uncached-answers.ts";
+import { countAnswers, requireAsked } from "../../../bench/api/uncached-answers.ts";
+import { busyShareOf, loweredNote, loweredShareOf } from "../../../bench/cpu/busy.ts";
+import { InvalidRun } from "../../../bench/report/figures.ts";
 import { createMetrics } from "../../../src/core/metrics.ts";
 
 type Answer = [reason: string, cached: string, count: number];

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { faultOf } from "../../../../bench/load/bulk.ts";
 import type { BulkView } from "../../../../bench/load/bulk-view.ts";
-import { linearAxis, logAxis, ninesAxis, renderChart } from "../../../../bench/load/chart.ts";
-import { joinPoints, renderHtml } from "../../../../bench/load/html.ts";
 import { parseOptions } from "../../../../bench/load/options.ts";
-import { createProgress, progressLine } from "../../../../bench/load/progress.ts";
-import { type Report, reportOf } from "../../../../bench/load/report.ts";
+import { linearAxis, logAxis, ninesAxis, renderChart } from "../../../../bench/load/report/chart.ts";
+import { joinPoints, renderHtml } from "../../../../bench/load/report/html.ts";
+import { createProgress, progressLine } from "../../../../bench/load/report/progress.ts";
+import { type Report, reportOf } from "../../../../bench/load/report/report.ts";
+import { renderText } from "../../../../bench/load/report/text.ts";
 import { Tally } from "../../../../bench/load/tally.ts";
-import { renderText } from "../../../../bench/load/text.ts";
 import { result } from "../../../support/load-fakes.ts";
 
 const HOSTILE = `</td><script>alert("x")</script>&'`;

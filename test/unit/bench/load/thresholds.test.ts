@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { BulkView } from "../../../../bench/load/bulk-view.ts";
 import { Latencies } from "../../../../bench/load/latency.ts";
-import type { ReportFigures } from "../../../../bench/load/report-figures.ts";
-import { judge, parseThresholds } from "../../../../bench/load/thresholds.ts";
+import type { ReportFigures } from "../../../../bench/load/report/report-figures.ts";
+import { judge, parseThresholds } from "../../../../bench/load/report/thresholds.ts";
 
 const job = (rowsPerS: number | null, fault: string | null) => ({ rowsPerS, fault }) as BulkView;
 

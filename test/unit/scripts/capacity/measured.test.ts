@@ -8,7 +8,7 @@ import {
   exists,
   type SiteList,
   siteFile,
-  zoneOf,
+  siteInternet,
 } from "../../../../scripts/capacity/measure/site-list.ts";
 import { parseScenario } from "../../../../scripts/capacity/scenario.ts";
 
@@ -43,7 +43,7 @@ describe("a list for sites", () => {
       .trim()
       .split("\r\n")
       .slice(1);
-    const zone = zoneOf([list]);
+    const { zone } = siteInternet([list]);
     let refused = 0;
     const perHost = new Map<string, number>();
     for (const row of rows) {

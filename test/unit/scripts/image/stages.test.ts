@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { after, describe, it } from "node:test";
 import { parseDockerfile } from "../../../../scripts/image/dockerfile.ts";
 import type { BuildStep, Room } from "../../../../scripts/image/room.ts";
-import { createBuild } from "../../../../scripts/image/stages.ts";
+import { Build } from "../../../../scripts/image/stages.ts";
 
 const folders: string[] = [];
 after(() => {
@@ -73,7 +73,7 @@ function buildOf(room: Room, text = TEXT) {
   const say = (line: string) => said.push(line);
   return {
     said,
-    build: createBuild({ dockerfile: parseDockerfile(text), context, work, room, buildArgs, say }),
+    build: new Build({ dockerfile: parseDockerfile(text), context, work, room, buildArgs, say }),
   };
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Burst, TeamCounts } from "../../../../../scripts/chaos/overload/burst-order.ts";
+import type { Burst, TeamCounts } from "../../../../../scripts/chaos/overload/flood.ts";
 import { judgeOverload } from "../../../../../scripts/chaos/overload/judge-overload.ts";
 import type { Overload } from "../../../../../scripts/chaos/overload/overload.ts";
 import { exitCodeOf, type Finding } from "../../../../../scripts/chaos/verdict/closing.ts";

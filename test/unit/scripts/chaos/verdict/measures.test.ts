@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { growthOf } from "../../../../../scripts/chaos/deployment/resources.ts";
-import { percentile } from "../../../../../scripts/chaos/overload/burst-order.ts";
 import { isSigned } from "../../../../../scripts/chaos/traffic/hooks.ts";
 import { none, passes, renderClosing, told, within } from "../../../../../scripts/chaos/verdict/closing.ts";
 import { resultRows } from "../../../../../scripts/chaos/verdict/results.ts";
@@ -30,13 +29,6 @@ test("the closing table passes when every bound holds, and says how to repeat it
   const text = renderClosing({ seed: 5, again: "", findings: bad, details: ["row 3 twice"] });
   assert.match(text, /duplicates +2 +MISSED bound: 0/);
   assert.match(text, /! row 3 twice/);
-});
-
-test("a percentile is of the values as they are, of none nought", () => {
-  const values = Array.from({ length: 100 }, (_, i) => 100 - i);
-  assert.equal(percentile(values, 0.5), 51);
-  assert.equal(percentile(values, 0.99), 100);
-  assert.equal(percentile([], 0.99), 0);
 });
 
 test("rows are read from results by the names of their columns", () => {

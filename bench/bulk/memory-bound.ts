@@ -1,0 +1,143 @@
+import { LIMITS } from "../../src/core/limits.ts";
+import { createRepeatFinder } from "../../src/services/bulk/repeat-finder.ts";
+import type { Scratch } from "../../src/store/scratch.ts";
+
+/** A part of what a process of the role `bulk` may have resident while it works on one job. */
+export interface MemoryTerm {
+  what: string;
+  bytes: number;
+}
+
+export interface MemoryBasis {
+  /** Resident when it was ready, before any work: code, lists, check threads. */
+  readyBytes: number;
+  /** Settings of the process. */
+  threads: number;
+  cacheEntries: number;
+  /** Of the job. */
+  rows: number;
+  /** What the team may have: the finder of repeats goes by it. */
+  rowsMax: number;
+}
+
+const MIB = 1_048_576;
+/** V8's young generation of one isolate: three semi-spaces of 16 MiB, which fill before they are collected. */
+const YOUNG_BYTES = 3 * 16 * MIB;
+/** The old generation grows to twice what lives in it before it is collected, where that is more than its room (core/heap-room). */
+export const HEAP_FACTOR = 2;
+/** Of an entry of the evidence cache: key, entry, evidence with its hosts. */
+export const EVIDENCE_BYTES = 1_500;
+/**
+ * Of a row in hand: its record, address, evidence, result, and both renderings in the shard. Rows with evidence are the
+ * largest: they are never drawn from templates.
+ */
+const ROW_BYTES = 8_192;
+/** Of a template of results: a result, its evidence, and texts. */
+const TEMPLATE_BYTES = 4_096;
+/**
+ * Of the name of a domain that is remembered: what it was read from, what it was read into, its place in a table, the numbers that it
+ * keeps. Measured: 245 where it is as long as may be and was written in capitals, 124 as a rule.
+ */
+const NAME_BYTES = 250;
+/** Of a domain's list of templates, where it has more than one, and its place in a table. */
+const TEMPLATE_LIST_BYTES = 230;
+/** Of a part of evidence that many share, with its JSON: measured with ten hosts, the longest that is reported. */
+const PART_BYTES = 1_650;
+/** Of a domain's plan in a check thread, its site and its usual way with it: 1.9 to 2.2 KB with one to ten hosts. */
+const PLAN_BYTES = 2_500;
+/** A chunk's source as bytes, as text and as records. */
+const CHUNK_COPIES = 4;
+/** Of a row of a shard that is unzipped to be joined: its cells and its JSON. */
+const STORED_BYTES = 1_024;
+/** Of a chunk while its job is analysed and put together: range, repeats, shard's key. */
+const CHUNK_ENTRY_BYTES = 300;
+/** The thread that puts results together, before it does: its isolate, and the client of object storage. */
+const JOIN_THREAD_BYTES = 48 * MIB;
+/** Writers at once of one job: both results are put together side by side. */
+const WRITERS = 2;
+/** Buffers of one connection to a store, kernel aside. */
+const SOCKET_BYTES = 131_072;
+/** Of what the allocator keeps of freed buffers. */
+const ALLOCATOR_SHARE = 0.1;
+
+const NO_SCRATCH: Scratch = {
+  open() {
+    throw new Error("a finder without rows opens no file");
+  },
+};
+
+/** What the finder of a job holds at most, told by one that is made as it is, and never used. */
+async function finderBytes(rowsMax: number): Promise<number> {
+  const finder = createRepeatFinder(NO_SCRATCH, { rowsMax });
+  await finder.finish();
+  await finder.close();
+  return finder.heldBytes();
+}
+
+/** Of results that are copied: blocks in memory, and 24 bytes for each block on disk, half of the rows being copied. */
+function copiesBytes(rows: number): number {
+  const { blockBytes, blocksKept } = LIMITS.bulk.copies;
+  return (blocksKept + 1) * blockBytes + 24 * Math.ceil((rows / 2) * (1_300 / blockBytes));
+}
+
+/** What is remembered of domains from list to list. Addresses are read in the main thread alone. */
+function rememberedTerms(threads: number): MemoryTerm[] {
+  const { domainNames, factsKept, findingsKept, plans } = LIMITS.check;
+  const { kept, domains } = LIMITS.bulk.templates;
+  const terms = [
+    { what: `${kept} templates of results`, bytes: kept * TEMPLATE_BYTES },
+    { what: `${domains} domains with several templates`, bytes: domains * TEMPLATE_LIST_BYTES },
+    { what: `${domainNames} names of domains`, bytes: domainNames * NAME_BYTES },
+    {
+      what: `${factsKept} facts of domains, ${findingsKept} findings`,
+      bytes: (factsKept + findingsKept) * PART_BYTES,
+    },
+    { what: `${threads} times ${plans} plans of domains`, bytes: threads * plans * PLAN_BYTES },
+  ];
+  return terms.map(({ what, bytes }) => ({ what, bytes: HEAP_FACTOR * bytes }));
+}
+
+/**
+ * The bound of the resident set, as the sum of what the configuration and the limits allow: nothing of it grows with the
+ * rows of a job but a few hundred bytes for each thousand of them.
+ */
+export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
+  const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;
+  const { tasksAtOnce, chunkBytes, rowsPerChunk, rowsPerLargeChunk } = LIMITS.bulk;
+  const { partBytes, operations, reads } = LIMITS.objects;
+  const sockets = operations.atOnce + reads.atOnce;
+  const chunks = Math.ceil(rows / rowsPerChunk);
+  const { spansAhead, spanBytes, spanRows, partsInFlight } = LIMITS.results;
+  // A span has a chunk at least.
+  const joinedRows = Math.max(spanRows, rowsPerLargeChunk);
+  const spans = (spansAhead + 1) * (spanBytes + joinedRows * STORED_BYTES);
+  const task = chunkBytes * CHUNK_COPIES + rowsPerLargeChunk * ROW_BYTES;
+  const terms = [
+    { what: "process when it is ready", bytes: readyBytes },
+    { what: `young generations of ${threads + 2} isolates`, bytes: (threads + 2) * YOUNG_BYTES },
+    // More lives in the main thread's, which HEAP_FACTOR counts; but it gets its room once more as it grows.
+    { what: `room of ${threads + 2} heaps`, bytes: (threads + 2) * LIMITS.bulk.heapRoomBytes },
+    { what: "thread that puts results together", bytes: JOIN_THREAD_BYTES },
+    {
+      what: `${cacheEntries} entries of the evidence cache`,
+      bytes: HEAP_FACTOR * cacheEntries * EVIDENCE_BYTES,
+    },
+    ...rememberedTerms(threads),
+    {
+      what: `${tasksAtOnce} tasks of ${rowsPerLargeChunk} rows`,
+      bytes: HEAP_FACTOR * tasksAtOnce * task,
+    },
+    { what: "finder of repeats", bytes: await finderBytes(rowsMax) },
+    { what: `${chunks} chunks in tables`, bytes: HEAP_FACTOR * chunks * CHUNK_ENTRY_BYTES },
+    { what: `${spansAhead + 1} spans of ${joinedRows} rows that are joined`, bytes: spans },
+    { what: `${WRITERS} writers of objects`, bytes: WRITERS * partsInFlight * partBytes },
+    { what: "copied results", bytes: copiesBytes(rows) },
+    { what: `${sockets} connections to object storage`, bytes: sockets * SOCKET_BYTES },
+  ];
+  const sum = totalOf(terms);
+  return [...terms, { what: "freed, kept by the allocator", bytes: Math.round(sum * ALLOCATOR_SHARE) }];
+}
+
+export function totalOf(terms: readonly MemoryTerm[]): number {
+  return terms.reduce((sum, { bytes }) => sum + bytes, 0);
+}

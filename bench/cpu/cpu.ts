@@ -1,0 +1,12 @@
+import type { Sample } from "../report/figures.ts";
+import { sampleOf } from "../report/figures.ts";
+
+/** Runs `work` and says what it cost this process, all threads counted. */
+export async function measure(units: number, work: () => Promise<void>): Promise<Sample> {
+  const cpu = process.cpuUsage();
+  const startedMs = performance.now();
+  await work();
+  const wallMs = performance.now() - startedMs;
+  const { user, system } = process.cpuUsage(cpu);
+  return sampleOf(units, wallMs, user + system);
+}

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Guard } from "../../scripts/embedded/guard.ts";
+import type { Wrk } from "../../scripts/embedded/wrk.ts";
+import type { SinkAccount, SinkDelays, Sinks } from "./sink-account.ts";
+
+/** A line of JSON: what it says when it listens, and to each line that it is told. */
+interface Told {
+  port?: number;
+  accounts?: [connections: number, open: number, maxOpen: number, recipients: number][];
+  error?: string;
+}
+
+/** The project's folder: compiled, this module lies deeper in it, without the scripts of Lua. */
+export function projectRoot(): string {
+  let folder = import.meta.dirname;
+  while (!existsSync(join(folder, "bench/sinks/sink.lua")) && folder !== dirname(folder))
+    folder = dirname(folder);
+  return folder;
+}
+
+function sinkScript(addresses: readonly string[], { latencyMs, recipientMs }: SinkDelays): string {
+  const scripts = ["sockets.lua", "sink.lua"].map((name) =>
+    readFileSync(join(projectRoot(), "bench/sinks", name), "utf8"),
+  );
+  return [
+    `local port, latencyMs, recipientMs = 0, ${latencyMs}, ${recipientMs}`,
+    `local addresses = { ${addresses.map((address) => `"${address}"`).join(", ")} }`,
+    ...scripts,
+  ].join("\n");
+}
+
+/** Calls it by lines, one after the other. `heard`: what it says, in order; all reject once it has ended. */
+function createLine(child: ChildProcess): { heard(): Promise<Told>; ask(line: string): Promise<Told> } {
+  const waiting: { resolve(told: Told): void; reject(error: Error): void }[] = [];
+  let ended: Error | null = null;
+  function end(why: string): void {
+    ended ??= new Error(`the sinks: ${why}`);
+    for (const { reject } of waiting.splice(0)) reject(ended);
+  }
+  child.once("error", ({ message }) => end(`they cannot be started: ${message}`));
+  child.once("close", (code, signal) => end(`they ended: ${signal ?? code}`));
+  // Written to one that has ended.
+  child.stdin?.on("error", () => undefined);
+  if (child.stdout !== null)
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      // What wrk itself says when the script failed is no answer of it.
+      if (!line.startsWith("{")) return;
+      const told = JSON.parse(line) as Told;
+      if (told.error === undefined) waiting.shift()?.resolve(told);
+      else end(told.error);
+    });
+  const heard = () =>
+    new Promise<Told>((resolve, reject) => {
+      if (ended === null) waiting.push({ resolve, reject });
+      else reject(ended);
+    });
+  return {
+    heard,
+    ask(line) {
+      const answer = heard();
+      child.stdin?.write(`${line}\n`);
+      return answer;
+    },
+  };
+}
+
+/**
+ * Mail servers that share the cores with what is measured: sink.lua, run by the LuaJIT inside wrk, in a process that ends with
+ * this one. What they take the engine has not: of what is left the kernel takes nine tenths.
+ *
+ * @throws Error when they cannot listen there
+ */
+export async function openNativeSinks(
+  { command, env }: Wrk,
+  addresses: readonly string[],
+  { delays, guard }: { delays: SinkDelays; guard: Pick<Guard, "env" | "hold" | "removeAtEnd"> },
+): Promise<Sinks> {
+  const folder = mkdtempSync(join(tmpdir(), "rcpt-sink-"));
+  guard.removeAtEnd(folder);
+  try {
+    const file = join(folder, "sink.lua");
+    writeFileSync(file, sinkScript(addresses, delays));
+    // wrk itself does nothing: the script goes on for as long as it is wanted.
+    const child = spawn(command, ["-t1", "-c1", "-d1s", "-s", file, "http://127.0.0.1:1/"], {
+      env: { ...env, ...guard.env },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const line = createLine(child);
+    const ready = line.heard();
+    const gone = once(child, "close").catch(() => undefined);
+    if (child.pid !== undefined) guard.hold(child.pid, "SIGKILL", 0);
+    const { port = 0 } = await ready;
+    return {
+      port,
+      runtime: "LuaJIT",
+      async delay({ latencyMs, recipientMs }, from = 0, count = addresses.length) {
+        await line.ask(`delay ${from} ${count} ${latencyMs} ${recipientMs}`);
+      },
+      async accounts() {
+        const { accounts = [] } = await line.ask("accounts");
+        return accounts.map(
+          ([connections, open, maxOpen, recipients]): SinkAccount => ({
+            connections,
+            open,
+            maxOpen,
+            recipients,
+          }),
+        );
+      },
+      async reset(from = 0, count = addresses.length) {
+        await line.ask(`reset ${from} ${count}`);
+      },
+      async close() {
+        // It has nothing to bring to an end.
+        child.kill("SIGKILL");
+        await gone;
+      },
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
