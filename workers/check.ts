@@ -1,7 +1,7 @@
 import { MessageChannel, parentPort, workerData } from "node:worker_threads";
 import { createSiteBehaviours } from "../src/check/belief/mirror.ts";
 import { createBreaker } from "../src/check/breaker/mirror.ts";
-import { type CheckTaskRunner, createCheckTaskRunner } from "../src/check/check-task-runner.ts";
+import { CheckTaskRunner } from "../src/check/check-task-runner.ts";
 import { createDomainSignals, withDomainSignals } from "../src/check/domain-signals.ts";
 import { createEngine } from "../src/check/engine.ts";
 import { openLists } from "../src/check/lists/lists.ts";
@@ -13,13 +13,9 @@ import { openSharedBoard } from "../src/check/shared-board.ts";
 import { createSiteDirectory, providerNames } from "../src/check/site.ts";
 import { createSiteQueues } from "../src/check/site-queues.ts";
 import { createThreadCounts } from "../src/check/thread-counts.ts";
-import { createThreadLink } from "../src/check/thread-link.ts";
-import type {
-  CheckAnswersMessage,
-  CheckTask,
-  CheckTaskResult,
-  ThreadSetup,
-} from "../src/check/thread-tasks.ts";
+import { ThreadLink } from "../src/check/thread-link.ts";
+import type { AttachMessage } from "../src/check/thread-messages.ts";
+import type { ThreadSetup } from "../src/check/thread-tasks.ts";
 import { processMonotonicMs, sleep, systemClock } from "../src/core/clock.ts";
 import { LIMITS } from "../src/core/limits.ts";
 import { createLog } from "../src/core/log.ts";
@@ -28,14 +24,18 @@ import { createResolver } from "../src/dns/client.ts";
 import { createEgressRoutes } from "../src/smtp/egress-routes.ts";
 import { createSmtpPool, type SmtpPool } from "../src/smtp/pool.ts";
 
-/** The composition root of a check thread: one engine, its sessions, its line to the main thread. */
-function compose(setup: ThreadSetup): CheckTaskRunner {
+/** The composition root of a check thread: one engine, its sessions, its port to the main thread. */
+function compose(setup: ThreadSetup): void {
   const clock = systemClock;
   const log = createLog(setup.logLevel, { role: "check" });
   const { port1, port2 } = new MessageChannel();
-  const link = createThreadLink(port1);
+  const link = new ThreadLink(port1);
   const shaping = loadShaping(setup.shaping);
-  const counts = createThreadCounts({ clock, providers: providerNames(shaping.mx), send: link.sendCounts });
+  const counts = createThreadCounts({
+    clock,
+    providers: providerNames(shaping.mx),
+    send: (report) => link.sendCounts(report),
+  });
   const resolver = createCachingResolver(
     createResolver({ servers: setup.dnsServers, clock }),
     clock,
@@ -64,7 +64,7 @@ function compose(setup: ThreadSetup): CheckTaskRunner {
     holdBack: ({ site, path, domain }) => pool.holdBack(site, path, domain),
   });
   const othersOf = createOtherAddresses({ resolver, paths, breaker, network });
-  const engine = createEngine({
+  const probing = createEngine({
     clock,
     resolver,
     pool,
@@ -78,27 +78,23 @@ function compose(setup: ThreadSetup): CheckTaskRunner {
     behaviours: createSiteBehaviours(clock, link.behaviours),
     breaker,
     network,
-    self: createSelfIdentities(setup.smtp, paths, link.seenAs),
+    self: createSelfIdentities(setup.smtp, paths, (path) => link.seenAs(path)),
     catchAllLookUps: counts.catchAllLookUps,
     onProbe: (provider, outcome) => counts.countProbe(provider, outcome),
   });
-  link.onDrain(async () => {
-    counts.flush();
-    await closeSessions(pool);
-    await resolver.close();
+  const engine = withDomainSignals(probing, createDomainSignals({ resolver, clock, config: setup.signals }));
+  const onAnswers = () => link.onAnswers();
+  const runner = new CheckTaskRunner({ engine, board, clock, now: processMonotonicMs, log, onAnswers });
+  link.serve({
+    runner,
+    engine,
+    async drain() {
+      counts.flush();
+      await closeSessions(pool);
+      await resolver.close();
+    },
   });
-  parentPort?.postMessage({ type: "rcpt.attach", port: port2 }, [port2]);
-  const signals = createDomainSignals({ resolver, clock, config: setup.signals });
-  return createCheckTaskRunner({
-    engine: withDomainSignals(engine, signals),
-    board,
-    clock,
-    now: processMonotonicMs,
-    log,
-    post: (answers) =>
-      parentPort?.postMessage({ type: "rcpt.answers", answers } satisfies CheckAnswersMessage),
-    afterTick: (callback) => void setImmediate(callback),
-  });
+  parentPort?.postMessage({ type: "rcpt.attach", port: port2 } satisfies AttachMessage, [port2]);
 }
 
 async function closeSessions(pool: SmtpPool): Promise<void> {
@@ -106,9 +102,9 @@ async function closeSessions(pool: SmtpPool): Promise<void> {
   pool.close();
 }
 
-const run = compose(workerData as ThreadSetup);
+compose(workerData as ThreadSetup);
 
-/** Does one task, see `CheckTask`. */
-export default function check(task: CheckTask): CheckTaskResult | Promise<CheckTaskResult> {
-  return run(task);
+/** Runs when the thread has loaded: its answer says so. Checks come over the port, see `MainMessage`. */
+export default function hello(): null {
+  return null;
 }

@@ -5,7 +5,7 @@ import { EVIDENCE_CODEC } from "../../src/check/evidence/model.ts";
 import { OutcomePacker, type PackedOutcomes, readOutcomes } from "../../src/check/evidence/outcomes.ts";
 import { openLists } from "../../src/check/lists/lists.ts";
 import type { CheckPool } from "../../src/check/pool.ts";
-import type { CheckOutcome, CheckTask } from "../../src/check/thread-tasks.ts";
+import type { CheckOutcome } from "../../src/check/thread-tasks.ts";
 import { composeChecks } from "../../src/compose/checks.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { loadConfig } from "../../src/core/config.ts";
@@ -154,9 +154,7 @@ const verbs = {
     const chunks = chunksOf(questionsOf(input).map(({ email }) => email));
     const sample = await measure(input.count, () =>
       eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (addresses) => {
-        const batch = { addresses: addresses.join("\n"), atOnce: addresses.length };
-        const task: CheckTask = { ...batch, scope: "unprobed", mode: "bulk", slot: 0 };
-        readOutcomes((await constant.run(task)) as PackedOutcomes);
+        readOutcomes((await constant.run(addresses.join("\n"))) as PackedOutcomes);
       }),
     );
     return { sample };
@@ -172,7 +170,7 @@ function startConstant(threads: number, line: CheckOutcome): Piscina {
     filename: fileURLToPath(new URL(`./constant-thread${extname(import.meta.url)}`, import.meta.url)),
     minThreads: threads,
     maxThreads: threads,
-    concurrentTasksPerWorker: LIMITS.check.tasksPerThread,
+    concurrentTasksPerWorker: LIMITS.check.tasksInFlight,
     atomics: "disabled",
     workerData: packer.take(),
   });

@@ -2,35 +2,37 @@ import type { MessagePort } from "node:worker_threads";
 import type { Clock } from "../core/clock.ts";
 import type { SlotSource } from "../smtp/slots.ts";
 import type { BehaviourAuthority } from "./belief/authority.ts";
-import { attachBehaviourThread as attachBeliefs, type BehaviourThread } from "./belief/thread-end.ts";
+import { attachBehaviourThread, type BehaviourThread } from "./belief/thread-end.ts";
 import type { BreakerAuthority } from "./breaker/authority.ts";
 import { attachBreakerThread, type BreakerThread } from "./breaker/thread-end.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
+import type { CheckBatches, CheckThread } from "./check-batches.ts";
 import type { SelfCheckUpdate } from "./house/report.ts";
 import { MessageBatcher, receiveBatches } from "./message-batcher.ts";
 import type { NetworkReports } from "./network-health.ts";
 import type { ThreadReport } from "./thread-counts.ts";
-import type { MainMessage, ThreadMessage } from "./thread-link.ts";
-import { createThreadSlots, type ThreadSlots } from "./thread-slots.ts";
+import type { MainMessage, ThreadMessage } from "./thread-messages.ts";
+import { createThreadSlots, type SharedThreadSlots, type ThreadSlots } from "./thread-slots.ts";
 
 /**
- * The main thread's end of the lines to the check threads: hands out connection slots and catch-all answers, gathers
- * what threads see of the network. What a thread holds is on record here, so that a thread that dies gives
- * everything back: its slots go to the next waiter, its unanswered catch-all claims are abandoned.
+ * The main thread's end of the ports to the check threads: passes checks on, hands out connection slots and catch-all
+ * answers, gathers what threads see of the network. What a thread holds is on record here, so that a thread that dies
+ * gives everything back: its slots go to the next waiter, its unanswered catch-all claims are abandoned.
  */
 export interface Broker {
   /** Takes over a thread's port. It is forgotten, and what it held is freed, when the port closes. */
   attach(port: MessagePort): void;
-  /** Tells every thread, also those to come, what preflight found. */
+  /** Tells every thread, also later ones, what preflight found. */
   publishSelfCheck(news: SelfCheckUpdate): void;
   /** Asks every thread to finish and close its sessions; resolves when all have, or are gone. */
   drain(): Promise<void>;
-  /** SMTP sessions of all threads that are there, as each last told. */
+  /** SMTP sessions of all running threads, as each last reported. */
   sessionsOpen(): number;
 }
 
 export interface BrokerDeps {
   clock: Clock;
+  checks: Pick<CheckBatches, "attach">;
   slots: SlotSource;
   /** A thread met a limit of connections. */
   onCrowded(site: string): void;
@@ -41,131 +43,22 @@ export interface BrokerDeps {
   onCounts(report: ThreadReport): void;
 }
 
-interface Thread {
-  send(message: MainMessage): void;
-  slots: ThreadSlots;
-  claimedKeys: Set<string>;
-  breakers: BreakerThread;
-  behaviours: BehaviourThread;
-  sessionsOpen: number;
-  isClosed: boolean;
-  onDrained: (() => void) | null;
-}
-
 export function createBroker(deps: BrokerDeps): Broker {
-  const threads = new Set<Thread>();
-  let house: SelfCheckUpdate | null = null;
+  const threads = new Set<BrokeredThread>();
+  let selfCheck: SelfCheckUpdate | null = null;
   const slots = createThreadSlots(deps.slots, deps.clock);
-
-  async function acquire(
-    thread: Thread,
-    message: Extract<ThreadMessage, { type: "acquire" }>,
-  ): Promise<void> {
-    const granted = await thread.slots.acquire(message);
-    if (thread.isClosed) return;
-    thread.send({ type: "granted", id: message.id, granted });
-  }
-
-  async function claim(thread: Thread, id: number, key: string): Promise<void> {
-    const answer = await deps.facts.claim(key);
-    if (answer === "ask" && thread.isClosed) return deps.facts.abandon(key);
-    if (answer === "ask") thread.claimedKeys.add(key);
-    thread.send({ type: "fact", id, answer });
-  }
-
-  function receive(thread: Thread, message: ThreadMessage): void {
-    switch (message.type) {
-      case "acquire":
-        void acquire(thread, message);
-        break;
-      case "release":
-        thread.slots.release(message.site);
-        break;
-      case "foresee":
-        deps.facts.prefetch(message.key);
-        break;
-      case "crowded":
-        deps.onCrowded(message.site);
-        break;
-      case "claim":
-        void claim(thread, message.id, message.key);
-        break;
-      case "settle":
-        if (thread.claimedKeys.delete(message.key))
-          deps.facts.settle(message.key, message.answer, message.retryAfterS);
-        break;
-      case "abandon":
-        if (thread.claimedKeys.delete(message.key)) deps.facts.abandon(message.key);
-        break;
-      case "silent":
-        deps.health.onSilent(message.dial);
-        break;
-      case "failed":
-        deps.health.onFailed(message.dial);
-        break;
-      case "reached":
-        deps.health.onReached(message.dial);
-        break;
-      case "candidate":
-        deps.health.addCandidate(message.address);
-        break;
-      case "counts":
-        thread.sessionsOpen = message.report.sessionsOpen;
-        deps.onCounts(message.report);
-        break;
-      case "blocked":
-      case "passed":
-      case "trial":
-      case "tried":
-        thread.breakers.receive(message);
-        break;
-      case "refused":
-      case "controlled":
-      case "accepted":
-      case "refuses":
-        thread.behaviours.receive(message);
-        break;
-      case "drained":
-        thread.onDrained?.();
-        break;
-      default:
-        // The compiler's: whoever adds a message finds this place.
-        message satisfies never;
-    }
-  }
-
-  function forget(thread: Thread): void {
-    thread.isClosed = true;
-    threads.delete(thread);
-    thread.slots.close();
-    for (const key of thread.claimedKeys) deps.facts.abandon(key);
-    thread.breakers.close();
-    thread.behaviours.close();
-    thread.onDrained?.();
-  }
-
   return {
     attach(port) {
-      const mailbag = new MessageBatcher<MainMessage>(port);
-      const send = (message: MainMessage) => mailbag.send(message);
-      const thread: Thread = {
-        send,
-        slots: slots.attach((site, soon) => send({ type: "wanted", site, soon })),
-        claimedKeys: new Set(),
-        breakers: attachBreakerThread(deps.breakers, (news) => send({ type: "breaker", news })),
-        behaviours: attachBeliefs(deps.behaviours, (news) => send({ type: "belief", news })),
-        sessionsOpen: 0,
-        isClosed: false,
-        onDrained: null,
-      };
+      const thread = new BrokeredThread(deps, slots, port);
       threads.add(thread);
-      if (house !== null) send({ type: "house", news: house });
-      receiveBatches(port, (message: ThreadMessage) => receive(thread, message));
-      port.on("close", () => forget(thread));
-      port.unref();
+      if (selfCheck !== null) thread.send({ type: "house", news: selfCheck });
+      port.on("close", () => {
+        threads.delete(thread);
+        thread.close();
+      });
     },
     publishSelfCheck(news) {
-      house = news;
+      selfCheck = news;
       for (const thread of threads) thread.send({ type: "house", news });
     },
     sessionsOpen() {
@@ -174,15 +67,118 @@ export function createBroker(deps: BrokerDeps): Broker {
       return open;
     },
     async drain() {
-      await Promise.all(
-        [...threads].map(
-          (thread) =>
-            new Promise<void>((resolve) => {
-              thread.onDrained = resolve;
-              thread.send({ type: "drain" });
-            }),
-        ),
-      );
+      await Promise.all([...threads].map((thread) => thread.drain()));
     },
   };
+}
+
+class BrokeredThread {
+  readonly #deps: BrokerDeps;
+  readonly #outbox: MessageBatcher<MainMessage>;
+  readonly #checks: CheckThread;
+  readonly #slots: ThreadSlots;
+  readonly #claimedKeys = new Set<string>();
+  readonly #breakers: BreakerThread;
+  readonly #behaviours: BehaviourThread;
+  sessionsOpen = 0;
+  #isClosed = false;
+  #onDrained: (() => void) | null = null;
+
+  constructor(deps: BrokerDeps, slots: SharedThreadSlots, port: MessagePort) {
+    this.#deps = deps;
+    this.#outbox = new MessageBatcher(port);
+    receiveBatches(port, (message: ThreadMessage) => this.#receive(message));
+    port.unref();
+    const send = (message: MainMessage) => this.send(message);
+    this.#slots = slots.attach((site, soon) => send({ type: "wanted", site, soon }));
+    this.#breakers = attachBreakerThread(deps.breakers, (news) => send({ type: "breaker", news }));
+    this.#behaviours = attachBehaviourThread(deps.behaviours, (news) => send({ type: "belief", news }));
+    this.#checks = deps.checks.attach({ send, setBusy: (isBusy) => (isBusy ? port.ref() : port.unref()) });
+  }
+
+  send(message: MainMessage): void {
+    this.#outbox.send(message);
+  }
+
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onDrained = resolve;
+      this.send({ type: "drain" });
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#checks.close();
+    this.#slots.close();
+    for (const key of this.#claimedKeys) this.#deps.facts.abandon(key);
+    this.#breakers.close();
+    this.#behaviours.close();
+    this.#onDrained?.();
+  }
+
+  async #acquire(message: Extract<ThreadMessage, { type: "acquire" }>): Promise<void> {
+    const granted = await this.#slots.acquire(message);
+    if (!this.#isClosed) this.send({ type: "granted", id: message.id, granted });
+  }
+
+  async #claim(id: number, key: string): Promise<void> {
+    const answer = await this.#deps.facts.claim(key);
+    if (answer === "ask" && this.#isClosed) return this.#deps.facts.abandon(key);
+    if (answer === "ask") this.#claimedKeys.add(key);
+    this.send({ type: "fact", id, answer });
+  }
+
+  #receive(message: ThreadMessage): unknown {
+    const { facts, health } = this.#deps;
+    switch (message.type) {
+      case "answers":
+        return this.#checks.onAnswers(message.answers);
+      case "queueSite":
+        return this.#checks.onQueueSite(message.id, message.site);
+      case "acquire":
+        return void this.#acquire(message);
+      case "release":
+        return this.#slots.release(message.site);
+      case "foresee":
+        return facts.prefetch(message.key);
+      case "crowded":
+        return this.#deps.onCrowded(message.site);
+      case "claim":
+        return void this.#claim(message.id, message.key);
+      case "settle":
+        if (this.#claimedKeys.delete(message.key))
+          facts.settle(message.key, message.answer, message.retryAfterS);
+        return;
+      case "abandon":
+        if (this.#claimedKeys.delete(message.key)) facts.abandon(message.key);
+        return;
+      case "silent":
+        return health.onSilent(message.dial);
+      case "failed":
+        return health.onFailed(message.dial);
+      case "reached":
+        return health.onReached(message.dial);
+      case "candidate":
+        return health.addCandidate(message.address);
+      case "counts":
+        this.sessionsOpen = message.report.sessionsOpen;
+        return this.#deps.onCounts(message.report);
+      case "blocked":
+      case "passed":
+      case "trial":
+      case "tried":
+        return this.#breakers.receive(message);
+      case "refused":
+      case "controlled":
+      case "accepted":
+      case "refuses":
+        return this.#behaviours.receive(message);
+      case "drained":
+        return this.#onDrained?.();
+      default:
+        // A message type without a case does not compile.
+        return message satisfies never;
+    }
+  }
 }

@@ -1,156 +1,104 @@
 import type { Clock, Timer } from "../core/clock.ts";
+import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import type { CheckCaller, EngineResult } from "./caller.ts";
+import { type CheckTimes, CheckTrace } from "./check-times.ts";
 import type { CheckEngine } from "./engine.ts";
-import { OutcomePacker, type PackedOutcomes } from "./evidence/outcomes.ts";
+import { OutcomePacker } from "./evidence/outcomes.ts";
 import type { SharedBoard } from "./shared-board.ts";
-import { createSingleChecksRunner, isOverload, type SingleChecksRunnerDeps } from "./single-checks-runner.ts";
-import type { BatchTask, CheckOutcome, CheckTask, CheckTaskResult, Deferred } from "./thread-tasks.ts";
+import type { CheckAnswers, CheckBatch, CheckOutcome, Deferred } from "./thread-tasks.ts";
 
-export interface CheckTaskRunnerDeps extends SingleChecksRunnerDeps {
-  engine: CheckEngine;
+export interface CheckTaskRunnerDeps {
+  engine: Pick<CheckEngine, "submit">;
   board: Pick<SharedBoard, "isCancelled" | "isHalted" | "countAnswer" | "noteStarted">;
   clock: Clock;
+  /** `processMonotonicMs`. */
+  now(): number;
   log: Logger;
-}
-
-/** What a check thread does with a task. Never rejects. */
-export type CheckTaskRunner = (task: CheckTask) => CheckTaskResult | Promise<CheckTaskResult>;
-
-/**
- * What the rows of a batch share. An answer is packed as it comes and its row let go: a batch takes a fifth of a second, for
- * which the garbage collector would copy its evidence.
- */
-interface RunningTask {
-  slot: number;
-  mode: BatchTask["mode"];
-  scope: BatchTask["scope"];
-  addresses: string[];
-  atOnce: number;
-  /** Of the first addresses: those that are asked about, or were; null: it has its answer. */
-  rows: (BatchRow | null)[];
-  packer: OutcomePacker;
-  /** Of which addresses the answers are that are packed. */
-  places: Uint16Array;
-  /** Addresses without an answer. */
-  remaining: number;
-  /** Rows are being begun: one that is answered in the same breath begins no other by itself. */
-  isStarting: boolean;
-  isEnded: boolean;
-  board: Pick<SharedBoard, "isHalted">;
-  resolve(result: PackedOutcomes): void;
-  answer(row: BatchRow, line: CheckOutcome | undefined): void;
-  fail(row: BatchRow, error: unknown): void;
-}
-
-/** An address of a batch that waits for its answer. It asks for itself: one object a row, no promise, no closure. */
-class BatchRow implements CheckCaller {
-  readonly index: number;
-  site = "";
-  #isAnswered = false;
-  readonly #batch: RunningTask;
-
-  constructor(batch: RunningTask, place: number) {
-    this.#batch = batch;
-    this.index = place;
-  }
-
-  get mode(): BatchTask["mode"] {
-    return this.#batch.mode;
-  }
-
-  cancelled(): boolean {
-    const batch = this.#batch;
-    return batch.isEnded || batch.board.isHalted(batch.slot);
-  }
-
-  onSite(site: string): void {
-    this.site = site;
-  }
-
-  /** @param found null: it saw that the batch was halted, hence so does `end` */
-  onChecked(found: EngineResult): void {
-    if (this.#isAnswered) return;
-    this.#isAnswered = true;
-    if (found === "busy") this.#batch.answer(this, deferredOutcome(this.site, "busy"));
-    else this.#batch.answer(this, found ?? undefined);
-  }
-
-  onError(error: unknown): void {
-    if (this.#isAnswered) return;
-    this.#isAnswered = true;
-    this.#batch.fail(this, error);
-  }
+  /** There is something to take, see `takeAnswers`. */
+  onAnswers(): void;
 }
 
 /**
- * Runs tasks. Of a batch `atOnce` addresses are checked at once: who must wait does so in its site's line. A batch that is
- * halted begins no more, and is answered within LIMITS.check.haltLookMs with what is known, whatever its checks wait for; those see it at
- * their next step.
+ * Runs batches in a check thread. Of a batch `atOnce` addresses are checked at once; each waits in its site's queue. A
+ * batch is answered once, when its last address is. A halted batch starts no more checks and is answered within
+ * LIMITS.check.haltPollMs with what is known, whatever its checks wait for; those notice at their next step.
  */
-export function createCheckTaskRunner(deps: CheckTaskRunnerDeps): CheckTaskRunner {
-  const { engine, board, clock } = deps;
-  const runSingles = createSingleChecksRunner(deps);
-  const batches = new Set<RunningTask>();
-  let watching: { timer: Timer; patient: boolean } | null = null;
+export class CheckTaskRunner {
+  readonly #deps: CheckTaskRunnerDeps;
+  /** By slot: see "No Set or Map holds requests" in docs/decisions/v8-costs.md. */
+  readonly #batches: (RunningBatch | undefined)[] = [];
+  #polling: { timer: Timer; isPatient: boolean } | null = null;
+  /** Answered and not taken yet. */
+  #slots: number[] = [];
+  #times: CheckTimes[] = [];
+  readonly #packer = new OutcomePacker();
 
-  /** One timer for all batches; none while there is none. The first that is not patient beside those that are has a sooner one. */
-  function watch(): void {
-    if (watching !== null && !watching.patient) return;
-    const patient = [...batches].every(({ mode }) => mode === "patient");
-    if (watching !== null && patient) return;
-    watching?.timer.cancel();
-    const timer = clock.after(patient ? LIMITS.check.patientHaltPollMs : LIMITS.check.haltPollMs, () => {
-      watching = null;
-      for (const batch of [...batches]) if (board.isHalted(batch.slot)) end(batch);
-      if (batches.size > 0) watch();
-    });
-    watching = { timer, patient };
+  constructor(deps: CheckTaskRunnerDeps) {
+    this.#deps = deps;
   }
 
-  function end(batch: RunningTask): void {
-    const cancelled = board.isCancelled(batch.slot);
-    // From here on the slot may be another task's: only `ended` tells the checks of this one.
-    batch.isEnded = true;
-    batches.delete(batch);
-    for (let place = 0; place < batch.addresses.length; place++) {
-      const row = batch.rows[place];
-      if (row !== null) pack(batch, place, unansweredOutcome(row?.site ?? "", cancelled));
-    }
-    batch.resolve(batch.packer.take(isInOrder(batch.places) ? null : batch.places));
+  start(task: CheckBatch): void {
+    const { board, now } = this.#deps;
+    board.noteStarted(1, now() - task.askedMs);
+    const batch = new RunningBatch(task);
+    this.#batches[task.slot] = batch;
+    this.#startRows(batch);
+    if (!batch.isEnded) this.#poll(task.mode !== "bulk");
   }
 
-  function fail(batch: RunningTask, row: BatchRow, error: unknown): void {
-    const isBroken = !isOverload(error);
-    if (isBroken) deps.log.error({ err: error }, "a check broke");
-    answer(batch, row, isBroken ? "broken" : "overloaded");
+  /** The answers since the last call; null: none. */
+  takeAnswers(): CheckAnswers | null {
+    if (this.#slots.length === 0) return null;
+    const answers: CheckAnswers = {
+      slots: this.#slots,
+      outcomes: this.#packer.take(),
+      postedMs: this.#deps.now(),
+    };
+    if (this.#times.length > 0) answers.times = this.#times;
+    this.#slots = [];
+    this.#times = [];
+    return answers;
   }
 
-  function answer(batch: RunningTask, row: BatchRow, line: CheckOutcome | undefined): void {
+  isHalted(slot: number): boolean {
+    return this.#deps.board.isHalted(slot);
+  }
+
+  fail(row: BatchRow, error: unknown): void {
+    const isBroken = !(error instanceof AppError && error.code === "overloaded");
+    if (isBroken) this.#deps.log.error({ err: error }, "a check broke");
+    this.answer(row, isBroken ? "broken" : "overloaded");
+  }
+
+  /** @param outcome null: the row saw that its batch was halted */
+  answer(row: BatchRow, outcome: CheckOutcome): void {
+    const { batch } = row;
     if (batch.isEnded) return;
-    if (line !== undefined) {
-      pack(batch, row.index, line);
+    if (outcome !== null) {
+      batch.outcomes[row.index] = outcome;
       batch.rows[row.index] = null;
     }
+    if (row.trace !== null) this.#times.push(row.trace.finish(batch.task.slot));
     batch.remaining -= 1;
-    board.countAnswer(batch.slot);
-    if (batch.remaining === 0) end(batch);
-    else beginRows(batch);
+    this.#deps.board.countAnswer(batch.task.slot);
+    if (batch.remaining === 0) this.#end(batch);
+    else this.#startRows(batch);
   }
 
-  /** As many as may be under way. */
-  function beginRows(batch: RunningTask): void {
-    const { addresses, rows, scope, atOnce } = batch;
+  #startRows(batch: RunningBatch): void {
+    const { addresses, rows, task } = batch;
     if (batch.isStarting || rows.length === addresses.length) return;
     batch.isStarting = true;
-    while (rows.length < addresses.length && !board.isHalted(batch.slot)) {
-      if (rows.length - (addresses.length - batch.remaining) >= atOnce) break;
-      const row = new BatchRow(batch, rows.length);
+    while (rows.length < addresses.length && !this.isHalted(task.slot)) {
+      if (rows.length - (addresses.length - batch.remaining) >= task.atOnce) break;
       const address = addresses[rows.length] ?? "";
+      const trace = task.isTraced ? new CheckTrace(this.#deps.clock) : null;
+      const row = new BatchRow(this, batch, rows.length, trace);
       rows.push(row);
       try {
-        engine.submit(address, scope, row);
+        this.#deps.engine.submit(address, task.scope, row);
       } catch (error) {
         row.onError(error);
       }
@@ -158,53 +106,99 @@ export function createCheckTaskRunner(deps: CheckTaskRunnerDeps): CheckTaskRunne
     batch.isStarting = false;
   }
 
-  function runBatch({ addresses: joined, slot, scope, mode, atOnce }: BatchTask): Promise<PackedOutcomes> {
-    const addresses = joined.split("\n");
-    return new Promise((resolve) => {
-      // Written out: what is spread and then added to has a shape of its own each time, and each row asks its batch several times.
-      const batch: RunningTask = {
-        slot,
-        mode,
-        scope,
-        addresses,
-        atOnce,
-        board,
-        resolve,
-        rows: [],
-        packer: new OutcomePacker(addresses.length),
-        places: new Uint16Array(addresses.length),
-        remaining: addresses.length,
-        isStarting: false,
-        isEnded: false,
-        answer: (row, line) => answer(batch, row, line),
-        fail: (row, error) => fail(batch, row, error),
-      };
-      batches.add(batch);
-      beginRows(batch);
-      if (!batch.isEnded) watch();
-    });
+  #end(batch: RunningBatch): void {
+    const { slot } = batch.task;
+    const isCancelled = this.#deps.board.isCancelled(slot);
+    // From here on the slot may belong to another batch: the checks of this one see only `isEnded`.
+    batch.isEnded = true;
+    this.#batches[slot] = undefined;
+    for (let index = 0; index < batch.addresses.length; index++) {
+      const outcome = batch.outcomes[index];
+      this.#packer.add(outcome ?? unansweredOutcome(batch.rows[index]?.site ?? "", isCancelled));
+    }
+    this.#slots.push(slot);
+    this.#deps.onAnswers();
   }
 
-  return (task) => {
-    if (task.mode === "hello") return null;
-    // Whoever asks about a row of it will hear why.
-    if (task.mode === "line") return engine.queueSiteOf(task.domain).catch(() => null);
-    return task.mode === "single" ? runSingles(task) : runBatch(task);
-  };
+  /** One timer for all batches. The first batch that is not patient beside patient ones needs an earlier one. */
+  #poll(isPatient: boolean): void {
+    if (this.#polling !== null && (isPatient || !this.#polling.isPatient)) return;
+    this.#polling?.timer.cancel();
+    const { patientHaltPollMs, haltPollMs } = LIMITS.check;
+    const timer = this.#deps.clock.after(isPatient ? patientHaltPollMs : haltPollMs, () => {
+      this.#polling = null;
+      const batches = this.#batches.filter((batch) => batch !== undefined);
+      for (const batch of batches) if (this.isHalted(batch.task.slot)) this.#end(batch);
+      const left = batches.filter(({ isEnded }) => !isEnded);
+      if (left.length > 0) this.#poll(left.every(({ task }) => task.mode !== "bulk"));
+    });
+    this.#polling = { timer, isPatient };
+  }
 }
 
-function pack({ packer, places }: RunningTask, place: number, line: CheckOutcome): void {
-  places[packer.count] = place;
-  packer.add(line);
+class RunningBatch {
+  readonly task: CheckBatch;
+  readonly addresses: string[];
+  /** Those started so far; null: answered. */
+  readonly rows: (BatchRow | null)[] = [];
+  readonly outcomes: (CheckOutcome | undefined)[];
+  /** Addresses without an answer. */
+  remaining: number;
+  /** Rows are being started: one that is answered at once starts no other by itself. */
+  isStarting = false;
+  isEnded = false;
+
+  constructor(task: CheckBatch) {
+    this.task = task;
+    this.addresses = task.addresses.split("\n");
+    this.remaining = this.addresses.length;
+    this.outcomes = new Array(this.remaining);
+  }
 }
 
-function isInOrder(places: Uint16Array): boolean {
-  for (let i = 0; i < places.length; i++) if (places[i] !== i) return false;
-  return true;
+/** An address of a batch. It is the engine's caller itself: one object a row, without a promise or a closure. */
+class BatchRow implements CheckCaller {
+  readonly batch: RunningBatch;
+  readonly index: number;
+  readonly trace: CheckTrace | null;
+  site = "";
+  #isAnswered = false;
+  readonly #runner: CheckTaskRunner;
+
+  constructor(runner: CheckTaskRunner, batch: RunningBatch, index: number, trace: CheckTrace | null) {
+    this.#runner = runner;
+    this.batch = batch;
+    this.index = index;
+    this.trace = trace;
+  }
+
+  get mode(): CheckBatch["mode"] {
+    return this.batch.task.mode;
+  }
+
+  cancelled(): boolean {
+    return this.batch.isEnded || this.#runner.isHalted(this.batch.task.slot);
+  }
+
+  onSite(site: string): void {
+    this.site = site;
+  }
+
+  onChecked(found: EngineResult): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#runner.answer(this, found === "busy" ? deferredOutcome(this.site, "busy") : found);
+  }
+
+  onError(error: unknown): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    this.#runner.fail(this, error);
+  }
 }
 
-function unansweredOutcome(site: string, cancelled: boolean): CheckOutcome {
-  return cancelled ? null : deferredOutcome(site, "unfinished");
+function unansweredOutcome(site: string, isCancelled: boolean): CheckOutcome {
+  return isCancelled ? null : deferredOutcome(site, "unfinished");
 }
 
 function deferredOutcome(site: string, cause: Deferred["cause"]): CheckOutcome {

@@ -1,24 +1,27 @@
+import type { MessagePort } from "node:worker_threads";
 import { Piscina } from "piscina";
-import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
 import { workerFile } from "../core/worker-file.ts";
+import type { AttachMessage } from "./thread-messages.ts";
 import type { ThreadSetup } from "./thread-tasks.ts";
 
-/** Threads of the check engine, which load their modules on other cores from the moment they are begun. */
+/** Threads of the check engine, which load their modules on other cores from the moment they are started. */
 export interface CheckThreads {
   readonly count: number;
   readonly piscina: Piscina;
-  /** Rejects when a thread has failed, for whoever waits for them to be there: those that fail as they load never answer. */
+  /** Rejects when a thread has failed: threads that fail as they load never answer. */
   readonly failed: Promise<never>;
-  /** From now on `receive` has all messages of the threads, those that came before first. */
-  onMessage(receive: (message: unknown) => void): void;
+  /** From now on `attach` gets the port of each thread, also of those that sent it before. */
+  onAttach(attach: (port: MessagePort) => void): void;
+  /** Resolves when every thread has answered, hence has loaded. */
+  hello(): Promise<unknown>;
+  close(): Promise<void>;
 }
 
 /**
- * Threads for the CPU's sake, event loops for the sockets': each thread serves thousands of checks at once.
- * Piscina's default of stopping an idle thread's event loop by `Atomics.wait` would freeze its sockets and timers,
- * hence `atomics: "disabled"`; a task waits inside its site's pool, not in Piscina's queue, hence the many tasks a
- * thread.
+ * Threads for the CPU's sake, event loops for the sockets': each thread serves thousands of checks at once. Piscina starts,
+ * replaces and ends them; checks reach them over a port of their own (`ThreadMessage`). Piscina's default of stopping an
+ * idle thread's event loop by `Atomics.wait` would freeze its sockets and timers, hence `atomics: "disabled"`.
  */
 export function startCheckThreads(
   setup: ThreadSetup,
@@ -30,8 +33,6 @@ export function startCheckThreads(
     filename,
     minThreads: count,
     maxThreads: count,
-    concurrentTasksPerWorker: LIMITS.check.tasksPerThread,
-    maxQueue: LIMITS.check.tasksInFlight,
     atomics: "disabled",
     recordTiming: false,
     workerData: setup,
@@ -42,19 +43,23 @@ export function startCheckThreads(
       reject(error);
     });
   });
-  // Nobody may be waiting yet, or any more.
+  // There may be no one who waits.
   failed.catch(() => {});
-  // A thread says once that it is there, which may be before anybody listens.
-  const early: unknown[] = [];
-  let receive: (message: unknown) => void = (message) => early.push(message);
-  piscina.on("message", (message: unknown) => receive(message));
+  // A thread posts its port once, perhaps before anything listens.
+  const early: MessagePort[] = [];
+  let attach = (port: MessagePort): void => void early.push(port);
+  piscina.on("message", (message: AttachMessage | undefined) => {
+    if (message?.type === "rcpt.attach") attach(message.port);
+  });
   return {
     count,
     piscina,
     failed,
-    onMessage(next) {
-      receive = next;
-      for (const message of early.splice(0)) next(message);
+    onAttach(next) {
+      attach = next;
+      for (const port of early.splice(0)) next(port);
     },
+    hello: () => Promise.all(Array.from({ length: count }, () => piscina.run(null))),
+    close: () => piscina.destroy(),
   };
 }

@@ -30,7 +30,7 @@ export interface AttemptTimes {
  * recipient, or of what the server wrote.
  */
 export interface CheckTimes {
-  ticket: number;
+  slot: number;
   /** From the beginning to the answer. */
   totalMs: number;
   /** Until it was known who is to be asked, and where. */
@@ -106,8 +106,8 @@ export class CheckTrace {
     return { reused: false, opened };
   }
 
-  finish(ticket: number): CheckTimes {
+  finish(slot: number): CheckTimes {
     const totalMs = this.#now();
-    return { ticket, totalMs, plannedMs: this.#plannedMs, attempts: this.#attempts };
+    return { slot, totalMs, plannedMs: this.#plannedMs, attempts: this.#attempts };
   }
 }

@@ -1,67 +1,78 @@
 import type { MessagePort } from "node:worker_threads";
 import { LIMITS } from "../core/limits.ts";
+import { runAtEndOfTick } from "../core/ticks.ts";
 
 /**
- * Messages between a check thread and the main thread, those of a turn of the event loop in one: what is sent wakes the
- * other side, which costs both some 20 us, and a batch of a hundred new domains has as many questions at once.
+ * Messages between a check thread and the main thread, those of a tick in one: a message that wakes the other side costs
+ * both some 20 us, and a batch of a hundred new domains has as many questions at once.
  */
 export class MessageBatcher<Out> {
   readonly #port: MessagePort;
+  readonly #gathered: () => Out | null;
   #messages: Out[] = [];
-  #isClosing = false;
+  #isFlushing = false;
   #later: NodeJS.Timeout | null = null;
 
-  constructor(port: MessagePort) {
+  /** @param gathered what has come together by the end of the tick; null: nothing */
+  constructor(port: MessagePort, gathered: () => Out | null = () => null) {
     this.#port = port;
+    this.#gathered = gathered;
   }
 
   send(message: Out): void {
     this.#messages.push(message);
-    if (this.#isClosing) return;
-    this.#isClosing = true;
-    // Before that: it may be due in this very turn, and of two ends of a bag the second would find it empty.
-    this.#forgetLater();
-    setImmediate(() => this.#flush());
+    this.flushSoon();
+  }
+
+  /** At the end of this tick. */
+  flushSoon(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    // The timer may be due in this very tick: it would find nothing to send.
+    this.#cancelLater();
+    runAtEndOfTick(() => this.#flush());
   }
 
   /**
-   * What nobody waits for goes with the next message, LIMITS.check.gatherMs later at most, and in order: a thread that waits for fifty
-   * slow sites woke the main thread a hundred times a second to say that they answer.
+   * A message without a waiter goes with the next one, LIMITS.check.gatherMs later at most, and in order: a thread that
+   * waits for fifty slow sites woke the main thread a hundred times a second to say that they answer.
    */
   sendLater(message: Out): void {
     this.#messages.push(message);
-    if (this.#isClosing || this.#later !== null) return;
+    if (this.#isFlushing || this.#later !== null) return;
     this.#later = setTimeout(() => this.#flush(), LIMITS.check.gatherMs);
     this.#later.unref();
   }
 
-  #forgetLater(): void {
+  #cancelLater(): void {
     if (this.#later !== null) clearTimeout(this.#later);
     this.#later = null;
   }
 
   #flush(): void {
-    this.#forgetLater();
-    this.#isClosing = false;
+    this.#cancelLater();
+    this.#isFlushing = false;
     const messages = this.#messages;
     this.#messages = [];
-    this.#port.postMessage(messages);
+    const gathered = this.#gathered();
+    if (gathered !== null) messages.push(gathered);
+    if (messages.length > 0) this.#port.postMessage(messages);
   }
 }
 
 /**
- * Hears, one after the other, what the `MessageBatcher` at the other end sends. All that a message sets going in its turn is done
- * before the next is heard, as if each had come by itself: a slot that is granted has its connection before it is wanted
- * back, which is said once and would find nothing to give back.
+ * Receives, one after the other, what the `MessageBatcher` at the other end sends. All work that a message starts in its
+ * tick is done before the next one is received, as if each had come by itself: a slot that is granted has its connection
+ * before it is wanted back, which is said once and would find nothing to give back.
  */
 export function receiveBatches<In>(port: MessagePort, receive: (message: In) => void): void {
-  function hear(messages: readonly In[], next: number): void {
+  function receiveFrom(messages: readonly In[], next: number): void {
     try {
       receive(messages[next] as In);
     } finally {
       // A tick that a microtask asks for comes when no microtask is left, and still before the event loop goes on.
-      if (next + 1 < messages.length) queueMicrotask(() => process.nextTick(hear, messages, next + 1));
+      if (next + 1 < messages.length) queueMicrotask(() => process.nextTick(receiveFrom, messages, next + 1));
     }
   }
-  port.on("message", (messages: readonly In[]) => hear(messages, 0));
+  port.on("message", (messages: readonly In[]) => receiveFrom(messages, 0));
 }

@@ -1,65 +1,59 @@
-import type { MessagePort } from "node:worker_threads";
-import { processMonotonicMs } from "../core/clock.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "../core/limits.ts";
-import { runAtEndOfTick } from "../core/ticks.ts";
 import type { Broker } from "./broker.ts";
+import { type BatchListener, type CheckBatches, type RunningBatch, tooManyChecks } from "./check-batches.ts";
 import type { CheckThreads } from "./check-threads.ts";
-import { createCheckWaits } from "./check-waits.ts";
-import { type PackedOutcomes, readOutcomes } from "./evidence/outcomes.ts";
-import type { Scope } from "./evidence.ts";
-import type { SharedBoard } from "./shared-board.ts";
-import { type CheckListener, createSingleChecks, type PendingCheck, tooManyChecks } from "./single-checks.ts";
-import type { AttachMessage } from "./thread-link.ts";
-import type {
-  BatchMode,
-  BatchTask,
-  CheckAnswers,
-  CheckAnswersMessage,
-  CheckOutcome,
-  CheckTask,
-  HelloTask,
-  QueueSiteTask,
-} from "./thread-tasks.ts";
+import type { CheckTimes } from "./check-times.ts";
+import type { Evidence, Scope } from "./evidence.ts";
+import type { BatchMode, CheckOutcome } from "./thread-tasks.ts";
 
-export type { CheckListener, PendingCheck } from "./single-checks.ts";
+/** Gets a single check's result: one of `onEvidence` and `onError`, once, and never within the call that asked. */
+export interface CheckListener {
+  /** Its thread is to report how it went; absent: it is not. */
+  readonly isTraced?: boolean;
+  /** Called before the answer of a traced check. */
+  onTimes?(times: CheckTimes): void;
+  /** The evidence, or null when it was cancelled before it knew. */
+  onEvidence(evidence: Evidence | null): void;
+  /** The check itself broke, or there was no room for it. */
+  onError(error: unknown): void;
+}
 
-/** A batch of checks on its way. */
-export interface PendingBatch {
+/** A single check under way. */
+export interface PendingCheck {
+  /** The evidence, or null when it was cancelled before it knew. Rejects when the check itself broke. */
+  evidence: Promise<Evidence | null>;
+  /** No one waits any more: what has not started is left, what runs ends at its next step. */
+  cancel(): void;
+}
+
+/** A batch of checks under way. */
+export interface PendingBatch extends Pick<RunningBatch, "remaining" | "finishEarly" | "cancel"> {
   /**
-   * One line an address, in order. All are null when the batch was cancelled before it knew, or the pool was closed.
+   * One for each address, in order. All are null when the batch was cancelled before it knew, or the pool was closed.
    * Rejects when its thread died.
    */
   outcomes: Promise<CheckOutcome[]>;
-  /** Addresses without an answer at present. */
-  readonly remaining: number;
-  /** Answers soon, about LIMITS.check.haltLookMs from now, with what is known: all else is deferred, `unfinished`. */
-  finishEarly(): void;
-  /** Nobody wants any of it any more. */
-  cancel(): void;
 }
 
 export interface CheckPool {
   /** @throws AppError `overloaded` when `LIMITS.check.tasksInFlight` are under way. */
   check(address: string, scope: Scope): PendingCheck;
-  /** The same for who has an object of its own to be told, and needs no promise. */
-  submit(address: string, scope: Scope, asker: CheckListener): Pick<PendingCheck, "cancel">;
+  /** The same for a caller with an object of its own to be called back, which needs no promise. */
+  submit(address: string, scope: Scope, listener: CheckListener): Pick<PendingCheck, "cancel">;
   /**
    * Many checks in one message to a thread and one back.
    * @param addresses 1 to LIMITS.check.batchAddresses; those of one domain should be in one batch, since a thread's
    *   sessions are its own
-   * @param atOnce so many of them are asked about at once, at least 1; absent: all
+   * @param atOnce the most that are checked at once, at least 1; absent: all
    * @throws AppError `overloaded` when there is no room for those, `unavailable` once the pool was closed
    */
   checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode, atOnce?: number): PendingBatch;
-  /**
-   * The site in whose line rows of the domain wait, where a thread sees nothing unusual: further ones than it has room for leave it.
-   * null: none, or nobody can say. Never rejects. Lasts as long as looking for the domain's servers.
-   */
+  /** See `CheckBatches.queueSiteOf`. Takes as long as looking up the domain's servers. */
   queueSiteOf(domain: string): Promise<string | null>;
-  /** Addresses that are asked about and have no answer. */
+  /** Addresses that are being checked and have no answer. */
   readonly inFlight: number;
-  /** See `CheckWaits.take`: for one who asks from time to time. */
+  /** See `CheckWaits.takeMeanMs`: for a caller that asks from time to time. */
   takeWaitMs(): number;
   /** Resolves when every thread has loaded the engine and answered. Rejects when one failed before they were first ready. */
   ready(): Promise<void>;
@@ -67,129 +61,116 @@ export interface CheckPool {
   close(): Promise<void>;
 }
 
-interface RunningBatch extends PendingBatch {
-  /** So many of its addresses are asked about at once. */
-  readonly atOnce: number;
-}
-
 export interface CheckPoolDeps {
+  /** Started for this pool, see `startCheckThreads`. */
   threads: CheckThreads;
-  board: SharedBoard;
-  broker: Broker;
+  batches: CheckBatches;
+  broker: Pick<Broker, "attach" | "drain">;
 }
 
-/** The pool over threads that were begun for it, see `startCheckThreads`. */
 export function createCheckPool(deps: CheckPoolDeps): CheckPool {
-  const { piscina } = deps.threads;
+  return new ThreadedCheckPool(deps);
+}
 
-  const freeSlots = Array.from(
-    { length: LIMITS.check.tasksInFlight },
-    (_, i) => LIMITS.check.tasksInFlight - 1 - i,
-  );
-  const waits = createCheckWaits(deps.board, processMonotonicMs);
-  const singles = createSingleChecks({
-    run: (task) => run<CheckAnswers | null>(task),
-    cancel: (slot) => deps.board.cancel(slot),
-    onSlotFree: (slot) => freeSlots.push(slot),
-    afterTick: runAtEndOfTick,
-    now: processMonotonicMs,
-    waits,
-  });
-  deps.threads.onMessage((received) => {
-    const message = received as AttachMessage | CheckAnswersMessage | undefined;
-    if (message?.type === "rcpt.attach") deps.broker.attach(message.port as MessagePort);
-    else if (message?.type === "rcpt.answers") singles.receive(message.answers);
-  });
-  const batches = new Set<RunningBatch>();
-  let closing = false;
-  let loaded = false;
+class ThreadedCheckPool implements CheckPool {
+  readonly #deps: CheckPoolDeps;
+  #isClosing = false;
+  #wasReady = false;
 
-  function inFlight(): number {
-    let count = singles.size;
-    for (const batch of batches) count += Math.min(batch.remaining, batch.atOnce);
-    return count;
+  constructor(deps: CheckPoolDeps) {
+    this.#deps = deps;
+    deps.threads.onAttach((port) => deps.broker.attach(port));
   }
 
-  /** @throws AppError `overloaded` */
-  function takeSlot(addresses: number, atOnce = addresses): number {
-    const room = !closing && inFlight() + Math.min(addresses, atOnce) <= LIMITS.check.tasksInFlight;
-    const slot = room ? freeSlots.pop() : undefined;
-    if (slot === undefined) throw tooManyChecks();
-    deps.board.startTask(slot, addresses);
-    return slot;
+  submit(address: string, scope: Scope, listener: CheckListener): RunningBatch {
+    if (this.#isClosing) throw tooManyChecks();
+    return this.#deps.batches.start(
+      [address],
+      { mode: "single", scope, atOnce: 1 },
+      new SingleCheck(listener),
+    );
   }
 
-  /** Null when the pool was closed meanwhile: threads that are ended take their checks with them. */
-  async function run<Result>(task: CheckTask): Promise<Result | null> {
-    try {
-      return (await piscina.run(task)) as Result;
-    } catch (error) {
-      if (closing) return null;
-      throw error;
-    }
+  check(address: string, scope: Scope): PendingCheck {
+    const listener: CheckListener = { onEvidence() {}, onError() {} };
+    const evidence = new Promise<Evidence | null>((resolve, reject) => {
+      listener.onEvidence = resolve;
+      listener.onError = reject;
+    });
+    const batch = this.submit(address, scope, listener);
+    return { evidence, cancel: () => batch.cancel() };
   }
 
-  /** @param ended told before the slot may be another task's */
-  async function runBatch(task: BatchTask, count: number, ended: () => void): Promise<CheckOutcome[]> {
-    try {
-      const packed = await run<PackedOutcomes>(task);
-      return packed === null ? new Array<CheckOutcome>(count).fill(null) : readOutcomes(packed);
-    } finally {
-      ended();
-      freeSlots.push(task.slot);
-    }
+  checkBatch(
+    addresses: readonly string[],
+    scope: Scope,
+    mode: BatchMode,
+    atOnce = addresses.length,
+  ): PendingBatch {
+    const count = addresses.length;
+    if (count === 0 || count > LIMITS.check.batchAddresses) throw new RangeError(`a batch of ${count}`);
+    if (this.#isClosing) throw new AppError("unavailable", "The check pool was closed.");
+    const listener: BatchListener = { onOutcomes() {}, onError() {} };
+    const outcomes = new Promise<CheckOutcome[]>((resolve, reject) => {
+      listener.onOutcomes = resolve;
+      listener.onError = reject;
+    });
+    const batch = this.#deps.batches.start(addresses, { mode, scope, atOnce }, listener);
+    return Object.assign(batch, { outcomes });
   }
 
-  return {
-    check: (address, scope) => singles.check(address, scope, takeSlot(1)),
-    submit: (address, scope, asker) => singles.submit(address, scope, takeSlot(1), asker),
-    checkBatch(addresses, scope, mode, atOnce = addresses.length) {
-      const count = addresses.length;
-      if (count === 0 || count > LIMITS.check.batchAddresses) throw new RangeError(`a batch of ${count}`);
-      if (closing) throw new AppError("unavailable", "The check pool was closed.");
-      const slot = takeSlot(count, atOnce);
-      const task: BatchTask = { addresses: addresses.join("\n"), scope, mode, atOnce, slot };
-      let done = false;
-      const batch: RunningBatch = {
-        atOnce,
-        outcomes: runBatch(task, count, () => {
-          done = true;
-          batches.delete(batch);
-        }),
-        get remaining() {
-          return done ? 0 : deps.board.remaining(slot);
-        },
-        finishEarly() {
-          if (!done) deps.board.finishEarly(slot);
-        },
-        cancel() {
-          if (!done) deps.board.cancel(slot);
-        },
-      };
-      batches.add(batch);
-      return batch;
-    },
-    async queueSiteOf(domain) {
-      const task: QueueSiteTask = { mode: "line", domain };
-      // Of a thread that dies its rows are told.
-      return closing ? null : run<string>(task).catch(() => null);
-    },
-    get inFlight() {
-      return inFlight();
-    },
-    takeWaitMs: () => waits.takeMeanMs(),
-    async ready() {
-      const hello: HelloTask = { mode: "hello" };
-      const hellos = Promise.all(Array.from({ length: deps.threads.count }, () => piscina.run(hello)));
-      // Of threads that fail later Piscina begins others; those that fail as they load leave the hellos without an answer.
-      await (loaded ? hellos : Promise.race([hellos, deps.threads.failed]));
-      loaded = true;
-    },
-    async close() {
-      closing = true;
-      await deps.broker.drain();
-      await piscina.destroy();
-      singles.close();
-    },
-  };
+  async queueSiteOf(domain: string): Promise<string | null> {
+    return this.#isClosing ? null : this.#deps.batches.queueSiteOf(domain);
+  }
+
+  get inFlight(): number {
+    return this.#deps.batches.inFlight;
+  }
+
+  takeWaitMs(): number {
+    return this.#deps.batches.takeWaitMs();
+  }
+
+  async ready(): Promise<void> {
+    const { threads } = this.#deps;
+    // Piscina replaces threads that fail later; those that fail as they load leave the hellos without an answer.
+    await (this.#wasReady ? threads.hello() : Promise.race([threads.hello(), threads.failed]));
+    this.#wasReady = true;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#deps.broker.drain();
+    this.#deps.batches.close();
+    await this.#deps.threads.close();
+  }
+}
+
+/** A single check is a batch of one. */
+class SingleCheck implements BatchListener {
+  readonly #listener: CheckListener;
+
+  constructor(listener: CheckListener) {
+    this.#listener = listener;
+  }
+
+  get isTraced(): boolean {
+    return this.#listener.isTraced === true;
+  }
+
+  onTimes(times: CheckTimes): void {
+    this.#listener.onTimes?.(times);
+  }
+
+  onOutcomes([outcome = null]: CheckOutcome[]): void {
+    if (outcome === "overloaded") this.onError(tooManyChecks());
+    else if (outcome === "broken") this.onError(new Error("a check broke, see its thread's log"));
+    else if (outcome !== null && "deferred" in outcome)
+      this.onError(new Error("a check of a request was deferred"));
+    else this.#listener.onEvidence(outcome);
+  }
+
+  onError(error: unknown): void {
+    this.#listener.onError(error);
+  }
 }

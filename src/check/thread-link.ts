@@ -2,206 +2,145 @@ import type { MessagePort } from "node:worker_threads";
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../core/limits.ts";
 import type { SlotSource } from "../smtp/slots.ts";
-import type { BehaviourReport, BehaviourUpdate } from "./belief/messages.ts";
+import type { BehaviourUpdate } from "./belief/messages.ts";
 import type { BehaviourPort } from "./belief/mirror.ts";
-import type { BreakerReport, BreakerUpdate } from "./breaker/messages.ts";
+import type { BreakerUpdate } from "./breaker/messages.ts";
 import type { BreakerPort } from "./breaker/mirror.ts";
-import {
-  type CatchAllAnswer,
-  type CatchAllFact,
-  type CatchAllFacts,
-  isLastingCatchAllAnswer,
-} from "./catch-all.ts";
-import type { RouteTrust } from "./engine.ts";
+import type { CatchAllFacts } from "./catch-all.ts";
+import type { CheckTaskRunner } from "./check-task-runner.ts";
+import type { CheckEngine, RouteTrust } from "./engine.ts";
 import type { CatchAll } from "./evidence.ts";
 import type { SelfCheckUpdate } from "./house/report.ts";
 import { MessageBatcher, receiveBatches } from "./message-batcher.ts";
-import type { NetworkReports, ReportedDial } from "./network-health.ts";
-import type { SilentDial } from "./route-health.ts";
+import type { NetworkReports } from "./network-health.ts";
+import { ThreadCatchAllFacts } from "./thread-catch-all.ts";
 import type { ThreadReport } from "./thread-counts.ts";
+import { type MainMessage, OpenQuestions, type ThreadMessage } from "./thread-messages.ts";
 
-/**
- * The line between a check thread and the main thread: small messages about connections and domains, never one per
- * address in the common case. The main thread's end is `broker.ts`.
- *
- * Slots and catch-all answers are kept by the main thread because a queue of waiters there is fair (first come,
- * first served over all threads) and because one place can lease from other processes. A connection serves many
- * addresses, so a message a connection costs nothing that can be measured.
- */
-export type ThreadMessage =
-  | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
-  | { type: "release"; site: string }
-  | { type: "foresee"; key: string }
-  | { type: "crowded"; site: string }
-  | { type: "claim"; id: number; key: string }
-  | { type: "settle"; key: string; answer: CatchAllAnswer; retryAfterS: number | null }
-  | { type: "abandon"; key: string }
-  | { type: "silent"; dial: SilentDial }
-  | { type: "failed"; dial: ReportedDial }
-  | { type: "candidate"; address: string }
-  | { type: "reached"; dial: ReportedDial }
-  | { type: "counts"; report: ThreadReport }
-  | BreakerReport
-  | BehaviourReport
-  | { type: "drained" };
-
-export type MainMessage =
-  | { type: "granted"; id: number; granted: boolean }
-  | { type: "fact"; id: number; answer: CatchAll | "ask" }
-  | { type: "wanted"; site: string; soon: boolean }
-  | { type: "breaker"; news: BreakerUpdate }
-  | { type: "belief"; news: BehaviourUpdate }
-  | { type: "house"; news: SelfCheckUpdate }
-  | { type: "drain" };
-
-/** What a thread posts on its parent port to hand over its end of the line. */
-export interface AttachMessage {
-  type: "rcpt.attach";
-  port: MessagePort;
+/** What the main thread asks of a check thread. */
+export interface ThreadWork {
+  runner: Pick<CheckTaskRunner, "start" | "takeAnswers">;
+  engine: Pick<CheckEngine, "queueSiteOf">;
+  /** Closes all sessions. */
+  drain(): Promise<void>;
 }
 
-export interface ThreadLink {
-  slots: SlotSource;
-  /** Too many connections are open to `site`, a key of slots: told at most once in `LIMITS.learnt.crowdedEveryMs`. */
-  reportCrowded(site: string): void;
-  facts: CatchAllFacts;
-  reach: NetworkReports;
-  breaker: BreakerPort;
-  behaviours: BehaviourPort;
-  /** What the last `house` message said of each way. */
-  routeTrust: RouteTrust;
-  /** What mail servers take for our address on a way, as far as preflight knows. */
-  seenAs(path: string): string | null;
-  sendCounts(report: ThreadReport): void;
-  /** Runs `drain` when the main thread asks, then tells it that all is given back. */
-  onDrain(drain: () => Promise<void>): void;
-}
-
-export function createThreadLink(port: MessagePort): ThreadLink {
-  let nextId = 0;
-  const grants = new Map<number, (granted: boolean) => void>();
-  const claims = new Map<number, (answer: CatchAll | "ask") => void>();
-  const crowded = new LRUCache<string, true>({
+/** A check thread's end of its port to the main thread, see `ThreadMessage`. The main thread's end is `broker.ts`. */
+export class ThreadLink {
+  readonly #outbox: MessageBatcher<ThreadMessage>;
+  readonly #grants = new OpenQuestions<boolean>();
+  readonly #claims = new OpenQuestions<CatchAll | "ask">();
+  readonly #crowded = new LRUCache<string, true>({
     max: LIMITS.learned.sites,
     ttl: LIMITS.learned.crowdedEveryMs,
   });
-  const recent = new LRUCache<string, CatchAllFact>({
-    max: LIMITS.check.catchAllPerThread,
-    ttl: LIMITS.check.catchAllPerThreadMs,
-  });
-  /** Who waits here for what another check of this thread has claimed: one message a question, not one an address. */
-  const waiting = new Map<string, ((answer: CatchAll) => void)[]>();
-  let house: SelfCheckUpdate = { distrusted: [], seenAs: {} };
-  let wanted: (site: string, soon: boolean) => void = () => {};
-  let heard: (news: BreakerUpdate) => void = () => {};
-  let learnt: (news: BehaviourUpdate) => void = () => {};
-  let drain: () => Promise<void> = async () => {};
-  const mailbag = new MessageBatcher<ThreadMessage>(port);
-  const post = (message: ThreadMessage) => mailbag.send(message);
-  const postLater = (message: ThreadMessage) => mailbag.sendLater(message);
+  #selfCheck: SelfCheckUpdate = { distrusted: [], seenAs: {} };
+  #work: ThreadWork | null = null;
+  #onWanted: (site: string, soon: boolean) => void = () => {};
+  #onBreaker: (news: BreakerUpdate) => void = () => {};
+  #onBehaviour: (news: BehaviourUpdate) => void = () => {};
 
-  receiveBatches(port, (message: MainMessage) => {
-    switch (message.type) {
-      case "granted":
-        grants.get(message.id)?.(message.granted);
-        grants.delete(message.id);
-        break;
-      case "fact":
-        claims.get(message.id)?.(message.answer);
-        claims.delete(message.id);
-        break;
-      case "wanted":
-        wanted(message.site, message.soon);
-        break;
-      case "breaker":
-        heard(message.news);
-        break;
-      case "belief":
-        learnt(message.news);
-        break;
-      case "house":
-        house = message.news;
-        break;
-      case "drain":
-        void drain().finally(() => post({ type: "drained" }));
-        break;
-    }
-  });
+  readonly slots: SlotSource;
+  readonly facts: CatchAllFacts;
+  readonly reach: NetworkReports;
+  readonly breaker: BreakerPort;
+  readonly behaviours: BehaviourPort;
+  /** What the last self-check said of each route. */
+  readonly routeTrust: RouteTrust = { trusts: (path) => !this.#selfCheck.distrusted.includes(path) };
 
-  function wake(key: string, answer: CatchAll): void {
-    const others = waiting.get(key) ?? [];
-    waiting.delete(key);
-    if (isLastingCatchAllAnswer(answer)) recent.set(key, answer);
-    for (const resolve of others) resolve(answer);
-  }
-
-  return {
-    slots: {
-      acquire(site, max, waitMs) {
-        const id = nextId++;
-        post({ type: "acquire", id, site, max, waitMs });
-        return new Promise((resolve) => grants.set(id, resolve));
-      },
+  constructor(port: MessagePort) {
+    this.#outbox = new MessageBatcher(port, () => this.#gathered());
+    const post = (message: ThreadMessage) => this.#outbox.send(message);
+    const postLater = (message: ThreadMessage) => this.#outbox.sendLater(message);
+    this.slots = {
+      acquire: (site, max, waitMs) =>
+        this.#grants.ask((id) => post({ type: "acquire", id, site, max, waitMs })),
       release: (site) => post({ type: "release", site }),
-      onWanted(listener) {
-        wanted = listener;
+      onWanted: (listener) => {
+        this.#onWanted = listener;
       },
-    },
-    reportCrowded(site) {
-      if (crowded.get(site)) return;
-      crowded.set(site, true);
-      post({ type: "crowded", site });
-    },
-    facts: {
-      known: (key) => recent.get(key),
-      prefetch(key) {
-        if (!recent.has(key) && waiting.get(key) === undefined) post({ type: "foresee", key });
-      },
-      async claim(key) {
-        const answer = recent.get(key);
-        if (answer !== undefined) return answer;
-        const others = waiting.get(key);
-        if (others !== undefined) return new Promise((resolve) => others.push(resolve));
-        waiting.set(key, []);
-        const id = nextId++;
-        post({ type: "claim", id, key });
-        const fact = await new Promise<CatchAll | "ask">((resolve) => claims.set(id, resolve));
-        if (fact !== "ask") wake(key, fact);
-        return fact;
-      },
-      settle(key, answer, retryAfterS) {
-        post({ type: "settle", key, answer, retryAfterS });
-        wake(key, answer);
-      },
-      abandon(key) {
-        post({ type: "abandon", key });
-        wake(key, "not_probed");
-      },
-    },
-    reach: {
+    };
+    this.facts = new ThreadCatchAllFacts(post, this.#claims);
+    this.reach = {
       onSilent: (dial) => post({ type: "silent", dial }),
       onFailed: (dial) => post({ type: "failed", dial }),
       addCandidate: (address) => post({ type: "candidate", address }),
       onReached: (dial) => postLater({ type: "reached", dial }),
-    },
-    routeTrust: { trusts: (path) => !house.distrusted.includes(path) },
-    seenAs: (path) => house.seenAs[path] ?? null,
-    behaviours: {
+    };
+    this.breaker = {
+      report: post,
+      listen: (listener) => {
+        this.#onBreaker = listener;
+      },
+    };
+    this.behaviours = {
       report: post,
       reportLater: postLater,
-      listen(listener) {
-        learnt = listener;
+      listen: (listener) => {
+        this.#onBehaviour = listener;
       },
-    },
-    breaker: {
-      report: post,
-      listen(listener) {
-        heard = listener;
-      },
-    },
-    sendCounts: (report) => postLater({ type: "counts", report }),
-    onDrain(action) {
-      drain = action;
-    },
-  };
+    };
+    receiveBatches(port, (message: MainMessage) => this.#receive(message));
+  }
+
+  /** From now on the thread does what the main thread asks: to be called before the main thread has the port's other end. */
+  serve(work: ThreadWork): void {
+    this.#work = work;
+  }
+
+  /** The runner has answers: they leave with the other messages of this tick. */
+  onAnswers(): void {
+    this.#outbox.flushSoon();
+  }
+
+  /** Too many connections are open to `site`, a key of slots: reported at most once in `LIMITS.learned.crowdedEveryMs`. */
+  reportCrowded(site: string): void {
+    if (this.#crowded.get(site)) return;
+    this.#crowded.set(site, true);
+    this.#outbox.send({ type: "crowded", site });
+  }
+
+  sendCounts(report: ThreadReport): void {
+    this.#outbox.sendLater({ type: "counts", report });
+  }
+
+  /** What mail servers take for our address on a route, as far as preflight knows. */
+  seenAs(path: string): string | null {
+    return this.#selfCheck.seenAs[path] ?? null;
+  }
+
+  #gathered(): ThreadMessage | null {
+    const answers = this.#work?.runner.takeAnswers() ?? null;
+    return answers === null ? null : { type: "answers", answers };
+  }
+
+  #receive(message: MainMessage): unknown {
+    switch (message.type) {
+      case "check":
+        return this.#work?.runner.start(message.batch);
+      case "queueSite":
+        return void this.#findQueueSite(message.id, message.domain);
+      case "granted":
+        return this.#grants.answer(message.id, message.granted);
+      case "fact":
+        return this.#claims.answer(message.id, message.answer);
+      case "wanted":
+        return this.#onWanted(message.site, message.soon);
+      case "breaker":
+        return this.#onBreaker(message.news);
+      case "belief":
+        return this.#onBehaviour(message.news);
+      case "house":
+        this.#selfCheck = message.news;
+        return;
+      case "drain":
+        return void this.#work?.drain().finally(() => this.#outbox.send({ type: "drained" }));
+    }
+  }
+
+  async #findQueueSite(id: number, domain: string): Promise<void> {
+    // An error is reported to the domain's rows when they are checked.
+    const site = (await this.#work?.engine.queueSiteOf(domain).catch(() => null)) ?? null;
+    this.#outbox.send({ type: "queueSite", id, site });
+  }
 }

@@ -2,6 +2,7 @@ import type { BehaviourAuthority } from "../check/belief/authority.ts";
 import type { BreakerAuthority } from "../check/breaker/authority.ts";
 import { createBroker } from "../check/broker.ts";
 import { createCatchAllFacts } from "../check/catch-all.ts";
+import { CheckBatches } from "../check/check-batches.ts";
 import { createEgressSlots, type EgressSlots } from "../check/egress-slots.ts";
 import type { SharedLists } from "../check/lists/lists.ts";
 import { createNetworkHealth, type NetworkHealth } from "../check/network-health.ts";
@@ -11,7 +12,7 @@ import { createSiteDirectory, providerNames, type SiteDirectory } from "../check
 import { createSiteCaps } from "../check/site-caps.ts";
 import { queueCapacityOf } from "../check/site-queues.ts";
 import type { ThreadReport } from "../check/thread-counts.ts";
-import { systemClock } from "../core/clock.ts";
+import { processMonotonicMs, systemClock } from "../core/clock.ts";
 import type { Config } from "../core/config.ts";
 import type { Logger } from "../core/log.ts";
 import { type Metrics, observeEngine } from "../core/metrics.ts";
@@ -72,8 +73,10 @@ export function composeChecks(deps: Deps): Checks {
   const breakers = composeBreakers(deps);
   const providers = providerNames(shaping.mx);
   const beliefs = composeLearnedBehaviour({ ...deps, providers });
+  const batches = new CheckBatches(board, processMonotonicMs);
   const broker = createBroker({
     clock,
+    checks: batches,
     slots,
     onCrowded: (site) => slots.onCrowded(site),
     facts: withLearning(createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)), beliefs),
@@ -84,7 +87,7 @@ export function composeChecks(deps: Deps): Checks {
   });
   const share = createSelfCheckShare(redis, config.smtp.egressId, preflight.settings);
   const house = composeSelfCheck({ config, log, metrics, preflight, share, network, broker });
-  const pool = createCheckPool({ threads, board, broker });
+  const pool = createCheckPool({ threads, batches, broker });
   observeEngine(metrics, () => {
     const { held, waiting } = slots.stats();
     const breakersOpen = breakers.openByProvider();

@@ -168,8 +168,6 @@ export const SLOTS_LIMITS = {
 export const CHECK_LIMITS = {
   /** Addresses: a batch counts those in progress. */
   tasksInFlight: 8_192,
-  /** A task is open until its slowest server has answered: a wait for a slot in the thread would look like a wait for CPU. */
-  tasksPerThread: 8_192,
   /** Addresses of one batch: those of a whole retry (`rowsPerLargeChunk`), so that a slow one delays no others. */
   batchAddresses: 4_000,
   /** Interval at which a thread that runs batches checks for new or cancelled ones. */
@@ -193,8 +191,6 @@ export const CHECK_LIMITS = {
   countsEveryMs: 500,
   /** A thread's messages to the main thread that are not urgent are gathered for at most this long. */
   gatherMs: 100,
-  /** Checks of requests sent to a thread in one message: more than arrive in one tick under full load. */
-  singlesPerTask: 128,
   /** Halves of evidence that a thread keeps by their texts, so that addresses share them: some 600 bytes each. */
   factsKept: 6_000,
   findingsKept: 6_000,

@@ -1,4 +1,3 @@
-import type { CheckOutcome, Deferred } from "../check-outcome.ts";
 import {
   type DomainFacts,
   type Evidence,
@@ -7,6 +6,23 @@ import {
   findingOfText,
   type MailboxFinding,
 } from "./model.ts";
+
+/** Why an address of a batch has no answer, and the site it waits for: "" while that was not known. */
+export interface Deferred {
+  site: string;
+  /** `busy`: the site's line is long, or no slot of it came free; `unfinished`: the batch was handed in before. */
+  cause: "busy" | "unfinished";
+}
+
+/**
+ * What an address is answered with: its evidence; why there is none yet; `null` when the task was cancelled;
+ * `"overloaded"` when a bound of the thread left no room for it; `"broken"` when its check threw.
+ */
+export type CheckOutcome = Evidence | null | "overloaded" | "broken" | { deferred: Deferred };
+
+export function isDeferred(line: CheckOutcome): line is { deferred: Deferred } {
+  return line !== null && typeof line === "object" && "deferred" in line;
+}
 
 /**
  * Outcomes on their way from a check thread, flat: numbers in one buffer, each text once. The rows of a domain differ in
@@ -20,8 +36,6 @@ export interface PackedOutcomes {
   texts: string[];
   /** Outcome after outcome: its kind, then the cells of that kind in the order in which they are written here. */
   cells: Float64Array;
-  /** Which outcome each of them is to be; null: they are in order. */
-  places: Uint16Array | null;
 }
 
 const CANCELLED = 0;
@@ -37,12 +51,10 @@ const ROW = 6;
 
 /** Of what is met for the first time, and a row with a reply of its own. */
 const CELLS_MAX = 7;
-/** Of a row. */
-const ROW_CELLS = 2;
 
 /** Gathers outcomes, and packs those that were added since the last time. */
 export class OutcomePacker {
-  #cells: Float64Array<ArrayBuffer>;
+  #cells = new Float64Array(CELLS_MAX);
   #used = 0;
   #count = 0;
   #texts: string[] = [];
@@ -50,15 +62,6 @@ export class OutcomePacker {
   #places = new Map<string | DomainFacts | MailboxFinding, number>();
   /** What rows have in common, in the order in which it was met. */
   #common = new Map<Evidence, number>();
-
-  /** @param outcomes about so many are expected */
-  constructor(outcomes = 0) {
-    this.#cells = new Float64Array(CELLS_MAX + ROW_CELLS * outcomes);
-  }
-
-  get count(): number {
-    return this.#count;
-  }
 
   add(outcome: CheckOutcome): void {
     this.#makeRoom();
@@ -70,11 +73,10 @@ export class OutcomePacker {
     else this.#addEvidence(outcome);
   }
 
-  /** @param places as of `PackedOutcomes` */
-  take(places: Uint16Array | null = null): PackedOutcomes {
+  take(): PackedOutcomes {
     // A copy of its own: a message takes along the whole buffer that a view is of.
     const cells = this.#cells.slice(0, this.#used);
-    const packed = { count: this.#count, texts: this.#texts, cells, places };
+    const packed = { count: this.#count, texts: this.#texts, cells };
     this.#used = 0;
     this.#count = 0;
     this.#texts = [];
@@ -143,13 +145,7 @@ export function readOutcomes(packed: PackedOutcomes): CheckOutcome[] {
   const reader = new OutcomeReader(packed);
   const outcomes: CheckOutcome[] = [];
   while (outcomes.length < packed.count) outcomes.push(reader.next());
-  return packed.places === null ? outcomes : inOriginalOrder(outcomes, packed.places);
-}
-
-function inOriginalOrder(outcomes: readonly CheckOutcome[], places: Uint16Array): CheckOutcome[] {
-  const placed = new Array<CheckOutcome>(outcomes.length).fill(null);
-  for (let i = 0; i < outcomes.length; i++) placed[places[i] as number] = outcomes[i] as CheckOutcome;
-  return placed;
+  return outcomes;
 }
 
 class OutcomeReader {

@@ -3,7 +3,9 @@ import { after, before, describe, it } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Broker, createBroker } from "../../../src/check/broker.ts";
 import { createCatchAllFacts } from "../../../src/check/catch-all.ts";
-import { createThreadLink } from "../../../src/check/thread-link.ts";
+import { CheckBatches } from "../../../src/check/check-batches.ts";
+import { createSharedBoard } from "../../../src/check/shared-board.ts";
+import { ThreadLink } from "../../../src/check/thread-link.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createLocalBeliefs } from "../../support/local-beliefs.ts";
 import { createLocalBreakers } from "../../support/local-breakers.ts";
@@ -29,6 +31,7 @@ after(async () => {
 function broker(): Broker {
   const nothing = () => {};
   return createBroker({
+    checks: new CheckBatches(createSharedBoard(1, 1), () => 0),
     ...{ clock, slots: local, onCrowded: nothing, onCounts: nothing },
     facts: createCatchAllFacts(clock, { get: async () => null, put: nothing }),
     health: { onSilent: nothing, onFailed: nothing, addCandidate: nothing, onReached: nothing },
@@ -41,7 +44,7 @@ function thread(to: Broker) {
   const { port1, port2 } = new MessageChannel();
   ports.push(port1, port2);
   to.attach(port2);
-  return createPoolFixture(server.port, { clock, slots: { ...local, ...createThreadLink(port1).slots } });
+  return createPoolFixture(server.port, { clock, slots: { ...local, ...new ThreadLink(port1).slots } });
 }
 
 describe("two threads that come to a site of one connection in the same turn", () => {

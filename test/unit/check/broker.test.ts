@@ -4,8 +4,11 @@ import { afterEach, describe, it } from "node:test";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Broker, createBroker } from "../../../src/check/broker.ts";
 import { type CatchAllFact, type CatchAllStore, createCatchAllFacts } from "../../../src/check/catch-all.ts";
+import { CheckBatches } from "../../../src/check/check-batches.ts";
+import { createSharedBoard } from "../../../src/check/shared-board.ts";
 import type { ThreadReport } from "../../../src/check/thread-counts.ts";
-import { createThreadLink, type ThreadLink } from "../../../src/check/thread-link.ts";
+import { ThreadLink, type ThreadWork } from "../../../src/check/thread-link.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createLocalBeliefs } from "../../support/local-beliefs.ts";
 import { createLocalBreakers } from "../../support/local-breakers.ts";
@@ -30,8 +33,10 @@ function broker() {
   const seen: string[] = [];
   const { authority: beliefs } = createLocalBeliefs(clock);
   beliefs.noteRefusal = (site) => void seen.push(`refuses ${site}`);
+  const checks = new CheckBatches(createSharedBoard(8, 1), () => 0);
   const made = createBroker({
     clock,
+    checks,
     slots: createLocalSlots(clock),
     facts: createCatchAllFacts(clock, store),
     health: {
@@ -47,7 +52,7 @@ function broker() {
       seen.push(`counts ${JSON.stringify(probes)} ${sessionsOpened}`);
     },
   });
-  return { broker: made, clock, stored, seen };
+  return { broker: made, checks, clock, stored, seen };
 }
 
 function reportOf(told: Partial<ThreadReport>): ThreadReport {
@@ -59,7 +64,13 @@ function thread(to: Broker): { link: ThreadLink; port: MessagePort } {
   const { port1, port2 } = new MessageChannel();
   ports.push(port1, port2);
   to.attach(port2);
-  return { link: createThreadLink(port1), port: port1 };
+  return { link: new ThreadLink(port1), port: port1 };
+}
+
+/** The work of a thread that does nothing but what the test says. */
+function workOf(over: Partial<ThreadWork>): ThreadWork {
+  const runner = { start() {}, takeAnswers: () => null };
+  return { runner, engine: { queueSiteOf: async () => null }, drain: async () => {}, ...over };
 }
 
 describe("slots over threads", () => {
@@ -163,6 +174,28 @@ describe("catch-all answers over threads", () => {
   });
 });
 
+describe("where rows of a domain queue", () => {
+  it("is asked of a thread, which may not know; null when it dies or there is none", async () => {
+    const { broker: main, checks } = broker();
+    assert.equal(await checks.queueSiteOf("one.test"), null);
+    // The second one keeps the event loop alive.
+    const [a] = [thread(main), thread(main)];
+    const answers: Record<string, () => Promise<string | null>> = {
+      "one.test": async () => "mx.one.test",
+      "none.test": async () => null,
+      "full.test": () => Promise.reject(new AppError("overloaded", "The resolver has too much to do.")),
+      "slow.test": () => new Promise(() => {}),
+    };
+    a.link.serve(workOf({ engine: { queueSiteOf: (domain) => answers[domain]?.() ?? assert.fail(domain) } }));
+    assert.equal(await checks.queueSiteOf("one.test"), "mx.one.test");
+    assert.equal(await checks.queueSiteOf("none.test"), null);
+    assert.equal(await checks.queueSiteOf("full.test"), null);
+    const lost = checks.queueSiteOf("slow.test");
+    a.port.close();
+    assert.equal(await lost, null);
+  });
+});
+
 describe("the rest of the line", () => {
   it("carries what threads see of the network and of sites, and their counts", async () => {
     const { broker: main, seen } = broker();
@@ -228,8 +261,8 @@ describe("the rest of the line", () => {
     const a = thread(main);
     const b = thread(main);
     const drained: string[] = [];
-    a.link.onDrain(async () => void drained.push("a"));
-    b.link.onDrain(() => new Promise(() => {}));
+    a.link.serve(workOf({ drain: async () => void drained.push("a") }));
+    b.link.serve(workOf({ drain: () => new Promise(() => {}) }));
     const done = main.drain();
     await once(a.port, "message");
     b.port.close();

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createCheckTaskRunner } from "../../../src/check/check-task-runner.ts";
+import { CheckTaskRunner } from "../../../src/check/check-task-runner.ts";
 import type { CheckControl, CheckEngine } from "../../../src/check/engine.ts";
-import { type PackedOutcomes, readOutcomes } from "../../../src/check/evidence/outcomes.ts";
-import type { Evidence } from "../../../src/check/evidence.ts";
+import { readOutcomes } from "../../../src/check/evidence/outcomes.ts";
+import type { Evidence, Scope } from "../../../src/check/evidence.ts";
 import { createSharedBoard, type SharedBoard } from "../../../src/check/shared-board.ts";
-import type { BatchMode, CheckOutcome } from "../../../src/check/thread-tasks.ts";
+import type { CheckAnswers, CheckBatch, CheckOutcome } from "../../../src/check/thread-tasks.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { engineBy } from "../../support/engine-by.ts";
@@ -23,40 +23,60 @@ function evidenceOf(address: string): Evidence {
 
 interface Asked {
   address: string;
+  scope: Scope;
   control: CheckControl;
   end(result: Evidence | "busy" | null): void;
   fail(error: Error): void;
 }
 
-/** A runner whose engine answers when the test says so. */
-function thread() {
+/** A runner whose answers each batch's caller gets. */
+function runnerBy(engine: CheckEngine) {
   const clock = createFakeClock();
   const board: SharedBoard = createSharedBoard(4, 1);
-  const asked: Asked[] = [];
-  const run = createCheckTaskRunner({
+  const waiting = new Map<number, (answers: CheckAnswers) => void>();
+  const runner = new CheckTaskRunner({
     board,
     clock,
+    engine,
     log: silentLog,
-    post: () => assert.fail("no single check was begun"),
-    afterTick: (callback) => void setImmediate(callback),
     now: () => 0,
-    engine: engineBy(
-      (address, _scope, control) =>
-        new Promise((end, fail) => {
-          asked.push({ address, control, end, fail });
-        }),
-    ),
+    onAnswers() {
+      const answers = runner.takeAnswers() ?? assert.fail("there are answers");
+      for (const slot of answers.slots) waiting.get(slot)?.(answers);
+    },
   });
+  async function run(addresses: string[], over: Partial<CheckBatch> = {}): Promise<CheckAnswers> {
+    const task: CheckBatch = {
+      ...{ slot: SLOT, mode: "bulk", scope: "probed", addresses: addresses.join("\n") },
+      ...{ atOnce: addresses.length, isTraced: false, askedMs: 0 },
+      ...over,
+    };
+    board.startTask(task.slot, addresses.length);
+    return new Promise((resolve) => {
+      waiting.set(task.slot, resolve);
+      runner.start(task);
+    });
+  }
   async function batch(
     addresses: string[],
-    mode: BatchMode = "bulk",
+    mode: CheckBatch["mode"] = "bulk",
     atOnce = addresses.length,
   ): Promise<CheckOutcome[]> {
-    board.startTask(SLOT, addresses.length);
-    const task = { addresses: addresses.join("\n"), scope: "probed", mode, atOnce, slot: SLOT } as const;
-    return readOutcomes((await run(task)) as PackedOutcomes);
+    return readOutcomes((await run(addresses, { mode, atOnce })).outcomes);
   }
-  return { clock, board, asked, run, batch };
+  return { clock, board, run, batch };
+}
+
+/** One whose engine answers when the test says so. */
+function thread() {
+  const asked: Asked[] = [];
+  const engine = engineBy(
+    (address, scope, control) =>
+      new Promise((end, fail) => {
+        asked.push({ address, scope, control, end, fail });
+      }),
+  );
+  return { asked, ...runnerBy(engine) };
 }
 
 const rest = () => new Promise((resolve) => setImmediate(resolve));
@@ -214,42 +234,52 @@ describe("a batch of which some are asked about at once", () => {
   });
 });
 
-describe("a thread that is asked whether it is there", () => {
-  it("says so, and asks nobody", () => {
-    const { run, asked } = thread();
-    assert.equal(run({ mode: "hello" }), null);
-    assert.equal(asked.length, 0);
+describe("a request's check in a thread", () => {
+  it("is a batch of one, of its own scope, that is never halted for others", async () => {
+    const { run, asked, board } = thread();
+    const first = run(["a@one.test"], { mode: "single" });
+    const second = run(["b@two.test"], { mode: "single", scope: "unprobed", slot: 2 });
+    assert.deepEqual(
+      asked.map(({ address, scope, control }) => [address, scope, control.mode]),
+      [
+        ["a@one.test", "probed", "single"],
+        ["b@two.test", "unprobed", "single"],
+      ],
+    );
+    board.cancel(SLOT);
+    assert.deepEqual(
+      asked.map(({ control }) => control.cancelled()),
+      [true, false],
+    );
+    asked[0]?.end(null);
+    asked[1]?.end(evidenceOf("b"));
+    assert.deepEqual(readOutcomes((await first).outcomes), [null]);
+    assert.deepEqual(readOutcomes((await second).outcomes), [evidenceOf("b")]);
   });
-});
 
-describe("a thread that is asked where rows of a domain wait", () => {
-  const ask = (lineOf: CheckEngine["queueSiteOf"]) =>
-    createCheckTaskRunner({
-      board: createSharedBoard(4, 1),
-      clock: createFakeClock(),
-      log: silentLog,
-      post: () => assert.fail("no single check was begun"),
-      afterTick: () => assert.fail("no single check was begun"),
-      now: () => 0,
-      engine: { ...engineBy(() => assert.fail("nobody is to be asked")), queueSiteOf: lineOf },
-    })({ mode: "line", domain: "one.test" });
+  it("that is cancelled while it waits gives its slot back all the same", async () => {
+    const { batch, board, clock } = thread();
+    const outcomes = batch(["a@one.test"], "single");
+    board.cancel(SLOT);
+    await clock.advanceAsync(LIMITS.check.patientHaltPollMs);
+    assert.deepEqual(await outcomes, [null]);
+  });
 
-  it("says at which site, or that it cannot say", async () => {
-    assert.equal(await ask(async (domain) => `mx.${domain}`), "mx.one.test");
-    assert.equal(await ask(async () => null), null);
-    const full = async () => {
-      throw new AppError("overloaded", "The resolver has too much to do.");
-    };
-    assert.equal(await ask(full), null);
+  it("reports how it went where it is traced", async () => {
+    const { run, asked } = thread();
+    const traced = run(["a@one.test"], { mode: "single", isTraced: true });
+    const untraced = run(["b@one.test"], { mode: "single", slot: 2 });
+    asked[0]?.end(evidenceOf("a"));
+    asked[1]?.end(evidenceOf("b"));
+    assert.deepEqual((await traced).times, [{ slot: SLOT, totalMs: 0, plannedMs: 0, attempts: [] }]);
+    assert.equal((await untraced).times, undefined);
   });
 });
 
 describe("a batch beside patient ones", () => {
   it("is looked at as often as ever", async () => {
     const { clock, board, run, batch } = thread();
-    board.startTask(2, 1);
-    const task = { addresses: "a@one.test", scope: "probed", mode: "patient", atOnce: 1, slot: 2 } as const;
-    const patient = run(task);
+    const patient = run(["a@one.test"], { mode: "patient", slot: 2 });
     await clock.advanceAsync(1);
     const lines = batch(["b@two.test"]);
     board.finishEarly(SLOT);
@@ -264,45 +294,19 @@ describe("a batch beside patient ones", () => {
 
 describe("a batch whose engine knows at once", () => {
   it("is as long as may be, one after the other", async () => {
-    const board = createSharedBoard(4, 1);
-    const run = createCheckTaskRunner({
-      board,
-      clock: createFakeClock(),
-      log: silentLog,
-      post: () => assert.fail("no single check was begun"),
-      afterTick: (callback) => void setImmediate(callback),
-      now: () => 0,
-      engine: engineBy(evidenceOf),
-    });
-    const { batchAddresses } = LIMITS.check;
-    const addresses = Array.from({ length: batchAddresses }, (_, i) => `a${i}@one.test`);
-    board.startTask(SLOT, batchAddresses);
-    const task = { addresses: addresses.join("\n"), scope: "probed", mode: "patient", atOnce: 1 } as const;
-    const lines = readOutcomes((await run({ ...task, slot: SLOT })) as PackedOutcomes);
-    assert.deepEqual(lines, addresses.map(evidenceOf));
+    const { batch } = runnerBy(engineBy(evidenceOf));
+    const addresses = Array.from({ length: LIMITS.check.batchAddresses }, (_, i) => `a${i}@one.test`);
+    assert.deepEqual(await batch(addresses, "patient", 1), addresses.map(evidenceOf));
   });
 
   it("is answered in order, with what threw in its place, and costs no timer", async () => {
-    const clock = createFakeClock();
-    const board = createSharedBoard(4, 1);
     function atOnce(address: string): Evidence {
       if (address.startsWith("broken")) throw new Error("a bug");
       if (address.startsWith("full")) throw new AppError("overloaded", "full");
       return evidenceOf(address);
     }
-    const run = createCheckTaskRunner({
-      board,
-      clock,
-      log: silentLog,
-      post: () => assert.fail("no single check was begun"),
-      afterTick: (callback) => void setImmediate(callback),
-      now: () => 0,
-      engine: engineBy(atOnce),
-    });
-    board.startTask(SLOT, 3);
-    const addresses = "a@one.test\nbroken@one.test\nfull@one.test";
-    const result = await run({ addresses, scope: "unprobed", mode: "bulk", atOnce: 3, slot: SLOT });
-    assert.deepEqual(readOutcomes(result as PackedOutcomes), [
+    const { batch, board, clock } = runnerBy(engineBy(atOnce));
+    assert.deepEqual(await batch(["a@one.test", "broken@one.test", "full@one.test"]), [
       evidenceOf("a@one.test"),
       "broken",
       "overloaded",

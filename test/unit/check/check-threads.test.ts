@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import type { MessagePort } from "node:worker_threads";
+import { CheckBatches } from "../../../src/check/check-batches.ts";
 import { startCheckThreads } from "../../../src/check/check-threads.ts";
 import { compileLists } from "../../../src/check/lists/lists.ts";
 import { createCheckPool } from "../../../src/check/pool.ts";
@@ -39,18 +42,27 @@ async function poolOf(source: string) {
     logLevel: "silent" as const,
   };
   const threads = startCheckThreads(setup, 2, silentLog, entry);
+  const batches = new CheckBatches(board, () => 0);
   const broker = {
-    attach: () => {},
-    publishSelfCheck: () => {},
+    attach(port: MessagePort) {
+      const send = (message: unknown) => port.postMessage([message]);
+      const thread = batches.attach({ send, setBusy: (isBusy) => (isBusy ? port.ref() : port.unref()) });
+      port.on("close", () => thread.close());
+    },
     drain: async () => {},
-    sessionsOpen: () => 0,
   };
-  return { threads, pool: createCheckPool({ threads, board, broker }) };
+  return { threads, pool: createCheckPool({ threads, batches, broker }) };
 }
 
 const BROKEN = `throw new Error("cannot be loaded");`;
-/** Answers hellos, and ends its thread when it is asked anything else. */
-const MORTAL = `export default (task) => { if (task.mode !== "hello") process.exit(1); };`;
+/** Answers hellos, and ends its thread when it gets a check. */
+const MORTAL = `
+  import { MessageChannel, parentPort } from "node:worker_threads";
+  const { port1, port2 } = new MessageChannel();
+  port1.on("message", () => process.exit(1));
+  parentPort.postMessage({ type: "rcpt.attach", port: port2 }, [port2]);
+  export default () => null;
+`;
 
 describe("threads that fail as they load", () => {
   it("are told of to who waits for them", async () => {
@@ -73,7 +85,9 @@ describe("threads that were there", () => {
     const { threads, pool } = await poolOf(MORTAL);
     await pool.ready();
     threads.piscina.emit("error", new Error("a thread failed between two tasks"));
+    const replaced = once(threads.piscina, "workerDestroy");
     await assert.rejects(pool.check("a@x.test", "probed").evidence);
+    await replaced;
     await pool.ready();
     await pool.close();
   });

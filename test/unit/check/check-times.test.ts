@@ -46,7 +46,7 @@ describe("the times of a check", () => {
     trace.onAttempt(reply(250), SITE);
     clock.advance(2);
     const { attempts, ...whole } = trace.finish(3);
-    assert.deepEqual(whole, { ticket: 3, plannedMs: 7, totalMs: 24 });
+    assert.deepEqual(whole, { slot: 3, plannedMs: 7, totalMs: 24 });
     assert.deepEqual(attempts, [
       {
         ...{ site: "mx.plain.test", provider: null, host: "mx1.plain.test", route: "direct", stage: "rcpt" },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createCheckWaits } from "../../../src/check/check-waits.ts";
+import { type CheckWaits, createCheckWaits } from "../../../src/check/check-waits.ts";
 import { createSharedBoard, openSharedBoard } from "../../../src/check/shared-board.ts";
 
 function waits() {
@@ -10,26 +10,29 @@ function waits() {
   return { thread, time, waits: createCheckWaits(board, () => time.ms) };
 }
 
+function sent(of: CheckWaits, batches: number): void {
+  for (let i = 0; i < batches; i++) of.onSent();
+}
+
 describe("the waits of checks for our own CPU", () => {
-  it("are those for the post, the thread and the answer, of a check on the average", () => {
+  it("are those for the thread and for the answer, of a batch on average", () => {
     const { waits: of, thread } = waits();
-    of.onSent(3, 2);
-    of.onSent(1, 6);
+    sent(of, 4);
     thread.noteStarted(3, 10);
     thread.noteStarted(1, 30);
     of.onReceived(1, 5);
     of.onReceived(1, 7);
-    assert.equal(of.takeMeanMs(), 3 + 15 + 6);
+    assert.equal(of.takeMeanMs(), 15 + 6);
     assert.equal(of.takeMeanMs(), 0);
   });
 
   it("grow while a thread begins nothing of what waits", () => {
     const { waits: of, thread, time } = waits();
-    of.onSent(5, 0);
+    sent(of, 5);
     time.ms += 40;
     assert.equal(of.takeMeanMs(), 40);
     time.ms += 40;
-    of.onSent(5, 0);
+    sent(of, 5);
     assert.equal(of.takeMeanMs(), 80);
     thread.noteStarted(10, 90);
     assert.equal(of.takeMeanMs(), 90);
@@ -39,7 +42,7 @@ describe("the waits of checks for our own CPU", () => {
 
   it("are none while checks that were begun wait for others", () => {
     const { waits: of, thread, time } = waits();
-    of.onSent(8_000, 0);
+    sent(of, 8_000);
     thread.noteStarted(8_000, 0);
     for (let i = 0; i < 10; i++) {
       time.ms += 1_000;
@@ -51,14 +54,14 @@ describe("the waits of checks for our own CPU", () => {
     const { waits: of, time } = waits();
     of.takeMeanMs();
     time.ms += 5_000;
-    of.onSent(1, 0);
+    sent(of, 1);
     time.ms += 10;
     assert.equal(of.takeMeanMs(), 10);
   });
 
   it("forget what a dead thread took with it", () => {
     const { waits: of, thread, time } = waits();
-    of.onSent(5, 0);
+    sent(of, 5);
     time.ms += 40;
     of.onThreadLost();
     assert.equal(of.takeMeanMs(), 0);
@@ -71,10 +74,10 @@ describe("the waits of checks for our own CPU", () => {
   it("are bounded, and fit whatever was counted before", () => {
     const { waits: of, thread } = waits();
     for (let round = 0; round < 300; round++) {
-      of.onSent(8_192, 0);
+      sent(of, 8_192);
       thread.noteStarted(8_192, 1_000_000);
       assert.equal(of.takeMeanMs(), 10_000);
-      of.onSent(1, 0);
+      sent(of, 1);
       thread.noteStarted(1, -5);
       assert.equal(of.takeMeanMs(), 0);
     }

@@ -77,7 +77,7 @@ describe("the line of a request", () => {
 
   it("says of a traced one which trace it is, and where its check spent its time", () => {
     const { request, finish } = setUp();
-    const thread = { ticket: 1, totalMs: 75, plannedMs: 5, attempts: [] };
+    const thread = { slot: 1, totalMs: 75, plannedMs: 5, attempts: [] };
     request.note = { result: verificationExample, smtp: null, times: { ...TIMES, thread } };
     const span = new RecordedSpan("GET");
     request.span = span;

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { deserialize, serialize } from "node:v8";
-import type { CheckOutcome } from "../../../../src/check/check-outcome.ts";
 import { OutcomePacker, type PackedOutcomes, readOutcomes } from "../../../../src/check/evidence/outcomes.ts";
 import {
   type Evidence,
@@ -10,6 +9,7 @@ import {
   evidenceOf,
   type SmtpEvidence,
 } from "../../../../src/check/evidence.ts";
+import type { CheckOutcome } from "../../../../src/check/thread-tasks.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import fc from "../../../support/properties.ts";
 
@@ -95,23 +95,6 @@ describe("lines between threads", () => {
           assert.equal(message.count, lines.length);
           assert.deepEqual(readOutcomes(message), lines);
         }
-      }),
-    );
-  });
-
-  it("come out in their places where they were packed in another order", () => {
-    const ordered = fc.array(line, { maxLength: 12 }).chain((lines) =>
-      fc.record({
-        lines: fc.constant(lines),
-        order: fc.shuffledSubarray([...lines.keys()], { minLength: lines.length }),
-      }),
-    );
-    fc.assert(
-      fc.property(ordered, ({ lines, order }) => {
-        const packer = new OutcomePacker(lines.length);
-        for (const place of order) packer.add(lines[place] ?? null);
-        const message = crossed(packer.take(Uint16Array.from(order)));
-        assert.deepEqual(readOutcomes(message), lines);
       }),
     );
   });

@@ -15,7 +15,7 @@ const ATTEMPT: AttemptTimes = {
 
 function told(times: Partial<CheckTimes>, evidence: Evidence | null, beganMs = 1_000): RecordedSpan {
   const span = new RecordedSpan("check");
-  const whole = { ticket: 1, totalMs: 60, plannedMs: 10, attempts: [ATTEMPT], ...times };
+  const whole = { slot: 1, totalMs: 60, plannedMs: 10, attempts: [ATTEMPT], ...times };
   recordCheckSpans(span, whole, { beganMs, endedMs: 1_070, domain: "plain.test" }, evidence);
   return span;
 }

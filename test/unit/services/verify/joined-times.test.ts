@@ -10,7 +10,7 @@ import { evidenceWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { RecordedSpan } from "../../../support/recorded-span.ts";
 
-const THREAD = { ticket: 1, totalMs: 19_000, plannedMs: 500, attempts: [] };
+const THREAD = { slot: 1, totalMs: 19_000, plannedMs: 500, attempts: [] };
 
 /** Flights over a cache that has nothing, and checks that end when the test says so. */
 function setUp() {
