@@ -11,16 +11,6 @@ export interface AnsweredRows {
   others: SortedRows["answered"];
 }
 
-/** @param drawn rows that were answered before; gets those of `answered` that were drawn as well */
-export function separateDrawn(drawn: DrawnRows, answered: SortedRows["answered"]): AnsweredRows {
-  const others: SortedRows["answered"] = [];
-  for (const one of answered) {
-    if (one.verified.drawn === undefined) others.push(one);
-    else drawn.add(one.offset, one.verified.drawn);
-  }
-  return { drawn, others };
-}
-
 /** Without the rows of these offsets. */
 export function withoutRows({ drawn, others }: AnsweredRows, offsets: ReadonlySet<number>): AnsweredRows {
   const kept = new DrawnRows();

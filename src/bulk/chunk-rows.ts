@@ -1,4 +1,4 @@
-import { toText, toUtf8 } from "../services/bulk/csv/field.ts";
+import { textIn } from "../services/bulk/csv/field.ts";
 import { createRecordScanner } from "../services/bulk/csv/scan.ts";
 import { type ValuePlace, valueAt } from "../services/bulk/csv/value-place.ts";
 import type { ChunkRepeats } from "../services/bulk/repeats.ts";
@@ -8,14 +8,7 @@ import { recordBounds } from "../services/bulk/split/splitter.ts";
 import type { JobObjects } from "../store/job-objects.ts";
 import type { ChunkTask, RetryTask } from "../store/job-tasks.ts";
 import { offsetsOfRowSet } from "./deferrals.ts";
-
-/** A row of a task with an address of its own: it repeats no other. */
-export interface DistinctRow {
-  /** In the chunk, from 0. */
-  offset: number;
-  /** The text of its cell, out of which the address is read. */
-  email: string;
-}
+import type { DistinctRow } from "./row-verifier.ts";
 
 export interface ChunkRowsDeps extends SourceRowsDeps {
   objects: Pick<JobObjects, "getRange">;
@@ -23,22 +16,15 @@ export interface ChunkRowsDeps extends SourceRowsDeps {
 
 type RowsTask = ChunkTask | RetryTask;
 
-/** @returns the text of the cell; null: nobody need be told of the row */
-export type CellReader = (offset: number, cell: ValuePlace) => string | null;
-
 /** The rows of a task that are to be verified: those of its chunk, or of its retry, that repeat no other. */
 export interface TaskRows {
-  /** By offset, how many rows of the job copy it: of the task's rows, and maybe of others of the chunk. */
+  /** By offset, how many rows of the job copy it: rows of the task, and maybe others of the job. */
   readonly copies: ReadonlyMap<number, number>;
-  /**
-   * Tells of each, in order; by itself, since most are answered as they are read, and need not be kept.
-   * @param read is shown each that stands in bytes; absent: all are read
-   * @throws Error when the source does not hold what was analysed
-   */
-  forEachDistinct(onRow: (offset: number, email: string) => void, read?: CellReader): void;
+  /** In order. */
+  readonly distinct: readonly DistinctRow[];
 }
 
-/** @throws SourceLost, MissingObject */
+/** @throws SourceLost, MissingObject; Error when the source does not hold what was analysed */
 export async function readTaskRows(
   deps: ChunkRowsDeps,
   task: RowsTask,
@@ -49,25 +35,17 @@ export async function readTaskRows(
     readRepeats(deps.objects, task, [task], signal),
   ]);
   const { sameAs, copies } = repeats as ChunkRepeats;
-  const each: TaskRows["forEachDistinct"] = (onRow, read = (_, cell) => toText(valueAt(cell))) => {
-    const passDistinct = (offset: number, cell: ValuePlace) => {
-      const email = sameAs.size === 0 || !sameAs.has(offset) ? read(offset, cell) : null;
-      if (email !== null) onRow(offset, email);
-    };
-    if (task.kind === "chunk") readCells(bytes, task, passDistinct);
-    else forEachRetryRow(bytes, task, passDistinct);
+  const { encoding } = task.layout;
+  const distinct: DistinctRow[] = [];
+  const keep = (offset: number, cell: ValuePlace) => {
+    if (!sameAs.has(offset)) distinct.push({ offset, email: textIn(valueAt(cell), encoding) });
   };
-  return { copies, forEachDistinct: each };
+  if (task.kind === "chunk") readCells(bytes, task, keep);
+  else forEachRetryRow(bytes, task, keep);
+  return { copies, distinct };
 }
 
-/** Those of which is to be told, in order. */
-export function collectDistinctRows({ forEachDistinct: each }: TaskRows, read?: CellReader): DistinctRow[] {
-  const rows: DistinctRow[] = [];
-  each((offset, email) => rows.push({ offset, email }), read);
-  return rows;
-}
-
-/** Others of the chunk are passed over as bytes: there may be fifty times as many. */
+/** No text is made of the other rows of the chunk: there may be fifty times as many. */
 function forEachRetryRow(
   bytes: Buffer,
   task: RetryTask,
@@ -81,19 +59,12 @@ function forEachRetryRow(
   });
 }
 
-/** Who reads a cell is not told the list's encoding. */
-function toUtf8Cell(cell: ValuePlace, encoding: string | undefined): ValuePlace {
-  if (encoding === undefined) return cell;
-  const bytes = Buffer.from(toUtf8(valueAt(cell), encoding), "latin1");
-  return { bytes, from: 0, to: bytes.length };
-}
-
-/** Tells of the address's cell of each row, as the analysis has read it: by the scanner, which looks at no other. */
+/** Calls back with the address cell of each row, read by the same scanner as in the analysis. */
 function readCells(bytes: Buffer, task: RowsTask, onCell: (offset: number, cell: ValuePlace) => void): void {
   let rows = 0;
   const scanner = createRecordScanner(
     { ...task.layout, ...recordBounds(task.layout) },
-    (_start, _end, _columns, cell) => onCell(rows++, toUtf8Cell(cell, task.layout.encoding)),
+    (_start, _end, _columns, cell) => onCell(rows++, cell),
   );
   const broken = scanner.push(bytes) ?? scanner.end();
   if (broken !== undefined) throw new Error(`a chunk cannot be read: ${broken.detail}`);

@@ -4,7 +4,6 @@ import type { TeamOverlay } from "../services/actor.ts";
 import { dialectOfResults } from "../services/bulk/csv/dialect.ts";
 import { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import { encodeShard, ResultsTooLarge } from "../services/bulk/shard.ts";
-import type { AddressQuestion } from "../services/verify/address-question.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import { type JobObjects, newShardKey } from "../store/job-objects.ts";
 import {
@@ -16,23 +15,11 @@ import {
 } from "../store/job-tasks.ts";
 import { startJob } from "../store/jobs.ts";
 import type { Database } from "../store/postgres.ts";
-import {
-  type AnsweredRows,
-  countVerdicts,
-  forEachResult,
-  separateDrawn,
-  withoutRows,
-} from "./answered-rows.ts";
-import {
-  type ChunkRowsDeps,
-  collectDistinctRows,
-  type DistinctRow,
-  readTaskRows,
-  type TaskRows,
-} from "./chunk-rows.ts";
+import { type AnsweredRows, countVerdicts, forEachResult, withoutRows } from "./answered-rows.ts";
+import { type ChunkRowsDeps, readTaskRows, type TaskRows } from "./chunk-rows.ts";
 import { type Control, interruptOnOutage } from "./control.ts";
 import { type DeferralSettings, type SortedRows, sortRows } from "./deferrals.ts";
-import type { RowsVerifyOptions, RowVerifier } from "./row-verifier.ts";
+import type { DistinctRow, RowsVerifyOptions, RowVerifier } from "./row-verifier.ts";
 import { ProbeSummary, reportRows } from "./rows-report.ts";
 import type { TaskReport } from "./task-report.ts";
 
@@ -74,81 +61,46 @@ interface Attempt {
   report: TaskReport;
 }
 
-/** Rows that are to be asked about, and their questions where they were read for that. */
-interface RowsToAsk {
-  rows: readonly DistinctRow[];
-  questions?: readonly AddressQuestion[];
-}
-
-/** Draws rows whose answers are at hand. @returns the others. A retry asks anew. */
-function drawReady(
-  deps: ChunkDeps,
-  task: RowsTask,
-  { rows, drawn }: Drawing,
-  asked: RowsVerifyOptions,
-): RowsToAsk {
-  const ready = task.kind === "chunk" ? deps.rows.drawReady(asked, drawn) : null;
-  if (ready === null) return { rows: collectDistinctRows(rows) };
-  const others = collectDistinctRows(rows, ready.read);
-  return { rows: others, questions: ready.end() };
-}
-
-/** The rows of a task, and those of them that are drawn. */
-interface Drawing {
-  rows: TaskRows;
+/** What the rows of a task came to: those that were drawn are not among `answered`. */
+interface Examined extends SortedRows {
   drawn: DrawnRows;
 }
 
-/** What rows come to, and which were asked about. */
-interface Examined extends SortedRows {
-  rows: readonly DistinctRow[];
-}
-
-/**
- * What the rows come to: some are answered for good, others wait.
- * @param drawing gets those whose answers were at hand; they are not in what is returned
- */
+/** Verifies the rows: some are answered for good, others wait. */
 async function verify(
   deps: ChunkDeps,
   task: RowsTask,
-  drawing: Drawing,
+  rows: TaskRows,
   asked: RowsVerifyOptions,
   { control, report }: Attempt,
 ): Promise<Examined> {
   const startedMs = deps.clock.monotonic();
   const policy = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
-  const { rows, questions } = drawReady(deps, task, drawing, asked);
-  const emails = rows.map(({ email }) => email);
-  const { size } = drawing.drawn;
-  report.add({ at_hand: size });
+  const drawn = new DrawnRows(task.kind === "chunk" ? task.rows : 0);
+  const others = deps.rows.read(rows.distinct, asked, policy, drawn);
+  report.add({ at_hand: drawn.size });
   const probes = report.span === null ? null : new ProbeSummary();
-  const answers = await deps.rows.verify(emails, asked, policy, control, probes, questions);
+  const answers = await deps.rows.verify(others, asked, policy, control, drawn, probes);
   probes?.addTo(report);
   const waited =
     task.kind === "chunk"
       ? { deferredMs: 0, attempts: 0 }
       : { deferredMs: task.deferredMs + deps.clock.monotonic() - startedMs, attempts: task.attempts };
-  const sorted = sortRows(
-    answers.map((answer, i) => ({ offset: (rows[i] as DistinctRow).offset, answer })),
-    {
-      ...deps.deferral,
-      ...waited,
-      chunkRows: task.rows,
-      egress: deps.egress,
-      parkedMs: deps.parking.waitMs,
-      random: deps.random,
-      progressed: size > 0,
-    },
-  );
-  return { ...sorted, rows };
+  const sorted = sortRows(answers, {
+    ...deps.deferral,
+    ...waited,
+    chunkRows: task.rows,
+    egress: deps.egress,
+    parkedMs: deps.parking.waitMs,
+    random: deps.random,
+    progressed: drawn.size > 0,
+  });
+  return { ...sorted, drawn };
 }
 
 function giveUp(deps: ChunkDeps, rows: readonly DistinctRow[], asked: RowsVerifyOptions): Examined {
-  const emails = rows.map(({ email }) => email);
-  const answered = deps.rows
-    .giveUp(emails, asked)
-    .map((verified, i) => ({ offset: (rows[i] as DistinctRow).offset, verified }));
-  return { answered, deferrals: [], parkedAt: [], rows };
+  const answered = rows.map(({ offset, email }) => ({ offset, verified: deps.rows.giveUp(email, asked) }));
+  return { answered, deferrals: [], parkedAt: [], drawn: new DrawnRows() };
 }
 
 /** Answers, and the shard that has them. */
@@ -178,7 +130,7 @@ async function encodeResults(
     if (!(error instanceof ResultsTooLarge)) throw error;
     const { jobId: job, number } = task;
     deps.log.error({ job, number, rows: error.offsets.size }, "results of rows are too large, and given up");
-    const large = collectDistinctRows(rows).filter(({ offset }) => error.offsets.has(offset));
+    const large = rows.distinct.filter(({ offset }) => error.offsets.has(offset));
     const rest = withoutRows(answered, error.offsets);
     const others = [...rest.others, ...giveUp(deps, large, asked).answered];
     const all = { drawn: rest.drawn, others };
@@ -229,13 +181,12 @@ export async function runRows(
   const overlay = await interruptOnOutage(() => deps.overlayOf(teamId, jobId));
   const rows = await readRows(deps, task, attempt);
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
-  const drawn = new DrawnRows(task.kind === "chunk" ? task.rows : 0);
-  const examined = givenUp
-    ? giveUp(deps, collectDistinctRows(rows), asked)
-    : await report.phase("examine", () => verify(deps, task, { rows, drawn }, asked, attempt));
-  report.add({ rows: drawn.size + examined.rows.length });
+  const { drawn, ...examined } = givenUp
+    ? giveUp(deps, rows.distinct, asked)
+    : await report.phase("examine", () => verify(deps, task, rows, asked, attempt));
+  report.add({ rows: rows.distinct.length });
   const write = async () => {
-    const written = await encodeResults(deps, task, rows, separateDrawn(drawn, examined.answered), asked);
+    const written = await encodeResults(deps, task, rows, { drawn, others: examined.answered }, asked);
     return { ...written, shardKey: await writeShard(deps, task, written, control) };
   };
   const { answered, shard, shardKey } = await report.phase("write shard", write);

@@ -1,6 +1,6 @@
 import { LIMITS } from "../core/limits.ts";
 import type { Deferral } from "../store/job-tasks.ts";
-import type { RowAnswer, RowWait, VerifiedRow } from "./row-verifier.ts";
+import type { RowWait, RowWithAnswer, VerifiedRow } from "./row-verifier.ts";
 
 /**
  * Which rows of a task wait, until when, and which do not any more.
@@ -32,12 +32,6 @@ export interface WaitHistory {
   deferredMs: number;
   /** How often they were refused. */
   attempts: number;
-}
-
-/** A row of a chunk, and its answer. */
-export interface RowWithAnswer {
-  offset: number;
-  answer: RowAnswer;
 }
 
 export interface DeferralContext extends WaitHistory, DeferralSettings {

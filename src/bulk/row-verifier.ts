@@ -1,13 +1,12 @@
-import { DomainsByBytes } from "../check/address/domain-bytes.ts";
 import { probedSiteOf, type SiteDirectory } from "../check/site.ts";
-import { isUncharged } from "../check/verdict/verdict.ts";
+import { type Decision, isUncharged } from "../check/verdict/verdict.ts";
 import { type Clock, msToNextInterval, type Timer } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { DrawnRows } from "../services/bulk/drawn-rows.ts";
 import type { AddressQuestion } from "../services/verify/address-question.ts";
 import { cutByDomain } from "../services/verify/batch-cut.ts";
 import { type DeferralReason, deferrable, wasDeferred } from "../services/verify/deferrable.ts";
-import { type DrawnRow, drawnResultOf } from "../services/verify/draw-rows.ts";
+import type { RowDrawer } from "../services/verify/draw-rows.ts";
 import type { EvidenceFinding } from "../services/verify/evidence-finding.ts";
 import type { Examiner, VerificationAsker } from "../services/verify/examine.ts";
 import type { BatchAnswer, BatchExaminer, BatchRun } from "../services/verify/examine-batch.ts";
@@ -15,33 +14,13 @@ import type { TestKeys } from "../services/verify/test-keys.ts";
 import type { VerificationResult } from "../services/verify/verification-result.ts";
 import type { CacheEntry } from "../store/cache-entry.ts";
 import { type Control, Interruption } from "./control.ts";
-import { ReadyRows, type ReadyRowsDeps } from "./ready-rows.ts";
-import { createRowAdmission, type SlotGrant } from "./row-admission.ts";
-import { createOutcomesLookup } from "./row-outcomes.ts";
+import { createRowAdmission, type RowAdmission } from "./row-admission.ts";
 import type { HeldRowSlots } from "./row-slots.ts";
 
 /** What a row came to, and whether it costs a unit. */
 export interface VerifiedRow {
   readonly result: VerificationResult;
   readonly charged: boolean;
-  /** The result as texts, where it was drawn as such: the result itself is then made of them each time it is asked for. */
-  readonly drawn?: DrawnRow;
-}
-
-class DrawnVerifiedRow implements VerifiedRow {
-  readonly drawn: DrawnRow;
-
-  constructor(drawn: DrawnRow) {
-    this.drawn = drawn;
-  }
-
-  get result(): VerificationResult {
-    return drawnResultOf(this.drawn);
-  }
-
-  get charged(): boolean {
-    return this.drawn.template.charged;
-  }
 }
 
 /** `busy`: its site had no connection left for it, or it was not answered in the task's time. */
@@ -64,6 +43,26 @@ export interface RowWait {
 
 export type RowAnswer = { verified: VerifiedRow; wait?: undefined } | { verified?: undefined; wait: RowWait };
 
+/** A row of a task with an address of its own: it repeats no other. */
+export interface DistinctRow {
+  /** In the chunk, from 0. */
+  offset: number;
+  /** The text of its cell, from which the address is read. */
+  email: string;
+}
+
+/** A row of a chunk, and its answer. */
+export interface RowWithAnswer {
+  offset: number;
+  answer: RowAnswer;
+}
+
+/** A row that has to be verified. */
+export interface RowQuestion {
+  offset: number;
+  question: AddressQuestion;
+}
+
 /** How the rows of a task are asked about. */
 export interface RowsVerifyOptions {
   asker: VerificationAsker;
@@ -78,33 +77,38 @@ export interface RowsVerifyOptions {
 export type RowWaitPolicy = { kind: "chunk" } | { kind: "retry"; site: string };
 
 /**
- * Verifies rows as single requests are, from the same cache and by the same checks, without the rate limit: bounded
- * instead by the rows at once in the process, those of chunks and those of retries each for themselves.
+ * Verifies rows as single requests are, from the same cache and by the same checks, but without the rate limit: the number of
+ * rows at once in the process is bounded instead, separately for chunks and for retries.
  */
 export interface RowVerifier {
   /**
-   * One answer an address, in order.
+   * Reads the address of each row. A row of a chunk whose answer is in memory, or needs no lookup, is added to `drawn` at once: it
+   * waits for nothing and so takes no slot.
+   * @returns the other rows, in order
+   */
+  read(
+    rows: Iterable<DistinctRow>,
+    ask: RowsVerifyOptions,
+    policy: RowWaitPolicy,
+    drawn: DrawnRows,
+  ): RowQuestion[];
+  /**
+   * Verifies what `read` returned.
+   * @param drawn receives the rows whose results can be drawn from a template
+   * @param observer sees what was found for each row; null: not wanted
+   * @returns the other rows, in no particular order
    * @throws Interruption when the task was cancelled
    */
   verify(
-    emails: readonly string[],
+    rows: readonly RowQuestion[],
     ask: RowsVerifyOptions,
     policy: RowWaitPolicy,
     control: Control,
-    /** Is shown what was found of each; null, absent: nobody wants to know. */
+    drawn: DrawnRows,
     observer?: AnswerObserver | null,
-    /** Of the addresses, where they were read before. */
-    questions?: readonly AddressQuestion[] | undefined,
-  ): Promise<RowAnswer[]>;
-  /**
-   * Draws rows whose answers are at hand: as `verify` would answer them as rows of a chunk, without places, since none of them
-   * waits. A list that was verified lately has nearly nothing else; by all of `verify` a row of it costs twice as much.
-   * @param drawn gets them
-   * @returns null: there are none among rows that are asked about so
-   */
-  drawReady(ask: RowsVerifyOptions, drawn: DrawnRows): ReadyRows | null;
-  /** The same without asking anybody: `unknown`, `internal_error`, free. */
-  giveUp(emails: readonly string[], ask: RowsVerifyOptions): VerifiedRow[];
+  ): Promise<RowWithAnswer[]>;
+  /** Answers without asking any mail server: `unknown`, `internal_error`, free of charge. */
+  giveUp(email: string, ask: RowsVerifyOptions): VerifiedRow;
 }
 
 export interface AnswerObserver {
@@ -114,13 +118,9 @@ export interface AnswerObserver {
 
 export interface RowVerifierDeps {
   clock: Clock;
-  examiner: Pick<Examiner, "understand" | "draw" | "standing">;
+  examiner: Pick<Examiner, "understand" | "draw">;
   batches: BatchExaminer;
-  /** Absent: each result is made for itself. */
-  drawing?: Pick<ReadyRowsDeps, "drawer" | "mayBeRole"> & {
-    /** See `PromotedDisposables.version`. */
-    promotedAsOf(): number;
-  };
+  drawer: Pick<RowDrawer, "draw">;
   testKeys: Pick<TestKeys, "answer">;
   sites: Pick<SiteDirectory, "siteOf">;
   /** Rows that keep a site's connections busy, at least 1: more of a retry at once would only stand in line there. */
@@ -130,24 +130,19 @@ export interface RowVerifierDeps {
 const INTERNAL_ERROR: EvidenceFinding = { entry: null, cached: false, failure: "internal_error" };
 const DEADLINE_PASSED: EvidenceFinding = { entry: null, cached: false, failure: "deadline" };
 
-/** A question, and where it stands among those of its task. */
-interface PlacedQuestion {
-  question: AddressQuestion;
-  at: number;
-}
-
 /**
- * The rows of a chunk take their places in pieces: who waited for room for all of them would leave the room of those idle
- * that are put off at once. The rows of a retry are all of one kind, and stay together.
+ * The rows of a chunk take their slots in pieces: a chunk that waited for slots for all of its rows would hold idle those of rows
+ * that leave a busy site at once. The rows of a retry are all of one kind and stay together.
  */
-function cutIntoPieces(questions: readonly AddressQuestion[], policy: RowWaitPolicy): PlacedQuestion[][] {
-  const placed = questions.map((question, at) => {
-    const { address, scope } = question;
-    return { question, at, scope, address: { domain: address?.domain ?? "" } };
-  });
-  if (policy.kind === "retry") return [placed];
+function cutIntoPieces(rows: readonly RowQuestion[], policy: RowWaitPolicy): (readonly RowQuestion[])[] {
+  if (policy.kind === "retry") return [rows];
   const { pieceRows, largePieceRows, chunkRowsAtOnce } = LIMITS.bulk;
-  return cutByDomain(placed, placed.length > chunkRowsAtOnce ? largePieceRows : pieceRows);
+  const placed = rows.map((row) => {
+    const { address, scope } = row.question;
+    return { row, scope, address: { domain: address?.domain ?? "" } };
+  });
+  const cut = cutByDomain(placed, placed.length > chunkRowsAtOnce ? largePieceRows : pieceRows);
+  return cut.map((piece) => piece.map(({ row }) => row));
 }
 
 /**
@@ -185,116 +180,139 @@ function watchRun(
   return { cancel: () => timer.cancel() };
 }
 
-/** null: each result is made for itself. */
-function createReadyRows({ drawing, examiner, batches }: RowVerifierDeps) {
-  if (drawing === undefined) return null;
-  const domains = new DomainsByBytes();
-  const parts = { examiner, batches, domains, ...drawing };
-  const outcomesOf = createOutcomesLookup(domains, examiner, drawing.promotedAsOf);
-  return (asker: VerificationAsker, drawn: DrawnRows) =>
-    new ReadyRows(parts, asker, drawn, outcomesOf(asker));
-}
+class PooledRowVerifier implements RowVerifier {
+  readonly #deps: RowVerifierDeps;
+  readonly #admission: RowAdmission;
 
-export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
-  const { clock, examiner } = deps;
-  const admission = createRowAdmission(deps);
-  const readyRows = createReadyRows(deps);
-
-  function drawn(question: AddressQuestion, finding: EvidenceFinding) {
-    const { decision, result } = examiner.draw(question, finding);
-    return {
-      decision,
-      verified: { result, charged: question.address !== null && !isUncharged(decision.reason) },
-    };
+  constructor(deps: RowVerifierDeps) {
+    this.#deps = deps;
+    this.#admission = createRowAdmission(deps);
   }
 
-  function answerOf(question: AddressQuestion, answer: BatchAnswer, policy: RowWaitPolicy): RowAnswer {
-    if (answer.deferred !== undefined) {
-      const last = () => drawn(question, DEADLINE_PASSED).verified;
-      // A row whose turn never came waits where the others do.
-      const site = answer.deferred.site || (policy.kind === "retry" ? policy.site : "");
-      return { wait: { reason: "busy", site, retryAfterMs: null, parked: false, last } };
-    }
-    const { finding } = answer;
-    const row = deps.drawing?.drawer.draw(question, finding);
-    // Nobody whose result is drawn as texts was put off.
-    if (row) return { verified: new DrawnVerifiedRow(row) };
-    const { decision, verified } = drawn(question, finding);
-    const again = deferrable(decision, finding.entry?.evidence ?? null);
-    if (again === null || question.address === null) return { verified };
-    const { reason, retryAfterS, ...rest } = again;
-    const { domain } = question.address;
-    const evidence = finding.entry?.evidence;
-    const site = evidence === undefined ? domain : probedSiteOf(deps.sites, evidence, domain);
-    const retryAfterMs = retryAfterS === null ? null : retryAfterS * 1_000;
-    return { wait: { reason, site, retryAfterMs, ...rest, last: () => verified } };
-  }
-
-  async function examine(
-    questions: readonly AddressQuestion[],
+  read(
+    rows: Iterable<DistinctRow>,
+    { asker, livemode, withEvidence }: RowsVerifyOptions,
     policy: RowWaitPolicy,
-    control: Control,
-    { held, atOnce }: SlotGrant,
-  ): Promise<BatchAnswer[]> {
-    if (control.cancelled()) throw new Interruption("cancelled");
-    const waitsForSite = policy.kind === "retry";
-    const options = {
-      waitsForSite,
-      atOnce,
-      refresh: waitsForSite ? ({ evidence }: CacheEntry) => wasDeferred(evidence) : () => false,
-    };
-    const run = deps.batches.examine(questions, options, control);
-    const watching = watchRun(clock, run, questions.length, policy, held);
-    try {
-      return await run.done;
-    } finally {
-      watching.cancel();
+    drawn: DrawnRows,
+  ): RowQuestion[] {
+    const { batches, drawer, examiner } = this.#deps;
+    const mayBeReady = livemode && !withEvidence && policy.kind === "chunk";
+    const others: RowQuestion[] = [];
+    let fromMemory = 0;
+    for (const { offset, email } of rows) {
+      const question = examiner.understand(email, withEvidence, asker);
+      const finding = mayBeReady ? batches.ready(question) : undefined;
+      const row = finding === undefined ? null : drawer.draw(question, finding);
+      if (row === null) others.push({ offset, question });
+      else {
+        if (finding?.cached) fromMemory += 1;
+        drawn.add(offset, row);
+      }
     }
+    batches.countMemoryHits(fromMemory);
+    return others;
   }
 
-  async function verifyTestRows(
-    emails: readonly string[],
+  async verify(
+    rows: readonly RowQuestion[],
     ask: RowsVerifyOptions,
     policy: RowWaitPolicy,
     control: Control,
-  ): Promise<RowAnswer[]> {
-    const answer = async (email: string) => deps.testKeys.answer(email, ask.withEvidence, ask.asker);
-    const results = await admission.withSlots(policy, emails.length, () => Promise.all(emails.map(answer)));
-    if (control.cancelled()) throw new Interruption("cancelled");
-    return results.map((result) => ({ verified: { result, charged: false } }));
+    drawn: DrawnRows,
+    observer: AnswerObserver | null = null,
+  ): Promise<RowWithAnswer[]> {
+    const answers: RowWithAnswer[] = [];
+    const verifyPiece = async (piece: readonly RowQuestion[]) => {
+      const questions = piece.map(({ question }) => question);
+      const found = await this.#examine(questions, policy, control);
+      for (const [i, { offset, question }] of piece.entries()) {
+        const answer = found[i] as BatchAnswer;
+        observer?.onAnswer(answer, question.address?.domain ?? "");
+        const row = answer.finding && this.#deps.drawer.draw(question, answer.finding);
+        // No row whose result can be drawn was deferred.
+        if (row) drawn.add(offset, row);
+        else answers.push({ offset, answer: this.#answerOf(question, answer, policy) });
+      }
+    };
+    if (!ask.livemode) return this.#verifyTestRows(rows, ask, policy, control);
+    await Promise.all(cutIntoPieces(rows, policy).map(verifyPiece));
+    requireRunning(control);
+    return answers;
   }
 
-  return {
-    async verify(emails, ask, policy, control, observer = null, known = undefined) {
-      const { asker, withEvidence } = ask;
-      if (!ask.livemode) return verifyTestRows(emails, ask, policy, control);
-      const questions = known ?? emails.map((email) => examiner.understand(email, withEvidence, asker));
-      const answers = new Array<RowAnswer>(emails.length);
-      const verifyPiece = async (piece: readonly PlacedQuestion[]) => {
-        const asked = piece.map(({ question }) => question);
-        const found = await admission.withSlots(policy, piece.length, (turn) =>
-          examine(asked, policy, control, turn),
-        );
-        // What was answered in the moment of the cancellation may say that nobody waited.
-        if (control.cancelled()) throw new Interruption("cancelled");
-        for (const [i, { question, at }] of piece.entries()) {
-          const answer = found[i] as BatchAnswer;
-          observer?.onAnswer(answer, question.address?.domain ?? "");
-          answers[at] = answerOf(question, answer, policy);
-        }
-      };
-      await Promise.all(cutIntoPieces(questions, policy).map(verifyPiece));
-      if (control.cancelled()) throw new Interruption("cancelled");
-      return answers;
-    },
-    drawReady({ asker, livemode, withEvidence }, drawn) {
-      if (readyRows === null || !livemode || withEvidence) return null;
-      return readyRows(asker, drawn);
-    },
-    giveUp: (emails, { asker, withEvidence, livemode }) =>
-      emails.map((email) => {
-        const { verified } = drawn(examiner.understand(email, withEvidence, asker), INTERNAL_ERROR);
-        return { result: { ...verified.result, livemode }, charged: false };
-      }),
-  };
+  giveUp(email: string, { asker, withEvidence, livemode }: RowsVerifyOptions): VerifiedRow {
+    const question = this.#deps.examiner.understand(email, withEvidence, asker);
+    const { result } = this.#deps.examiner.draw(question, INTERNAL_ERROR);
+    return { result: { ...result, livemode }, charged: false };
+  }
+
+  /** @throws Interruption; also when the task was cancelled meanwhile: the answers may then only say that */
+  async #examine(
+    questions: readonly AddressQuestion[],
+    policy: RowWaitPolicy,
+    control: Control,
+  ): Promise<BatchAnswer[]> {
+    const { batches, clock } = this.#deps;
+    const waitsForSite = policy.kind === "retry";
+    const refresh = waitsForSite ? ({ evidence }: CacheEntry) => wasDeferred(evidence) : () => false;
+    const answers = await this.#admission.withSlots(policy, questions.length, async ({ held, atOnce }) => {
+      requireRunning(control);
+      const run = batches.examine(questions, { waitsForSite, atOnce, refresh }, control);
+      const watching = watchRun(clock, run, questions.length, policy, held);
+      try {
+        return await run.done;
+      } finally {
+        watching.cancel();
+      }
+    });
+    requireRunning(control);
+    return answers;
+  }
+
+  async #verifyTestRows(
+    rows: readonly RowQuestion[],
+    { asker, withEvidence }: RowsVerifyOptions,
+    policy: RowWaitPolicy,
+    control: Control,
+  ): Promise<RowWithAnswer[]> {
+    const answer = async ({ offset, question: { email } }: RowQuestion): Promise<RowWithAnswer> => {
+      const result = await this.#deps.testKeys.answer(email, withEvidence, asker);
+      return { offset, answer: { verified: { result, charged: false } } };
+    };
+    const answers = await this.#admission.withSlots(policy, rows.length, () => Promise.all(rows.map(answer)));
+    requireRunning(control);
+    return answers;
+  }
+
+  #decided(question: AddressQuestion, finding: EvidenceFinding): VerifiedRow & { decision: Decision } {
+    const { decision, result } = this.#deps.examiner.draw(question, finding);
+    return { decision, result, charged: question.address !== null && !isUncharged(decision.reason) };
+  }
+
+  #answerOf(question: AddressQuestion, { finding, deferred }: BatchAnswer, policy: RowWaitPolicy): RowAnswer {
+    if (deferred !== undefined) {
+      const last = () => this.#decided(question, DEADLINE_PASSED);
+      // A row whose turn never came waits where the others do.
+      const site = deferred.site || (policy.kind === "retry" ? policy.site : "");
+      return { wait: { reason: "busy", site, retryAfterMs: null, parked: false, last } };
+    }
+    const { decision, ...verified } = this.#decided(question, finding);
+    const evidence = finding.entry?.evidence;
+    const again = deferrable(decision, evidence ?? null);
+    if (again === null || question.address === null) return { verified };
+    const { reason, retryAfterS, ...rest } = again;
+    const { domain } = question.address;
+    const site = evidence === undefined ? domain : probedSiteOf(this.#deps.sites, evidence, domain);
+    const retryAfterMs = retryAfterS === null ? null : retryAfterS * 1_000;
+    return { wait: { reason, site, retryAfterMs, ...rest, last: () => verified } };
+  }
+}
+
+/** @throws Interruption */
+function requireRunning(control: Control): void {
+  if (control.cancelled()) throw new Interruption("cancelled");
+}
+
+export function createRowVerifier(deps: RowVerifierDeps): RowVerifier {
+  return new PooledRowVerifier(deps);
 }

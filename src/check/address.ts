@@ -36,11 +36,6 @@ function fail(reason: FormatFault): ParseResult {
   return { ok: false, reason };
 }
 
-/** What `parseAddress` says of one that is written as it is verified, by who knows that of its bytes, and its `@` and domain. */
-export function addressAsWritten(text: string, at: number, name: DomainName): ParsedAddress {
-  return { local: text.slice(0, at), domain: name.domain, name, normalised: text, cacheKey: text };
-}
-
 /**
  * Reads an address by the profile "deliverable mail": RFC 5321, 5322 and 6531 syntax and lengths, dot-atom and quoted
  * local parts, IDNA domains; no comments, no folding white space, no address literals.

@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { createJoinThread } from "../bulk/join-thread.ts";
 import { createParkedRows } from "../bulk/parked-rows.ts";
-import { createRowVerifier, type RowVerifierDeps } from "../bulk/row-verifier.ts";
+import { createRowVerifier } from "../bulk/row-verifier.ts";
 import { type BulkTaskRunner, createBulkTaskRunner } from "../bulk/task-runner.ts";
 import { createWorkQueue, type WorkQueue, type WorkQueueDeps } from "../bulk/work-queue.ts";
 import { createWorker } from "../bulk/worker.ts";
-import { openRoleHints } from "../check/lists/role-hints.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { type Config, ConfigError } from "../core/config.ts";
 import { createHeapRoom } from "../core/heap-room.ts";
@@ -44,8 +43,8 @@ import { createBlockingRedis } from "../store/redis.ts";
 import { createScratch } from "../store/scratch.ts";
 import { checkParts } from "./check-parts.ts";
 import type { StartedThreads } from "./check-threads.ts";
-import { type Checks, composeChecks } from "./checks.ts";
-import { composeExaminers, type Examiners } from "./examiner.ts";
+import { composeChecks } from "./checks.ts";
+import { composeExaminers } from "./examiner.ts";
 import { createJobSpanRecorder } from "./job-spans.ts";
 import { composePipelineCounts } from "./pipeline-counts.ts";
 import type { RequestWork } from "./request-thread.ts";
@@ -263,15 +262,6 @@ function composeWorkQueues(
   return lanes.map(({ of }) => of);
 }
 
-function composeDrawing(
-  { lists }: Checks,
-  examiner: Examiners["examiner"],
-  promotedAsOf: () => number,
-): NonNullable<RowVerifierDeps["drawing"]> {
-  const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
-  return { drawer, mayBeRole: openRoleHints(lists.roleHints), promotedAsOf };
-}
-
 /**
  * The role `bulk`: takes tasks of jobs and verifies their rows, with a check pool of its own.
  * @throws ConfigError without object storage
@@ -317,7 +307,7 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
       clock,
       examiner,
       batches,
-      drawing: composeDrawing(checks, examiner, promoted.version),
+      drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
       testKeys,
       sites: checks.sites,
       roomAt: checks.roomAt,

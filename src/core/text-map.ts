@@ -21,36 +21,10 @@ function hashOf(text: string, factors: Int32Array): number {
   return mixBits(sum);
 }
 
-/** The same for a text that is `lead` plus bytes, one a character. */
-function hashOfBytes(lead: string, { bytes, from, to }: TextSpan, factors: Int32Array): number {
-  let sum = 0;
-  for (let i = 0; i < lead.length; i++)
-    sum = (sum + Math.imul(lead.charCodeAt(i) + 1, factors[i & (FACTORS - 1)] as number)) | 0;
-  const shift = lead.length - from;
-  for (let i = from; i < to; i++)
-    sum = (sum + Math.imul((bytes[i] as number) + 1, factors[(i + shift) & (FACTORS - 1)] as number)) | 0;
-  return mixBits(sum);
-}
-
 function mixBits(sum: number): number {
   let hash = Math.imul(sum ^ (sum >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-function isText(text: string, lead: string, { bytes, from, to }: TextSpan): boolean {
-  const shift = lead.length - from;
-  if (text.length !== to + shift || !text.startsWith(lead)) return false;
-  for (let i = from; i < to; i++) if (codeAt(text, i + shift) !== bytes[i]) return false;
-  return true;
-}
-
-/** A text with one byte a character. */
-export interface TextSpan {
-  readonly bytes: Uint8Array;
-  readonly from: number;
-  /** The index after its last byte. */
-  readonly to: number;
 }
 
 /** No slot. */
@@ -130,11 +104,6 @@ export class TextMap<V> {
     return this.#recordAccess(this.#find(key, hashOf(key, this.#factors)));
   }
 
-  /** The same for the key that is `prefix` plus bytes: creating a string of each was 0.15 µs, and as much to read it. */
-  findBytes(prefix: string, span: TextSpan): number {
-    return this.#recordAccess(this.#findBytes(prefix, span, hashOfBytes(prefix, span, this.#factors)));
-  }
-
   /** Whether the key was requested more than once since it was added, or since the hand's last visit. */
   isAccessedAgain(slot: number): boolean {
     return this.#accesses[slot] === ACCESSED_AGAIN;
@@ -191,16 +160,6 @@ export class TextMap<V> {
     }
   }
 
-  #findBytes(lead: string, place: TextSpan, hash: number): number {
-    const table = this.#table;
-    const last = table.length - 1;
-    for (let at = (hash >>> this.#shift) << 1; ; at = (at + 2) & last) {
-      const seat = table[at + 1] as number;
-      if (seat === 0) return -1;
-      if (table[at] === hash && this.#isKeyOfBytes(seat - 1, lead, place)) return at;
-    }
-  }
-
   #isKey(slot: number, key: string): boolean {
     const keys = this.#keys;
     let at = slot * SLOT_BYTES;
@@ -208,18 +167,6 @@ export class TextMap<V> {
     if (length === STORED_ASIDE) return this.#longKeys.get(slot) === key;
     if (length !== key.length) return false;
     for (let i = 0; i < length; i++) if (keys[++at] !== codeAt(key, i)) return false;
-    return true;
-  }
-
-  #isKeyOfBytes(slot: number, lead: string, place: TextSpan): boolean {
-    const keys = this.#keys;
-    let at = slot * SLOT_BYTES;
-    const length = keys[at] as number;
-    if (length === STORED_ASIDE) return isText(this.#longKeys.get(slot) as string, lead, place);
-    const { bytes, from, to } = place;
-    if (length !== lead.length + to - from) return false;
-    for (let i = 0; i < lead.length; i++) if (keys[++at] !== lead.charCodeAt(i)) return false;
-    for (let i = from; i < to; i++) if (keys[++at] !== bytes[i]) return false;
     return true;
   }
 

@@ -5,15 +5,14 @@ import type { Clock } from "../core/clock.ts";
 import { hash128 } from "../core/ids.ts";
 import { LIMITS } from "../core/limits.ts";
 import type { Logger } from "../core/log.ts";
-import type { TextSpan } from "../core/text-map.ts";
 import { batchPerTick } from "../core/ticks.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { EvidenceMemory, type Glimpse, type Held } from "./evidence-memory.ts";
+import { EvidenceMemory, type Held } from "./evidence-memory.ts";
 import { EntryReader } from "./evidence-reader.ts";
 import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-writer.ts";
 import type { RedisClient } from "./redis.ts";
 
-export type { Glimpse, Held } from "./evidence-memory.ts";
+export type { Held } from "./evidence-memory.ts";
 
 /** Whose entry is meant. */
 export interface ScopedCacheKey {
@@ -54,8 +53,6 @@ export interface CacheWrite extends ScopedCacheKey {
 export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
-  /** The same by the bytes of the key, the part behind whose `@` is `domain`. One and the same object each time. */
-  glimpse(scope: Scope, cacheKey: TextSpan, domain: string): Glimpse | undefined;
   /**
    * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while `evictionEpoch` says the same, `peek` would
    * find the same, and need not be asked.
@@ -217,7 +214,6 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
 
   return {
     peek: (scope, cacheKey) => memory.peek(memoryKey(scope, cacheKey)),
-    glimpse: (scope, cacheKey) => memory.glimpse(MEMORY_KEY_PREFIX[scope], cacheKey),
     hold: (scope, cacheKey) => memory.hold(memoryKey(scope, cacheKey)),
     evictionEpoch: () => memory.endings,
     fetch: (scope, cacheKey) => new Promise((found) => lookSoon.add({ scope, cacheKey, found })),

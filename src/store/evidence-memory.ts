@@ -1,7 +1,7 @@
 import type { Evidence } from "../check/evidence.ts";
 import type { Clock } from "../core/clock.ts";
 import { LIMITS } from "../core/limits.ts";
-import { NO_SLOT, TextMap, type TextSpan } from "../core/text-map.ts";
+import { NO_SLOT, TextMap } from "../core/text-map.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 
 /** An entry in memory, for who asks for it again and again. It may be over, as memory has another one or none, once `endings` has grown. */
@@ -21,12 +21,6 @@ class Kept implements Held {
   constructor(entry: CacheEntry) {
     this.entry = entry;
   }
-}
-
-/** An entry without an object of its own: `evidence` is that of an address which is alike, but for the latency. */
-export interface Glimpse extends CacheEntry {
-  /** 0: nobody was asked. */
-  latencyMs: number;
 }
 
 /** Numbers of a seat, side by side: half of what a core reads at once. */
@@ -49,7 +43,6 @@ export class EvidenceMemory {
   readonly #seats: TextMap<Evidence | Kept>;
   #numbers: Float64Array;
   readonly #clock: Clock;
-  #glimpse: Glimpse | null = null;
   #endings = 0;
 
   /**
@@ -73,32 +66,6 @@ export class EvidenceMemory {
     const seat = this.#seats.find(key);
     if (seat === NO_SLOT || !this.#isGood(seat)) return undefined;
     return this.#seats.isAccessedAgain(seat) ? this.#keptAt(seat).entry : this.#entryAt(seat);
-  }
-
-  /**
-   * `peek` of the key that is `lead` and bytes, for who looks at many and needs none of them.
-   * @returns one and the same object each time
-   */
-  glimpse(lead: string, place: TextSpan): Glimpse | undefined {
-    const seat = this.#seats.findBytes(lead, place);
-    if (seat === NO_SLOT || !this.#isGood(seat)) return undefined;
-    const found = this.#seats.at(seat) as Evidence | Kept;
-    const evidence = found instanceof Kept ? found.entry.evidence : found;
-    const numbers = this.#numbers;
-    const at = seat * STRIDE;
-    const storedAt = numbers[at + STORED_AT] as number;
-    const ttlS = numbers[at + TTL_S] as number;
-    const latencyMs = numbers[at + LATENCY_MS] as number;
-    const glimpse = this.#glimpse;
-    if (glimpse === null) {
-      this.#glimpse = { evidence, storedAt, ttlS, latencyMs };
-      return this.#glimpse;
-    }
-    glimpse.evidence = evidence;
-    glimpse.storedAt = storedAt;
-    glimpse.ttlS = ttlS;
-    glimpse.latencyMs = latencyMs;
-    return glimpse;
   }
 
   /** `peek`, and until when that need not be asked again. */

@@ -76,7 +76,6 @@ export function createBatchWorld(
     onLookup: (result, count) => seen.lookups.push(...new Array<string>(count).fill(result)),
     cache: {
       peek: (_, key) => memory.get(key),
-      glimpse: () => undefined,
       async fetchMany(keys) {
         seen.fetches.push(keys.length);
         if (outage.is) return keys.map(() => undefined);
@@ -139,9 +138,7 @@ export function createBatchWorld(
     closed = true;
   };
   const ready = batches.ready.bind(batches);
-  const readyOfDomain = batches.readyOfDomain.bind(batches);
-  const asked = { examine, ready, readyOfDomain };
-  return { clock, sent, memory, redis, seen, outage, ...asked, controls, overload, close };
+  return { clock, sent, memory, redis, seen, outage, examine, ready, controls, overload, close };
 }
 
 /** `cached`, `fresh`, `none`, a failure, or why it was deferred and where. */

@@ -3,12 +3,19 @@ import type { SiteParking } from "../../src/bulk/chunk.ts";
 import { type Control, createControl } from "../../src/bulk/control.ts";
 import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
 import type { JoinThread } from "../../src/bulk/join-thread.ts";
-import type { RowVerifier, VerifiedRow } from "../../src/bulk/row-verifier.ts";
+import type {
+  RowAnswer,
+  RowsVerifyOptions,
+  RowVerifier,
+  RowWaitPolicy,
+  VerifiedRow,
+} from "../../src/bulk/row-verifier.ts";
 import { createBulkTaskRunner } from "../../src/bulk/task-runner.ts";
 import { newId } from "../../src/core/ids.ts";
 import { createGrantCheck, type GrantCheck } from "../../src/services/bulk/grant-check.ts";
 import { createJobEndings } from "../../src/services/bulk/job-endings.ts";
 import { analyseInline, INLINE_COLUMNS } from "../../src/services/bulk/source.ts";
+import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
 import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
 import { type JobObjects, repeatsKey, sourceKey } from "../../src/store/job-objects.ts";
 import { type ChunkRange, insertAnalysis, insertChunks } from "../../src/store/job-tasks.ts";
@@ -96,12 +103,31 @@ export const answered = (email: string, verdict: "valid" | "unknown"): VerifiedR
   charged: verdict === "valid",
 });
 
+/** Answers rows by the texts of their cells, in order. */
+export type AnswerEmails = (
+  emails: readonly string[],
+  ask: RowsVerifyOptions,
+  policy: RowWaitPolicy,
+  control: Control,
+) => Promise<RowAnswer[]>;
+
+export function rowsBy(answer: AnswerEmails): RowVerifier {
+  return {
+    read: (rows) =>
+      [...rows].map(({ offset, email }) => ({ offset, question: { email } as AddressQuestion })),
+    async verify(rows, ask, policy, control) {
+      const emails = rows.map(({ question }) => question.email);
+      const answers = await answer(emails, ask, policy, control);
+      return rows.map(({ offset }, i) => ({ offset, answer: answers[i] as RowAnswer }));
+    },
+    giveUp: (email) => answered(email, "unknown"),
+  };
+}
+
 /** Every row is valid and charged. */
-export const ALL_VALID: RowVerifier = {
-  verify: async (emails) => emails.map((email) => ({ verified: answered(email, "valid") })),
-  drawReady: () => null,
-  giveUp: (emails) => emails.map((email) => answered(email, "unknown")),
-};
+export const allValid: AnswerEmails = async (emails) =>
+  emails.map((email) => ({ verified: answered(email, "valid") }));
+export const ALL_VALID = rowsBy(allValid);
 
 function resultOf(email: string, verdict: "valid" | "unknown"): VerificationResult {
   const checks = { smtp: { catch_all: "unknown" }, role: {}, disposable: {}, mx: {} };

@@ -1,12 +1,14 @@
 import { type Control, createControl } from "../../src/bulk/control.ts";
 import {
   createRowVerifier,
+  type RowAnswer,
   type RowsVerifyOptions,
   type RowWaitPolicy,
 } from "../../src/bulk/row-verifier.ts";
 import { parseAddress } from "../../src/check/address.ts";
 import { siteOf } from "../../src/check/site.ts";
 import { LIMITS } from "../../src/core/limits.ts";
+import { DrawnRows } from "../../src/services/bulk/drawn-rows.ts";
 import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
 import type { EvidenceFinding } from "../../src/services/verify/evidence-finding.ts";
 import type { DecidedAnswer, Examiner } from "../../src/services/verify/examine.ts";
@@ -43,8 +45,6 @@ function createBatches() {
   const started: Batch[] = [];
   const examiner: BatchExaminer = {
     ready: () => undefined,
-    readyOfDomain: () => undefined,
-    inMemory: () => undefined,
     countMemoryHits() {},
     examine(questions, options, control) {
       let end = (_: BatchAnswer[]) => {};
@@ -83,8 +83,7 @@ function createBatches() {
 export function createRowFixture() {
   const clock = createFakeClock();
   const { started, examiner: batches } = createBatches();
-  const examiner: Pick<Examiner, "understand" | "standing" | "draw"> = {
-    standing: () => ({ blocked: false, overridden: false, scope: "probed" }),
+  const examiner: Pick<Examiner, "understand" | "draw"> = {
     understand(email, withEvidence) {
       const parsed = parseAddress(email);
       const address = parsed.ok ? parsed.address : null;
@@ -102,12 +101,24 @@ export function createRowFixture() {
     clock,
     examiner,
     batches,
+    drawer: { draw: () => null },
     testKeys: { answer: (email) => ({ email, livemode: false }) as VerificationResult },
     sites: { siteOf },
     roomAt: (site) => (site.startsWith("small") ? SMALL_ROOM : LIMITS.bulk.siteRowsAtOnce),
   });
-  const verify = (emails: string[], manner: RowWaitPolicy = CHUNK, control: Control = createControl()) =>
-    rows.verify(emails, ask, manner, control);
+  /** @returns one answer an address, in order */
+  async function verify(
+    emails: readonly string[],
+    policy: RowWaitPolicy = CHUNK,
+    control: Control = createControl(),
+    options = ask,
+  ): Promise<RowAnswer[]> {
+    const drawn = new DrawnRows();
+    const distinct = emails.map((email, offset) => ({ offset, email }));
+    const questions = rows.read(distinct, options, policy, drawn);
+    const found = await rows.verify(questions, options, policy, control, drawn);
+    return found.sort((a, b) => a.offset - b.offset).map(({ answer }) => answer);
+  }
   return { clock, rows, verify, started };
 }
 

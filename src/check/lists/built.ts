@@ -16,13 +16,13 @@ const table = v.pipe(
   v.object({ words: bytes, labels: bytes }),
   v.check(({ words, labels }) => words.length === labels.length * 8, "eight bytes a label were expected"),
 );
-const PackedSchema = v.object({ disposable: table, role: table, free: table, roleHints: bytes });
+const PackedSchema = v.object({ disposable: table, role: table, free: table });
 
 const DIGEST_BYTES = 32;
 const digestOf = (content: Uint8Array) => createHash("sha256").update(content).digest();
 
 /** The bytes of BUILT_LISTS: a digest, since a table has no other sign of damage. For machines of the same byte order. */
-export function packLists({ disposable, role, free, roleHints }: SharedLists): Buffer {
+export function packLists({ disposable, role, free }: SharedLists): Buffer {
   const packed = ({ words, labels }: SharedLists["role"]) => ({
     words: new Uint8Array(words),
     labels: new Uint8Array(labels),
@@ -31,7 +31,6 @@ export function packLists({ disposable, role, free, roleHints }: SharedLists): B
     disposable: packed(disposable),
     role: packed(role),
     free: packed(free),
-    roleHints: new Uint8Array(roleHints),
   });
   return Buffer.concat([digestOf(content), content]);
 }
@@ -46,13 +45,12 @@ function shared(from: Uint8Array): SharedArrayBuffer {
 export function unpackLists(file: Buffer): SharedLists {
   const content = file.subarray(DIGEST_BYTES);
   if (!digestOf(content).equals(file.subarray(0, DIGEST_BYTES))) throw new Error("its digest is another");
-  const { disposable, role, free, roleHints } = v.parse(PackedSchema, deserialize(content));
+  const { disposable, role, free } = v.parse(PackedSchema, deserialize(content));
   const opened = ({ words, labels }: typeof role) => ({ words: shared(words), labels: shared(labels) });
   return {
     disposable: opened(disposable),
     role: opened(role),
     free: opened(free),
-    roleHints: shared(roleHints),
   };
 }
 

@@ -1,7 +1,6 @@
 import { createRequire } from "node:module";
 import * as v from "valibot";
 import { buildTable, type SharedTable } from "./hash-table.ts";
-import { buildRoleHints } from "./role-hints.ts";
 import { OWN_ROLES } from "./roles.ts";
 import { SELF_NAMED_DISPOSABLES } from "./self-named-disposables.ts";
 import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE, NOT_FREE } from "./trusted.ts";
@@ -10,8 +9,6 @@ import { MAILBOX_PROVIDERS, NEVER_DISPOSABLE, NOT_A_ROLE, NOT_FREE } from "./tru
 export interface SharedLists {
   disposable: SharedTable;
   role: SharedTable;
-  /** See `openRoleHints`. */
-  roleHints: SharedArrayBuffer;
   free: SharedTable;
 }
 
@@ -89,8 +86,7 @@ export function compileLists(): SharedLists {
   const roles = readNames("role-based-email-addresses", readOnce)
     .concat(OWN_ROLES)
     .filter((role) => !NOT_A_ROLE.has(role));
-  const roleHints = buildRoleHints(roles);
-  return { disposable, role: membersOf(roles), roleHints, free: membersOf(free) };
+  return { disposable, role: membersOf(roles), free: membersOf(free) };
 }
 
 function countOf(lists: readonly string[][]): number {

@@ -51,23 +51,6 @@ export class DrawnRows {
     this.#rows.at = at;
   }
 
-  /** The same of a row whose address, its own normal form, is in `bytes`, from `from` to before `to`, without a text of it or an object of its own. */
-  addPlain(
-    offset: number,
-    { bytes, from, to: end }: { readonly bytes: Uint8Array; readonly from: number; readonly to: number },
-    template: RowTemplate,
-    latencyMs: number,
-    times: string,
-  ): void {
-    const number = this.#templateNumber(template);
-    this.rowsOf[number] = (this.rowsOf[number] as number) + 1;
-    this.size += 1;
-    const to = this.#rows.reserve(DRAWN_HEAD_BYTES + end - from);
-    let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, end - from, 0);
-    for (let i = from; i < end; i++) to[at++] = bytes[i] as number;
-    this.#rows.at = at;
-  }
-
   /** The rows as a shard has them. */
   get bytes(): Uint8Array {
     return this.#rows.bytes.subarray(0, this.#rows.at);

@@ -32,8 +32,6 @@ export interface AddressQuestion extends DomainStanding {
   searchedMs?: number;
   /** What is known of it, asked for before its token and its unit were there; absent: it was not. */
   found?: Promise<EvidenceFinding>;
-  /** Its bytes said enough: a plain cell (`kindOfCell`), the local part ordinary (`isOrdinaryLocal`). */
-  isOrdinary?: boolean;
 }
 
 export interface MalformedText {

@@ -7,7 +7,6 @@ import {
   type Scope,
 } from "../../check/evidence.ts";
 import type { Lists } from "../../check/lists/lists.ts";
-import { localSignals, PLAIN_LOCAL } from "../../check/verdict/reputation.ts";
 import type { Clock } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
@@ -35,8 +34,6 @@ export interface DisposableRows {
   learn(question: Pick<AddressQuestion, "scope"> & { address: { domain: string } }, entry: CacheEntry): void;
   /** undefined: it has to be checked. */
   find(question: Pick<AddressQuestion, "scope" | "address">): EvidenceFinding | undefined;
-  /** The same of an address at the domain whose local part is ordinary (`isOrdinaryLocal`), where one was found before. */
-  ofDomain(domain: string, scope: Scope): EvidenceFinding | undefined;
   /**
    * Of rows to be checked, those of throw-away domains that come in numbers, by their domains: what is found of the first
    * may answer the others. A list of them began with all rows of its first chunks on their way to Redis and threads: of 300 000 rows,
@@ -58,8 +55,6 @@ interface KnownDomainEvidence {
   untilMs: number;
   storedAt: number;
   byRole: Map<string | null, Evidence>;
-  /** What was found of one whose local part says nothing. */
-  ofOrdinary: EvidenceFinding | undefined;
 }
 
 /** Of domains that take no mail, which are asked for no signals. */
@@ -101,33 +96,21 @@ class RememberedDisposableRows implements DisposableRows {
     const found = this.#known[scope].get(domain);
     if (found !== undefined && nowMs < found.untilMs) {
       if (found.byRole.size < ROLES_KEPT) found.byRole.set(role, evidence);
-      // Drawn from what is replaced.
-      if (role === null) found.ofOrdinary = undefined;
       return;
     }
     const untilMs = nowMs + LIMITS.check.planKeptMs;
     const byRole = new Map([[role, evidence]]);
-    this.#known[scope].set(domain, { untilMs, storedAt, byRole, ofOrdinary: undefined });
+    this.#known[scope].set(domain, { untilMs, storedAt, byRole });
   }
 
   find({ scope, address }: Pick<AddressQuestion, "scope" | "address">): EvidenceFinding | undefined {
     if (address === null) return undefined;
     const found = this.#known[scope].get(address.domain);
     if (found === undefined || this.#deps.clock.monotonic() >= found.untilMs) return undefined;
-    const role = this.#deps.lists.role(address.local);
-    const evidence = found.byRole.get(role);
+    const evidence = found.byRole.get(this.#deps.lists.role(address.local));
     if (evidence === undefined) return undefined;
     const { ttlS } = this.#deps.keep(scope, address, evidence);
-    const finding: EvidenceFinding = { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
-    if (role === null && localSignals(address.local) === PLAIN_LOCAL) found.ofOrdinary = finding;
-    return finding;
-  }
-
-  ofDomain(domain: string, scope: Scope): EvidenceFinding | undefined {
-    const found = this.#known[scope].get(domain);
-    return found === undefined || this.#deps.clock.monotonic() >= found.untilMs
-      ? undefined
-      : found.ofOrdinary;
+    return { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
   }
 
   /** What nobody could say, or nobody in time, is asked again each time. */

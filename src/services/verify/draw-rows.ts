@@ -13,8 +13,6 @@ import {
   type LocalPartFacts,
   localPartFactsOf,
   matchesTemplate,
-  NO_LOCAL,
-  ORDINARY,
   type TemplateTraits,
   templateKeyOf,
 } from "./template-match.ts";
@@ -76,13 +74,6 @@ interface KnownTemplate extends TemplateTraits {
 export interface RowDrawer {
   /** null: the row is one of those that the general way is for. */
   draw(question: AddressQuestion, finding: EvidenceFinding): DrawnRow | null;
-  /**
-   * What a row is drawn from that is plain (`kindOfCell`), its local part ordinary (`isOrdinaryLocal`); null: `draw` has to say.
-   * @param name of its domain; null: it is no address
-   */
-  templateOf(name: DomainName | null, standing: DomainStanding, finding: EvidenceFinding): RowTemplate | null;
-  /** The texts of when it was learnt. */
-  timesOf(entry: CacheEntry | null): string;
   /** How many are kept at present, at most as many as its limits allow; and the numbers under which domains find theirs. */
   size(): { readonly templates: number; readonly numbers: number };
 }
@@ -254,16 +245,10 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
     entry === null ? times(clock.now(), 0) : times(entry.storedAt, entry.ttlS);
 
   return {
-    templateOf(name, standing, finding) {
-      const { entry, failure } = finding;
-      if (failure !== undefined || (entry !== null && isUnshareable(standing, entry.evidence))) return null;
-      return knownTemplate(name ?? noDomain, standing, finding, name === null ? NO_LOCAL : ORDINARY);
-    },
-    timesOf,
     draw(question, finding) {
       const { address } = question;
       const email = address?.normalised ?? question.email;
-      if (isGeneral(question, finding) || !(question.isOrdinary || BARE.test(email))) return null;
+      if (isGeneral(question, finding) || !BARE.test(email)) return null;
       const template = templateFor(question, finding, email);
       if (template === null) return null;
       const entry: CacheEntry | null = finding.entry;
@@ -281,12 +266,8 @@ export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): Row
   };
 }
 
-function normalizedFor(
-  { address, isOrdinary: ordinary }: AddressQuestion,
-  entry: CacheEntry | null,
-  email: string,
-): string {
-  if (address === null || (ordinary && address.name.mailboxes === null)) return "";
+function normalizedFor({ address }: AddressQuestion, entry: CacheEntry | null, email: string): string {
+  if (address === null) return "";
   const normalized = normalizedEmail(address, entry?.evidence.mx.provider ?? null);
   return normalized === email ? "" : normalized;
 }

@@ -1,13 +1,11 @@
-import type { DomainName } from "../../check/address/domain.ts";
-import type { RequestedSignals, Scope } from "../../check/evidence.ts";
+import type { RequestedSignals } from "../../check/evidence.ts";
 import type { CheckPool } from "../../check/pool.ts";
 import { type Clock, pause } from "../../core/clock.ts";
 import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
-import type { TextSpan } from "../../core/text-map.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
-import type { EvidenceCache, Glimpse } from "../../store/evidence-cache.ts";
-import { type AddressQuestion, type DomainStanding, NOT_SEARCHED } from "./address-question.ts";
+import type { EvidenceCache } from "../../store/evidence-cache.ts";
+import { type AddressQuestion, NOT_SEARCHED } from "./address-question.ts";
 import { type BatchChecks, createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
@@ -57,13 +55,6 @@ export interface BatchExaminer {
    * it; undefined: it has to be examined, and `examine` asks memory no more. Whoever uses what memory had says so to `counted`.
    */
   ready(question: AddressQuestion): EvidenceFinding | undefined;
-  /**
-   * What is found, without its text, of an address whose local part is ordinary (`isOrdinaryLocal`): what `ready` said of such a
-   * one at the domain before, as long as it holds for all of them; undefined: nothing does.
-   */
-  readyOfDomain(name: DomainName, standing: DomainStanding): EvidenceFinding | undefined;
-  /** What memory has of an address, by its bytes, at the domain; see `EvidenceCache.glimpse`. */
-  inMemory(scope: Scope, cacheKey: TextSpan, domain: string): Glimpse | undefined;
   /** So many questions were answered by what memory had. */
   countMemoryHits(fromMemory: number): void;
   examine(
@@ -76,7 +67,7 @@ export interface BatchExaminer {
 export interface BatchExaminerDeps extends NoLookupDeps {
   clock: Clock;
   log: Logger;
-  cache: Pick<EvidenceCache, "peek" | "glimpse" | "fetchMany" | "storeMany">;
+  cache: Pick<EvidenceCache, "peek" | "fetchMany" | "storeMany">;
   pool: Pick<CheckPool, "checkBatch" | "queueSiteOf">;
   keep: InFlightChecksDeps["keep"];
   /** That the check threads ask for. */
@@ -117,16 +108,6 @@ class PooledBatchExaminer implements BatchExaminer {
     if (entry !== undefined) return { entry, cached: true };
     question.isMemoryMiss = true;
     return undefined;
-  }
-
-  readyOfDomain(name: DomainName, { blocked, scope }: DomainStanding): EvidenceFinding | undefined {
-    if (!blocked) return this.#disposables.ofDomain(name.domain, scope);
-    const entry = this.#unasked.ofDomain(name);
-    return entry === null ? undefined : { entry, cached: false };
-  }
-
-  inMemory(scope: Scope, cacheKey: TextSpan, domain: string): Glimpse | undefined {
-    return this.#deps.cache.glimpse(scope, cacheKey, domain);
   }
 
   countMemoryHits(fromMemory: number): void {

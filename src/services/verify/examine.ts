@@ -52,8 +52,6 @@ export interface DecidedAnswer {
 export interface Examiner {
   /** @param email an address, or a text that it is read out of (`readAddresses`) */
   understand(email: string, withEvidence: boolean, asker: VerificationAsker): AddressQuestion;
-  /** What `understand` finds of a domain: one and the same object for all that stand alike. */
-  standing(domain: string, asker: VerificationAsker): DomainStanding;
   /** Neither the team nor the operator has said anything about the domain. */
   isPlain(domain: string, overlay: TeamOverlay): boolean;
   /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
@@ -128,10 +126,8 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
         scope,
         isMemoryMiss: false,
         searchedMs: NOT_SEARCHED,
-        isOrdinary: false,
       };
     },
-    standing,
     isPlain: (domain, overlay) =>
       !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
     hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),

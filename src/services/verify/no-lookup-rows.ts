@@ -21,8 +21,6 @@ interface ListFacts {
  */
 export interface NoLookupRows {
   find(question: AddressQuestion): ReturnType<typeof answerWithoutLookup>;
-  /** The same of an address at the domain whose local part is no role; null: it was not yet asked for of such a one. */
-  ofDomain(name: DomainName): CacheEntry | null;
 }
 
 export function createNoLookupRows(deps: NoLookupDeps): NoLookupRows {
@@ -63,6 +61,5 @@ export function createNoLookupRows(deps: NoLookupDeps): NoLookupRows {
       const { address } = question;
       return { entry: entryOf(address === null ? null : evidenceOf(question, address)), cached: false };
     },
-    ofDomain: ({ listsMemoNumber: listsKept }) => entryOf(kept.get(listsKept)?.byRole.get(null) ?? null),
   };
 }

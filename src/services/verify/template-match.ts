@@ -1,7 +1,7 @@
 import type { Evidence } from "../../check/evidence.ts";
 import { domainAlias } from "../../check/mailbox/alias.ts";
 import { type AliasKind, tagOf } from "../../check/mailbox/normal-form.ts";
-import { localSignals, nameSignals, PLAIN_LOCAL } from "../../check/verdict/reputation.ts";
+import { localSignals, nameSignals } from "../../check/verdict/reputation.ts";
 import type { AddressQuestion, DomainStanding } from "./address-question.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
 
@@ -17,13 +17,11 @@ export interface TemplateTraits {
 /** What a local part says of itself. */
 export type LocalPartFacts = Pick<TemplateTraits, "signals" | "tag">;
 /** Of what is no address. */
-export const NO_LOCAL: LocalPartFacts = { signals: [], tag: null };
-/** As `isOrdinaryLocal` tells it. */
-export const ORDINARY: LocalPartFacts = { signals: PLAIN_LOCAL, tag: null };
+const NO_LOCAL: LocalPartFacts = { signals: [], tag: null };
 
-export function localPartFactsOf({ address, isOrdinary: ordinary }: AddressQuestion): LocalPartFacts {
+export function localPartFactsOf({ address }: AddressQuestion): LocalPartFacts {
   if (address === null) return NO_LOCAL;
-  return ordinary ? ORDINARY : { signals: localSignals(address.local), tag: tagOf(address) };
+  return { signals: localSignals(address.local), tag: tagOf(address) };
 }
 
 /** Whether a row's result is made by this template: nothing that is shown of it differs. */

@@ -25,7 +25,6 @@ export function withoutDistrusted(
   cache: EvidenceCache,
   { learnedBehaviour: beliefs, sites, selfCheck: house, log }: Deps,
 ): EvidenceCache {
-  /** @param address or its domain */
   function isBelieved({ evidence, storedAt }: CacheEntry, address: string): boolean {
     if (house.doubts(evidence, storedAt)) return false;
     if (evidence.finding.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return true;
@@ -45,7 +44,6 @@ export function withoutDistrusted(
   return {
     ...cache,
     peek: (scope, cacheKey) => believed(cache.peek(scope, cacheKey), cacheKey),
-    glimpse: (scope, cacheKey, domain) => believed(cache.glimpse(scope, cacheKey, domain), domain),
     hold(scope, cacheKey) {
       const held = cache.hold(scope, cacheKey);
       return DOUBTABLE_REASONS.has(held?.entry.evidence.finding.smtp?.class) ? undefined : held;

@@ -7,7 +7,7 @@ import { createExaminer, type ExaminerDeps } from "../../../src/services/verify/
 import { createTestKeys } from "../../../src/services/verify/test-keys.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
-import { ALL_VALID, answered, createRunner, queueFile } from "../../support/bulk-tasks.ts";
+import { answered, createRunner, queueFile, rowsBy } from "../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
@@ -28,6 +28,7 @@ function testRows(): RowVerifier {
     clock,
     examiner: createExaminer({ clock, isPromoted: () => false, lists: {} } as unknown as ExaminerDeps),
     batches: null as unknown as RowVerifierDeps["batches"],
+    drawer: { draw: () => null },
     testKeys: createTestKeys({ clock, slowMs: 0, isPromoted: () => false }),
     sites: { siteOf },
     roomAt: () => 1,
@@ -68,24 +69,22 @@ describe("a cell that is no address", () => {
 
 describe("a result that is too large to be kept", () => {
   it("is unknown and free, and the others are what they are", async () => {
-    const rows: RowVerifier = {
-      ...ALL_VALID,
-      verify: async (emails) =>
-        emails.map((email) => {
-          const verified = answered(email, "valid");
-          if (!email.startsWith("large")) return { verified };
-          const reply = "x".repeat(LIMITS.results.resultBytes);
-          const evidence = {
-            stage: "rcpt",
-            code: 250,
-            enhanced_code: null,
-            reply,
-            rule: "test",
-            mx_host: "",
-          };
-          return { verified: { ...verified, result: { ...verified.result, evidence } as never } };
-        }),
-    };
+    const rows = rowsBy(async (emails) =>
+      emails.map((email) => {
+        const verified = answered(email, "valid");
+        if (!email.startsWith("large")) return { verified };
+        const reply = "x".repeat(LIMITS.results.resultBytes);
+        const evidence = {
+          stage: "rcpt",
+          code: 250,
+          enhanced_code: null,
+          reply,
+          rule: "test",
+          mx_host: "",
+        };
+        return { verified: { ...verified, result: { ...verified.result, evidence } as never } };
+      }),
+    );
     const emails = ["a@x.example", "large@x.example", "b@x.example", "large@x.example"];
     const { job, results } = await resultsOf(Buffer.from(`email\n${emails.join("\n")}\n`), rows, true);
     assert.deepEqual([job.status, job.valid, job.unknown, job.charged], ["completed", 2, 2, 2]);

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { SiteParking } from "../../../src/bulk/chunk.ts";
 import { createParkedRows } from "../../../src/bulk/parked-rows.ts";
-import type { RowVerifier, RowWait } from "../../../src/bulk/row-verifier.ts";
+import type { RowWait } from "../../../src/bulk/row-verifier.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { type RetryCursor, releaseBlockedRetries } from "../../../src/store/job-retries.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
-import { ALL_VALID, answered, createRunner, EGRESS, queueInline } from "../../support/bulk-tasks.ts";
+import { answered, createRunner, EGRESS, queueInline, rowsBy } from "../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase, silentLog } from "../../support/store.ts";
@@ -32,16 +32,14 @@ const EMAILS = [
 const WAIT_MS = 900_000;
 
 /** `p` and `o` are parked, `g` is greylisted, `r` was itself refused as blocked. */
-const rows: RowVerifier = {
-  ...ALL_VALID,
-  verify: async (emails) =>
-    emails.map((email) => {
-      const parked = email.startsWith("p") || email.startsWith("o");
-      const reason: RowWait["reason"] = email.startsWith("g") ? "greylisted" : "sender_blocked";
-      const site = email.slice(email.indexOf("@") + 1);
-      return { wait: { reason, site, retryAfterMs: null, parked, last: () => answered(email, "unknown") } };
-    }),
-};
+const rows = rowsBy(async (emails) =>
+  emails.map((email) => {
+    const parked = email.startsWith("p") || email.startsWith("o");
+    const reason: RowWait["reason"] = email.startsWith("g") ? "greylisted" : "sender_blocked";
+    const site = email.slice(email.indexOf("@") + 1);
+    return { wait: { reason, site, retryAfterMs: null, parked, last: () => answered(email, "unknown") } };
+  }),
+);
 
 async function setUp(parking: SiteParking) {
   const objects = createMemoryObjects();

@@ -6,7 +6,7 @@ import { createJobEndings } from "../../../src/services/bulk/job-endings.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
 import { countedRows, shownRows } from "../../support/bulk-counts.ts";
-import { ALL_VALID, answered, createRunner, queueInline } from "../../support/bulk-tasks.ts";
+import { ALL_VALID, answered, createRunner, queueInline, rowsBy } from "../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
@@ -90,24 +90,22 @@ function moody(seed: number): RowVerifier {
     return (state >>> 8) % of;
   };
   const reasons = ["busy", "greylisted", "sender_blocked"] as const;
-  return {
-    ...ALL_VALID,
-    verify: async (emails) =>
-      emails.map((email) => {
-        const verified = answered(email, chance(5) === 0 ? "unknown" : "valid");
-        if (chance(2) === 0) return { verified };
-        const last = () => answered(email, "unknown");
-        return {
-          wait: {
-            reason: reasons[chance(3)] ?? "busy",
-            site: `${chance(3)}.example`,
-            retryAfterMs: null,
-            parked: false,
-            last,
-          },
-        };
-      }),
-  };
+  return rowsBy(async (emails) =>
+    emails.map((email) => {
+      const verified = answered(email, chance(5) === 0 ? "unknown" : "valid");
+      if (chance(2) === 0) return { verified };
+      const last = () => answered(email, "unknown");
+      return {
+        wait: {
+          reason: reasons[chance(3)] ?? "busy",
+          site: `${chance(3)}.example`,
+          retryAfterMs: null,
+          parked: false,
+          last,
+        },
+      };
+    }),
+  );
 }
 
 describe("any mix of repeats and rows that wait", () => {

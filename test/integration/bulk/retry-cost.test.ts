@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import type { RowVerifier } from "../../../src/bulk/row-verifier.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 import { createPostgres } from "../../../src/store/postgres.ts";
-import { ALL_VALID, answered, createRunner, queueInline } from "../../support/bulk-tasks.ts";
+import { allValid, answered, createRunner, queueInline, rowsBy } from "../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createPostgresCounter, type PostgresCounter } from "../../support/postgres-counter.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
@@ -25,17 +24,15 @@ after(closing.close);
 const SITES = ["a.example", "b.example", "c.example"];
 
 /** All wait when they are asked as a chunk's. */
-const rows: RowVerifier = {
-  ...ALL_VALID,
-  verify: async (emails, ask, manner, control) =>
-    manner.kind === "retry"
-      ? ALL_VALID.verify(emails, ask, manner, control)
-      : emails.map((email) => {
-          const site = email.slice(email.indexOf("@") + 1);
-          const last = () => answered(email, "unknown");
-          return { wait: { reason: "busy", site, retryAfterMs: null, parked: false, last } };
-        }),
-};
+const rows = rowsBy(async (emails, ask, manner, control) =>
+  manner.kind === "retry"
+    ? allValid(emails, ask, manner, control)
+    : emails.map((email) => {
+        const site = email.slice(email.indexOf("@") + 1);
+        const last = () => answered(email, "unknown");
+        return { wait: { reason: "busy", site, retryAfterMs: null, parked: false, last } };
+      }),
+);
 
 /** A chunk with rows of each site, and a worker whose reads of object storage are counted. */
 async function setUp() {

@@ -6,7 +6,7 @@ import { LIMITS } from "../../../src/core/limits.ts";
 import { MissingObject } from "../../../src/store/job-objects.ts";
 import { findJob, type JobRow } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
-import { ALL_VALID, createRunner, queueInline } from "../../support/bulk-tasks.ts";
+import { ALL_VALID, allValid, createRunner, queueInline, rowsBy } from "../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
@@ -177,17 +177,14 @@ describe("a task that may have ended its process before", () => {
     const atWork = new Set<string>();
     const seen: string[][] = [];
     const releases: (() => void)[] = [];
-    const rows: RowVerifier = {
-      ...ALL_VALID,
-      async verify(emails, ...rest) {
-        const first = emails[0] ?? "";
-        atWork.add(first);
-        seen.push([...atWork]);
-        await new Promise<void>((resolve) => releases.push(resolve));
-        atWork.delete(first);
-        return ALL_VALID.verify(emails, ...rest);
-      },
-    };
+    const rows = rowsBy(async (emails, ...rest) => {
+      const first = emails[0] ?? "";
+      atWork.add(first);
+      seen.push([...atWork]);
+      await new Promise<void>((resolve) => releases.push(resolve));
+      atWork.delete(first);
+      return allValid(emails, ...rest);
+    });
     const { run } = createRunner({ sql, objects, rows });
     const begun = () =>
       sql`select number from job_tasks where job_id = ${job.id} and deliveries > 0 order by number`;

@@ -11,11 +11,14 @@ import type { Database } from "../../../src/store/postgres.ts";
 import { countedRows, shownRows } from "../../support/bulk-counts.ts";
 import {
   ALL_VALID,
+  type AnswerEmails,
+  allValid,
   answered,
   createRunner,
   EGRESS,
   queueInline,
   type RunnerParts,
+  rowsBy,
 } from "../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
@@ -43,16 +46,14 @@ const waiting = (email: string, reason: RowWait["reason"]) => ({
 });
 
 /** Slow ones wait when they are asked as a chunk's; what comes of them then is told. */
-function slowRows(retry: RowVerifier["verify"]): RowVerifier {
-  return {
-    ...ALL_VALID,
-    verify: async (emails, ask, manner, control) =>
-      manner.kind === "retry"
-        ? retry(emails, ask, manner, control)
-        : emails.map((email) =>
-            isSlow(email) ? waiting(email, "busy") : { verified: answered(email, "valid") },
-          ),
-  };
+function slowRows(retry: AnswerEmails): RowVerifier {
+  return rowsBy(async (emails, ask, manner, control) =>
+    manner.kind === "retry"
+      ? retry(emails, ask, manner, control)
+      : emails.map((email) =>
+          isSlow(email) ? waiting(email, "busy") : { verified: answered(email, "valid") },
+        ),
+  );
 }
 
 const EMAILS = ["a@x.example", "slow1@x.example", "b@x.example", "slow2@x.example", "slow1@x.example"];
@@ -78,7 +79,7 @@ describe("a retry", () => {
     const { id, run, tasks, ended, objects, teamId, told } = await setUp(
       slowRows(async (emails, ask, manner, control) => {
         asked.push([[...emails], manner]);
-        return ALL_VALID.verify(emails, ask, manner, control);
+        return allValid(emails, ask, manner, control);
       }),
     );
     await run(id, 0);
@@ -102,7 +103,7 @@ describe("a retry", () => {
       const asked: string[][] = [];
       const rows = slowRows(async (emails, ask, manner, control) => {
         asked.push([...emails]);
-        return ALL_VALID.verify(emails, ask, manner, control);
+        return allValid(emails, ask, manner, control);
       });
       const { id, run, ended, objects } = await setUp(rows);
       await run(id, 0);
@@ -116,7 +117,7 @@ describe("a retry", () => {
   });
 
   it("of two workers counts once", async () => {
-    const { id, run, ended } = await setUp(slowRows(ALL_VALID.verify));
+    const { id, run, ended } = await setUp(slowRows(allValid));
     await run(id, 0);
     await Promise.all([run(id, 1), run(id, 1), run(id, 1)]);
     const { valid, charged, deferred } = await ended();
@@ -203,7 +204,7 @@ describe("a source that is not ours", () => {
 
   it("fails the job when it is forbidden, at once, and what was answered is charged", async () => {
     let isForbidden = false;
-    const setup = await setUp(slowRows(ALL_VALID.verify), {
+    const setup = await setUp(slowRows(allValid), {
       streams: {
         async readRange(...asked) {
           if (isForbidden) throw new ForbiddenObject("no");
@@ -220,7 +221,7 @@ describe("a source that is not ours", () => {
 
   it("fails the job when its bucket fails for hours, and what was answered is charged", async () => {
     let isAway = false;
-    const setup = await setUp(slowRows(ALL_VALID.verify), {
+    const setup = await setUp(slowRows(allValid), {
       streams: {
         async readRange(...asked) {
           if (isAway) throw new ObjectsOutage("again and again");
@@ -251,7 +252,7 @@ describe("a source that is not ours", () => {
   });
 
   it("fails the job when it was replaced, at once, and what was answered is charged", async () => {
-    const setup = await setUp(slowRows(ALL_VALID.verify));
+    const setup = await setUp(slowRows(allValid));
     const content = await lendSource(setup);
     await setup.run(setup.id, 0);
     setup.objects.kept.set("theirs.csv", Buffer.concat([content, Buffer.from("more\n")]));
@@ -262,7 +263,7 @@ describe("a source that is not ours", () => {
   });
 
   it("fails the job when it is gone for good, and not before", async () => {
-    const setup = await setUp(slowRows(ALL_VALID.verify));
+    const setup = await setUp(slowRows(allValid));
     await lendSource(setup);
     setup.objects.kept.delete("theirs.csv");
     await setup.run(setup.id, 0);

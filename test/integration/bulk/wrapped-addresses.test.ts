@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { RowVerifier } from "../../../src/bulk/row-verifier.ts";
 import { findJob } from "../../../src/store/jobs.ts";
 import type { Database } from "../../../src/store/postgres.ts";
-import { ALL_VALID, createRunner, queueFile } from "../../support/bulk-tasks.ts";
+import { allValid, createRunner, queueFile, rowsBy } from "../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
 
@@ -19,13 +18,10 @@ after(closing.close);
 /** Analysed, verified, put together. */
 async function done(content: Buffer) {
   const verified: string[] = [];
-  const rows: RowVerifier = {
-    ...ALL_VALID,
-    verify(emails, ...rest) {
-      verified.push(...emails);
-      return ALL_VALID.verify(emails, ...rest);
-    },
-  };
+  const rows = rowsBy((emails, ...rest) => {
+    verified.push(...emails);
+    return allValid(emails, ...rest);
+  });
   const objects = createMemoryObjects();
   const { id, teamId } = await queueFile(sql, objects, content, { livemode: true });
   const { run } = createRunner({ sql, objects, rows });

@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  type DeferralContext,
-  offsetsOfRowSet,
-  type RowWithAnswer,
-  sortRows,
-} from "../../../src/bulk/deferrals.ts";
-import type { VerifiedRow, WaitReason } from "../../../src/bulk/row-verifier.ts";
+import { type DeferralContext, offsetsOfRowSet, sortRows } from "../../../src/bulk/deferrals.ts";
+import type { RowWithAnswer, VerifiedRow, WaitReason } from "../../../src/bulk/row-verifier.ts";
 import { LIMITS } from "../../../src/core/limits.ts";
 
 const { retryRowsPerSite, retryMaxMs, retryMs } = LIMITS.bulk;

@@ -104,13 +104,13 @@ describe("the rows of a task", () => {
   });
 
   it("of a test key ask nobody and cost nothing; given up, neither", async () => {
-    const { rows, started } = fixture();
+    const { rows, verify, started } = fixture();
     const test = { ...ask, livemode: false };
-    const [verified] = await rows.verify(["valid@example.com"], test, CHUNK, createControl());
+    const [verified] = await verify(["valid@example.com"], CHUNK, createControl(), test);
     assert.deepEqual([verified?.verified?.charged, verified?.verified?.result.livemode], [false, false]);
-    const [givenUp] = rows.giveUp(["a@example.com"], test);
+    const givenUp = rows.giveUp("a@example.com", test);
     assert.deepEqual(
-      [givenUp?.result.reason, givenUp?.result.livemode, givenUp?.charged],
+      [givenUp.result.reason, givenUp.result.livemode, givenUp.charged],
       ["internal_error", false, false],
     );
     assert.equal(started.length, 0);

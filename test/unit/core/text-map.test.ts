@@ -34,17 +34,6 @@ function set<V>(map: TextMap<V>, key: string, value: V): V | undefined {
   return before;
 }
 
-/** Of a text whose characters are a byte each. */
-const isOfBytes = (key: string) => !/[^\0-\xff]/.test(key);
-
-/** The same by its bytes, with others round them; what it begins with may stand apart from them. */
-function getBytes<V>(map: TextMap<V>, key: string, cut: number): V | undefined {
-  const at = Math.min(cut, key.length);
-  const bytes = Buffer.from(`x${key.slice(at)}y`, "latin1");
-  const seat = map.findBytes(key.slice(0, at), { bytes, from: 1, to: bytes.length - 1 });
-  return seat === NO_SLOT ? undefined : map.at(seat);
-}
-
 function filled(max: number, count: number, room?: number): TextMap<number> {
   const map = new TextMap<number>(max, room);
   for (let n = 0; n < count; n++) set(map, `user${n}@example.com`, n);
@@ -65,7 +54,6 @@ describe("a map of texts", () => {
           if (deed === "set") model.set(key, at);
           if (deed === "delete") model.delete(key);
           assert.equal(map.size, model.size);
-          if (isOfBytes(key)) assert.equal(getBytes(map, key, at % 3), model.get(key));
         }
         for (const [key, value] of model) assert.equal(get(map, key), value);
       }),

@@ -8,8 +8,6 @@ import { createFakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/store.ts";
 
 const ADDRESS = "user@one.test";
-const BYTES = Buffer.from(ADDRESS);
-const PLACE = { bytes: BYTES, from: 0, to: BYTES.length };
 
 function openCache() {
   const clock = createFakeClock(1_800_000_000_000);
@@ -20,18 +18,18 @@ function openCache() {
     const evidence = evidenceWith(scope === "probed" ? { smtp: smtpWith() } : {});
     cache.store(scope, ADDRESS, { evidence, storedAt: clock.now(), ttlS: 60 }, false);
   };
-  /** Whether a probe is in what there is by scope: by the text of the address, and by its bytes. */
+  /** By scope, whether what is known rests on a probe; null: nothing is known. */
   const seen = () =>
     (["probed", "unprobed"] as const).map((scope) => {
-      const ways = [cache.peek(scope, ADDRESS), cache.glimpse(scope, PLACE, "one.test")];
-      return ways.map((entry) => (entry === undefined ? null : entry.evidence.smtp !== null));
+      const entry = cache.peek(scope, ADDRESS);
+      return entry === undefined ? null : entry.evidence.smtp !== null;
     });
   return { keep, seen };
 }
 
-const NOTHING = [null, null];
-const PROBED = [true, true];
-const UNPROBED = [false, false];
+const NOTHING = null;
+const PROBED = true;
+const UNPROBED = false;
 
 describe("what is known of an address by a probe and without one", () => {
   it("never meets: what a probe taught is not seen by who does not probe, nor the other way about", () => {

@@ -11,10 +11,9 @@ const folder = mkdtempSync(join(tmpdir(), "rcpt-lists-"));
 after(() => rmSync(folder, { recursive: true }));
 
 const compiled = compileLists();
-const bytesOf = ({ disposable, role, free, roleHints }: SharedLists) =>
+const bytesOf = ({ disposable, role, free }: SharedLists) =>
   [disposable, role, free]
     .flatMap(({ words, labels }) => [words, labels])
-    .concat(roleHints)
     .map((memory) => {
       assert.ok(memory instanceof SharedArrayBuffer);
       return Buffer.from(memory);
@@ -46,9 +45,8 @@ describe("lists of a build", () => {
     flipped.writeUInt8(flipped.readUInt8(100_000) ^ 1, 100_000);
     for (const bad of [Buffer.alloc(0), Buffer.from("lists"), cut, torn, flipped])
       assert.throws(() => loadLists(fileOf(bad)), /lists\.bin is not what npm run build wrote: build anew/);
-    assert.throws(
-      () => unpackLists(packLists({ ...compiled, roleHints: new SharedArrayBuffer(0) })),
-      /bytes/,
-    );
+    const empty = new SharedArrayBuffer(0);
+    const role = { words: empty, labels: empty };
+    assert.throws(() => unpackLists(packLists({ ...compiled, role })), /bytes/);
   });
 });

@@ -142,22 +142,6 @@ describe("a throw-away domain that was checked", () => {
     assert.deepEqual(ready(question("b@throw.test")), { entry: entryOf(), cached: true });
   });
 
-  it("answers the ordinary ones of its rows by its name alone, once one of them was answered", async () => {
-    const { readyOfDomain, ready, clock } = await checked();
-    const { address, scope } = question("b@throw.test");
-    const name = address?.name ?? assert.fail();
-    const ofDomain = (blocked: boolean) => readyOfDomain(name, { blocked, overridden: false, scope });
-    assert.equal(ofDomain(false), undefined);
-    ready(question("1234@throw.test"));
-    assert.equal(ofDomain(false), undefined);
-    const found = ready(question("b@throw.test"));
-    assert.equal(ofDomain(false), found);
-    assert.equal(ofDomain(true), undefined);
-    assert.equal(readyOfDomain(name, { blocked: false, overridden: false, scope: "unprobed" }), undefined);
-    clock.advance(LIMITS.check.planKeptMs);
-    assert.equal(ofDomain(false), undefined);
-  });
-
   it("answers no question of a team that blocks it, nor of one that calls it disposable itself", async () => {
     const { ready } = await checked();
     const blocked = ready(question("b@throw.test", { blocked: true }));
