@@ -2,7 +2,7 @@
 // grows, each figure beside a ceiling that was measured in the same run; bench/README.md says how to read it. Ends with
 // one table of all targets. Exit codes: 0 every bounded target is reached; 1 one is missed or void, or the bench could
 // not be run; 2 something was measured that must not be counted (wrong verdicts, answers missing). --quick says less and
-// takes minutes less; --write writes bench/RESULTS.md, results.svg and results.json; --rows is for the sections that take
+// takes minutes less; --write writes bench/RESULTS.md and results.json; --rows is for the sections that take
 // lists of any length. With --profile each measured process leaves a CPU profile in DIR, at the price of true figures.
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -2,7 +2,7 @@ import { loneDomain } from "../probing/plan.ts";
 import { planInternet } from "../probing/plan-internet.ts";
 import type { ApiProcess } from "../processes/api.ts";
 import type { BareClient } from "../processes/bare-client.ts";
-import { InvalidRun, median } from "../report/figures.ts";
+import { InvalidRun, median, quantile } from "../report/figures.ts";
 import type { Section } from "../report/table.ts";
 import { type Child, startChild } from "../setup/child.ts";
 import { type BenchContext, settingsFor, withChildren } from "../setup/context.ts";
@@ -78,8 +78,7 @@ async function askAll(world: World, count: number, warm: number): Promise<Record
 }
 
 function rowOf(name: Name, took: readonly number[]): string[] {
-  const sorted = [...took].sort((a, b) => a - b);
-  const at = (share: number) => `${(sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1)} ms`;
+  const at = (share: number) => `${quantile(took, share).toFixed(1)} ms`;
   return [name, at(0.5), at(0.1), at(0.9), at(0.99)];
 }
 

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { freePort } from "../../scripts/embedded/ports.ts";
 import { cpuMsOf } from "../cpu/process-cpu.ts";
 import { residentOf } from "../cpu/resident.ts";
 import { InvalidRun, median } from "../report/figures.ts";
@@ -23,16 +23,6 @@ interface Start {
   readyMs: number;
   cpuMs: number;
   residentBytes: number;
-}
-
-/** A port that is free at present: who starts it must know where it will answer. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** The status of /readyz; null: nobody answers. */

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { createRandom } from "../../scripts/suggestions/random-ints.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { type AddressSource, createListedAddresses, createMadeUpAddresses, readEmails } from "./addresses.ts";
 import { LIMITS } from "./bounds.ts";
@@ -14,7 +15,7 @@ import type { RunResult } from "./report/report.ts";
 import { createArrivals } from "./schedule.ts";
 import type { Loop, LoopEnd, LoopParts } from "./sender.ts";
 import { Tally } from "./tally.ts";
-import { createRandom, createTraffic } from "./traffic.ts";
+import { createTraffic } from "./traffic.ts";
 
 export interface RunParts {
   options: LoadOptions;

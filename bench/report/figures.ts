@@ -34,6 +34,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
+/** The value so far up in sorted `values`; 0 of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
 /** The median of what firsts are to their seconds. NaN where any is not above zero: noise, of which a median would tell nothing. */
 export function medianRatio(pairs: readonly (readonly [number, number])[]): number {
   if (pairs.length === 0 || !pairs.every(([first, second]) => first > 0 && second > 0)) return Number.NaN;

@@ -1,6 +1,6 @@
 import type { Section } from "./table.ts";
 import { alignColumns } from "./table.ts";
-import { outcomeOf, type Target } from "./target.ts";
+import { headroom, outcomeOf, type Target } from "./target.ts";
 
 /** What came of one bench: pure data, from which everything that a run tells is rendered. */
 export interface Measured {
@@ -42,10 +42,11 @@ export function formatBound({ atLeast, atMost, unit }: Target): string {
 /** Of a reason in the table: it may be what any failure says. */
 const REASON_CHARS = 100;
 
-/** The outcome, and why where there is no figure: a line of bounded length. */
+/** The outcome: how far the figure is from its bound, or why there is none. A line of bounded length. */
 function verdictOf(target: Target): string {
   const outcome = outcomeOf(target);
-  if (outcome !== "void") return outcome;
+  const far = headroom(target);
+  if (outcome !== "void") return far === null ? outcome : `${outcome}, ${far.toFixed(2)} ×`;
   const reason = (target.reason ?? "nobody said why").replace(/\s+/g, " ");
   const cut = reason.length > REASON_CHARS ? `${reason.slice(0, REASON_CHARS - 1)}…` : reason;
   return `void: ${cut}`;

@@ -1,5 +1,4 @@
 import type { Machine } from "./machine.ts";
-import { renderPlot } from "./plot.ts";
 import { formatFigure, type Measured, targetRows } from "./report.ts";
 import { renderSection } from "./table.ts";
 import { outcomeOf } from "./target.ts";
@@ -16,17 +15,11 @@ export interface Results {
 export function renderResults(results: Results): Record<string, string> {
   return {
     "RESULTS.md": renderDocument(results),
-    "results.svg": renderPlot(targetsOf(results), captionOf(results)),
     "results.json": renderJson(results),
   };
 }
 
 const targetsOf = ({ measured }: Results) => measured.flatMap(({ targets }) => targets);
-
-function captionOf({ machine, quick }: Results): string {
-  const run = quick ? "quick run" : "full run";
-  return `${run}, ${machine.cores} cores, ${machine.date.slice(0, 10)}, ${machine.commit}`;
-}
 
 /** A cell of a table in Markdown. */
 export function escapeCell(text: string): string {
@@ -79,8 +72,6 @@ function renderDocument(results: Results): string {
     ...markdownTable(machineRows(results)),
     "",
     `${count("reached")} targets reached, ${count("missed")} missed, ${count("void")} void.`,
-    "",
-    "![How far each figure is from its bound](results.svg)",
     "",
     "## Targets",
     "",

@@ -40,20 +40,24 @@ function cells(line: Line): string[] {
   ];
 }
 
-/** Columns padded to their widest cell: the first and the last to the left, figures to the right. */
-export function alignColumns(rows: readonly string[][]): string[] {
-  const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, at) =>
+/** Rows in columns, a line each. @param isRight which columns stand to the right, as figures do */
+export function inColumns(
+  rows: readonly (readonly string[])[],
+  isRight: (column: number) => boolean = () => false,
+): string[] {
+  const count = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: count }, (_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),
   );
-  return rows.map((row) =>
-    row
-      .map((cell, at) =>
-        at === 0 || at === columns - 1 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
-      )
-      .join("  ")
-      .trimEnd(),
-  );
+  const pad = (cell: string, at: number) =>
+    isRight(at) ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0);
+  return rows.map((row) => row.map(pad).join("  ").trimEnd());
+}
+
+/** Columns padded to their widest cell: the first and the last to the left, figures to the right. */
+export function alignColumns(rows: readonly string[][]): string[] {
+  const last = Math.max(0, ...rows.map((row) => row.length)) - 1;
+  return inColumns(rows, (at) => at > 0 && at < last);
 }
 
 /** Aligned, with a rule under its head. */

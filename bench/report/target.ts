@@ -24,3 +24,13 @@ export function outcomeOf({ figure, atLeast, atMost }: Target): Outcome {
     figure >= (atLeast ?? Number.NEGATIVE_INFINITY) && figure <= (atMost ?? Number.POSITIVE_INFINITY);
   return isReached ? "reached" : "missed";
 }
+
+/** How often the bound is met: 1 is just reached, 2 is twice as good. null: there is no figure, or no bound. */
+export function headroom({ figure, atLeast, atMost }: Target): number | null {
+  if (figure === null || Number.isNaN(figure)) return null;
+  const ratios = [
+    ...(atLeast === undefined ? [] : [figure / atLeast]),
+    ...(atMost === undefined ? [] : [atMost / figure]),
+  ];
+  return ratios.length === 0 ? null : Math.min(...ratios);
+}

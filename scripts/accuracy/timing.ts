@@ -1,3 +1,4 @@
+import { median } from "../../bench/report/figures.ts";
 import { classify } from "../../src/check/classify/classify.ts";
 import type { RcptOutcome } from "../../src/smtp/outcome.ts";
 import { type Labelled, parsedReply, SELF } from "../../test/corpus/labelled.ts";
@@ -12,8 +13,6 @@ function longer(row: Labelled, times: number): RcptOutcome {
   const lines = reply.lines.map((line) => Array.from({ length: times }, () => line).join(" "));
   return outcomeOf(row, { ...reply, lines });
 }
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** Microseconds a reply, median of rounds over all rows, for each length. */
 function microseconds(rows: readonly Labelled[], times: number): number {

@@ -125,38 +125,30 @@ function targetOf(preset: Target, given: unknown): Target {
 
 type Values = { [Name in keyof typeof FLAGS]?: string | boolean | undefined };
 
-function withFlags(scenario: Given, values: Values): Given {
-  const flag = (name: keyof typeof FLAGS) =>
-    typeof values[name] === "string" ? numberOf(name, values[name]) : undefined;
-  const own: Given = {};
-  const set = (to: Given, key: string, value: number | undefined) => {
-    if (value !== undefined) to[key] = value;
-  };
-  set(own, "rows", flag("rows"));
-  set(own, "listed", flag("listed"));
-  set(own, "cached", flag("cached"));
-  const fleet: Given = {};
-  set(fleet, "processes", flag("processes"));
-  set(fleet, "cores", flag("cores"));
-  set(fleet, "sourceAddresses", flag("addresses"));
-  own.fleet = fleet;
-  const ofSites: Given = {};
-  set(ofSites, "roundTripMs", flag("round-trip-ms"));
-  set(ofSites, "perHour", flag("per-hour"));
-  if (Object.keys(ofSites).length > 0 && Array.isArray(scenario.sites))
-    own.sites = scenario.sites.map((site: unknown) => (isObject(site) ? { ...site, ...ofSites } : site));
-  return laidOver(scenario, own);
-}
+/** Where each flag that takes a number puts it: in the scenario, its fleet, all of its sites, or the target. */
+const NUMBERS = {
+  rows: ["scenario", "rows"],
+  listed: ["scenario", "listed"],
+  cached: ["scenario", "cached"],
+  processes: ["fleet", "processes"],
+  cores: ["fleet", "cores"],
+  addresses: ["fleet", "sourceAddresses"],
+  "round-trip-ms": ["sites", "roundTripMs"],
+  "per-hour": ["sites", "perHour"],
+  "rows-per-day": ["target", "rowsPerDay"],
+  peak: ["target", "peak"],
+  "requests-per-s": ["target", "requestsPerS"],
+  use: ["target", "use"],
+} as const satisfies Partial<Record<keyof typeof FLAGS, readonly [string, string]>>;
 
-function targetWithFlags(target: Target, values: Values): Target {
-  const flag = (name: keyof typeof FLAGS, otherwise: number) =>
-    typeof values[name] === "string" ? numberOf(name, values[name]) : otherwise;
-  return {
-    rowsPerDay: flag("rows-per-day", target.rowsPerDay),
-    peak: flag("peak", target.peak),
-    requestsPerS: flag("requests-per-s", target.requestsPerS),
-    use: flag("use", target.use),
-  };
+/** What the flags say, by where it belongs. */
+function flagged(values: Values) {
+  const given = { scenario: {} as Given, fleet: {} as Given, sites: {} as Given, target: {} as Given };
+  for (const [name, [to, field]] of Object.entries(NUMBERS)) {
+    const text = values[name as keyof typeof NUMBERS];
+    if (typeof text === "string") given[to][field] = numberOf(name, text);
+  }
+  return given;
 }
 
 function parsed(argv: readonly string[]) {
@@ -182,8 +174,11 @@ export function readOptions(argv: readonly string[]): Options {
   const mode = modeOf(positionals, values);
   const preset = presetOf(values.preset ?? "million");
   const { target: given, ...config } = values.config === undefined ? {} : readConfig(values.config);
-  const target = targetWithFlags(targetOf(preset.target, given), values);
-  const whole = withFlags(laidOver({ ...preset.scenario }, config), values);
+  const flags = flagged(values);
+  const target = { ...targetOf(preset.target, given), ...flags.target };
+  const whole = laidOver(laidOver({ ...preset.scenario }, config), { ...flags.scenario, fleet: flags.fleet });
+  if (Array.isArray(whole.sites))
+    whole.sites = whole.sites.map((site: unknown) => (isObject(site) ? { ...site, ...flags.sites } : site));
   try {
     const scenario = parseScenario(whole);
     return { mode, scenario, target, json: values.json, write: values.write };

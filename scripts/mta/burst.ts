@@ -1,5 +1,5 @@
+import { inColumns } from "../../bench/report/table.ts";
 import type { ServiceAnswer } from "./comparison.ts";
-import { inColumns } from "./comparison.ts";
 import type { WornOut } from "./dialogue.ts";
 import { type Burst, EXPECTED, type Kind, keepers, type LogReading, MISSING } from "./mail-server.ts";
 

@@ -1,3 +1,4 @@
+import { inColumns } from "../../bench/report/table.ts";
 import type { RawReply } from "./dialogue.ts";
 import { EXPECTED, type Kind } from "./mail-server.ts";
 
@@ -63,20 +64,6 @@ function cells({ server, situation, kind, raw, answer, differences }: Comparison
     `${answer.verdict}/${answer.reason}`,
     differences.length === 0 ? "ok" : `FAIL: ${differences.join("; ")}`,
   ];
-}
-
-/** `rows` in columns for a terminal, one line each. */
-export function inColumns(rows: readonly (readonly string[])[]): string[] {
-  const count = Math.max(...rows.map((row) => row.length));
-  const widths = Array.from({ length: count }, (_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
 }
 
 /** The comparisons as a table, one line each, below a line of headings. */

@@ -1,7 +1,8 @@
+import { quantile } from "../../bench/report/figures.ts";
 import type { ChildRole } from "../../src/supervisor.ts";
 import type { TeamLedger } from "../chaos/verdict/auditing.ts";
 import type { ListsOutcome } from "./lists.ts";
-import { causesOf, type Line, linesBy, quantile, type Sample } from "./tally.ts";
+import { causesOf, type Line, linesBy, type Sample } from "./tally.ts";
 
 /** How a process was replaced by the next, in milliseconds. */
 export interface Restart {

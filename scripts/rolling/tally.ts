@@ -1,3 +1,4 @@
+import { quantile } from "../../bench/report/figures.ts";
 import type { Question } from "../chaos/traffic/asking.ts";
 
 /** How a request comes to the balancer: over a connection that is kept, or over one of its own. */
@@ -26,12 +27,6 @@ export interface Line {
   failed: number;
   p50Ms: number;
   p99Ms: number;
-}
-
-/** The value so far up in sorted `values`; 0 of none. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
 /** A line for each value that `describeScope` gives, in the order in which they first come. */

@@ -1,3 +1,4 @@
+import { quantile } from "../../../bench/report/figures.ts";
 import { type Finding, none, told, within } from "../verdict/closing.ts";
 import type { Meeting } from "./neighbours.ts";
 import { QUESTIONS, type QuestionName, type Suffered } from "./victim.ts";
@@ -12,9 +13,7 @@ const NOISE_MS = 10;
 
 /** In milliseconds, one decimal; 0 of none. */
 export function percentileMs(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = Math.min(sorted.length - 1, Math.floor(sorted.length * share));
-  return Math.round((sorted[at] ?? 0) * 10) / 10;
+  return Math.round(quantile(values, share) * 10) / 10;
 }
 
 const sumOf = (counts: Readonly<Record<string, number>>) =>

@@ -44,8 +44,8 @@ describe("the table of targets", () => {
   it("has a line for each, and the reason of those without a figure", () => {
     const lines = renderTargets([reached, missed, told, empty]).split("\n");
     assert.equal(lines[0], "Targets");
-    assert.match(lines[4] ?? "", /^a\.cpu +cost +3\.46 µs +≤ 4\.00 µs +reached$/);
-    assert.match(lines[5] ?? "", /^b\.rate +rows +99,999 rows\/s +≥ 100,000 rows\/s +missed$/);
+    assert.match(lines[4] ?? "", /^a\.cpu +cost +3\.46 µs +≤ 4\.00 µs +reached, 1\.16 ×$/);
+    assert.match(lines[5] ?? "", /^b\.rate +rows +99,999 rows\/s +≥ 100,000 rows\/s +missed, 1\.00 ×$/);
     assert.match(lines[6] ?? "", /^c\.memory +idle +195 MiB +told$/);
     assert.match(lines[7] ?? "", /^d\.p99 +p99 +– +≤ 2\.00 × +void: the server was idle$/);
   });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { escapeXml, headroom, renderPlot } from "../../../bench/report/plot.ts";
 import { escapeCell, type Results, renderResults } from "../../../bench/report/results.ts";
-import type { Target } from "../../../bench/report/target.ts";
+import { headroom, type Target } from "../../../bench/report/target.ts";
 
 const HOSTILE = `<script>alert("x")</script> & 'y' | z\n\`\`\``;
 
@@ -70,54 +69,12 @@ describe("how far a figure is from its bound", () => {
   });
 });
 
-describe("the plot", () => {
-  const svg = renderPlot(targets, HOSTILE);
-
-  it("holds no markup but its own, no script, and refers to nothing", () => {
-    const tags = new Set([...svg.matchAll(/<\/?([^\s>]+)/g)].map(([, name]) => name));
-    assert.deepEqual([...tags].sort(), ["line", "rect", "svg", "text", "title"]);
-    assert.doesNotMatch(svg, /<script|\son\w+=|href|url\(|<style/i);
-    assert.equal(escapeXml("a\u0000<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
-  });
-
-  it("has a bar for each bounded figure: left of the bound where missed, right of it where reached", () => {
-    const bound = Number(/<line x1="([\d.]+)"[^>]*stroke-width="1.5"/.exec(svg)?.[1]);
-    const bars = [...svg.matchAll(/<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/g)].map(([, x, width]) => ({
-      from: Number(x),
-      to: Number(x) + Number(width),
-    }));
-    assert.equal(bars.length, 2);
-    const [missed, reached] = bars;
-    assert.ok(missed && reached);
-    assert.ok(missed.from < bound && Math.abs(missed.to - bound) < 0.2);
-    assert.ok(reached.to > bound && Math.abs(reached.from - bound) < 0.2);
-    assert.match(svg, /void/);
-    assert.doesNotMatch(svg, />told</);
-  });
-
-  it("stays in its frame however far a figure is from its bound, and with none at all", () => {
-    const far = renderPlot(
-      [
-        { id: "zero", what: "", unit: "", figure: 0, atLeast: 1 },
-        { id: "huge", what: "", unit: "", figure: 1e12, atLeast: 1 },
-      ],
-      "far",
-    );
-    assert.doesNotMatch(far, /NaN|Infinity/);
-    for (const [, x, width] of far.matchAll(/<rect x="(-?[\d.]+)" y="[\d.]+" width="(-?[\d.]+)"/g)) {
-      assert.ok(Number(x) >= 0 && Number(width) > 0);
-      assert.ok(Number(x) + Number(width) <= 960);
-    }
-    assert.match(renderPlot([], "nothing"), /<\/svg>/);
-  });
-});
-
 describe("the files of a run", () => {
   const files = renderResults(results);
 
   it("are the same for the same results", () => {
     assert.deepEqual(renderResults(structuredClone(results)), files);
-    assert.deepEqual(Object.keys(files), ["RESULTS.md", "results.svg", "results.json"]);
+    assert.deepEqual(Object.keys(files), ["RESULTS.md", "results.json"]);
   });
 
   it("tell the machine, each section with its configuration and time, and what was not measured", () => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { quantile } from "../../../bench/report/figures.ts";
 import { faultsOf, rowsOf } from "../../../scripts/rolling/lists.ts";
 import { readOptions } from "../../../scripts/rolling/options.ts";
 import { faultsOfPass, type Pass, renderPass } from "../../../scripts/rolling/report.ts";
-import { causesOf, linesBy, quantile, type Sample } from "../../../scripts/rolling/tally.ts";
+import { causesOf, linesBy, type Sample } from "../../../scripts/rolling/tally.ts";
 
 const sample = (changes: Partial<Sample> = {}): Sample => ({
   kind: "keep-alive",

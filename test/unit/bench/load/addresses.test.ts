@@ -9,8 +9,9 @@ import {
   readEmails,
 } from "../../../../bench/load/addresses.ts";
 import { requireOwn } from "../../../../bench/load/target-address.ts";
-import { createRandom, createTraffic } from "../../../../bench/load/traffic.ts";
+import { createTraffic } from "../../../../bench/load/traffic.ts";
 import { UsageError } from "../../../../bench/load/units.ts";
+import { createRandom } from "../../../../scripts/suggestions/random-ints.ts";
 
 const settings = { hotMax: 10, random: createRandom(1) };
 

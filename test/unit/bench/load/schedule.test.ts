@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createArrivals, dueAt, levelAt, parseRamp, profileOf } from "../../../../bench/load/schedule.ts";
-import { createRandom } from "../../../../bench/load/traffic.ts";
+import { createRandom } from "../../../../scripts/suggestions/random-ints.ts";
 
 const close = (actual: number, wanted: number) =>
   assert.ok(Math.abs(actual - wanted) < 1e-6 * Math.max(1, wanted), `${actual}, not ${wanted}`);
