@@ -75,7 +75,7 @@ function isBusy({ reason }: Pick<RowWait, "reason">): boolean {
 function refusedDelayMs(wait: RowWait, context: DeferralContext): number | null {
   const { attempts, firstMs } = context;
   const { retryAfterMs } = wait;
-  const leftMs = refusedTimeLeftMs(wait, context);
+  const leftMs = timeLeftMs(wait, context);
   if (leftMs <= 0) return null;
   const grownMs = firstMs * 2 ** attempts;
   // A server that names a second each time is not asked every second for hours.
@@ -83,20 +83,23 @@ function refusedDelayMs(wait: RowWait, context: DeferralContext): number | null 
   return Math.min(retryAfterMs === null ? grownMs : Math.max(retryAfterMs, leastMs), leftMs);
 }
 
-function refusedTimeLeftMs(
-  { patienceMs }: { patienceMs?: number | undefined },
-  context: DeferralContext,
+/** How long a row that is not at a busy site may still wait; a parked row's time runs from its first deferral. */
+function timeLeftMs(
+  { parked, patienceMs }: Pick<WaitingRow, "parked"> & { patienceMs?: number | undefined },
+  { attempts, maxMs, queueMaxMs, deferredMs }: DeferralContext,
 ): number {
-  const { attempts, maxMs, deferredMs } = context;
-  const boundMs = Math.min(maxMs, patienceMs ?? maxMs);
-  return attempts === 0 ? boundMs : boundMs - deferredMs;
+  const usualMs = parked ? queueMaxMs : maxMs;
+  const boundMs = Math.min(usualMs, patienceMs ?? usualMs);
+  return parked || attempts > 0 ? boundMs - deferredMs : boundMs;
 }
 
-/** Not sooner than after a moment, so that nothing turns in a circle, and not after the bound. */
-function parkedDelayMs({ reason, site }: RowWait, context: DeferralContext): number {
-  const { parkedMs, deferredMs, queueMaxMs } = context;
-  const wantedMs = reason === "our_network" ? networkDelayMs(context) : (parkedMs(site) ?? 0);
-  return Math.min(Math.max(wantedMs, LIMITS.bulk.retryMs), queueMaxMs - deferredMs);
+/** How long a parked row waits: a moment at least, so that it does not come back at once for ever; null: no longer. */
+function parkedDelayMs(wait: RowWait, context: DeferralContext): number | null {
+  const leftMs = timeLeftMs(wait, context);
+  if (leftMs <= 0) return null;
+  const wantedMs =
+    wait.reason === "our_network" ? networkDelayMs(context) : (context.parkedMs(wait.site) ?? 0);
+  return Math.min(Math.max(wantedMs, LIMITS.bulk.retryMs), leftMs);
 }
 
 function networkDelayMs({ deferredMs, firstMs }: DeferralContext): number {
@@ -121,12 +124,9 @@ function nextWait(
     const dueInMs = progressed || deferredMs === 0 ? 0 : LIMITS.bulk.retryMaxMs;
     return { ...waiting, deferredMs, attempts, dueInMs };
   }
-  if (parked) {
-    if (deferredMs >= Math.min(context.queueMaxMs, patienceMs ?? context.queueMaxMs)) return null;
-    return { ...waiting, deferredMs, attempts, dueInMs: parkedDelayMs(wait, context) };
-  }
-  const dueInMs = refusedDelayMs(wait, context);
+  const dueInMs = parked ? parkedDelayMs(wait, context) : refusedDelayMs(wait, context);
   if (dueInMs === null) return null;
+  if (parked) return { ...waiting, deferredMs, attempts, dueInMs };
   return { ...waiting, deferredMs: attempts === 0 ? 0 : deferredMs, attempts: attempts + 1, dueInMs };
 }
 
@@ -153,7 +153,7 @@ function deferralOf(rows: readonly WaitingRow[], site: string, context: Deferral
   for (const { offset } of rows) rowSet[offset >> 3] = (rowSet[offset >> 3] ?? 0) | (1 << (offset & 7));
   const longestMs = Math.max(...rows.map((row) => row.dueInMs));
   const spreadMs = longestMs * (1 + JITTER * context.random());
-  const leftMs = first.parked ? context.queueMaxMs - context.deferredMs : refusedTimeLeftMs(first, context);
+  const leftMs = Math.min(...rows.map((row) => timeLeftMs(row, context)));
   const dueInMs = isBusy(first) ? longestMs : Math.min(spreadMs, leftMs);
   const { reason, deferredMs, attempts } = first;
   return { rowSet, rowCount: rows.length, site, egress, reason, dueInMs, deferredMs, attempts };

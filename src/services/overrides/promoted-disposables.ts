@@ -7,8 +7,6 @@ import type { Logger } from "../../core/log.ts";
 export interface PromotedDisposables {
   /** Whether the A-label domain or a parent of it is promoted. No I/O. */
   covers(domain: string): boolean;
-  /** Changes whenever answers of `covers` may change. */
-  version(): number;
   /** They have changed, or may have: reads them again, soon and until it succeeds. The known ones stay in force meanwhile. */
   reload(): void;
   /** Resolves when they were read. @throws what the read throws */
@@ -25,7 +23,6 @@ export interface PromotedDisposablesDeps {
 
 export function createPromotedDisposables(deps: PromotedDisposablesDeps): PromotedDisposables {
   let domains: ReadonlySet<string> = new Set();
-  let asOf = 0;
   let reading: Promise<void> | null = null;
   /** Something changed since the current read started: it may have seen the old state. */
   let again = false;
@@ -37,7 +34,6 @@ export function createPromotedDisposables(deps: PromotedDisposablesDeps): Promot
       do {
         again = false;
         domains = new Set(await deps.read());
-        asOf += 1;
       } while (again && !stopped);
     } finally {
       // Here, not in a callback of the promise: a change in between would be lost.
@@ -66,7 +62,6 @@ export function createPromotedDisposables(deps: PromotedDisposablesDeps): Promot
 
   return {
     covers: (domain) => isPromoted(domain, domains),
-    version: () => asOf,
     reload,
     start: refresh,
     stop() {

@@ -211,6 +211,23 @@ describe("a row that our own network let nobody ask", () => {
     assert.deepEqual(reasonsOf(sortRows([row], context({ deferredMs: unreachedMs }))), [[0, "last cut off"]]);
   });
 
+  it("comes again at its own bound for the last time, not later, whatever chance adds", () => {
+    const last = () => verified("last cut off");
+    const wait = { reason: "our_network", site: "", retryAfterMs: null, parked: true, last } as const;
+    const bounded = { offset: 0, answer: { wait: { ...wait, patienceMs: unreachedMs } } };
+    const unbounded = { offset: 1, answer: { wait } };
+    for (const rows of [[bounded], [bounded, unbounded], [unbounded, bounded]])
+      for (const random of [() => 0, () => 0.99]) {
+        const deferredMs = 0.8 * unreachedMs;
+        const { deferrals } = sortRows(rows, context({ deferredMs, random }));
+        const ofBounded = deferrals.filter(({ rowSet }) => ((rowSet[0] ?? 0) & 1) === 1);
+        assert.deepEqual(
+          ofBounded.map(({ dueInMs }) => deferredMs + dueInMs),
+          [unreachedMs],
+        );
+      }
+  });
+
   it("comes again soon, then less often, without using up its attempts, and is answered at the bound", () => {
     const waits: number[] = [];
     let deferredMs = 0;
