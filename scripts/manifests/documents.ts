@@ -1,78 +1,16 @@
+import type { INetworkPolicySpec } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicySpec";
+import type { IContainer } from "kubernetes-models/v1/Container";
+import type { IPodSpec } from "kubernetes-models/v1/PodSpec";
+import type { IProbe } from "kubernetes-models/v1/Probe";
 import { parseAllDocuments } from "yaml";
-
-/** Of Kubernetes' objects, what the checks read. Their whole shape is held to the real schemas (`models.ts`, `typed.ts`). */
 
 export type Labels = Record<string, string>;
 
-export interface Selector {
-  matchLabels?: Labels;
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-}
-
-export interface KeyRef {
-  name: string;
-  key: string;
-  optional?: boolean;
-}
-
-export interface Variable {
-  name: string;
-  value?: string;
-  valueFrom?: { secretKeyRef?: KeyRef; configMapKeyRef?: KeyRef; fieldRef?: { fieldPath: string } };
-}
-
-export interface Probe {
-  httpGet?: { path?: string; port: string | number };
-  tcpSocket?: { port: string | number };
-  exec?: { command: string[] };
-  periodSeconds?: number;
-  timeoutSeconds?: number;
-  failureThreshold?: number;
-}
-
-export interface Container {
-  name: string;
-  image?: string;
-  env?: Variable[];
-  envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
-  ports?: { name?: string; containerPort: number }[];
-  startupProbe?: Probe;
-  readinessProbe?: Probe;
-  livenessProbe?: Probe;
-  command?: string[];
-  args?: string[];
-  lifecycle?: { preStop?: { exec?: { command: string[] }; sleep?: { seconds: number }; httpGet?: object } };
-  resources?: { requests?: Labels; limits?: Labels };
-  securityContext?: {
-    allowPrivilegeEscalation?: boolean;
-    readOnlyRootFilesystem?: boolean;
-    privileged?: boolean;
-    capabilities?: { drop?: string[]; add?: string[] };
-  };
-  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
-}
-
-export interface Volume {
-  name: string;
-  emptyDir?: { sizeLimit?: string };
-  configMap?: { name: string };
-  secret?: { secretName: string; optional?: boolean };
-  hostPath?: unknown;
-}
-
-export interface PodSpec {
-  serviceAccountName?: string;
-  automountServiceAccountToken?: boolean;
-  priorityClassName?: string;
-  hostNetwork?: boolean;
-  hostPID?: boolean;
-  terminationGracePeriodSeconds?: number;
-  topologySpreadConstraints?: { labelSelector?: Selector }[];
-  securityContext?: { runAsNonRoot?: boolean; runAsUser?: number; seccompProfile?: { type: string } };
-  initContainers?: Container[];
-  containers: Container[];
-  volumes?: Volume[];
-}
+export type Selector = NonNullable<INetworkPolicySpec["podSelector"]>;
+export type Container = IContainer;
+export type Probe = IProbe;
+export type PodSpec = IPodSpec;
+export type KeyRef = { name?: string; key: string; optional?: boolean };
 
 export interface Document<Spec = Record<string, unknown>> {
   apiVersion: string;

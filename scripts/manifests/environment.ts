@@ -43,18 +43,18 @@ export function environmentOf(
   const given = new Set<string>();
   const optional = new Set<string>();
   for (const { configMapRef, secretRef } of container.envFrom ?? []) {
-    const source = configMapRef ? configs.get(configMapRef.name) : secrets.get(secretRef?.name ?? "");
+    const source = configMapRef ? configs.get(configMapRef.name ?? "") : secrets.get(secretRef?.name ?? "");
     for (const [key, value] of source ?? []) values.set(key, value);
   }
   for (const { name, value, valueFrom } of container.env ?? []) {
     const { configMapKeyRef: config, secretKeyRef: secret } = valueFrom ?? {};
     const found =
       value ??
-      (config ? configs.get(config.name)?.get(config.key) : undefined) ??
-      (secret ? secrets.get(secret.name)?.get(secret.key) : undefined);
+      (config ? configs.get(config.name ?? "")?.get(config.key) : undefined) ??
+      (secret ? secrets.get(secret.name ?? "")?.get(secret.key) : undefined);
     if (found !== undefined) values.set(name, expand(found, values));
     // Of a Secret that is made here it is known that it has it not; of the operator's it may have it.
-    else if (!(secret?.optional === true && secrets.has(secret.name))) given.add(name);
+    else if (!(secret?.optional === true && secrets.has(secret.name ?? ""))) given.add(name);
     if (found === undefined && (secret?.optional ?? config?.optional) === true) optional.add(name);
   }
   const files = new Map<string, string>();

@@ -1,3 +1,4 @@
+import type { IHorizontalPodAutoscalerSpec } from "kubernetes-models/autoscaling/v2/HorizontalPodAutoscalerSpec";
 import { Registry } from "prom-client";
 import { ClearableGauge } from "../../../src/core/custom-metrics.ts";
 import { pipelineSeries } from "../../../src/core/metrics/pipeline.ts";
@@ -7,11 +8,6 @@ import { type Document, type Finding, ofKind, placeOf } from "../documents.ts";
 
 /** What autoscalers ask for: that it is there under that name. KEDA takes a stream that is not there for an empty one. */
 
-interface Target {
-  kind?: string;
-  name: string;
-}
-
 export interface Trigger {
   type: string;
   name?: string;
@@ -20,18 +16,13 @@ export interface Trigger {
 }
 
 export interface ScaledObjectSpec {
-  scaleTargetRef: Target;
+  scaleTargetRef: IHorizontalPodAutoscalerSpec["scaleTargetRef"];
   minReplicaCount?: number;
   maxReplicaCount?: number;
   triggers: Trigger[];
 }
 
-export interface HpaSpec {
-  scaleTargetRef: Target;
-  minReplicas?: number;
-  maxReplicas: number;
-  metrics?: { pods?: { metric: { name: string } }; external?: { metric: { name: string } } }[];
-}
+export type HpaSpec = IHorizontalPodAutoscalerSpec;
 
 /** Of each type what it is told; KEDA passes over what it does not know. */
 const STREAMS = ["redis-streams", "redis-cluster-streams", "redis-sentinel-streams"];

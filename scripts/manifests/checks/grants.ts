@@ -1,3 +1,7 @@
+import type { INetworkPolicyEgressRule } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicyEgressRule";
+import type { INetworkPolicyIngressRule } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicyIngressRule";
+import type { INetworkPolicyPeer } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicyPeer";
+import type { INetworkPolicySpec } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicySpec";
 import { isOwnNetwork, publicName, whyNoBlock } from "../cidr.ts";
 import {
   type Document,
@@ -11,24 +15,10 @@ import {
 
 /** What NetworkPolicies let through, one by one: in words, so that they can be held to a table. */
 
-export interface Peer {
-  ipBlock?: { cidr: string; except?: string[] };
-  podSelector?: Selector;
-  namespaceSelector?: Selector;
-}
-
-export interface Rule {
-  from?: Peer[];
-  to?: Peer[];
-  ports?: { port?: string | number; endPort?: number; protocol?: string }[];
-}
-
-export interface PolicySpec {
-  podSelector?: Selector;
-  policyTypes?: string[];
-  ingress?: Rule[];
-  egress?: Rule[];
-}
+export type PolicySpec = Partial<INetworkPolicySpec>;
+export type Peer = INetworkPolicyPeer;
+/** Of either direction. */
+export type Rule = INetworkPolicyIngressRule & INetworkPolicyEgressRule;
 
 export interface Grant {
   /** The policy that gives it. */

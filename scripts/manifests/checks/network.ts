@@ -8,7 +8,7 @@ import {
   type Workload,
   workloadsOf,
 } from "../documents.ts";
-import type { Peer, PolicySpec, Rule } from "./grants.ts";
+import type { PolicySpec, Rule } from "./grants.ts";
 
 const SMTP = 25;
 /** Who may ask mail servers. */
@@ -65,7 +65,8 @@ function wrongBlocks(policies: readonly Document<PolicySpec>[]): Finding[] {
 }
 
 function blocksOf({ spec: { ingress = [], egress = [] } }: Document<PolicySpec>) {
-  const peers: Peer[] = [...ingress, ...egress].flatMap(({ from = [], to = [] }) => [...from, ...to]);
+  const rules: Rule[] = [...ingress, ...egress];
+  const peers = rules.flatMap(({ from = [], to = [] }) => [...from, ...to]);
   return peers.flatMap(({ ipBlock }) => ipBlock ?? []);
 }
 

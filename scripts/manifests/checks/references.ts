@@ -1,3 +1,4 @@
+import type { IServiceSpec } from "kubernetes-models/v1/ServiceSpec";
 import {
   containersOf,
   type Document,
@@ -11,15 +12,12 @@ import {
   type Workload,
   workloadsOf,
 } from "../documents.ts";
+import type { PolicySpec, Rule } from "./grants.ts";
 import { checkSources } from "./sources.ts";
 
 /** Whatever names something else: that what it names is there. Nothing else does this; a cluster finds out by not working. */
 
-interface ServiceSpec {
-  selector?: Record<string, string>;
-  ports?: { name?: string; port: number; targetPort?: string | number }[];
-}
-type Service = Document<ServiceSpec>;
+type Service = Document<IServiceSpec>;
 
 interface Backend {
   name: string;
@@ -124,10 +122,6 @@ function checkMonitor(document: Document, workloads: readonly Workload[]): strin
   );
 }
 
-interface Peer {
-  podSelector?: Selector;
-  namespaceSelector?: Selector;
-}
 /** Where there are monitors at all, each role has one: nobody misses a series that never was. */
 function unwatched(documents: readonly Document[], workloads: readonly Workload[]): Finding[] {
   const monitors = ofKind<{ selector?: Selector }>(documents, "PodMonitor");
@@ -138,25 +132,12 @@ function unwatched(documents: readonly Document[], workloads: readonly Workload[
     .map(({ name }) => ({ where: name, text: "has metrics, and no PodMonitor" }));
 }
 
-interface PolicyRule {
-  from?: Peer[];
-  to?: Peer[];
-  ports?: { port?: string | number }[];
-}
-
 function checkPolicy(document: Document, workloads: readonly Workload[]): string[] {
-  const {
-    podSelector = {},
-    ingress = [],
-    egress = [],
-  } = document.spec as {
-    podSelector?: Selector;
-    ingress?: PolicyRule[];
-    egress?: PolicyRule[];
-  };
+  const { podSelector = {}, ingress = [], egress = [] } = document.spec as PolicySpec;
   const chosen = workloads.filter(({ labels }) => selects(podSelector, labels));
   const found = mustSelect(podSelector, workloads, "podSelector");
-  for (const { from = [], to = [], ports = [] } of [...ingress, ...egress]) {
+  const rules: Rule[] = [...ingress, ...egress];
+  for (const { from = [], to = [], ports = [] } of rules) {
     const peers = [...from, ...to].filter((peer) => peer.podSelector && !peer.namespaceSelector);
     for (const peer of peers) found.push(...mustSelect(peer.podSelector, workloads, "a peer"));
     const receivers =
@@ -172,7 +153,7 @@ function checkPolicy(document: Document, workloads: readonly Workload[]): string
 
 export function checkReferences(documents: readonly Document[]): Finding[] {
   const workloads = workloadsOf(documents);
-  const services = ofKind<ServiceSpec>(documents, "Service");
+  const services = ofKind<IServiceSpec>(documents, "Service");
   const at = (document: Document) => (text: string) => ({ where: placeOf(document), text });
   const of = (kind: string, check: (document: Document) => string[]) =>
     ofKind(documents, kind).flatMap((document) => check(document).map(at(document)));

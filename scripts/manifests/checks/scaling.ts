@@ -1,10 +1,10 @@
+import type { IPodDisruptionBudgetSpec } from "kubernetes-models/policy/v1/PodDisruptionBudgetSpec";
 import { LIMITS } from "../../../src/core/limits.ts";
 import {
   type Document,
   type Finding,
   ofKind,
   placeOf,
-  type Selector,
   selects,
   type Workload,
   workloadsOf,
@@ -58,14 +58,8 @@ function checkAutoscaler(
   return found;
 }
 
-interface PdbSpec {
-  selector?: Selector;
-  minAvailable?: number | string;
-  maxUnavailable?: number | string;
-}
-
 function checkBudget(
-  { spec }: Document<PdbSpec>,
+  { spec }: Document<IPodDisruptionBudgetSpec>,
   workloads: readonly Workload[],
   all: readonly Autoscaler[],
 ): string[] {
@@ -103,7 +97,7 @@ function checkPriorities(documents: readonly Document[], workloads: readonly Wor
 export function checkScaling(documents: readonly Document[]): Finding[] {
   const workloads = workloadsOf(documents);
   const all = autoscalersOf(documents);
-  const budgets = ofKind<PdbSpec>(documents, "PodDisruptionBudget");
+  const budgets = ofKind<IPodDisruptionBudgetSpec>(documents, "PodDisruptionBudget");
   const at = (where: string, texts: string[]) => texts.map((text) => ({ where, text }));
   return [
     ...all.flatMap((one) => at(placeOf(one.document), checkAutoscaler(one, all, workloads))),

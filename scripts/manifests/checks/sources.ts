@@ -24,7 +24,11 @@ export const GIVEN_SECRETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
 type Kind = "ConfigMap" | "Secret";
 
 /** Why a key cannot be had, or null. */
-function missing(documents: readonly Document[], kind: Kind, { name, key, optional }: KeyRef): string | null {
+function missing(
+  documents: readonly Document[],
+  kind: Kind,
+  { name = "", key, optional }: KeyRef,
+): string | null {
   const made = ofKind(documents, kind).find(({ metadata }) => metadata.name === name);
   if (made !== undefined)
     return made.data?.[key] !== undefined || optional === true
@@ -35,7 +39,7 @@ function missing(documents: readonly Document[], kind: Kind, { name, key, option
   return given.has(key) ? null : `reads ${key} of Secret ${name}, which no operator is told to put there`;
 }
 
-function exists(documents: readonly Document[], kind: Kind, name: string): string | null {
+function exists(documents: readonly Document[], kind: Kind, name = ""): string | null {
   const there = ofKind(documents, kind).some(({ metadata }) => metadata.name === name);
   return there || (kind === "Secret" && GIVEN_SECRETS.has(name))
     ? null

@@ -76,7 +76,7 @@ describe("pods", () =>
     ],
     [
       "a folder of the host",
-      (d) => void podOf(d, "rcpt-api").volumes?.push({ name: "x", hostPath: {} }),
+      (d) => void podOf(d, "rcpt-api").volumes?.push({ name: "x", hostPath: { path: "/" } }),
       /of the host/,
     ],
   ]));
