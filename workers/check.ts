@@ -87,7 +87,6 @@ function compose(setup: ThreadSetup): void {
   const runner = new CheckTaskRunner({ engine, board, clock, now: processMonotonicMs, log, onAnswers });
   link.serve({
     runner,
-    engine,
     async drain() {
       counts.flush();
       await closeSessions(pool);

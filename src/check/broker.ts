@@ -134,8 +134,6 @@ class BrokeredThread {
     switch (message.type) {
       case "answers":
         return this.#checks.onAnswers(message.answers);
-      case "queueSite":
-        return this.#checks.onQueueSite(message.id, message.site);
       case "acquire":
         return void this.#acquire(message);
       case "release":

@@ -4,7 +4,7 @@ import type { CheckTimes } from "./check-times.ts";
 import { type CheckWaits, createCheckWaits } from "./check-waits.ts";
 import { readOutcomes } from "./evidence/outcomes.ts";
 import type { SharedBoard } from "./shared-board.ts";
-import { type MainMessage, OpenQuestions } from "./thread-messages.ts";
+import type { MainMessage } from "./thread-messages.ts";
 import type { CheckAnswers, CheckBatch, CheckOutcome } from "./thread-tasks.ts";
 
 /** Gets a batch's result: one of `onOutcomes` and `onError`, once, and never within the call that started it. */
@@ -22,7 +22,6 @@ export interface BatchListener {
 /** The main thread's end of one check thread. */
 export interface CheckThread {
   onAnswers(answers: CheckAnswers): void;
-  onQueueSite(id: number, site: string | null): void;
   /** The thread is gone. */
   close(): void;
 }
@@ -99,11 +98,6 @@ export class CheckBatches {
     return batch;
   }
 
-  /** The site where rows of `domain` queue, see `CheckEngine.queueSiteOf`; null: none, or it cannot be known. Never rejects. */
-  async queueSiteOf(domain: string): Promise<string | null> {
-    return (await this.#leastBusy()?.askQueueSite(domain)) ?? null;
-  }
-
   attach(port: ThreadPort): CheckThread {
     const thread = new Thread(port);
     this.#threads.push(thread);
@@ -115,7 +109,6 @@ export class CheckBatches {
     }
     return {
       onAnswers: (answers) => this.#onAnswers(answers),
-      onQueueSite: (id, site) => thread.queueSites.answer(id, site),
       close: () => this.#forget(thread),
     };
   }
@@ -167,7 +160,6 @@ export class CheckBatches {
   #forget(thread: Thread): void {
     this.#threads.splice(this.#threads.indexOf(thread), 1);
     this.#waits.onThreadLost();
-    thread.queueSites.answerAll(null);
     for (const batch of this.#running)
       if (batch?.thread === thread) this.#take(batch).onError(new Error("the check thread ended"));
   }
@@ -175,7 +167,6 @@ export class CheckBatches {
 
 class Thread {
   readonly port: ThreadPort;
-  readonly queueSites = new OpenQuestions<string | null>();
   /** Batches that it has. */
   batches = 0;
 
@@ -186,10 +177,6 @@ class Thread {
   addBatches(count: 1 | -1): void {
     this.batches += count;
     if (this.batches === 0 || (this.batches === 1 && count === 1)) this.port.setBusy(count === 1);
-  }
-
-  askQueueSite(domain: string): Promise<string | null> {
-    return this.queueSites.ask((id) => this.port.send({ type: "queueSite", id, domain }));
   }
 }
 

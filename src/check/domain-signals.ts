@@ -192,7 +192,7 @@ export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): 
     if (found instanceof Promise) engine.submit(address, scope, new SignalsCaller(asker, found));
     else engine.submit(address, scope, asker, found);
   };
-  return { submit: ask, check: promiseCheck(ask), queueSiteOf: (domain) => engine.queueSiteOf(domain) };
+  return { submit: ask, check: promiseCheck(ask) };
 }
 
 /** Waits for the domain's signals too. */

@@ -32,12 +32,6 @@ export interface CheckEngine {
   ): EngineResult | Promise<EngineResult>;
   /** The same without a promise: `caller` is told, also before this returns. */
   submit(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void;
-  /**
-   * The site whose line is all that a row of the domain has to wait for, and which is left at once where it is long; null: nobody is
-   * asked about its rows, or something is unusual, so that they are to be asked about to know.
-   * @throws AppError `overloaded`, as `ask`
-   */
-  queueSiteOf(domain: string): Promise<string | null>;
 }
 
 export interface EngineDeps extends ProbeRowDeps, DomainPlansDeps {}
@@ -59,16 +53,7 @@ export function createEngine(deps: EngineDeps): CheckEngine {
   return {
     submit: ask,
     check: promiseCheck(ask),
-    queueSiteOf: (domain) => findQueueSite(deps, plans, domain),
   };
-}
-
-async function findQueueSite(deps: EngineDeps, plans: DomainPlans, domain: string): Promise<string | null> {
-  const plan = await plans.of(domain, deps.clock.monotonic());
-  const { first } = plan;
-  const way = first === undefined ? null : await plan.usualWay();
-  if (first === undefined || way === null) return null;
-  return canProbeFast(deps, plan, first.site, way) ? first.site : null;
 }
 
 interface WaitingRow {

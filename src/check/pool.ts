@@ -49,8 +49,6 @@ export interface CheckPool {
    * @throws AppError `overloaded` when there is no room for those, `unavailable` once the pool was closed
    */
   checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode, atOnce?: number): PendingBatch;
-  /** See `CheckBatches.queueSiteOf`. Takes as long as looking up the domain's servers. */
-  queueSiteOf(domain: string): Promise<string | null>;
   /** Addresses that are being checked and have no answer. */
   readonly inFlight: number;
   /** See `CheckWaits.takeMeanMs`: for a caller that asks from time to time. */
@@ -117,10 +115,6 @@ class ThreadedCheckPool implements CheckPool {
     });
     const batch = this.#deps.batches.start(addresses, { mode, scope, atOnce }, listener);
     return Object.assign(batch, { outcomes });
-  }
-
-  async queueSiteOf(domain: string): Promise<string | null> {
-    return this.#isClosing ? null : this.#deps.batches.queueSiteOf(domain);
   }
 
   get inFlight(): number {

@@ -8,7 +8,7 @@ import type { BreakerUpdate } from "./breaker/messages.ts";
 import type { BreakerPort } from "./breaker/mirror.ts";
 import type { CatchAllFacts } from "./catch-all.ts";
 import type { CheckTaskRunner } from "./check-task-runner.ts";
-import type { CheckEngine, RouteTrust } from "./engine.ts";
+import type { RouteTrust } from "./engine.ts";
 import type { CatchAll } from "./evidence.ts";
 import type { SelfCheckUpdate } from "./house/report.ts";
 import { MessageBatcher, receiveBatches } from "./message-batcher.ts";
@@ -20,7 +20,6 @@ import { type MainMessage, OpenQuestions, type ThreadMessage } from "./thread-me
 /** What the main thread asks of a check thread. */
 export interface ThreadWork {
   runner: Pick<CheckTaskRunner, "start" | "takeAnswers">;
-  engine: Pick<CheckEngine, "queueSiteOf">;
   /** Closes all sessions. */
   drain(): Promise<void>;
 }
@@ -118,8 +117,6 @@ export class ThreadLink {
     switch (message.type) {
       case "check":
         return this.#work?.runner.start(message.batch);
-      case "queueSite":
-        return void this.#findQueueSite(message.id, message.domain);
       case "granted":
         return this.#grants.answer(message.id, message.granted);
       case "fact":
@@ -136,11 +133,5 @@ export class ThreadLink {
       case "drain":
         return void this.#work?.drain().finally(() => this.#outbox.send({ type: "drained" }));
     }
-  }
-
-  async #findQueueSite(id: number, domain: string): Promise<void> {
-    // An error is reported to the domain's rows when they are checked.
-    const site = (await this.#work?.engine.queueSiteOf(domain).catch(() => null)) ?? null;
-    this.#outbox.send({ type: "queueSite", id, site });
   }
 }

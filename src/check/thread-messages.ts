@@ -18,7 +18,6 @@ import type { CheckAnswers, CheckBatch } from "./thread-tasks.ts";
  */
 export type ThreadMessage =
   | { type: "answers"; answers: CheckAnswers }
-  | { type: "queueSite"; id: number; site: string | null }
   | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
   | { type: "release"; site: string }
   | { type: "foresee"; key: string }
@@ -37,8 +36,6 @@ export type ThreadMessage =
 
 export type MainMessage =
   | { type: "check"; batch: CheckBatch }
-  /** Where rows of a domain queue, see `CheckEngine.queueSiteOf`. */
-  | { type: "queueSite"; id: number; domain: string }
   /** To an `acquire`. */
   | { type: "granted"; id: number; granted: boolean }
   /** To a `claim`. */
@@ -70,9 +67,5 @@ export class OpenQuestions<Answer> {
   answer(id: number, answer: Answer): void {
     this.#waiting.get(id)?.(answer);
     this.#waiting.delete(id);
-  }
-
-  answerAll(answer: Answer): void {
-    for (const id of [...this.#waiting.keys()]) this.answer(id, answer);
   }
 }

@@ -104,8 +104,6 @@ export function composeExaminers(deps: Deps): Examiners {
       ...parts,
       pool: checks.pool,
       signals: config.signals,
-      // Each thread has a line of its own.
-      roomAt: (site) => config.verify.threads * checks.roomAt(site),
     }),
   };
 }

@@ -137,8 +137,6 @@ export const BULK_LIMITS = {
    * anyhow.
    */
   soughtMs: 5_000,
-  /** Rows of a domain without a plan wait this long for a thread to report their site, then start without it. */
-  meetMs: 1_000,
   /**
    * Of queued rows, this many times those in progress are looked up at once, the others after this time or when these are
    * answered: before the queue of a slow site reaches them.
@@ -158,10 +156,6 @@ export const BULK_LIMITS = {
   templates: { kept: 8_192, domains: 131_072, perDomain: 16 },
   /** Probes of a site that a check thread admits: this many times what its connections take at once. */
   lineFillings: 2,
-  /** Domains whose rows met a full queue at a known site, some 200 bytes each. */
-  fullDomains: 16_384,
-  /** How long that is valid: then a thread is asked again, which knows changes of the site. */
-  fullDomainMs: 10_000,
   /** No request waits for a row: the catch-all probe behind an accepted one may take longer. */
   catchAllBudgetMs: 20_000,
   /** Above a probe's own maximum with its look-ups and wait for a slot: its end is then known. */

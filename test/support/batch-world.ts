@@ -43,11 +43,7 @@ export function entryOf(storedAt = 0): CacheEntry {
 }
 
 /** An examiner whose pool does what the test says; `react` may answer a batch as it comes. */
-export function createBatchWorld(
-  react: (sent: Sent) => void = () => {},
-  roomAt: (site: string) => number = () => Number.POSITIVE_INFINITY,
-  lineOf: (domain: string) => string | null | Promise<string | null> = () => null,
-) {
+export function createBatchWorld(react: (sent: Sent) => void = () => {}) {
   const clock = createFakeClock();
   const sent: Sent[] = [];
   const memory = new Map<string, CacheEntry>();
@@ -57,7 +53,6 @@ export function createBatchWorld(
     deposits: [] as CacheWrite[],
     writes: 0,
     lookups: [] as string[],
-    meetings: [] as string[],
   };
   const outage = { is: false };
   let overloads = 0;
@@ -72,7 +67,6 @@ export function createBatchWorld(
     },
     keep: () => ({ ttlS: 60, shared: true }),
     signals: { spf: true, dmarc: true },
-    roomAt,
     onLookup: (result, count) => seen.lookups.push(...new Array<string>(count).fill(result)),
     cache: {
       peek: (_, key) => memory.get(key),
@@ -88,10 +82,6 @@ export function createBatchWorld(
       },
     },
     pool: {
-      async queueSiteOf(domain) {
-        seen.meetings.push(domain);
-        return lineOf(domain);
-      },
       checkBatch(addresses, _scope, mode, atOnce) {
         if (closed) throw new AppError("unavailable", "closed");
         if (overloads > 0) {

@@ -163,7 +163,7 @@ export function engine(
     return known as Evidence | null;
   }
   return {
-    ...{ check, ask, askAbout, lineOf: made.queueSiteOf, asked, destinations, probes },
+    ...{ check, ask, askAbout, asked, destinations, probes },
     ...{ strangers, beliefs, breakers, board, clock, stored, seen, sites },
   };
 }

@@ -4,7 +4,6 @@ import type { CheckEngine } from "../../src/check/engine.ts";
 export function engineBy(check: CheckEngine["check"]): CheckEngine {
   return {
     check,
-    queueSiteOf: async () => null,
     submit(address, scope, asker, domain) {
       try {
         const known = check(address, scope, asker, domain);

@@ -7,7 +7,6 @@ import type { Logger } from "../../core/log.ts";
 import type { CacheWrite, EvidenceCache } from "../../store/evidence-cache.ts";
 import type { AskedRow, BatchWork } from "./batch-work.ts";
 import type { DisposableRows } from "./disposable-rows.ts";
-import type { FullSites } from "./full-sites.ts";
 import type { InFlightChecksDeps } from "./in-flight-checks.ts";
 
 export interface BatchChecksDeps {
@@ -17,7 +16,6 @@ export interface BatchChecksDeps {
   cache: Pick<EvidenceCache, "storeMany">;
   keep: InFlightChecksDeps["keep"];
   disposables: Pick<DisposableRows, "learn">;
-  fullSites: Pick<FullSites, "learn" | "enter">;
 }
 
 /** How the rows of a batch are asked about: so many at once, in order. */
@@ -74,7 +72,6 @@ class PooledBatchChecks implements BatchChecks {
     if (batch === "closed") return { died: false, overloaded: [] } satisfies Attempt;
     if (batch === "overloaded") return { died: false, overloaded: rows } satisfies Attempt;
     work.join(batch, rows.length);
-    const leave = this.#deps.fullSites.enter(batch, rows, manner.atOnce);
     let lines: CheckOutcome[];
     try {
       lines = await batch.outcomes;
@@ -83,7 +80,6 @@ class PooledBatchChecks implements BatchChecks {
       return { died: true } satisfies Attempt;
     } finally {
       work.leave(batch);
-      leave();
     }
     return { died: false, overloaded: this.#conclude(work, rows, lines) } satisfies Attempt;
   }
@@ -98,11 +94,8 @@ class PooledBatchChecks implements BatchChecks {
       const line = lines[i] ?? null;
       if (line === "overloaded") overloaded.push(row);
       else if (line === "broken") giveUp(work, row);
-      else if (isDeferred(line)) {
-        const { site, cause } = line.deferred;
-        if (cause === "busy" && site !== "") this.#deps.fullSites.learn(row.address.domain, site);
-        work.answer(row.at, line);
-      } else if (line !== null) {
+      else if (isDeferred(line)) work.answer(row.at, line);
+      else if (line !== null) {
         const { scope, address, cacheKey, redisKey } = row;
         const { ttlS, shared } = this.#deps.keep(scope, address, line);
         const entry = { evidence: line, storedAt, ttlS };

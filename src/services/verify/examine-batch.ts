@@ -12,9 +12,7 @@ import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
 import { createDisposableRows, type DisposableRows } from "./disposable-rows.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
 import { type NoLookupDeps, needsLookup } from "./examine.ts";
-import { createFullSites, type FullSites } from "./full-sites.ts";
 import type { InFlightChecksDeps, VerificationWaiter } from "./in-flight-checks.ts";
-import { createNewDomains, type NewDomains } from "./new-domains.ts";
 import { createNoLookupRows, type NoLookupRows } from "./no-lookup-rows.ts";
 
 export type { BatchAnswer } from "./batch-work.ts";
@@ -68,14 +66,12 @@ export interface BatchExaminerDeps extends NoLookupDeps {
   clock: Clock;
   log: Logger;
   cache: Pick<EvidenceCache, "peek" | "fetchMany" | "storeMany">;
-  pool: Pick<CheckPool, "checkBatch" | "queueSiteOf">;
+  pool: Pick<CheckPool, "checkBatch">;
   keep: InFlightChecksDeps["keep"];
   /** That the check threads ask for. */
   signals: RequestedSignals;
   /** Told of the looks into the cache's memory, `count` of them alike. */
   onLookup(result: "memory" | "miss", count: number): void;
-  /** Rows that the check threads take of a site at once: see `queueCapacityOf`. Absent: only they know. */
-  roomAt?(site: string): number;
 }
 
 /** @param nowMs whole monotonic milliseconds */
@@ -86,17 +82,13 @@ function wasSearched({ searchedMs = NOT_SEARCHED }: AddressQuestion, nowMs: numb
 class PooledBatchExaminer implements BatchExaminer {
   readonly #deps: BatchExaminerDeps;
   readonly #disposables: DisposableRows;
-  readonly #fullSites: FullSites;
-  readonly #newDomains: NewDomains;
   readonly #checks: BatchChecks;
   readonly #unasked: NoLookupRows;
 
   constructor(deps: BatchExaminerDeps) {
     this.#deps = deps;
     this.#disposables = createDisposableRows(deps);
-    this.#fullSites = createFullSites(deps.roomAt ?? (() => Number.POSITIVE_INFINITY), deps.clock);
-    this.#newDomains = createNewDomains(deps.pool, this.#fullSites);
-    this.#checks = createBatchChecks({ ...deps, disposables: this.#disposables, fullSites: this.#fullSites });
+    this.#checks = createBatchChecks({ ...deps, disposables: this.#disposables });
     this.#unasked = createNoLookupRows(deps);
   }
 
@@ -188,28 +180,6 @@ class PooledBatchExaminer implements BatchExaminer {
     return found.size === 0 ? [...rows] : rows.filter((row) => !found.has(row));
   }
 
-  #putOff(work: BatchWork, site: string, rows: readonly AskedRow[]): void {
-    const answer: BatchAnswer = { deferred: { site, cause: "busy" } };
-    for (const { at } of rows) work.answer(at, answer);
-  }
-
-  /** Those of a chunk that nobody knows and whose sites have room for them. */
-  async #fetchImpatient(
-    work: BatchWork,
-    asked: readonly AskedRow[],
-    options: BatchOptions,
-  ): Promise<AskedRow[]> {
-    const { first, surplus } = this.#fullSites.cut(asked);
-    let unknown = await this.#fetch(work, first, options);
-    for (const others of surplus) {
-      if (this.#fullSites.isHopeless(others, unknown)) this.#putOff(work, others.site, others.rows);
-      else unknown = unknown.concat(await this.#fetch(work, others.rows, options));
-    }
-    const { rows, leaving } = this.#fullSites.admit(unknown);
-    for (const others of leaving) this.#putOff(work, others.site, others.rows);
-    return rows;
-  }
-
   /**
    * Rows that stand in line for long are looked up when their turn comes nearer, those in front at once: where a list that is sorted by
    * domain begins, sites that nobody is asked at yet wait for what this takes of the processors.
@@ -230,10 +200,7 @@ class PooledBatchExaminer implements BatchExaminer {
   }
 
   async #checkAll(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    const unknown = options.waitsForSite
-      ? await this.#fetch(work, asked, options)
-      : await this.#fetchImpatient(work, asked, options);
-    await this.#send(work, unknown, options);
+    await this.#send(work, await this.#fetch(work, asked, options), options);
   }
 
   /** Those that nobody knows go to check threads. */
@@ -268,22 +235,13 @@ class PooledBatchExaminer implements BatchExaminer {
     if (!work.halted.aborted) await this.#check(work, left, options);
   }
 
-  /** Rows of a domain that nothing is known of. One whose DNS is slow is not waited for twice. */
-  async #checkNew(work: BatchWork, rows: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    const met = this.#newDomains.meet(rows[0]?.address.domain ?? "");
-    await pause(this.#deps.clock, LIMITS.bulk.meetMs, work.halted, met);
-    if (!work.halted.aborted) await this.#check(work, rows, options);
-  }
-
   async #run(work: BatchWork, questions: readonly AddressQuestion[], options: BatchOptions): Promise<void> {
     const asked = this.#look(work, questions, options);
     if (options.waitsForSite) return this.#check(work, asked, options);
     const { others, groups } = this.#disposables.cut(asked);
-    const { met, groups: ofNew } = this.#newDomains.cut(others);
     // Each by itself: one whose DNS is dead does not hold up the others.
     await Promise.all([
-      this.#check(work, met, options),
-      ...ofNew.map((rows) => this.#checkNew(work, rows, options)),
+      this.#check(work, others, options),
       ...groups.map((rows) => this.#checkGroup(work, rows, options)),
     ]);
   }

@@ -115,13 +115,12 @@ function world(rows: readonly Row[], isDrawn: boolean) {
       storeMany() {},
     },
     pool: {
-      queueSiteOf: async () => null,
       checkBatch(addresses: readonly string[]) {
         asked.push(...addresses);
         const lines = addresses.map(({ length }) => evidenceWith({ smtp: smtpWith({ latencyMs: length }) }));
         return { outcomes: Promise.resolve(lines), remaining: 0, finishEarly() {}, cancel() {} };
       },
-    } as Pick<CheckPool, "checkBatch" | "queueSiteOf">,
+    } as Pick<CheckPool, "checkBatch">,
     keep: () => ({ ttlS: 60, shared: true }),
     signals: { spf: true, dmarc: true },
     onLookup(result, count) {

@@ -8,7 +8,6 @@ import { CheckBatches } from "../../../src/check/check-batches.ts";
 import { createSharedBoard } from "../../../src/check/shared-board.ts";
 import type { ThreadReport } from "../../../src/check/thread-counts.ts";
 import { ThreadLink, type ThreadWork } from "../../../src/check/thread-link.ts";
-import { AppError } from "../../../src/core/errors.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createLocalBeliefs } from "../../support/local-beliefs.ts";
 import { createLocalBreakers } from "../../support/local-breakers.ts";
@@ -70,7 +69,7 @@ function thread(to: Broker): { link: ThreadLink; port: MessagePort } {
 /** The work of a thread that does nothing but what the test says. */
 function workOf(over: Partial<ThreadWork>): ThreadWork {
   const runner = { start() {}, takeAnswers: () => null };
-  return { runner, engine: { queueSiteOf: async () => null }, drain: async () => {}, ...over };
+  return { runner, drain: async () => {}, ...over };
 }
 
 describe("slots over threads", () => {
@@ -171,28 +170,6 @@ describe("catch-all answers over threads", () => {
     const { broker: main, stored } = broker();
     stored.set("k", "accepted");
     assert.equal(await thread(main).link.facts.claim("k"), "accepted");
-  });
-});
-
-describe("where rows of a domain queue", () => {
-  it("is asked of a thread, which may not know; null when it dies or there is none", async () => {
-    const { broker: main, checks } = broker();
-    assert.equal(await checks.queueSiteOf("one.test"), null);
-    // The second one keeps the event loop alive.
-    const [a] = [thread(main), thread(main)];
-    const answers: Record<string, () => Promise<string | null>> = {
-      "one.test": async () => "mx.one.test",
-      "none.test": async () => null,
-      "full.test": () => Promise.reject(new AppError("overloaded", "The resolver has too much to do.")),
-      "slow.test": () => new Promise(() => {}),
-    };
-    a.link.serve(workOf({ engine: { queueSiteOf: (domain) => answers[domain]?.() ?? assert.fail(domain) } }));
-    assert.equal(await checks.queueSiteOf("one.test"), "mx.one.test");
-    assert.equal(await checks.queueSiteOf("none.test"), null);
-    assert.equal(await checks.queueSiteOf("full.test"), null);
-    const lost = checks.queueSiteOf("slow.test");
-    a.port.close();
-    assert.equal(await lost, null);
   });
 });
 

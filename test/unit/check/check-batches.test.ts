@@ -126,7 +126,6 @@ describe("batches of checks on their way to threads", () => {
     answer([got[0], [evidenceOf("a")]]);
     assert.throws(() => pool.check("d@one.test", "probed"), { code: "overloaded" });
     assert.throws(() => pool.checkBatch(["d@one.test"], "probed", "bulk"), { code: "unavailable" });
-    assert.equal(await pool.queueSiteOf("one.test"), null);
   });
 
   it("are turned away beyond the bound: a batch counts those that are checked at once", () => {

@@ -267,11 +267,6 @@ describe("the pool", () => {
     assert.deepEqual([pool.inFlight, batch.remaining], [0, 0]);
   });
 
-  it("says at which site rows of a domain wait, and of one that does not exist at none", async () => {
-    assert.equal(await pool.queueSiteOf("plain.test"), "plain.test");
-    assert.equal(await pool.queueSiteOf("no-such-domain.test"), null);
-  });
-
   it("answers nothing more once it was closed, and takes nothing", async () => {
     const batch = pool.checkBatch(numbered(10, "tarpit", "plain.test"), "probed", "patient");
     const run = batches.examine(numbered(10, "tarpit", "limited.test").map(question), PATIENT, control());
@@ -284,6 +279,5 @@ describe("the pool", () => {
       new Set(["unfinished"]),
     );
     assert.throws(() => pool.checkBatch(["a@plain.test"], "probed", "bulk"), { code: "unavailable" });
-    assert.equal(await pool.queueSiteOf("plain.test"), null);
   });
 });
