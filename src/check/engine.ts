@@ -164,7 +164,6 @@ function unprobed(
   return plan.unprobed(lists.role(localPartOf(address, plan)), domain);
 }
 
-/** By the usual way where all is usual, else in the general one. */
 function startProbe(
   deps: EngineDeps,
   plan: DomainPlan,
@@ -190,8 +189,7 @@ function startProbe(
     caller,
     sinceMs,
   );
-  if (usual === null) row.startFullProbe();
-  else row.startFastProbe(usual);
+  row.start(usual);
 }
 
 /** What an engine can do that tells whom it is asked by. @returns its `check`: at once what is known at once */

@@ -53,82 +53,112 @@ export interface NetworkViewDeps {
 const NOTED_EVERY_MS = 10;
 const { reachedEveryMs, reachedRemembered, silentEveryMs, sitesRemembered } = LIMITS.network;
 
-export function createNetworkView({ clock, board, paths, resolver, reach }: NetworkViewDeps): NetworkView {
-  const told = new LRUCache<string, number>({ max: sitesRemembered });
-  const ways = new Map(paths.all.map(({ name }, index) => [name, index]));
+export function createNetworkView(deps: NetworkViewDeps): NetworkView {
+  return new ThreadNetworkView(deps);
+}
 
-  /** When each way was noted by this thread: the board's own look makes a bigint for each. */
-  const notedMs = paths.all.map(() => Number.NEGATIVE_INFINITY);
+class ThreadNetworkView implements NetworkView {
+  readonly #deps: NetworkViewDeps;
+  /** When a silent dial was last reported, by route and site. */
+  readonly #silentMs = new LRUCache<string, number>({ max: sitesRemembered });
+  readonly #routes: Map<string, number>;
+  readonly #noted: NotedRoute[];
+  /** Most deployments have one route; then a comparison of two pointers finds it. */
+  #last: { path: string; route: number | undefined };
 
-  /** Sites that were told of in the present stretch of `reachedEveryMs`, by way. */
-  const reachedSites = paths.all.map(() => ({ sinceMs: Number.NEGATIVE_INFINITY, sites: new Set<string>() }));
+  constructor(deps: NetworkViewDeps) {
+    this.#deps = deps;
+    this.#routes = new Map(deps.paths.all.map(({ name }, index) => [name, index]));
+    this.#noted = deps.paths.all.map(() => new NotedRoute());
+    this.#last = { path: "", route: this.#routes.get("") };
+  }
 
-  /** Few messages, and of several sites also under steady load: one site alone can speak for nobody when it falls silent. */
-  function isNews(site: string, way: number, nowMs: number): boolean {
-    const recent = reachedSites[way];
-    if (recent === undefined) return false;
-    if (Math.abs(nowMs - recent.sinceMs) >= reachedEveryMs) {
-      recent.sinceMs = nowMs;
-      recent.sites.clear();
+  isDown(): boolean {
+    return this.#deps.board.isNetworkDown();
+  }
+
+  nothingReachedYet(): boolean {
+    return this.#deps.paths.all.every((_, route) => this.#deps.board.lastReachedMs(route) === 0);
+  }
+
+  isCutOff(path: string): boolean {
+    const route = this.#routeOf(path);
+    return route !== undefined && this.#deps.board.isRouteDown(route);
+  }
+
+  onAttempt({ site, provider, published }: AttemptTarget, outcome: RcptOutcome): void {
+    const route = this.#routeOf(outcome.path);
+    if (route === undefined) return;
+    const { path, address } = outcome;
+    if (hasConnected(outcome)) {
+      this.#noteReached(site, route, path, address);
+      return;
     }
-    if (recent.sites.size >= reachedRemembered || recent.sites.has(site)) return false;
-    recent.sites.add(site);
+    if (outcome.kind !== "failure" || outcome.stage !== "connect" || address === "") return;
+    const { reach } = this.#deps;
+    if (outcome.cause === "cut_off") reach.addCandidate(dialTargetKey(path, address));
+    else if (published && suggestsCutOff(outcome.cause, provider))
+      reach.onFailed({ site, address: dialTargetKey(path, address) });
+  }
+
+  onSilentDial({ site, address, path, published, beganMs }: SilentAttempt): void {
+    const { board, clock, reach } = this.#deps;
+    const route = this.#routes.get(path);
+    if (route === undefined || !published || board.isRouteDown(route)) return;
+    if (board.lastReachedMs(route) >= beganMs) return;
+    const key = `${path} ${site}`;
+    if (clock.now() - (this.#silentMs.get(key) ?? 0) < silentEveryMs) return;
+    this.#silentMs.set(key, clock.now());
+    reach.onSilent({ site, address: dialTargetKey(path, address), beganMs });
+  }
+
+  offerCandidate(site: string, host: string, recipient: string): void {
+    const { resolver, paths, reach } = this.#deps;
+    lookUpHostAddresses(resolver, host).then(
+      ([address]) => {
+        const path = address === undefined ? undefined : paths.routeTo(site, address, recipient);
+        if (address !== undefined && path !== undefined)
+          reach.addCandidate(dialTargetKey(path.name, address));
+      },
+      // The resolver is overloaded: others' domains serve as well.
+      () => {},
+    );
+  }
+
+  #noteReached(site: string, route: number, path: string, address: string): void {
+    const nowMs = this.#deps.clock.now();
+    const noted = this.#noted[route];
+    if (noted === undefined) return;
+    const sinceMs = nowMs - noted.atMs;
+    if (sinceMs >= 0 && sinceMs < NOTED_EVERY_MS) return;
+    if (address !== "" && noted.isNews(site, nowMs))
+      this.#deps.reach.onReached({ site, address: dialTargetKey(path, address) });
+    noted.atMs = nowMs;
+    this.#deps.board.noteReached(route, nowMs);
+  }
+
+  #routeOf(path: string): number | undefined {
+    if (path !== this.#last.path) this.#last = { path, route: this.#routes.get(path) };
+    return this.#last.route;
+  }
+}
+
+/** What this thread has noted of a route. */
+class NotedRoute {
+  /** When it was last noted: to read that from the board creates a bigint each time. */
+  atMs = Number.NEGATIVE_INFINITY;
+  /** Sites that were reported since `#sinceMs`, for `reachedEveryMs`. */
+  readonly #sites = new Set<string>();
+  #sinceMs = Number.NEGATIVE_INFINITY;
+
+  /** Few messages, and of several sites also under steady load: one site alone proves nothing when it falls silent. */
+  isNews(site: string, nowMs: number): boolean {
+    if (Math.abs(nowMs - this.#sinceMs) >= reachedEveryMs) {
+      this.#sinceMs = nowMs;
+      this.#sites.clear();
+    }
+    if (this.#sites.size >= reachedRemembered || this.#sites.has(site)) return false;
+    this.#sites.add(site);
     return true;
   }
-
-  function noteReached(site: string, way: number, path: string, address: string): void {
-    const nowMs = clock.now();
-    const sinceMs = nowMs - (notedMs[way] ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs >= 0 && sinceMs < NOTED_EVERY_MS) return;
-    if (address !== "" && isNews(site, way, nowMs))
-      reach.onReached({ site, address: dialTargetKey(path, address) });
-    notedMs[way] = nowMs;
-    board.noteReached(way, nowMs);
-  }
-
-  /** Most deployments have one way; then a comparison of two pointers finds it. */
-  let last = { path: "", way: ways.get("") };
-  function wayOf(path: string): number | undefined {
-    if (path !== last.path) last = { path, way: ways.get(path) };
-    return last.way;
-  }
-
-  return {
-    isDown: () => board.isNetworkDown(),
-    nothingReachedYet: () => paths.all.every((_, way) => board.lastReachedMs(way) === 0),
-    isCutOff(path) {
-      const way = wayOf(path);
-      return way !== undefined && board.isRouteDown(way);
-    },
-    onAttempt({ site, provider, published }, outcome) {
-      const way = wayOf(outcome.path);
-      if (way === undefined) return;
-      const { path, address } = outcome;
-      if (hasConnected(outcome)) return noteReached(site, way, path, address);
-      if (outcome.kind !== "failure" || outcome.stage !== "connect" || address === "") return;
-      if (outcome.cause === "cut_off") reach.addCandidate(dialTargetKey(path, address));
-      else if (published && suggestsCutOff(outcome.cause, provider))
-        reach.onFailed({ site, address: dialTargetKey(path, address) });
-    },
-    onSilentDial({ site, address, path, published, beganMs }) {
-      const way = ways.get(path);
-      if (way === undefined || !published || board.isRouteDown(way) || board.lastReachedMs(way) >= beganMs)
-        return;
-      const key = `${path} ${site}`;
-      if (clock.now() - (told.get(key) ?? 0) < silentEveryMs) return;
-      told.set(key, clock.now());
-      reach.onSilent({ site, address: dialTargetKey(path, address), beganMs });
-    },
-    offerCandidate(site, host, recipient) {
-      lookUpHostAddresses(resolver, host).then(
-        ([address]) => {
-          const path = address === undefined ? undefined : paths.routeTo(site, address, recipient);
-          if (address !== undefined && path !== undefined)
-            reach.addCandidate(dialTargetKey(path.name, address));
-        },
-        // The resolver is overloaded: others' domains serve as well.
-        () => {},
-      );
-    },
-  };
 }

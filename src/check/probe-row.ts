@@ -1,21 +1,29 @@
 import { LIMITS } from "../core/limits.ts";
 import type { RcptOutcome } from "../smtp/outcome.ts";
 import type { RcptCaller, SessionTimes } from "../smtp/rcpt-job.ts";
-import { type Manner, type ProbingDeps, probeInLine, probeTarget } from "./at-length.ts";
 import type { CheckCaller } from "./caller.ts";
 import type { Classification } from "./classify/classify.ts";
-import { concludeProbe, type ProbeConclusion } from "./conclude.ts";
+import {
+  asUnverifiable,
+  type ConcludeDeps,
+  concludeProbe,
+  cutOffEvidence,
+  type ProbeConclusion,
+  unaskedEvidence,
+} from "./conclude.ts";
 import type { DomainPlan } from "./domain-plan.ts";
 import { evidenceOfFacts } from "./evidence/model.ts";
 import type { Evidence, SmtpEvidence } from "./evidence.ts";
-import { mailboxOf, type ProbeResult, type ProbeTarget } from "./guarded-probe.ts";
+import { mailboxOf, type ProbeResult, type ProbeTarget, runGuardedProbe } from "./guarded-probe.ts";
 import type { MxAnswer } from "./mx.ts";
 import { type Exchanger, markCutOff, mayTryNext, type ProbeControl, type ProbeRoute } from "./probe.ts";
 import type { ReplyEvidence } from "./reply-readings.ts";
+import type { SiteQueues } from "./site-queues.ts";
 import { Tour } from "./tour.ts";
 import type { UsualWay } from "./usual-way.ts";
 
-export interface ProbeRowDeps extends ProbingDeps {
+export interface ProbeRowDeps extends ConcludeDeps {
+  lines: SiteQueues;
   onProbe(provider: string | null, outcome: SmtpEvidence["class"]): void;
 }
 
@@ -24,60 +32,39 @@ export function localPartOf(address: string, { domain }: Pick<DomainPlan, "domai
   return address.slice(0, address.length - domain.length - 1);
 }
 
-/** The check's own, without what concerns the quick attempt alone. */
-class ProbeRowControl implements ProbeControl {
-  readonly #row: ProbeRow;
-  readonly #caller: CheckCaller;
-
-  constructor(row: ProbeRow, caller: CheckCaller) {
-    this.#row = row;
-    this.#caller = caller;
-  }
-
-  cancelled(): boolean {
-    return this.#caller.cancelled();
-  }
-
-  get deadlineAt(): number {
-    return this.#row.deadlineAt;
-  }
-
-  get isInteractive(): boolean {
-    return this.#caller.mode === "single";
-  }
-
-  onTaken(now: number, session?: SessionTimes): void {
-    this.#row.onTaken(now, session);
-  }
-}
-
 /**
- * One address that is to be asked about, from when its domain is known. It goes the quick way as long as all is usual: it
- * takes its turn at the best exchanger, is answered about the recipient, and nobody has to hear of it but counters: no
- * promise, no walk over hosts, no visit of a breaker. Whatever else happens is left to the general way, which goes on
- * where this one stands (`probeMailbox`, `begun`); what a reply means is `conclude`'s for both. A property test holds the
- * two to each other (test/unit/check/probe-row.test.ts).
+ * One address that is to be probed, from when its domain is known, in one of two states:
  *
- * It is one object for all that a probe needs to be: thousands wait in a thread, and what they are made of is copied by
- * the garbage collector for as long as they do.
+ * - *first attempt*: nothing is unusual. The row queues at the best exchanger. If the answer is about the recipient, only
+ *   counters are told: no promise, no other host, no guard of a breaker.
+ * - *full*: whatever else happens, and rows that were unusual from the start. `runGuardedProbe` tries addresses and hosts in
+ *   order; the outcome of the first attempt is the first of its attempts.
+ *
+ * In both states `concludeProbe` says what the outcome means. A property test starts the same rows in either state
+ * (test/unit/check/probe-row.test.ts).
+ *
+ * One object is the target, the pool's caller and the probe's control: thousands of rows wait in a thread, and the garbage
+ * collector copies what they are made of for as long as they do.
  */
-export class ProbeRow implements RcptCaller, ProbeTarget {
+export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
   readonly address: string;
   /** The best exchanger. */
   readonly first: Exchanger;
-  /** As of `Asker`; of a patient one infinite, its time begins with its turn. */
+  /** As of `ProbeControl`. A patient row's is infinite until a session takes it. */
   deadlineAt: number;
   readonly #deps: ProbeRowDeps;
   readonly #plan: DomainPlan;
   readonly #evidence: Evidence;
   readonly #caller: CheckCaller;
+  /** Of the first attempt; null: the probe is in the full state. */
   #way: UsualWay | null = null;
-  #isQueued = false;
+  /** The site in whose queue it stands: that it asks, or is about to ask. */
+  #queuedAt: string | null = null;
   #inSession = false;
   #cutOff = false;
 
   /**
-   * @param first the best exchanger, to which the usual way leads
+   * @param first the best exchanger
    * @param evidence what is known without a probe
    * @param sinceMs `Clock.monotonic` milliseconds at which the check began
    */
@@ -124,27 +111,73 @@ export class ProbeRow implements RcptCaller, ProbeTarget {
     return this.#caller.mode === "single";
   }
 
-  /** In the quick way. */
-  startFastProbe(way: UsualWay): void {
-    const { lines, pool } = this.#deps;
-    this.#way = way;
+  /** @param way free of all that is unusual, see `canProbeFast`; null: it is not */
+  start(way: UsualWay | null): void {
     try {
-      const mailbox = mailboxOf(this.address);
-      lines.enter(this.first.site);
-      this.#isQueued = true;
-      pool.ask(way.destination, mailbox, this);
+      if (way === null) this.#reportLater(this.#probeUnlessKnown());
+      else this.#startFirstAttempt(way);
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  /** In the general one. */
-  startFullProbe(): void {
-    const manner = this.#manner(new ProbeRowControl(this, this.#caller));
-    this.#reportLater(probeTarget(this.#deps, this, this.first, manner));
+  #startFirstAttempt(way: UsualWay): void {
+    this.#way = way;
+    const mailbox = mailboxOf(this.address);
+    this.#enter(this.first.site);
+    this.#deps.pool.ask(way.destination, mailbox, this);
   }
 
-  /** Given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
+  /** Asks the mail server, unless it is known beforehand that asking cannot tell. */
+  async #probeUnlessKnown(): Promise<ProbeConclusion> {
+    const { behaviours, network, shaping } = this.#deps;
+    const { site, host, provider } = this.first;
+    if (shaping.isUnverifiable(provider, site))
+      return unaskedEvidence("provider_unverifiable", "their_server", "provider_habit");
+    const doubt = behaviours.behaviourOf(site);
+    if (doubt !== null && !behaviours.shouldExplore(site, this.domain))
+      return asUnverifiable(unaskedEvidence("provider_unverifiable", "their_server", ""), `belief.${doubt}`);
+    if (network.isDown()) {
+      network.offerCandidate(site, host, this.address);
+      return cutOffEvidence(this.#deps, "");
+    }
+    return this.#probeFully();
+  }
+
+  /** @param begun the outcome of the first attempt */
+  async #probeFully(begun?: RcptOutcome): Promise<ProbeConclusion> {
+    const { route, local } = this;
+    const { mode, trace = null } = this.#caller;
+    let asked: ProbeResult;
+    try {
+      const mayQueueAt = (exchanger: Exchanger) => this.#mayQueueAt(exchanger);
+      const rest = begun === undefined ? {} : { begun };
+      asked = await runGuardedProbe(this.#deps, this, {
+        route,
+        local,
+        control: this,
+        mayQueueAt,
+        trace,
+        ...rest,
+      });
+    } finally {
+      this.#leave();
+    }
+    return concludeProbe(this.#deps, this, asked, { mode, probe: this });
+  }
+
+  /** Before the breaker is asked: a row that leaves must not use up the trial of a half-open one. */
+  #mayQueueAt({ site, policy }: Exchanger): boolean {
+    if (site === this.#queuedAt) return true;
+    this.#leave();
+    this.#caller.onSite(site);
+    const { lines, paths } = this.#deps;
+    if (this.#caller.mode === "bulk" && lines.isLong(site, policy, paths.capCountOf(site))) return false;
+    this.#enter(site);
+    return true;
+  }
+
+  /** The first attempt is also given up when its route is cut off, for as long as no session has taken it. */
   cancelled(): boolean {
     if (!this.#inSession && !this.#cutOff && this.#way !== null)
       this.#cutOff = this.#deps.network.isCutOff(this.#way.destination.path.name);
@@ -162,7 +195,7 @@ export class ProbeRow implements RcptCaller, ProbeTarget {
     this.#caller.trace?.onAttempt(outcome, this.first);
     try {
       const concluded = this.#conclude(outcome);
-      const found = concluded === undefined ? this.#continueInFull(outcome) : concluded;
+      const found = concluded === undefined ? this.#continueFully(outcome) : concluded;
       if (found instanceof Promise) this.#reportLater(found);
       else this.#report(found);
     } catch (error) {
@@ -186,25 +219,25 @@ export class ProbeRow implements RcptCaller, ProbeTarget {
     return concludeProbe(this.#deps, this, asked, { mode: this.#caller.mode, probe: this });
   }
 
-  #continueInFull(outcome: RcptOutcome): Promise<ProbeConclusion> {
-    this.#isQueued = false;
-    const probe = new ProbeRowControl(this, this.#caller);
-    const begun = markCutOff(outcome, probe, this.#cutOff);
-    return probeInLine(this.#deps, this, this.#manner(probe), begun);
-  }
-
-  #manner(probe: ProbeControl): Manner {
-    const caller = this.#caller;
-    return { mode: caller.mode, onSite: (site) => caller.onSite(site), probe, trace: caller.trace ?? null };
+  #continueFully(outcome: RcptOutcome): Promise<ProbeConclusion> {
+    const begun = markCutOff(outcome, this.#caller, this.#cutOff);
+    this.#way = null;
+    this.#cutOff = false;
+    return this.#probeFully(begun);
   }
 
   tour(): Tour {
     return new Tour(this.#deps.breaker, this.domain, this.route.exchangers);
   }
 
+  #enter(site: string): void {
+    this.#deps.lines.enter(site);
+    this.#queuedAt = site;
+  }
+
   #leave(): void {
-    if (this.#isQueued) this.#deps.lines.leave(this.first.site);
-    this.#isQueued = false;
+    if (this.#queuedAt !== null) this.#deps.lines.leave(this.#queuedAt);
+    this.#queuedAt = null;
   }
 
   #reportLater(found: Promise<ProbeConclusion>): void {
@@ -235,8 +268,8 @@ export class ProbeRow implements RcptCaller, ProbeTarget {
 }
 
 /**
- * Who can go the quick way, as free as `canProbeFast` wants it, and would only stand in line there, leaves before anything is made for it:
- * of a list that is sorted by domain nearly all rows do.
+ * True of a row that would only wait in a long queue at a site where nothing is unusual: it leaves before anything is
+ * allocated for it, as nearly all rows of a list that is sorted by domain do.
  */
 export function isQueueFull(
   deps: Pick<ProbeRowDeps, "lines">,
@@ -247,8 +280,8 @@ export function isQueueFull(
 }
 
 /**
- * Whether the way is free of all that makes a probe unusual: doubts about the site, a breaker, a network that is down.
- * Breakers are asked again when the reply is there.
+ * Whether nothing makes a probe by `way` unusual: learned behaviour of the site, a breaker, a network that is down. Breakers
+ * are asked again when the reply is there.
  */
 export function canProbeFast(
   deps: ProbeRowDeps,
@@ -261,7 +294,7 @@ export function canProbeFast(
   return deps.behaviours.behaviourOf(site) === null && deps.breaker.isClear(site, path, domain);
 }
 
-/** What a quick probe brought. */
+/** What the first attempt brought. */
 class FastProbeResult implements ProbeResult {
   readonly outcome: RcptOutcome;
   readonly way: UsualWay;
@@ -287,7 +320,7 @@ class FastProbeResult implements ProbeResult {
     return this.#row.first;
   }
 
-  /** Hardly any needs it. */
+  /** Rarely needed. */
   get tour(): Tour {
     this.#tour ??= this.#row.tour();
     return this.#tour;

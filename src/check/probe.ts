@@ -276,8 +276,12 @@ class CutOffControl implements ProbeControl {
   }
 }
 
-/** Who was given up although somebody waits for him was cut off, unless all are given up, since we close. */
-export function markCutOff(outcome: RcptOutcome, control: ProbeControl, wasCutOff: boolean): RcptOutcome {
+/** A probe that was given up although its caller waits was cut off, unless all are given up because we close. */
+export function markCutOff(
+  outcome: RcptOutcome,
+  control: Pick<ProbeControl, "cancelled">,
+  wasCutOff: boolean,
+): RcptOutcome {
   if (outcome.kind !== "failure" || outcome.cause !== "cancelled") return outcome;
   if (control.cancelled() || !wasCutOff) return outcome;
   return { ...outcome, stage: "connect", cause: "cut_off", detail: CUT_OFF };

@@ -44,132 +44,143 @@ interface Handover {
 }
 
 /**
- * Whoever comes first takes all slots of a site, and keeps them for as long as rows come; the other threads would serve
- * their half of the rows over a connection each. So a thread that asks for a further slot when none is free gets one from
- * the thread that has most, unless that would only turn the two round: with two fewer at least. It gives a connection back
- * that is idle, or the next that has ended a batch: since none is taken back, nobody need have had his time.
+ * The first thread takes all slots of a site and keeps them for as long as rows come; the other threads would serve their
+ * half of the rows over one connection each. So a thread that asks for a further slot when none is free gets one from the
+ * thread with the most, unless that would only swap the two: it must have two fewer. The other thread gives back an idle
+ * connection, or the next one that has ended a batch: it does not need the slot's tenure, since no slot comes back.
  */
 export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThreadSlots {
-  const threads = new Set<Thread>();
-  const handovers = new Map<string, Set<Handover>>();
-  const evenStart = new FairStart(clock);
+  return new EvenSlots(slots, clock);
+}
 
-  slots.onWanted((site, soon) => {
-    for (const thread of threads) if (thread.held.has(site)) thread.onWanted(site, soon);
-  });
+class EvenSlots implements SharedThreadSlots {
+  readonly #slots: SlotSource;
+  readonly #clock: Clock;
+  readonly #threads = new Set<Thread>();
+  readonly #handovers = new Map<string, Set<Handover>>();
+  readonly #fairStart: FairStart;
 
-  /** What a thread will hold when all that is on its way has come. */
-  function due(thread: Thread, site: string): number {
+  constructor(slots: SlotSource, clock: Clock) {
+    this.#slots = slots;
+    this.#clock = clock;
+    this.#fairStart = new FairStart(clock);
+    slots.onWanted((site, soon) => {
+      for (const thread of this.#threads) if (thread.held.has(site)) thread.onWanted(site, soon);
+    });
+  }
+
+  attach(onWanted: Thread["onWanted"]): ThreadSlots {
+    const thread: Thread = { held: new Map(), onWanted, isClosed: false };
+    this.#threads.add(thread);
+    return {
+      acquire: (request) => this.#acquire(thread, request),
+      release: (site) => this.#release(thread, site),
+      holds: (site) => thread.held.has(site),
+      close: () => this.#forget(thread),
+    };
+  }
+
+  async #acquire(thread: Thread, request: SlotRequest): Promise<boolean> {
+    const { site, max, waitMs } = request;
+    const share = this.#waitForShare(thread, request);
+    if (share !== null) {
+      await share;
+      if (thread.isClosed) return false;
+    }
+    const granted = await this.#slots.acquire(site, max, waitMs);
+    if (thread.isClosed) {
+      if (granted) this.#slots.release(site);
+      return false;
+    }
+    if (granted) {
+      addSlot(thread, site);
+      return true;
+    }
+    const rich = waitMs > 0 ? null : this.#richest(site);
+    if (rich === null || this.#expected(rich, site) < this.#expected(thread, site) + 2) return false;
+    return this.#handOver(rich, thread, request);
+  }
+
+  /** null: it may ask at once, as a thread without a connection to its host always may. */
+  #waitForShare(thread: Thread, { site, max, waitMs }: SlotRequest): Promise<void> | null {
+    if (this.#threads.size < 2) return null;
+    const share = waitMs > 0 ? Number.POSITIVE_INFINITY : Math.ceil(max / this.#threads.size);
+    return this.#fairStart.waitForShare(site, thread, this.#richest(site) === null, share);
+  }
+
+  #release(thread: Thread, site: string): void {
+    const held = thread.held.get(site) ?? 0;
+    if (held === 0) return;
+    if (held === 1) thread.held.delete(site);
+    else thread.held.set(site, held - 1);
+    this.#slots.release(site);
+    this.#passOn(site, thread);
+  }
+
+  #forget(thread: Thread): void {
+    thread.isClosed = true;
+    this.#threads.delete(thread);
+    for (const [site, all] of this.#handovers)
+      for (const handover of [...all]) if (handover.to === thread) this.#end(site, handover, false);
+    for (const [site, count] of [...thread.held]) for (let i = 0; i < count; i++) this.#release(thread, site);
+  }
+
+  /** Slots that a thread will hold once every handover has ended. */
+  #expected(thread: Thread, site: string): number {
     let count = thread.held.get(site) ?? 0;
-    for (const { from, to, passing } of handovers.get(site) ?? []) {
+    for (const { from, to, passing } of this.#handovers.get(site) ?? []) {
       if (to === thread) count += 1;
       else if (from === thread && !passing) count -= 1;
     }
     return count;
   }
 
-  function richest(site: string): Thread | null {
+  #richest(site: string): Thread | null {
     let found: Thread | null = null;
-    for (const thread of threads)
-      if (thread.held.has(site) && (found === null || due(thread, site) > due(found, site))) found = thread;
+    for (const thread of this.#threads) {
+      const isRicher = found === null || this.#expected(thread, site) > this.#expected(found, site);
+      if (thread.held.has(site) && isRicher) found = thread;
+    }
     return found;
   }
 
-  function end(site: string, handover: Handover, granted: boolean): void {
-    const all = handovers.get(site);
-    all?.delete(handover);
-    if (all?.size === 0) handovers.delete(site);
-    handover.timer.cancel();
-    handover.resolve(granted);
-  }
-
-  function handOver(from: Thread, to: Thread, { site, max }: SlotRequest): Promise<boolean> {
+  #handOver(from: Thread, to: Thread, { site, max }: SlotRequest): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = clock.after(LIMITS.slots.handoverMs, () => end(site, handover, false));
+      const timer = this.#clock.after(LIMITS.slots.handoverMs, () => this.#end(site, handover, false));
       const handover: Handover = { from, to, max, passing: false, timer, resolve };
-      const all = handovers.get(site);
-      if (all === undefined) handovers.set(site, new Set([handover]));
+      const all = this.#handovers.get(site);
+      if (all === undefined) this.#handovers.set(site, new Set([handover]));
       else all.add(handover);
       from.onWanted(site, true);
     });
   }
 
-  /** Asks for what was just released, before whoever released it can. */
-  function passOn(site: string, from: Thread): void {
-    for (const handover of handovers.get(site) ?? []) {
+  /** Asks for a slot that was just released, before the thread that released it can. */
+  #passOn(site: string, from: Thread): void {
+    for (const handover of this.#handovers.get(site) ?? []) {
       if (handover.to === from || handover.passing) continue;
       const { to, max } = handover;
       handover.passing = true;
-      // Others may have been promised it: other processes, and who waits for his first.
-      void slots.acquire(site, max, 0).then((granted) => {
-        const isWanted = handovers.get(site)?.has(handover) === true;
-        if (granted && isWanted) note(to, site);
-        else if (granted) slots.release(site);
-        end(site, handover, granted);
+      // It may be promised to others: to another process, or to a waiter without any slot.
+      void this.#slots.acquire(site, max, 0).then((granted) => {
+        const isWanted = this.#handovers.get(site)?.has(handover) === true;
+        if (granted && isWanted) addSlot(to, site);
+        else if (granted) this.#slots.release(site);
+        this.#end(site, handover, granted);
       });
       return;
     }
   }
 
-  function note(thread: Thread, site: string): void {
-    thread.held.set(site, (thread.held.get(site) ?? 0) + 1);
+  #end(site: string, handover: Handover, granted: boolean): void {
+    const all = this.#handovers.get(site);
+    all?.delete(handover);
+    if (all?.size === 0) this.#handovers.delete(site);
+    handover.timer.cancel();
+    handover.resolve(granted);
   }
+}
 
-  /** Null: it may ask at once, as whoever has no connection to his host yet always may. */
-  function turnAtStart(thread: Thread, { site, max, waitMs }: SlotRequest): Promise<void> | null {
-    if (threads.size < 2) return null;
-    const share = waitMs > 0 ? Number.POSITIVE_INFINITY : Math.ceil(max / threads.size);
-    return evenStart.waitForShare(site, thread, richest(site) === null, share);
-  }
-
-  async function acquire(thread: Thread, request: SlotRequest): Promise<boolean> {
-    const { site, max, waitMs } = request;
-    const turn = turnAtStart(thread, request);
-    if (turn !== null) {
-      await turn;
-      if (thread.isClosed) return false;
-    }
-    const granted = await slots.acquire(site, max, waitMs);
-    if (thread.isClosed) {
-      if (granted) slots.release(site);
-      return false;
-    }
-    if (granted) {
-      note(thread, site);
-      return true;
-    }
-    const rich = waitMs > 0 ? null : richest(site);
-    if (rich === null || due(rich, site) < due(thread, site) + 2) return false;
-    return handOver(rich, thread, request);
-  }
-
-  function release(thread: Thread, site: string): void {
-    const held = thread.held.get(site) ?? 0;
-    if (held === 0) return;
-    if (held === 1) thread.held.delete(site);
-    else thread.held.set(site, held - 1);
-    slots.release(site);
-    passOn(site, thread);
-  }
-
-  function forget(thread: Thread): void {
-    thread.isClosed = true;
-    threads.delete(thread);
-    for (const [site, all] of handovers)
-      for (const handover of [...all]) if (handover.to === thread) end(site, handover, false);
-    for (const [site, count] of [...thread.held]) for (let i = 0; i < count; i++) release(thread, site);
-  }
-
-  return {
-    attach(tellWanted) {
-      const thread: Thread = { held: new Map(), onWanted: tellWanted, isClosed: false };
-      threads.add(thread);
-      return {
-        acquire: (request) => acquire(thread, request),
-        release: (site) => release(thread, site),
-        holds: (site) => thread.held.has(site),
-        close: () => forget(thread),
-      };
-    },
-  };
+function addSlot(thread: Thread, site: string): void {
+  thread.held.set(site, (thread.held.get(site) ?? 0) + 1);
 }

@@ -72,10 +72,7 @@ export function probeGreeting({ target, heloName, clock, withinMs }: GreetingOpt
         securing = true;
         connection.startTls();
       } else if (step.do === "ready") leave();
-      else if (step.end.kind === "reply") {
-        const { stage: at, reply } = step.end;
-        fail({ stage: at, cause: "reply", detail: `${reply.code} ${reply.lines[0] ?? ""}` });
-      } else fail(step.end);
+      else fail(failureOf(step.end));
     }
 
     function accept(reply: SmtpReply): boolean {
@@ -102,4 +99,10 @@ export function probeGreeting({ target, heloName, clock, withinMs }: GreetingOpt
       onClose: ({ cause, detail }) => fail({ stage: stage(), cause, detail }),
     });
   });
+}
+
+function failureOf(end: Extract<HandshakeStep, { do: "end" }>["end"]): NonNullable<Greeting["failure"]> {
+  if (end.kind !== "reply") return end;
+  const { stage, reply } = end;
+  return { stage, cause: "reply", detail: `${reply.code} ${reply.lines[0] ?? ""}` };
 }

@@ -62,84 +62,102 @@ function extended(
   return longer;
 }
 
-export function createSiteBehaviours(clock: Clock, line: BehaviourPort): SiteBehaviours {
-  const { quietRun, exploreEvery, exploreDomains, sites, acceptedEveryMs, runMs } = LIMITS.learnedBehaviour;
-  const habits = new Map<string, { habit: LearnedBehaviour; checks: number; explored: Set<string> }>();
-  // Only refusals fill it: were accepting sites in it too, a list of many small ones would push out each run before it is told of.
-  const refusing = new LRUCache<string, RefusingSite>({ max: sites });
-  const acceptedAt = new LRUCache<string, number>({ max: sites });
-  const asking = new Map<number, (say: RefusalRuling) => void>();
-  let nextId = 0;
+const { quietRun, exploreEvery, exploreDomains, sites, acceptedEveryMs, runMs } = LIMITS.learnedBehaviour;
 
-  line.listen((news) => {
+export function createSiteBehaviours(clock: Clock, port: BehaviourPort): SiteBehaviours {
+  return new SiteBehaviourMirror(clock, port);
+}
+
+class SiteBehaviourMirror implements SiteBehaviours {
+  readonly #clock: Clock;
+  readonly #port: BehaviourPort;
+  readonly #learned = new Map<string, { habit: LearnedBehaviour; checks: number; explored: Set<string> }>();
+  // Only refusals fill it: with accepting sites in it too, a list of many small ones would push out each run before it is reported.
+  readonly #refusing = new LRUCache<string, RefusingSite>({ max: sites });
+  readonly #acceptedAt = new LRUCache<string, number>({ max: sites });
+  readonly #asking = new Map<number, (ruling: RefusalRuling) => void>();
+  #nextId = 0;
+
+  constructor(clock: Clock, port: BehaviourPort) {
+    this.#clock = clock;
+    this.#port = port;
+    port.listen((news) => this.#onUpdate(news));
+  }
+
+  behaviourOf(site: string): LearnedBehaviour | null {
+    return this.#learned.get(site)?.habit ?? null;
+  }
+
+  shouldExplore(site: string, domain: string): boolean {
+    const known = this.#learned.get(site);
+    if (known === undefined) return true;
+    known.checks += 1;
+    const registrant = registrantOf(domain);
+    const { explored } = known;
+    const isNew =
+      known.habit === "refuses_all" && !explored.has(registrant) && explored.size < exploreDomains;
+    if (isNew) explored.add(registrant);
+    return isNew || known.checks % exploreEvery === 0;
+  }
+
+  onAccepted(site: string, domain: string): void {
+    const known = this.#refusing.get(site);
+    const doubted = known?.run === null || this.#learned.has(site);
+    // Emptied rather than deleted, which would cost more than all else here where every tenth row is refused.
+    if (known !== undefined) known.run = EMPTY_RUN;
+    if (doubted) {
+      this.#isAcceptedDue(site);
+      this.#port.report({ type: "accepted", site, domain });
+    } else if (this.#isAcceptedDue(site)) this.#port.reportLater({ type: "accepted", site, domain });
+  }
+
+  onRefused(site: string, sighting: RefusedAddress): RefusalRuling | Promise<RefusalRuling> {
+    let known = this.#refusing.get(site);
+    if (known === undefined) {
+      known = { run: EMPTY_RUN, refusesAtMs: Number.NEGATIVE_INFINITY };
+      this.#refusing.set(site, known);
+    }
+    const atMs = this.#clock.monotonic();
+    const run = extended(known.run ?? EMPTY_RUN, sighting, atMs, atMs - runMs);
+    if (known.run !== null && run.length < quietRun && !this.#learned.has(site)) {
+      known.run = run;
+      const isDue = atMs - known.refusesAtMs >= acceptedEveryMs;
+      if (isDue) known.refusesAtMs = atMs;
+      if (isDue) this.#port.reportLater({ type: "refuses", site });
+      return BELIEVED;
+    }
+    known.run = null;
+    const sightings = run.map(({ address, domain }) => ({ address, domain }));
+    return this.#ask((id) => ({ type: "refused", id, site, sightings }));
+  }
+
+  onControlAnswered(site: string, domain: string, answer: PostmasterAnswer): Promise<RefusalRuling> {
+    return this.#ask((id) => ({ type: "controlled", id, site, domain, answer }));
+  }
+
+  #onUpdate(news: BehaviourUpdate): void {
     if (news.kind === "said") {
-      asking.get(news.id)?.(news.say);
-      asking.delete(news.id);
+      this.#asking.get(news.id)?.(news.say);
+      this.#asking.delete(news.id);
     } else if (news.habit === null) {
-      habits.delete(news.site);
-      refusing.delete(news.site);
-    } else habits.set(news.site, { habit: news.habit, checks: 0, explored: new Set() });
-  });
+      this.#learned.delete(news.site);
+      this.#refusing.delete(news.site);
+    } else this.#learned.set(news.site, { habit: news.habit, checks: 0, explored: new Set() });
+  }
 
-  function answered(report: (id: number) => BehaviourReport): Promise<RefusalRuling> {
-    const id = nextId++;
+  #ask(report: (id: number) => BehaviourReport): Promise<RefusalRuling> {
+    const id = this.#nextId++;
     return new Promise((resolve) => {
-      asking.set(id, resolve);
-      line.report(report(id));
+      this.#asking.set(id, resolve);
+      this.#port.report(report(id));
     });
   }
 
-  /** What it has surely heard a moment ago the main thread is not told again. */
-  function isAcceptedDue(site: string): boolean {
-    const nowMs = clock.monotonic();
-    if (nowMs - (acceptedAt.get(site) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return false;
-    acceptedAt.set(site, nowMs);
+  /** False: the main thread was told a moment ago. */
+  #isAcceptedDue(site: string): boolean {
+    const nowMs = this.#clock.monotonic();
+    if (nowMs - (this.#acceptedAt.get(site) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return false;
+    this.#acceptedAt.set(site, nowMs);
     return true;
   }
-
-  return {
-    behaviourOf: (site) => habits.get(site)?.habit ?? null,
-    shouldExplore(site, domain) {
-      const known = habits.get(site);
-      if (known === undefined) return true;
-      known.checks += 1;
-      const registrant = registrantOf(domain);
-      const { explored } = known;
-      const isNew =
-        known.habit === "refuses_all" && !explored.has(registrant) && explored.size < exploreDomains;
-      if (isNew) explored.add(registrant);
-      return isNew || known.checks % exploreEvery === 0;
-    },
-    onAccepted(site, domain) {
-      const known = refusing.get(site);
-      const doubted = known?.run === null || habits.has(site);
-      // Emptied rather than deleted, which would cost more than all else here where every tenth row is refused.
-      if (known !== undefined) known.run = EMPTY_RUN;
-      if (doubted) {
-        isAcceptedDue(site);
-        line.report({ type: "accepted", site, domain });
-      } else if (isAcceptedDue(site)) line.reportLater({ type: "accepted", site, domain });
-    },
-    onRefused(site, sighting) {
-      let known = refusing.get(site);
-      if (known === undefined) {
-        known = { run: EMPTY_RUN, refusesAtMs: Number.NEGATIVE_INFINITY };
-        refusing.set(site, known);
-      }
-      const atMs = clock.monotonic();
-      const run = extended(known.run ?? EMPTY_RUN, sighting, atMs, atMs - runMs);
-      if (known.run !== null && run.length < quietRun && !habits.has(site)) {
-        known.run = run;
-        const isDue = atMs - known.refusesAtMs >= acceptedEveryMs;
-        if (isDue) known.refusesAtMs = atMs;
-        if (isDue) line.reportLater({ type: "refuses", site });
-        return BELIEVED;
-      }
-      known.run = null;
-      const sightings = run.map(({ address, domain }) => ({ address, domain }));
-      return answered((id) => ({ type: "refused", id, site, sightings }));
-    },
-    onControlAnswered: (site, domain, answer) =>
-      answered((id) => ({ type: "controlled", id, site, domain, answer })),
-  };
 }

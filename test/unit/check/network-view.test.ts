@@ -42,7 +42,9 @@ function view() {
       beganMs: clock.now(),
       ...change,
     });
-  return { ...made, clock, board, told, silent };
+  const onAttempt = made.onAttempt.bind(made);
+  const offerCandidate = made.offerCandidate.bind(made);
+  return { onAttempt, offerCandidate, clock, board, told, silent };
 }
 
 function failed(cause: FailureCause, path = "192.0.2.1"): RcptOutcome {
