@@ -185,7 +185,7 @@ function composeVerification(
   const earlyAdmission = createEarlyAdmission(admissions);
   const verify = createVerifyAddress({
     examiner,
-    enter: earlyAdmission.enter,
+    enter: (input, actor, waiter) => earlyAdmission.enter(input, actor, waiter),
     drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
     quota,
     testKeys: createTestKeys({

@@ -111,7 +111,7 @@ export const LIMITS = {
     deadlineLateMs: 50,
     /** This long before a deadline the other facts about the address are looked up, for the answer. */
     knownAheadMs: 200,
-    /** By the wait for our own CPU: see services/verify/{admission,ceiling}.ts. */
+    /** By the wait for our own CPU: see services/verify/{admission,concurrency-limit}.ts. */
     admission: {
       targetMs: 50,
       lookMs: 50,
@@ -127,9 +127,7 @@ export const LIMITS = {
       growEveryMs: 100,
       growFrom: 0.75,
       calmMs: 2_000,
-      looksBeyond: 50,
-      looksLeast: 4,
-      crowderMs: 1_000,
+      heavyTeamMs: 1_000,
       settleMs: 200,
     },
   },

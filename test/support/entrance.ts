@@ -8,14 +8,15 @@ import {
 /** `EarlyAdmission.enter` where no rate limits anybody. @param enter lets in; absent: everybody */
 export function enterBy(
   examiner: unknown,
-  enter: (teamId: string) => unknown = () => ({ isGuest: false, admit() {}, found() {}, leave() {} }),
+  enter: (teamId: string) => unknown = () => ({ admit() {}, release() {} }),
 ): EarlyAdmission["enter"] {
-  return createEarlyAdmission({
+  const entrance = createEarlyAdmission({
     examiner: examiner as EarlyAdmissionDeps["examiner"],
     cachedAnswers: { find: () => null },
-    admission: { enter, isCrowded: () => false } as unknown as CheckAdmission,
+    admission: { enter, isAtCapacity: () => false } as unknown as CheckAdmission,
     rateLimiter: { isRefusing: () => false, refusal: () => null, isLeased: () => true },
     quota: { prepare: () => "ready" },
     clock: { monotonic: () => 0 },
-  }).enter;
+  });
+  return (input, actor, waiter) => entrance.enter(input, actor, waiter);
 }

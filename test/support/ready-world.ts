@@ -165,7 +165,7 @@ export async function startReadyWorld(
     takeWaitMs: () => 0,
     takeIdle: () => 1,
     onRefused: () => metrics.admissionsRefused.inc(),
-    limits: { ...LIMITS.inFlightChecks.admission, first: SEATS, least: SEATS, most: SEATS, looksBeyond: 0 },
+    limits: { ...LIMITS.inFlightChecks.admission, first: SEATS, least: SEATS, most: SEATS },
   });
   const tallies = createVerificationTallies(metrics);
   const cachedAnswers = isRemembering
@@ -191,7 +191,7 @@ export async function startReadyWorld(
       createVerifyRoute(
         createVerifyAddress({
           examiner,
-          enter: entrance.enter,
+          enter: (input, actor, waiter) => entrance.enter(input, actor, waiter),
           drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
           quota,
           usage,

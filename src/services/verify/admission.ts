@@ -1,115 +1,93 @@
 import type { Clock } from "../../core/clock.ts";
 import { AppError } from "../../core/errors.ts";
+import { HeavyTeams } from "../rate-limit/heavy-teams.ts";
 import { type ConcurrencyLimitSettings, createConcurrencyLimit } from "./concurrency-limit.ts";
 
 /**
- * Who may begin a check. What is bounded is the wait for our own CPU, as the check pool and our own event loop measure it: while it is short,
- * as many checks may begin as the pool takes, also when mail servers take their time; once it is long, only as many as can be
- * answered soon, and the rest are refused before they have cost much.
+ * Decides which checks may begin. It bounds the wait for our own CPU, as the check pool and our event loop measure it. While that
+ * wait is short, as many checks begin as the pool takes, however long mail servers need. Once it is long, only as many begin as
+ * can be answered soon; the rest are refused before they cost much.
  *
- * What is limited are young checks: those let in so lately that they may still wait for CPU, or for their token. An older one waits
- * for a mail server.
- * The limit begins low enough for a crowd that comes at once to be answered in time, grows while it is used up and nothing
- * waits, and is cut to what would have waited for as long as is wanted: in proportion, since a queue is as long as its wait.
+ * Young checks are limited: those admitted so recently that they may still wait for CPU, or for their token. An older one
+ * waits for a mail server. Two rules: all young checks together stay below a limit that follows the wait
+ * (`concurrency-limit.ts`), and at that limit each team still has its share.
  */
 export interface CheckAdmission {
   /**
-   * Somebody asks what is not known here, and has spent nothing yet. Where there is no room for a check, some are let in as
-   * guests all the same, to look whether Redis knows.
+   * Takes a slot for a check that has spent nothing yet.
    * @throws AppError `overloaded`
    */
   enter(teamId: string): AdmissionSlot;
-  /** Whether anybody would be refused now: for all that come, one look. */
+  /** Whether a team with a full share is refused now: one look that serves all requests. */
   isAtCapacity(): boolean;
   /** Whether `enter` would refuse this team now. Takes nothing. */
   wouldRefuse(teamId: string): boolean;
-  /** The house has no time to find out what is asked by whom it refuses. */
+  /** The event loop is too busy to find out what a refused request asks for. */
   isSaturated(): boolean;
-  /** Of a team that is refused before it comes to enter: counts it. */
+  /** The refusal of a request that does not get as far as `enter`. Counts it. */
   refuse(teamId: string): AppError;
-  /** How long a check waited for CPU when that was looked at last, in milliseconds. */
+  /** How long a check waited for CPU at the last look, in milliseconds. */
   waitMs(): number;
 }
 
-/** Of who was let in. */
+/** A slot held by an admitted request. */
 export interface AdmissionSlot {
-  /** Let in to look alone. */
-  readonly isLookupOnly: boolean;
-  /** Before his check is begun. @throws AppError `overloaded` for a guest, and where there is less room by now than when he came */
+  /** Called before the check begins. @throws AppError `overloaded` where there is less room by now than at admission */
   admit(): void;
-  /** No check was begun for him: Redis had what he asked for. */
-  onCacheHit(): void;
-  /** He is answered, however. Idempotent. */
+  /** The request is answered. Idempotent. */
   release(): void;
 }
 
 export interface CheckAdmissionLimits extends ConcurrencyLimitSettings {
-  /** How often it is looked at, while checks are young. */
+  /** The wait is looked at this often while checks are young. */
   lookMs: number;
-  /** A check is young for so long, and for twice as long at most; where checks wait for too long, for four times as long as that. */
+  /** A check is young for this long, at most twice as long; four times as long as checks wait where that is too long. */
   youngMs: number;
-  /**
-   * Of those who will be refused, so many may look into Redis between two looks: what it has is answered even then. Half as many
-   * after a time in which none of them found anything, and no fewer than the least; twice as many after another.
-   */
-  looksBeyond: number;
-  looksLeast: number;
-  /**
-   * A team that was refused with a usual share or more, and more often than that within so long, counts as one that crowds the house for
-   * so long, and for twice as long at most.
-   */
-  crowderMs: number;
+  /** See `HeavyTeams`. */
+  heavyTeamMs: number;
 }
 
 export interface CheckAdmissionDeps {
   clock: Clock;
   /** See `CheckWaits.take`. */
   takeWaitMs(): number;
-  /** Of the time since it was asked last, the share in which our own event loop had nothing to do: 0 to 1. */
+  /** The share of time since the last call in which our event loop had nothing to do: 0 to 1. */
   takeIdle(): number;
   onRefused(): void;
   limits: CheckAdmissionLimits;
 }
 
-/** Thrown by the thousand: made once, without a stack of its own. */
-const TOO_MANY_CHECKS = new AppError("overloaded", "More checks were asked for than can be made.", {
-  retryAfterS: 1,
-});
+/** Thrown by the thousand: created once, since each stack costs. */
+const TOO_MANY_CHECKS = new AppError(
+  "overloaded",
+  "Too many verifications are in progress. Retry after 1 s.",
+  { retryAfterS: 1 },
+);
 
-/** Of a team, its young checks. */
+/** The young checks of a team. */
 interface TeamLoad {
   readonly id: string;
   young: number;
 }
 
-/** What a seat asks the house. */
-interface SlotOwner {
-  /** @throws AppError `overloaded` */
-  admit(seat: CheckSlot): void;
-  onAged(team: TeamLoad): void;
-}
-
 class CheckSlot implements AdmissionSlot {
-  readonly isLookupOnly = false;
-  readonly team: TeamLoad;
-  /** How often the ceiling had been cut when he came. */
-  readonly cuts: number;
-  readonly #owner: SlotOwner;
   isYoung = true;
+  readonly team: TeamLoad;
+  /** How often the limit had been cut at admission. */
+  readonly cuts: number;
+  readonly #owner: LoadAdmission;
 
-  constructor(team: TeamLoad, cuts: number, house: SlotOwner) {
+  constructor(team: TeamLoad, cuts: number, owner: LoadAdmission) {
     this.team = team;
     this.cuts = cuts;
-    this.#owner = house;
+    this.#owner = owner;
   }
 
   admit(): void {
     this.#owner.admit(this);
   }
 
-  onCacheHit(): void {}
-
-  /** It has ended, or has grown old. */
+  /** The check has ended, or is old. */
   release(): void {
     if (!this.isYoung) return;
     this.isYoung = false;
@@ -117,264 +95,161 @@ class CheckSlot implements AdmissionSlot {
   }
 }
 
-/**
- * Of two who wait for one check, `begun` first: on whose place it is begun. A guest's is begun on the seat of who joins him; a seat that
- * is not needed is free again, since who joins costs no CPU, and is refused where the check that he joined is.
- */
-export function sharedSlot(
-  starter: AdmissionSlot | null,
-  joiner: AdmissionSlot | null,
-): AdmissionSlot | null {
-  if (joiner === null || joiner.isLookupOnly) return starter;
-  if (starter?.isLookupOnly === true) return joiner;
-  joiner.release();
-  return starter;
-}
-
-export function createCheckAdmission({
-  clock,
-  takeWaitMs,
-  takeIdle,
-  onRefused,
-  limits,
-}: CheckAdmissionDeps): CheckAdmission {
-  const teams = new Map<string, TeamLoad>();
-  const concurrencyLimit = createConcurrencyLimit(limits);
-  let young = 0;
+class LoadAdmission implements CheckAdmission {
+  readonly #deps: CheckAdmissionDeps;
+  readonly #limit;
+  readonly #teams = new Map<string, TeamLoad>();
+  readonly #heavyTeams: HeavyTeams;
+  #young = 0;
   /** The most at once since the last look. */
-  let peak = 0;
-  /** Anybody, since the last look. */
-  let refused = false;
-  /** Those of now, and those of the time before. */
-  let slots: CheckSlot[] = [];
-  let olderSlots: CheckSlot[] = [];
-  let turnedMs = 0;
-  let awake = false;
-  let lookDueMs = 0;
-  const lookupSlots = createLookupSlots(limits, refuse);
-  const heavyTeams = createHeavyTeams(limits.crowderMs);
-  let waitMs = 0;
+  #peak = 0;
+  /** Whether any request was refused since the last look. */
+  #refused = false;
+  /** Admitted since `#turnedMs`, and in the interval before. */
+  #slots: CheckSlot[] = [];
+  #olderSlots: CheckSlot[] = [];
+  #turnedMs = 0;
+  #isLooking = false;
+  #lookDueMs = 0;
+  #waitMs = 0;
 
-  const slotOwner: SlotOwner = {
-    admit({ team: { id }, isYoung, cuts }) {
-      // There is less room than when he came, and most that it costs is still to come. Who was counted is one of them.
-      if (cuts === concurrencyLimit.cuts() && isYoung) return;
-      const himself = isYoung ? 1 : 0;
-      if (young - himself < concurrencyLimit.limit() || fits(id, teams.get(id), himself)) return;
-      throw turnAway(id);
-    },
-    onAged(team) {
-      young -= 1;
-      team.young -= 1;
-      if (team.young === 0) teams.delete(team.id);
-    },
-  };
-
-  /** Of a house that is late, those who came some time ago may be waiting for it as well; but not for ever. */
-  function ageSlots(nowMs: number): void {
-    const youngMs = waitMs <= limits.targetMs ? limits.youngMs : Math.max(limits.youngMs, 4 * waitMs);
-    if (nowMs - turnedMs < youngMs) return;
-    for (const seat of olderSlots) seat.release();
-    olderSlots = slots;
-    slots = [];
-    turnedMs = nowMs;
+  constructor(deps: CheckAdmissionDeps) {
+    this.#deps = deps;
+    this.#limit = createConcurrencyLimit(deps.limits);
+    this.#heavyTeams = new HeavyTeams(deps.limits.heavyTeamMs);
   }
 
-  function lookLater(): void {
-    lookDueMs = clock.monotonic() + limits.lookMs;
-    clock.after(limits.lookMs, look);
+  enter(teamId: string): AdmissionSlot {
+    const known = this.#teams.get(teamId);
+    if (!this.#hasRoom(teamId)) throw this.refuse(teamId);
+    if (!this.#isLooking) this.#startLooking();
+    const team = known ?? { id: teamId, young: 0 };
+    if (known === undefined) this.#teams.set(teamId, team);
+    team.young += 1;
+    this.#young += 1;
+    this.#peak = Math.max(this.#peak, this.#young);
+    const slot = new CheckSlot(team, this.#limit.cuts(), this);
+    this.#slots.push(slot);
+    return slot;
   }
 
-  function look(): void {
-    const nowMs = clock.monotonic();
-    // A look that is late was in line behind what has to be read: there the next request waits before it is seen.
-    waitMs = Math.max(takeWaitMs(), nowMs - lookDueMs);
-    concurrencyLimit.look(nowMs, { waitMs, idle: takeIdle(), refused, young, peak });
-    refused = false;
-    ageSlots(nowMs);
-    peak = young;
-    lookupSlots.look();
-    heavyTeams.look(nowMs);
-    awake = slots.length > 0 || young > 0;
-    if (awake) lookLater();
-    else {
-      concurrencyLimit.reset();
-      heavyTeams.clear();
-    }
+  isAtCapacity(): boolean {
+    return this.#young >= this.#limit.limit();
   }
 
-  function wake(): void {
-    awake = true;
-    turnedMs = clock.monotonic();
-    // What waited before this began is no reason to refuse it, nor what the loop did.
-    takeWaitMs();
-    takeIdle();
-    lookLater();
+  wouldRefuse(teamId: string): boolean {
+    return this.isAtCapacity() && !this.#hasRoom(teamId);
   }
 
-  /** Of what the house usually has for who comes. */
-  const usualShare = (sharers: number) => limits.first / sharers;
-
-  /**
-   * A team with less than its share gets in where others fill the house: all such together are as many as fill it. Of a house that
-   * has little room left a share is too small for a team that asks for little, so who does not crowd it gets his of the usual; and
-   * each may have one check, as many teams as the house has room for in the beginning, whatever they do.
-   */
-  function shareOf(teamId: string, sharers: number): number {
-    const share = Math.max(concurrencyLimit.limit() / sharers, Math.min(1, usualShare(sharers)));
-    return heavyTeams.has(teamId) ? share : Math.max(share, usualShare(sharers));
+  isSaturated(): boolean {
+    return this.#limit.isSaturated();
   }
 
-  /**
-   * @param team undefined where it has no young checks
-   * @param without so many of them are not counted
-   */
-  function fits(teamId: string, team: TeamLoad | undefined, without: number): boolean {
-    return youngOf(team) - without + 1 <= shareOf(teamId, sharersWith(team));
-  }
-
-  const sharersWith = (team: TeamLoad | undefined) => teams.size + (team === undefined ? 1 : 0);
-  const youngOf = (team: TeamLoad | undefined) => team?.young ?? 0;
-  const hasRoom = (teamId: string) => young < concurrencyLimit.limit() || fits(teamId, teams.get(teamId), 0);
-
-  function refuse(): AppError {
-    refused = true;
-    onRefused();
+  refuse(teamId: string): AppError {
+    const usual = this.#usualShare(teamId);
+    // A heavy team holds less than its usual share, and stays heavy while it is refused.
+    if (this.#heavyTeams.has(teamId) || this.#youngOf(teamId) + 1 > usual)
+      this.#heavyTeams.onRefused(teamId, usual);
+    this.#refused = true;
+    this.#deps.onRefused();
     return TOO_MANY_CHECKS;
   }
 
-  /** Who is refused with less than a usual share does not crowd the house, nor who is now and then: others do. */
-  function noteRefused(teamId: string): void {
-    const team = teams.get(teamId);
-    const usual = usualShare(sharersWith(team));
-    // Who is held to less has less: he would come back in a burst each time that were forgotten.
-    if (heavyTeams.has(teamId) || youngOf(team) + 1 > usual) heavyTeams.note(teamId, usual);
+  waitMs(): number {
+    return this.#waitMs;
   }
 
-  function turnAway(teamId: string): AppError {
-    noteRefused(teamId);
-    return refuse();
+  admit({ team: { id }, isYoung, cuts }: CheckSlot): void {
+    // Since a cut there is less room, and most of what the check costs is still to come. A young check is itself counted.
+    if (cuts === this.#limit.cuts() && isYoung) return;
+    if (!this.#hasRoom(id, isYoung ? 1 : 0)) throw this.refuse(id);
   }
 
-  /** Even a look takes time, which a house that never rests has not. */
-  const mayLook = () => lookupSlots.hasRoom() && !concurrencyLimit.isSaturated();
-  const isCrowded = () => young >= concurrencyLimit.limit() && !mayLook();
-
-  return {
-    enter(teamId) {
-      if (!hasRoom(teamId)) {
-        if (!mayLook()) throw turnAway(teamId);
-        noteRefused(teamId);
-        return lookupSlots.admit();
-      }
-      const known = teams.get(teamId);
-      if (!awake) wake();
-      const team = known ?? { id: teamId, young: 0 };
-      if (known === undefined) teams.set(teamId, team);
-      team.young += 1;
-      young += 1;
-      if (young > peak) peak = young;
-      const seat = new CheckSlot(team, concurrencyLimit.cuts(), slotOwner);
-      slots.push(seat);
-      return seat;
-    },
-    isAtCapacity: () => isCrowded(),
-    wouldRefuse: (teamId) => isCrowded() && !hasRoom(teamId),
-    isSaturated: () => concurrencyLimit.isSaturated(),
-    refuse: turnAway,
-    waitMs: () => waitMs,
-  };
-}
-
-/** Those who are let in to look alone. */
-interface LookupSlots {
-  hasRoom(): boolean;
-  admit(): AdmissionSlot;
-  /** Counts anew from here. */
-  look(): void;
-}
-
-function createLookupSlots(
-  { looksBeyond, looksLeast }: CheckAdmissionLimits,
-  refuse: () => AppError,
-): LookupSlots {
-  let most = looksBeyond;
-  let left = looksBeyond;
-  /** Since the last look. */
-  let came = 0;
-  let finds = 0;
-  const guest: AdmissionSlot = {
-    isLookupOnly: true,
-    admit() {
-      throw refuse();
-    },
-    onCacheHit() {
-      finds += 1;
-    },
-    release() {},
-  };
-
-  return {
-    hasRoom: () => left > 0,
-    admit() {
-      left -= 1;
-      came += 1;
-      return guest;
-    },
-    look() {
-      if (finds > 0) most = Math.min(looksBeyond, most * 2);
-      else if (came > 0) most = Math.max(Math.min(looksBeyond, looksLeast), most / 2);
-      left = Math.ceil(most);
-      came = 0;
-      finds = 0;
-    },
-  };
-}
-
-/** Teams that were refused often, lately. */
-interface HeavyTeams {
-  has(teamId: string): boolean;
-  /** It was refused. @param most so often within a time it may be: who asks for little is, too, while a flood begins */
-  note(teamId: string, most: number): void;
-  look(nowMs: number): void;
-  clear(): void;
-}
-
-/** As many as are refused within a time twice as long: no more than credentials are kept. */
-function createHeavyTeams(forMs: number): HeavyTeams {
-  let now = new Set<string>();
-  let before = new Set<string>();
-  /** How often each other team was refused, in the time that began with `now`. */
-  let counts = new Map<string, number>();
-  let turnedMs = Number.NEGATIVE_INFINITY;
-  /** Mostly one floods: asked for by the thousand, noted once. */
-  let last: string | null = null;
-
-  function turn(): void {
-    now = new Set();
-    counts = new Map();
-    last = null;
+  onAged(team: TeamLoad): void {
+    this.#young -= 1;
+    team.young -= 1;
+    if (team.young === 0) this.#teams.delete(team.id);
   }
 
-  return {
-    has: (teamId) => teamId === last || now.has(teamId) || before.has(teamId),
-    note(teamId, most) {
-      if (teamId === last || now.has(teamId)) return;
-      const count = (counts.get(teamId) ?? 0) + 1;
-      counts.set(teamId, count);
-      if (count <= most) return;
-      now.add(teamId);
-      last = teamId;
-    },
-    look(nowMs) {
-      if (nowMs - turnedMs < forMs) return;
-      turnedMs = nowMs;
-      before = now;
-      turn();
-    },
-    clear() {
-      before = new Set();
-      turn();
-    },
-  };
+  /**
+   * Below the limit every team has room; at the limit, a team with less than its share. A heavy team's share is one of the present
+   * limit, but of at least one check; any other has its share of the first limit, since one of a lowered limit would be too small
+   * for a team that asks for little.
+   * @param without this many of the team's young checks are not counted
+   */
+  #hasRoom(teamId: string, without = 0): boolean {
+    const limit = this.#limit.limit();
+    if (this.#young - without < limit) return true;
+    const usual = this.#usualShare(teamId);
+    const least = this.#heavyTeams.has(teamId) ? Math.min(1, usual) : usual;
+    return this.#youngOf(teamId) - without + 1 <= Math.max(limit / this.#sharersWith(teamId), least);
+  }
+
+  #usualShare(teamId: string): number {
+    return this.#deps.limits.first / this.#sharersWith(teamId);
+  }
+
+  /** Teams with young checks, and this one. */
+  #sharersWith(teamId: string): number {
+    return this.#teams.size + (this.#teams.has(teamId) ? 0 : 1);
+  }
+
+  #youngOf(teamId: string): number {
+    return this.#teams.get(teamId)?.young ?? 0;
+  }
+
+  /** While the wait is too long, older checks may wait for CPU as well; but not for ever. */
+  #ageSlots(nowMs: number): void {
+    const { targetMs, youngMs } = this.#deps.limits;
+    const intervalMs = this.#waitMs <= targetMs ? youngMs : Math.max(youngMs, 4 * this.#waitMs);
+    if (nowMs - this.#turnedMs < intervalMs) return;
+    for (const slot of this.#olderSlots) slot.release();
+    this.#olderSlots = this.#slots;
+    this.#slots = [];
+    this.#turnedMs = nowMs;
+  }
+
+  #startLooking(): void {
+    const { clock, takeWaitMs, takeIdle } = this.#deps;
+    this.#isLooking = true;
+    this.#turnedMs = clock.monotonic();
+    // What waited before the first check, and what the loop did then, is no reason to refuse it.
+    takeWaitMs();
+    takeIdle();
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
+    const { clock, limits } = this.#deps;
+    this.#lookDueMs = clock.monotonic() + limits.lookMs;
+    clock.after(limits.lookMs, () => this.#look());
+  }
+
+  #look(): void {
+    const { clock, takeWaitMs, takeIdle } = this.#deps;
+    const nowMs = clock.monotonic();
+    // A late look was queued behind requests still to be read: the next request waits there before it is seen.
+    this.#waitMs = Math.max(takeWaitMs(), nowMs - this.#lookDueMs);
+    this.#limit.look(nowMs, {
+      waitMs: this.#waitMs,
+      idle: takeIdle(),
+      refused: this.#refused,
+      young: this.#young,
+      peak: this.#peak,
+    });
+    this.#refused = false;
+    this.#ageSlots(nowMs);
+    this.#heavyTeams.look(nowMs);
+    this.#peak = this.#young;
+    this.#isLooking = this.#slots.length > 0 || this.#young > 0;
+    if (this.#isLooking) this.#lookLater();
+    else {
+      this.#limit.reset();
+      this.#heavyTeams.clear();
+    }
+  }
+}
+
+export function createCheckAdmission(deps: CheckAdmissionDeps): CheckAdmission {
+  return new LoadAdmission(deps);
 }

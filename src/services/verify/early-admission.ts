@@ -12,21 +12,21 @@ import type { VerificationWaiter } from "./in-flight-checks.ts";
 import type { VerifyInput } from "./verify-input.ts";
 
 /**
- * What is settled of a verification before it costs anything. In an overload refusals are nearly all there is to do: one that waits
- * for a token before it is turned away takes from those who are let in what they came for.
+ * What is decided about a verification before it costs anything. In an overload most requests are refused: a request that waited
+ * for a token before its refusal would delay those that are admitted.
  */
 export interface EarlyAdmission {
-  /** Whether there is a limit at all that somebody exceeds: for all requests that come, one look. */
+  /** Whether any request may be refused now: one look that serves all requests. */
   mayRefuse(nowMs: number): boolean;
   /**
-   * What `enter` would refuse with, or the token's limit; null: that takes more to know. Takes nothing. Of a house that is swamped
-   * whatever who has no room asks for is refused: to find out what it is takes more than that.
-   * @param input what is asked; null where that is not well said
+   * The refusal that `enter` would throw, or the token's; null: that takes more to know. Takes nothing. While the event loop is
+   * saturated every request without room is refused, whatever it asks for: to find that out would cost more.
+   * @param readInput null where the input is invalid
    */
-  refusal(actor: Actor, nowMs: number, input: () => VerifyInput | null): AppError | null;
+  refusal(actor: Actor, nowMs: number, readInput: () => VerifyInput | null): AppError | null;
   /**
-   * Finds the answer that was drawn before. Else understands what is asked and, where it is not known here, takes a place for the check: all are the waiter's from then on.
-   * Who may not ask for it anyway is left to who tells him so.
+   * Sets `cachedAnswer` of the waiter where the answer is known. Otherwise sets its `addressQuestion`, and takes a slot for the
+   * check where memory does not have the evidence. A request that is not allowed anyway is left to `VerifyAddress`.
    * @throws AppError `overloaded`; `rate_limited` where there is certainly no token
    */
   enter(input: VerifyInput, actor: Actor, waiter: VerificationWaiter): void;
@@ -41,23 +41,65 @@ export interface EarlyAdmissionDeps {
   clock: Pick<Clock, "monotonic">;
 }
 
-/** Test keys begin no checks, and `refresh` is not for every tier. */
+/** Test keys begin no checks, and not every tier has `refresh`. */
 const mayAsk = ({ livemode, limits }: Actor, { refresh }: VerifyInput) =>
   livemode && (!refresh || limits.refresh);
 
 const PASS_THROUGH: FindingHandler<EvidenceFinding> = { settled: (finding) => finding, failed() {} };
 
-export function createEarlyAdmission(deps: EarlyAdmissionDeps): EarlyAdmission {
-  const { examiner, cachedAnswers, admission, rateLimiter, quota, clock } = deps;
-  /** Teams with a check under way that was begun before its token and its unit were there. */
-  const ahead = new Set<string>();
+class AdmissionBeforeCost implements EarlyAdmission {
+  readonly #deps: EarlyAdmissionDeps;
+  /** Teams with a check in progress that began before its token and its unit were there. */
+  readonly #ahead = new Set<string>();
 
-  function understand(actor: Actor, { email, withEvidence, probe }: VerifyInput): AddressQuestion {
-    return examiner.understand(email, withEvidence, askerOf(actor, probe));
+  constructor(deps: EarlyAdmissionDeps) {
+    this.#deps = deps;
+  }
+
+  mayRefuse(nowMs: number): boolean {
+    return this.#deps.admission.isAtCapacity() || this.#deps.rateLimiter.isRefusing(nowMs);
+  }
+
+  refusal(actor: Actor, nowMs: number, readInput: () => VerifyInput | null): AppError | null {
+    const { admission, examiner } = this.#deps;
+    const limited = this.#rateLimited(actor, nowMs);
+    if (limited !== null) return limited;
+    if (!admission.wouldRefuse(actor.teamId)) return null;
+    if (admission.isSaturated() && actor.livemode) return admission.refuse(actor.teamId);
+    const input = readInput();
+    if (input === null || !mayAsk(actor, input)) return null;
+    // What memory has is answered, however many requests ask for what it does not have.
+    const isKnown = examiner.isKnown(this.#understand(actor, input), input.refresh);
+    return isKnown ? null : admission.refuse(actor.teamId);
+  }
+
+  enter(input: VerifyInput, actor: Actor, waiter: VerificationWaiter): void {
+    if (!mayAsk(actor, input)) return;
+    const { cachedAnswers, examiner, admission, clock } = this.#deps;
+    waiter.cachedAnswer = cachedAnswers.find(input, actor, waiter.startedMs);
+    if (waiter.cachedAnswer !== null) return;
+    const question = this.#understand(actor, input);
+    waiter.addressQuestion = question;
+    if (examiner.isKnown(question, input.refresh)) return;
+    const nowMs = clock.monotonic();
+    const limited = this.#rateLimited(actor, nowMs);
+    if (limited !== null) throw limited;
+    waiter.slot = admission.enter(actor.teamId);
+    if (this.#waits(actor, nowMs)) this.#findAhead(question, input.refresh, waiter);
+  }
+
+  #understand(actor: Actor, { email, withEvidence, probe }: VerifyInput): AddressQuestion {
+    return this.#deps.examiner.understand(email, withEvidence, askerOf(actor, probe));
+  }
+
+  #rateLimited(actor: Actor, nowMs: number): AppError | null {
+    const { rateLimiter } = this.#deps;
+    return rateLimiter.isRefusing(nowMs) ? rateLimiter.refusal(actor, nowMs) : null;
   }
 
   /** The request has to wait for its token or its unit, and will most likely get both. */
-  function waits(actor: Actor, nowMs: number): boolean {
+  #waits(actor: Actor, nowMs: number): boolean {
+    const { quota, rateLimiter } = this.#deps;
     try {
       const unit = quota.prepare(actor);
       return unit !== "doubtful" && (unit === "fetching" || !rateLimiter.isLeased(actor, nowMs));
@@ -68,53 +110,25 @@ export function createEarlyAdmission(deps: EarlyAdmissionDeps): EarlyAdmission {
   }
 
   /**
-   * The check begins while its token and its unit come from Redis and Postgres, as for the first request after a pause: one of a team
-   * at a time, so that a crowd of requests, most of which are then refused, has no more checked than it pays for. A request that is
-   * refused all the same is told nothing of what was found; the cache is.
+   * The check begins while its token and its unit come from Redis and Postgres, as for the first request after a pause: one check
+   * of a team at a time, so that of many requests, most of which are then refused, no more are checked than are paid for. A refused
+   * request is not told what was found; the cache is.
    */
-  function findAhead(question: AddressQuestion, refresh: boolean, waiter: VerificationWaiter): void {
+  #findAhead(question: AddressQuestion, refresh: boolean, waiter: VerificationWaiter): void {
     const { teamId } = question;
-    if (ahead.has(teamId)) return;
-    const found = examiner.find(question, refresh, waiter, PASS_THROUGH);
+    if (this.#ahead.has(teamId)) return;
+    const found = this.#deps.examiner.find(question, refresh, waiter, PASS_THROUGH);
     if (!(found instanceof Promise)) return;
     question.found = found;
-    ahead.add(teamId);
+    this.#ahead.add(teamId);
     const settled = () => {
-      ahead.delete(teamId);
+      this.#ahead.delete(teamId);
     };
     // A request that is refused does not look at it: an error must not be left unhandled.
     found.then(settled, settled);
   }
+}
 
-  const rateLimited = (actor: Actor, nowMs: number) =>
-    rateLimiter.isRefusing(nowMs) ? rateLimiter.refusal(actor, nowMs) : null;
-
-  return {
-    mayRefuse: (nowMs) => admission.isAtCapacity() || rateLimiter.isRefusing(nowMs),
-    refusal(actor, nowMs, readInput) {
-      const limited = rateLimited(actor, nowMs);
-      if (limited !== null) return limited;
-      if (!admission.wouldRefuse(actor.teamId)) return null;
-      if (admission.isSaturated() && actor.livemode) return admission.refuse(actor.teamId);
-      const input = readInput();
-      if (input === null || !mayAsk(actor, input)) return null;
-      // What memory has is answered, however many there are who ask for what it has not.
-      return examiner.isKnown(understand(actor, input), input.refresh)
-        ? null
-        : admission.refuse(actor.teamId);
-    },
-    enter(input, actor, waiter) {
-      if (!mayAsk(actor, input)) return;
-      waiter.cachedAnswer = cachedAnswers.find(input, actor, waiter.startedMs);
-      if (waiter.cachedAnswer !== null) return;
-      const question = understand(actor, input);
-      waiter.addressQuestion = question;
-      if (examiner.isKnown(question, input.refresh)) return;
-      const nowMs = clock.monotonic();
-      const limited = rateLimited(actor, nowMs);
-      if (limited !== null) throw limited;
-      waiter.slot = admission.enter(actor.teamId);
-      if (!waiter.slot.isLookupOnly && waits(actor, nowMs)) findAhead(question, input.refresh, waiter);
-    },
-  };
+export function createEarlyAdmission(deps: EarlyAdmissionDeps): EarlyAdmission {
+  return new AdmissionBeforeCost(deps);
 }

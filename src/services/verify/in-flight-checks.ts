@@ -9,7 +9,6 @@ import { LIMITS } from "../../core/limits.ts";
 import type { Logger } from "../../core/log.ts";
 import type { CacheEntry } from "../../store/cache-entry.ts";
 import type { EvidenceCache } from "../../store/evidence-cache.ts";
-import { sharedSlot } from "./admission.ts";
 import {
   type CheckQuestion,
   CheckWaiter,
@@ -132,7 +131,8 @@ class InFlightMap implements InFlightChecks {
       const passenger = new CheckWaiter(flight, due, arrival, land, reject);
       this.#wait(passenger, waiter);
       if (under === null) return this.#takeOff(flight);
-      under.slot = sharedSlot(under.slot, waiter.slot ?? null);
+      // A request that joins costs no CPU: its slot is free again.
+      waiter.slot?.release();
       passenger.joinedMs = this.#deps.clock.monotonic();
     });
   }

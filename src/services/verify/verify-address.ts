@@ -211,7 +211,6 @@ class ChargedVerification implements FindingHandler<VerificationAnswer>, AnswerN
     const { slot: place } = this.#waiter;
     const { examiner, drawer, usage, tallies, cachedAnswers } = this.#deps;
     const question = this.#question;
-    if (finding.cached) place?.onCacheHit();
     place?.release();
     const reservation = this.#reservation;
     // What the cache has is rendered once for each entry; what was just learnt, mostly, was rendered for its domain before.

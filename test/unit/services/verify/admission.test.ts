@@ -282,66 +282,6 @@ describe("admission", () => {
     }
   });
 
-  it("lets some whom it refuses a check look into Redis first, and refuses the rest at once", () => {
-    const clock = createFakeClock();
-    let refused = 0;
-    const onRefused = () => void refused++;
-    const admission = createCheckAdmission({
-      clock,
-      limits: LIMITED,
-      takeWaitMs: () => 0,
-      takeIdle: () => 1,
-      onRefused,
-    });
-    for (let i = 0; i < LIMITED.first; i++) admission.enter("flood").admit();
-    const guests = Array.from({ length: LIMITED.looksBeyond }, () => admission.enter("flood"));
-    assert.equal(refused, 0);
-    for (const guest of guests) assert.throws(() => guest.admit(), { code: "overloaded" });
-    assert.equal(refused, LIMITED.looksBeyond);
-    assert.throws(() => admission.enter("flood"), { code: "overloaded" });
-    assert.equal(refused, LIMITED.looksBeyond + 1);
-    // A team with less than its share needs no leave to look.
-    admission.enter("other").admit();
-  });
-
-  it("lets fewer look while nobody finds anything, and more when somebody did", () => {
-    const clock = createFakeClock();
-    const admission = createCheckAdmission({
-      clock,
-      limits: LIMITED,
-      takeWaitMs: () => 60,
-      takeIdle: () => 1,
-      onRefused: () => {},
-    });
-    const { first, looksBeyond, looksLeast, lookMs } = LIMITED;
-    for (let i = 0; i < first; i++) admission.enter("flood").admit();
-    /** All that may look, of whom so many find what they look for; until the next look at the waits. */
-    function guests(found: number): number {
-      let count = 0;
-      for (; !admission.isAtCapacity(); count++) {
-        const guest = admission.enter("flood");
-        assert.ok(guest.isLookupOnly);
-        if (count < found) guest.onCacheHit();
-        else assert.throws(() => guest.admit(), { code: "overloaded" });
-        guest.release();
-        // Once more, as of one who fails as he is answered.
-        guest.release();
-      }
-      clock.advance(lookMs);
-      return count;
-    }
-    const counts = [0, 0, 0, 0, 0, 0].map(guests);
-    assert.equal(counts[0], looksBeyond);
-    assert.ok(
-      counts.every((count, i) => i === 0 || count <= Math.max(looksLeast, (counts[i - 1] ?? 0) / 2 + 1)),
-    );
-    assert.equal(guests(0), looksLeast);
-    assert.equal(guests(1), looksLeast);
-    assert.equal(guests(1), 2 * looksLeast);
-    assert.equal(guests(0), 4 * looksLeast);
-    assert.equal(guests(0), 2 * looksLeast);
-  });
-
   it("leaves no timer behind, and counts a place once", () => {
     const clock = createFakeClock();
     const limits = { ...LIMITED, first: 2, least: 1 };

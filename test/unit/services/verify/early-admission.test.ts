@@ -10,7 +10,7 @@ import {
 } from "../../../../src/services/verify/early-admission.ts";
 import type { VerificationWaiter } from "../../../../src/services/verify/in-flight-checks.ts";
 
-const CROWDED = new AppError("overloaded", "More checks were asked for than can be made.");
+const CROWDED = new AppError("overloaded", "Too many verifications are in progress. Retry after 1 s.");
 const RATE = new AppError("rate_limited", "The rate is exceeded.");
 const LIMITS = { probing: true, refresh: false };
 const actorOf = (more: Partial<Actor> = {}) =>
@@ -46,7 +46,7 @@ function entranceWith({ crowded = true, swamped = false, known = false, limited 
 const FINDING = { entry: null, cached: false } as const;
 
 /** An entrance that lets everybody in. */
-function entering(waits: { unit: UnitAvailability; isLeased: boolean; isGuest: boolean }) {
+function entering(waits: { unit: UnitAvailability; isLeased: boolean }) {
   const { deps } = entranceWith({ crowded: false });
   const begun: string[] = [];
   const entrance = createEarlyAdmission({
@@ -61,7 +61,7 @@ function entering(waits: { unit: UnitAvailability; isLeased: boolean; isGuest: b
     },
     admission: {
       ...deps.admission,
-      enter: () => ({ isLookupOnly: waits.isGuest, admit() {}, onCacheHit() {}, release() {} }),
+      enter: () => ({ admit() {}, release() {} }),
     },
     rateLimiter: { ...deps.rateLimiter, isLeased: () => waits.isLeased },
     quota: { prepare: () => waits.unit },
@@ -101,20 +101,19 @@ describe("the entrance of a verification", () => {
     );
   });
 
-  for (const [what, unit, isLeased, isGuest, isBegun] of [
-    ["whose unit is fetched", "fetching", true, false, true],
-    ["whose token is fetched", "ready", false, false, true],
-    ["whose token is fetched, of a team that was refused lately", "doubtful", false, false, false],
-    ["that waits for nothing", "ready", true, false, false],
-    ["of a guest", "fetching", false, true, false],
+  for (const [what, unit, isLeased, isBegun] of [
+    ["whose unit is fetched", "fetching", true, true],
+    ["whose token is fetched", "ready", false, true],
+    ["whose token is fetched, of a team that was refused lately", "doubtful", false, false],
+    ["that waits for nothing", "ready", true, false],
   ] as const)
     it(`begins ${isBegun ? "a" : "no"} check ${what}`, async () => {
-      const { enter } = entering({ unit, isLeased, isGuest });
+      const { enter } = entering({ unit, isLeased });
       assert.deepEqual(await enter("team"), isBegun ? FINDING : undefined);
     });
 
   it("begins one check of a team at a time", async () => {
-    const { enter, begun } = entering({ unit: "fetching", isLeased: false, isGuest: false });
+    const { enter, begun } = entering({ unit: "fetching", isLeased: false });
     const found = ["team", "team", "other", "team"].map((teamId) => enter(teamId));
     assert.deepEqual(begun, ["team", "other"]);
     await Promise.all(found);

@@ -326,53 +326,17 @@ describe("faults of our own", () => {
     assert.equal((await again).entry?.evidence, EVIDENCE);
   });
 
-  it("begins no check for a guest, who is told what the cache has, or what a check under way learns", async () => {
-    const { flights, started, redis, failed } = world();
-    const guest = () => ({
-      ...waiter(),
-      slot: {
-        isLookupOnly: true,
-        admit() {
-          throw new AppError("overloaded", "too long a wait");
-        },
-        onCacheHit() {},
-        release() {},
-      },
-    });
-    redis.set("probed a@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
-    assert.equal((await flights.join(question("a@example.com"), guest())).cached, true);
-    const first = flights.join(question("b@example.com"), waiter());
-    const joined = flights.join(question("b@example.com"), guest());
-    await turn();
-    started[0]?.finish(EVIDENCE);
-    for (const landing of await Promise.all([first, joined])) assert.equal(landing.entry?.evidence, EVIDENCE);
-    assert.equal(failed.count, 0);
-    for (const refresh of [false, true])
-      await assert.rejects(flights.join(question("c@example.com", refresh), guest()), { code: "overloaded" });
-    assert.deepEqual([started.length, failed.count, flights.size()], [1, 2, 0]);
-  });
-
-  it("begins a guest's check on the seat of who joins him, and frees the seat of who joins a check that has one", async () => {
-    const { flights, started, redis } = world();
+  it("frees the slot of a request that joins a check", async () => {
+    const { flights, started } = world();
     let freed = 0;
-    const place = (isGuest: boolean) => ({
-      isLookupOnly: isGuest,
-      admit() {
-        if (isGuest) throw new AppError("overloaded", "too long a wait");
-      },
-      onCacheHit() {},
-      release: () => void freed++,
-    });
-    assert.equal(redis.size, 0);
-    const guest = flights.join(question("a@example.com"), { ...waiter(), slot: place(true) });
-    const seated = flights.join(question("a@example.com"), { ...waiter(), slot: place(false) });
-    assert.equal(freed, 0);
+    const slot = () => ({ admit() {}, release: () => void freed++ });
+    const first = flights.join(question("a@example.com"), { ...waiter(), slot: slot() });
     await turn();
-    const third = flights.join(question("a@example.com"), { ...waiter(), slot: place(false) });
+    assert.equal(freed, 0);
+    const joined = flights.join(question("a@example.com"), { ...waiter(), slot: slot() });
     assert.equal(freed, 1);
     started[0]?.finish(EVIDENCE);
-    for (const landing of await Promise.all([guest, seated, third]))
-      assert.equal(landing.entry?.evidence, EVIDENCE);
+    for (const outcome of await Promise.all([first, joined])) assert.equal(outcome.entry?.evidence, EVIDENCE);
   });
 
   it("passes overload on to the caller", async () => {

@@ -79,7 +79,7 @@ async function outcomesOf(isDrawn: boolean) {
     const verify = createVerifyAddress({
       examiner,
       drawer: isDrawn ? drawer : { draw: () => null },
-      enter: enterBy(examiner, () => ({ admit() {}, onCacheHit() {}, release: () => left.push(one.email) })),
+      enter: enterBy(examiner, () => ({ admit() {}, release: () => left.push(one.email) })),
       quota: {
         reserve: () => ({
           day: "2026-01-01",
@@ -211,7 +211,7 @@ describe("a question without an answer", () => {
     let left = 0;
     const verify = createVerifyAddress({
       examiner,
-      enter: enterBy(examiner, () => ({ admit() {}, onCacheHit() {}, release: () => void left++ })),
+      enter: enterBy(examiner, () => ({ admit() {}, release: () => void left++ })),
       quota: {
         reserve: () => ({ day: "2026-01-01", commit() {}, giveBack: () => told.push("given back") }),
       },
@@ -245,7 +245,7 @@ describe("a question without an answer", () => {
         isKnown: () => false,
       };
       const verify = createVerifyAddress({
-        enter: enterBy(examiner, () => ({ admit() {}, onCacheHit() {}, release: () => void left++ })),
+        enter: enterBy(examiner, () => ({ admit() {}, release: () => void left++ })),
         quota: { reserve },
       } as unknown as VerifyDeps);
       const actor = { livemode: true, limits: {} } as unknown as Actor;
