@@ -1,7 +1,7 @@
 // The load generator for deployments of one's own: docs/load-testing.md.
 import { readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { systemClock } from "../src/core/clock.ts";
+import { systemClock } from "../src/platform/time/clock.ts";
 import { HELP } from "./load/help.ts";
 import { checkedKey, type KeySource, type LoadOptions, parseOptions } from "./load/options.ts";
 import { CannotMeasure, preflight } from "./load/preflight.ts";

@@ -2,7 +2,7 @@
 // behave and misbehave in every way. Verifies one address of each behaviour and prints what the service said, and on what
 // evidence; then a customer's list of N rows (100 000) as a bulk job, whose results are compared with the world row by row.
 import { parseArgs } from "node:util";
-import type { VerificationResult } from "../src/services/verify/verification-result.ts";
+import type { VerificationResult } from "../src/features/verify/answer/verification-result.ts";
 import { createMailWorld, type MailWorld } from "../test/support/mail-world/world.ts";
 import { tellBulkStory } from "./demo/bulk.ts";
 import { peaksOfAll } from "./demo/memory.ts";

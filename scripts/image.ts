@@ -10,7 +10,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFile
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { SETTING_NAMES } from "../src/core/config.ts";
+import { SETTING_NAMES } from "../src/config/config.ts";
 import { createMailWorld } from "../test/support/mail-world/world.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";

@@ -6,14 +6,14 @@ import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type ListPackage, readNames } from "../src/check/lists/compile.ts";
-import { LIST_RELEASES } from "../src/check/lists/releases.ts";
-import { NEVER_DISPOSABLE } from "../src/check/lists/trusted.ts";
+import { type ListPackage, readNames } from "../src/verification/lists/compile.ts";
+import { LIST_RELEASES } from "../src/verification/lists/releases.ts";
+import { NEVER_DISPOSABLE } from "../src/verification/lists/trusted.ts";
 import { namesOfRelease, newestRelease, pin } from "./lists/npm.ts";
 import { findUpdates, type Update } from "./lists/refresh.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
-const RELEASES_FILE = resolve(ROOT, "src/check/lists/releases.json");
+const RELEASES_FILE = resolve(ROOT, "src/verification/lists/releases.json");
 const NAMES_SHOWN = 20;
 const DAY_MS = 86_400_000;
 const load = createRequire(import.meta.url);
@@ -62,7 +62,7 @@ async function refresh(): Promise<void> {
     ([name, { version, asOf }]) => `  "${name}": { "version": "${version}", "asOf": "${asOf}" }`,
   );
   writeFileSync(RELEASES_FILE, `{\n${lines.join(",\n")}\n}\n`);
-  console.log("Pinned. Run `npm test -- test/unit/check/lists`, then `npm run build`.");
+  console.log("Pinned. Run `npm test -- test/unit/verification/lists`, then `npm run build`.");
 }
 
 if (values.refresh) await refresh();

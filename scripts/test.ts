@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { SETTING_NAMES } from "../src/core/config.ts";
+import { SETTING_NAMES } from "../src/config/config.ts";
 import { bundle } from "./build/bundle.ts";
 import { type Guard, startGuard } from "./embedded/guard.ts";
 import { SERVICES, startStack } from "./embedded/stack.ts";

@@ -1,12 +1,12 @@
-import { readLifetimes } from "./compose/lifetimes.ts";
-import type { ServingRole, SingleRole } from "./compose/role.ts";
-import { systemClock } from "./core/clock.ts";
-import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./core/config.ts";
-import { exitCodeOf } from "./core/exit-codes.ts";
-import { availableCpus, gcFlags } from "./core/gc-flags.ts";
-import { localUrl } from "./core/local-url.ts";
-import { createLog, type Logger } from "./core/log.ts";
+import { readLifetimes } from "./app/checks/lifetimes.ts";
+import type { ServingRole, SingleRole } from "./app/role.ts";
+import { type Config, ConfigError, loadConfig, loadPreflightConfig } from "./config/config.ts";
+import { localUrl } from "./config/local-url.ts";
 import type { Terminal } from "./operator/command.ts";
+import { exitCodeOf } from "./platform/exit-codes.ts";
+import { createLog, type Logger } from "./platform/log.ts";
+import { systemClock } from "./platform/time/clock.ts";
+import { availableCpus, gcFlags } from "./platform/v8/gc-flags.ts";
 import { createSupervisor, isHurry } from "./supervisor.ts";
 
 /**
@@ -36,10 +36,10 @@ async function migrateStores(config: Config, log: Logger): Promise<void> {
     { requirePrimary: askForPrimary },
   ] = await Promise.all([
     import("./operator/connections.ts"),
-    import("./store/migrate.ts"),
-    import("./store/objects.ts"),
-    import("./store/outage-wait.ts"),
-    import("./store/postgres.ts"),
+    import("./stores/postgres/migrate.ts"),
+    import("./stores/objects/objects.ts"),
+    import("./stores/postgres/outage-wait.ts"),
+    import("./stores/postgres/postgres.ts"),
   ]);
   await withDatabase(config, async (sql) => {
     await createOutageWait({ clock: systemClock, log }).retryThroughOutage(() => askForPrimary(sql));
@@ -98,9 +98,9 @@ async function composeServingRole(config: Config & { role: SingleRole }, log: Lo
   readLifetimes(config.verify.lifetimesS);
   const hasThreads = config.role !== "relay";
   const startedThreads = hasThreads
-    ? (await import("./compose/check-threads.ts")).startThreads(config, log)
+    ? (await import("./app/checks/check-threads.ts")).startThreads(config, log)
     : undefined;
-  const { composeRole } = await import("./compose/role.ts");
+  const { composeRole } = await import("./app/role.ts");
   return composeRole(config, log, startedThreads);
 }
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
-import type { Clock } from "./core/clock.ts";
-import { childEnvironment, type ProcessRole } from "./core/config.ts";
-import { LIMITS } from "./core/limits.ts";
-import type { Logger } from "./core/log.ts";
+import { childEnvironment, type ProcessRole } from "./config/config.ts";
+import { LIMITS } from "./config/limits/limits.ts";
+import type { Logger } from "./platform/log.ts";
+import type { Clock } from "./platform/time/clock.ts";
 
 /** What a role says over its IPC channel once it serves. A role without such a port says null. */
 export interface RoleReady {

@@ -1,13 +1,13 @@
 import { workerData } from "node:worker_threads";
-import { createJoinHost } from "../src/bulk/join-host.ts";
-import type { JoinTask } from "../src/bulk/join-messages.ts";
-import type { JoinThreadSetup } from "../src/bulk/join-thread.ts";
-import type { PackedError } from "../src/bulk/packed-errors.ts";
-import { systemClock } from "../src/core/clock.ts";
-import { createJobObjects } from "../src/store/job-objects.ts";
-import { createObjectStreams } from "../src/store/object-streams.ts";
-import { createObjectStore } from "../src/store/objects.ts";
-import { createScratch } from "../src/store/scratch.ts";
+import { createJobObjects } from "../src/features/bulk/results/job-objects.ts";
+import { createJoinHost } from "../src/features/bulk/results/join-host.ts";
+import type { JoinTask } from "../src/features/bulk/results/join-messages.ts";
+import type { JoinThreadSetup } from "../src/features/bulk/results/join-thread.ts";
+import type { PackedError } from "../src/features/bulk/run/packed-errors.ts";
+import { systemClock } from "../src/platform/time/clock.ts";
+import { createObjectStreams } from "../src/stores/objects/object-streams.ts";
+import { createObjectStore } from "../src/stores/objects/objects.ts";
+import { createScratch } from "../src/stores/scratch.ts";
 
 /** The composition root of the thread that puts results together. Postgres it has none of: it asks the main thread. */
 function compose({ objects, scratchDir }: JoinThreadSetup) {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { gcFlags } from "../../src/core/gc-flags.ts";
+import { gcFlags } from "../../src/platform/v8/gc-flags.ts";
 import { existing } from "../probing/plan.ts";
 import { planInternet } from "../probing/plan-internet.ts";
 import type { ApiProcess } from "../processes/api.ts";

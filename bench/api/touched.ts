@@ -11,7 +11,7 @@ export interface Touched {
   transactions: number;
 }
 
-/** What the script of `src/store/rate-bucket.ts` runs, and nobody else. */
+/** What the script of `src/features/rate-limit/rate-bucket.ts` runs, and nobody else. */
 const INSIDE_SCRIPTS: ReadonlySet<string> = new Set(["time", "hmget", "hset", "pexpire"]);
 
 /** Counts in the answer to INFO commandstats, without INFO's own. */

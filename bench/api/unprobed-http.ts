@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Wrk } from "../../scripts/embedded/wrk.ts";
-import { setTeamLimit } from "../../src/store/team-operations.ts";
+import { setTeamLimit } from "../../src/features/teams/operations-sql.ts";
 import { busyWithin, cpuBetween, loweredNote, loweredShareOf, type Usage } from "../cpu/busy.ts";
 import { DOMAINS, domainName } from "../probing/plan.ts";
 import { planInternet } from "../probing/plan-internet.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "../../src/store/postgres.ts";
+import type { Database } from "../../src/stores/postgres/postgres.ts";
 import { cpuMsOf } from "../cpu/process-cpu.ts";
 import { residentOf } from "../cpu/resident.ts";
 import { InvalidRun } from "../report/figures.ts";

@@ -1,4 +1,4 @@
-import { loadConfig } from "../../src/core/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { type CpuShares, lookAtCpu, sharesBetween, sharesText } from "../cpu/cpu-shares.ts";
 import { planInternet } from "../probing/plan-internet.ts";
 import { median, type Summary, sampleOf, summarise } from "../report/figures.ts";

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
 import { cpuMsOf } from "../cpu/process-cpu.ts";
 import { InvalidRun, median, medianRatio } from "../report/figures.ts";
 import type { Section } from "../report/table.ts";

@@ -1,7 +1,7 @@
-import { systemClock } from "../../src/core/clock.ts";
-import { loadConfig } from "../../src/core/config.ts";
-import { createObjectStore } from "../../src/store/objects.ts";
-import { createPostgres, type Database } from "../../src/store/postgres.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { systemClock } from "../../src/platform/time/clock.ts";
+import { createObjectStore } from "../../src/stores/objects/objects.ts";
+import { createPostgres, type Database } from "../../src/stores/postgres/postgres.ts";
 import type { BenchContext } from "../setup/context.ts";
 import type { Keep } from "../setup/pinned-server.ts";
 import { type RoleProcess, startRole } from "../setup/role.ts";

@@ -1,6 +1,6 @@
-import { LIMITS } from "../../src/core/limits.ts";
-import { createRepeatFinder } from "../../src/services/bulk/repeat-finder.ts";
-import type { Scratch } from "../../src/store/scratch.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
+import { createRepeatFinder } from "../../src/features/bulk/analysis/repeat-finder.ts";
+import type { Scratch } from "../../src/stores/scratch.ts";
 
 /** A part of what a process of the role `bulk` may have resident while it works on one job. */
 export interface MemoryTerm {
@@ -23,7 +23,7 @@ export interface MemoryBasis {
 const MIB = 1_048_576;
 /** V8's young generation of one isolate: three semi-spaces of 16 MiB, which fill before they are collected. */
 const YOUNG_BYTES = 3 * 16 * MIB;
-/** The old generation grows to twice what lives in it before it is collected, where that is more than its room (core/heap-room). */
+/** The old generation grows to twice what lives in it before it is collected, where that is more than its room (platform/v8/heap-room). */
 export const HEAP_FACTOR = 2;
 /** Of an entry of the evidence cache: key, entry, evidence with its hosts. */
 export const EVIDENCE_BYTES = 1_500;

@@ -15,7 +15,7 @@ export interface SlowRow {
   reason: string;
 }
 
-/** The site, as src/check/site.ts names it, and what src/check/shaping.json allows it. */
+/** The site, as src/verification/lists/site.ts names it, and what src/egress/shaping.json allows it. */
 export const CAPPED_SITE = "outlook";
 export const CAPPED_CONNECTIONS = 5;
 export const CAPPED_DEPTH = 5;

@@ -1,4 +1,4 @@
-import type { Database } from "../../src/store/postgres.ts";
+import type { Database } from "../../src/stores/postgres/postgres.ts";
 import { InvalidRun } from "../report/figures.ts";
 
 /** When the rows of jobs were answered, from the moment the first could be begun. */

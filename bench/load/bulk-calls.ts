@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { type Clock, sleep } from "../../src/core/clock.ts";
+import { type Clock, sleep } from "../../src/platform/time/clock.ts";
 import { LIMITS } from "./bounds.ts";
 import { retryAfterMs } from "./outcome.ts";
 

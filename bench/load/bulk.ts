@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "../../src/core/clock.ts";
+import { type Clock, sleep } from "../../src/platform/time/clock.ts";
 import type { AddressSource } from "./addresses.ts";
 import { LIMITS } from "./bounds.ts";
 import { type BulkCalls, BulkFault, type JobState } from "./bulk-calls.ts";

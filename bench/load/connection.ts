@@ -1,5 +1,5 @@
 import { Client, type Dispatcher } from "undici";
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../src/platform/time/clock.ts";
 import { LIMITS } from "./bounds.ts";
 import { type Connection, type FailureCause, type Outcome, readAnswer } from "./outcome.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createRandom } from "../../scripts/suggestions/random-ints.ts";
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../src/platform/time/clock.ts";
 import { type AddressSource, createListedAddresses, createMadeUpAddresses, readEmails } from "./addresses.ts";
 import { LIMITS } from "./bounds.ts";
 import { type BulkDriver, createBulkDriver } from "./bulk.ts";

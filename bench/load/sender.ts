@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/core/clock.ts";
+import type { Clock } from "../../src/platform/time/clock.ts";
 import { LIMITS } from "./bounds.ts";
 import type { Connection } from "./outcome.ts";
 import type { Pause } from "./pause.ts";

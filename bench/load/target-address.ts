@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { isPublicAddress } from "../../src/core/public-address.ts";
+import { isPublicAddress } from "../../src/platform/public-address.ts";
 import { UsageError } from "./units.ts";
 
 /** All addresses of a host. */

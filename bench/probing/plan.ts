@@ -1,6 +1,6 @@
 /** Which addresses a run asks about, where their mail goes, and what must come out. Pure: every process computes it alike. */
 
-/** Sites, hence MX hosts; each may be held at 10 connections, the default of `src/check/shaping.json`. */
+/** Sites, hence MX hosts; each may be held at 10 connections, the default of `src/egress/shaping.json`. */
 export const SITES = 20;
 export const CONNECTIONS_PER_SITE = 10;
 export const CONNECTIONS = SITES * CONNECTIONS_PER_SITE;

@@ -1,4 +1,4 @@
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
 import type { RowsProcess } from "../processes/rows.ts";
 import { InvalidRun, interleave, type Subject } from "../report/figures.ts";
 import { ratio, type Section } from "../report/table.ts";

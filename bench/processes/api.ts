@@ -1,6 +1,6 @@
-import { composeRole, type ServingRole } from "../../src/compose/role.ts";
-import { loadConfig } from "../../src/core/config.ts";
-import { createLog } from "../../src/core/log.ts";
+import { composeRole, type ServingRole } from "../../src/app/role.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { createLog } from "../../src/platform/log.ts";
 import { usageNow } from "../cpu/busy.ts";
 import { answerParent } from "../setup/child.ts";
 

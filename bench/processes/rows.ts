@@ -1,25 +1,33 @@
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
-import { EVIDENCE_CODEC } from "../../src/check/evidence/model.ts";
-import { OutcomePacker, type PackedOutcomes, readOutcomes } from "../../src/check/evidence/outcomes.ts";
-import { openLists } from "../../src/check/lists/lists.ts";
-import type { CheckPool } from "../../src/check/pool.ts";
-import type { CheckOutcome } from "../../src/check/thread-tasks.ts";
-import { composeChecks } from "../../src/compose/checks.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { loadConfig } from "../../src/core/config.ts";
-import { LIMITS } from "../../src/core/limits.ts";
-import { createLog } from "../../src/core/log.ts";
-import { createMetrics } from "../../src/core/metrics.ts";
-import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
-import type { EvidenceFinding } from "../../src/services/verify/evidence-finding.ts";
-import { createExaminer, type Examiner, type FindingHandler } from "../../src/services/verify/examine.ts";
-import { type BatchExaminer, createBatchExaminer } from "../../src/services/verify/examine-batch.ts";
-import { createInFlightChecks } from "../../src/services/verify/in-flight-checks.ts";
-import { createRetention } from "../../src/services/verify/retention.ts";
-import { createEvidenceCache } from "../../src/store/evidence-cache.ts";
-import { createRedis, type RedisClients } from "../../src/store/redis.ts";
+import { composeChecks } from "../../src/app/checks/checks.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
+import type { CheckPool } from "../../src/engine/threads/pool.ts";
+import type { CheckOutcome } from "../../src/engine/threads/thread-tasks.ts";
+import type { AddressQuestion } from "../../src/features/verify/answer/address-question.ts";
+import type { EvidenceFinding } from "../../src/features/verify/answer/evidence-finding.ts";
+import {
+  createExaminer,
+  type Examiner,
+  type FindingHandler,
+} from "../../src/features/verify/answer/examine.ts";
+import { type BatchExaminer, createBatchExaminer } from "../../src/features/verify/batch/examine-batch.ts";
+import { createEvidenceCache } from "../../src/features/verify/cache/evidence-cache.ts";
+import { createRetention } from "../../src/features/verify/cache/retention.ts";
+import { createInFlightChecks } from "../../src/features/verify/checks/in-flight-checks.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
+import { systemClock } from "../../src/platform/time/clock.ts";
+import { createRedis, type RedisClients } from "../../src/stores/redis.ts";
+import { EVIDENCE_CODEC } from "../../src/verification/evidence/model.ts";
+import {
+  OutcomePacker,
+  type PackedOutcomes,
+  readOutcomes,
+} from "../../src/verification/evidence/outcomes.ts";
+import { openLists } from "../../src/verification/lists/lists.ts";
 import { measure } from "../cpu/cpu.ts";
 import { planRun } from "../probing/plan.ts";
 import { answerParent } from "../setup/child.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { availableParallelism, cpus, type as osType, release, totalmem } from "node:os";
 import { promisify } from "node:util";
 import { Redis } from "ioredis";
-import { createPostgres } from "../../src/store/postgres.ts";
+import { createPostgres } from "../../src/stores/postgres/postgres.ts";
 import type { Services } from "../setup/state.ts";
 
 /** Where and when a run was made: figures without it mean little. */

@@ -1,6 +1,6 @@
-import { createLog } from "../../src/core/log.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { createPostgres, type Database } from "../../src/store/postgres.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { migrate } from "../../src/stores/postgres/migrate.ts";
+import { createPostgres, type Database } from "../../src/stores/postgres/postgres.ts";
 import type { BenchContext } from "./context.ts";
 
 /** Does `work` in the run's database, of the newest schema. */

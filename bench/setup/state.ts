@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
-import { createLog } from "../../src/core/log.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { createPostgres } from "../../src/store/postgres.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { migrate } from "../../src/stores/postgres/migrate.ts";
+import { createPostgres } from "../../src/stores/postgres/postgres.ts";
 
 /** The services of a run, which no other run shares. */
 export interface Services {

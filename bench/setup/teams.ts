@@ -1,5 +1,5 @@
-import { bootstrap } from "../../src/services/teams/bootstrap.ts";
-import type { Database } from "../../src/store/postgres.ts";
+import { bootstrap } from "../../src/features/teams/bootstrap.ts";
+import type { Database } from "../../src/stores/postgres/postgres.ts";
 import type { BenchContext } from "./context.ts";
 import { inDatabase } from "./database.ts";
 

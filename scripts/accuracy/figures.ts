@@ -1,8 +1,8 @@
-import { classify } from "../../src/check/classify/classify.ts";
-import { FAULT_OF } from "../../src/check/classify/rule.ts";
-import type { SmtpClass } from "../../src/check/evidence.ts";
-import type { RcptOutcome } from "../../src/smtp/outcome.ts";
-import type { SmtpReply } from "../../src/smtp/reply.ts";
+import type { RcptOutcome } from "../../src/smtp/session/outcome.ts";
+import type { SmtpReply } from "../../src/smtp/wire/reply.ts";
+import { classify } from "../../src/verification/classify/classify.ts";
+import { FAULT_OF } from "../../src/verification/classify/rule.ts";
+import type { SmtpClass } from "../../src/verification/evidence.ts";
 import { type Labelled, parsedReply, SELF } from "../../test/corpus/labelled.ts";
 
 /** A row and what the rules made of it. */

@@ -1,4 +1,4 @@
-import type { SmtpClass } from "../../src/check/evidence.ts";
+import type { SmtpClass } from "../../src/verification/evidence.ts";
 import { type Labelled, normalised } from "../../test/corpus/labelled.ts";
 import { confusion, type Figures, figuresOf, type Judged, judge, type Share } from "./figures.ts";
 

@@ -1,6 +1,6 @@
 import { median } from "../../bench/report/figures.ts";
-import { classify } from "../../src/check/classify/classify.ts";
-import type { RcptOutcome } from "../../src/smtp/outcome.ts";
+import type { RcptOutcome } from "../../src/smtp/session/outcome.ts";
+import { classify } from "../../src/verification/classify/classify.ts";
 import { type Labelled, parsedReply, SELF } from "../../test/corpus/labelled.ts";
 import { outcomeOf } from "./figures.ts";
 

@@ -1,15 +1,15 @@
 import { copyFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { BUILT_LISTS, packLists } from "../../src/check/lists/built.ts";
-import { compileLists } from "../../src/check/lists/lists.ts";
+import { BUILT_LISTS, packLists } from "../../src/verification/lists/built.ts";
+import { compileLists } from "../../src/verification/lists/lists.ts";
 
 /** Where parts lie that several entries share: as deep as `src/core`, whose modules look for files beside the tree. */
 const CHUNKS = "src/chunks";
 /** Made by the build; the packages that it is made from are not beside what is built. */
 export const LISTS_FILE = `${CHUNKS}/${BUILT_LISTS}`;
 /** What modules read from beside themselves at run time. */
-const ASSETS = ["src/check/shaping.json"];
+const ASSETS = ["src/egress/shaping.json"];
 /** Machine code, and what starts threads from files of its own: left out of the bundle. */
 const EXTERNAL = ["uWebSockets.js", "@node-rs/argon2", "piscina", "pino"];
 /** Read by name when they are needed, so that esbuild does not see them: a page's files, the proxies' client. */

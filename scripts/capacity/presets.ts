@@ -8,7 +8,7 @@ export interface Preset {
 }
 
 /**
- * Every figure of a mix is an assumption but those of `src/check/shaping.json`: shares and times are to be replaced by one's own.
+ * Every figure of a mix is an assumption but those of `src/egress/shaping.json`: shares and times are to be replaced by one's own.
  * What big providers bear of one address in an hour nobody publishes. One recipient a second is what an address may hope for that
  * is known and whose lists are good; one that is new bears a tenth of it.
  */

@@ -9,7 +9,7 @@ export interface SiteClass {
   sites: number;
   /** Its part of the rows for which a server is asked, 0 to 1. All classes together: 1. */
   share: number;
-  /** What one source address may have there at once, and in one session: `src/check/shaping.json` or SHAPING. */
+  /** What one source address may have there at once, and in one session: `src/egress/shaping.json` or SHAPING. */
   connections: number;
   depth: number;
   transactionsPerSession: number;

@@ -1,4 +1,4 @@
-import { isNearlyExhausted, isSetUpExpensive } from "../../src/smtp/session-limits.ts";
+import { isNearlyExhausted, isSetUpExpensive } from "../../src/smtp/session/session-limits.ts";
 import type { SiteClass } from "./scenario.ts";
 
 /** What one session comes to, on average. */
@@ -11,7 +11,7 @@ export interface SessionShape {
 /** Less likely states are left out. */
 const LEAST = 1e-7;
 
-/** As `smtp/pooled-session` does where enough waits; what a site would teach is left out. */
+/** As `smtp/session/pooled-session` does where enough waits; what a site would teach is left out. */
 export function shouldRetire(
   site: Pick<SiteClass, "rejectionsPerSession" | "setUpRoundTrips" | "pipelining">,
   { served, refused }: { served: number; refused: number },
@@ -28,7 +28,7 @@ type SessionSite = Pick<
 >;
 
 /**
- * A session as `smtp/pooled-session` fills it: a write holds no more than the depth, nor more than may follow before a limit of
+ * A session as `smtp/session/pooled-session` fills it: a write holds no more than the depth, nor more than may follow before a limit of
  * the session is met, also if all were refused; one that is worn leaves. Exact, over all courses that refusals can take, where
  * enough waits for further ones.
  *

@@ -1,4 +1,4 @@
-import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
+import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
 import type { Expectation } from "../../test/support/mail-world/behaviours.ts";
 
 /** One address of the demo: what its server does, what was answered, and how long that took. */

@@ -2,19 +2,19 @@
 export const HEAD = `# Configuration
 
 Every setting is an environment variable. This page is written by \`npm run docs\` from the schema in
-\`src/core/settings.ts\` and the texts in \`scripts/docs/setting-descriptions.ts\`; a test fails when they differ.
+\`src/config/settings.ts\` and the texts in \`scripts/docs/setting-descriptions.ts\`; a test fails when they differ.
 
 - Each setting may be given as \`NAME_FILE\`, the path of a file with its value (mounted secrets); not both.
 - A wrong setting stops the process at once, with exit code 2 and one line that names it. \`npm run doctor\` names all.
 - \`required\` settings have no default. A setting without default and without a value switches its feature off.
 - Behind PgBouncer, list \`statement_timeout\`, \`idle_in_transaction_session_timeout\` and \`jit\` in
   \`ignore_startup_parameters\`, and set them on the role.
-- Bounds that are no settings are in \`src/core/limits.ts\`, those of the tiers in \`src/core/tiers.ts\`.
+- Bounds that are no settings are in \`src/config/limits/limits.ts\`, those of the tiers in \`src/config/tiers.ts\`.
 `;
 
 export const TAIL = `## Shaping
 
-\`SHAPING\` is a JSON object laid over the built-in [shaping](../src/check/shaping.json), with up to three members:
+\`SHAPING\` is a JSON object laid over the built-in [shaping](../src/egress/shaping.json), with up to three members:
 
 | member | holds |
 |---|---|

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import { SettingsSchema } from "../../src/core/settings.ts";
+import { SettingsSchema } from "../../src/config/settings.ts";
 import { HEAD, TAIL } from "./configuration-text.ts";
 import { SECTIONS, type SettingDescription } from "./setting-descriptions.ts";
 

@@ -1,5 +1,5 @@
-import type { ErrorCode } from "../../src/core/errors.ts";
-import type { JobErrorCode } from "../../src/core/job-errors.ts";
+import type { ErrorCode } from "../../src/platform/errors.ts";
+import type { JobErrorCode } from "../../src/platform/job-errors.ts";
 
 /** What docs/errors.md says of a code: when it comes, and what the caller can do. */
 export const ERROR_DESCRIPTIONS: Readonly<Record<Exclude<ErrorCode, JobErrorCode>, string>> = {

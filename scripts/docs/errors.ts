@@ -1,11 +1,11 @@
-import { ERRORS } from "../../src/core/errors.ts";
-import { JOB_ERROR_CODES } from "../../src/core/job-errors.ts";
+import { ERRORS } from "../../src/platform/errors.ts";
+import { JOB_ERROR_CODES } from "../../src/platform/job-errors.ts";
 import { ERROR_DESCRIPTIONS, JOB_ERROR_DESCRIPTIONS } from "./error-descriptions.ts";
 
 const HEAD = `# Errors
 
 Every error is \`application/problem+json\` (RFC 9457) with a stable \`code\`, which is what a program should switch on; the texts
-may change. This page is written by \`npm run docs\` from \`src/core/errors.ts\` and \`src/core/job-errors.ts\`, and a test fails when
+may change. This page is written by \`npm run docs\` from \`src/platform/errors.ts\` and \`src/platform/job-errors.ts\`, and a test fails when
 they differ. How to handle errors in a client: [api.md](api.md#errors). Which operation answers which: \`/docs\` of your server.
 
 Repeat a request after 429 and 503, no sooner than \`Retry-After\` says, and after a lost connection with the same

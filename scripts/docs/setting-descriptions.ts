@@ -1,4 +1,4 @@
-import type { SettingsSchema } from "../../src/core/settings.ts";
+import type { SettingsSchema } from "../../src/config/settings.ts";
 
 type SettingName = keyof typeof SettingsSchema.entries;
 

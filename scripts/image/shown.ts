@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
+import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
 import { freePort } from "../embedded/ports.ts";
 import type { Containers, Ended, Named } from "./containers.ts";
 

@@ -34,8 +34,8 @@ export function layerOf(path: string): string | null {
   return /^src\/([a-z]+)\//.exec(path)?.[1] ?? null;
 }
 
-export const UWS = { specifier: "uWebSockets.js", only: "src/http/server.ts" };
-export const ENVIRONMENT_READER = "src/core/config.ts";
+export const UWS = { specifier: "uWebSockets.js", only: "src/api/server/server.ts" };
+export const ENVIRONMENT_READER = "src/config/config.ts";
 export const FILE_LINES_MAX = 400;
 /** Lines of a function with those of the functions inside it. */
 export const FUNCTION_LINES_MAX = 70;

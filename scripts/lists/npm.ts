@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import * as v from "valibot";
-import { type ListPackage, readNames } from "../../src/check/lists/compile.ts";
+import { type ListPackage, readNames } from "../../src/verification/lists/compile.ts";
 
 const run = promisify(execFile);
 const OUTPUT_BYTES = 16_777_216;

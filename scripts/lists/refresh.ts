@@ -1,5 +1,5 @@
-import type { ListPackage } from "../../src/check/lists/compile.ts";
-import type { ListRelease } from "../../src/check/lists/releases.ts";
+import type { ListPackage } from "../../src/verification/lists/compile.ts";
+import type { ListRelease } from "../../src/verification/lists/releases.ts";
 
 /** A newer release of a list than the one in use, and what it changes. */
 export interface Update {

@@ -1,12 +1,12 @@
-import { dialAddressFor } from "../../src/check/house/exchangers.ts";
-import type { PreflightRun } from "../../src/check/house/preflight.ts";
-import { loadShaping } from "../../src/check/shaping.ts";
-import { composePreflight } from "../../src/compose/preflight.ts";
-import { ownShaping } from "../../src/compose/shaping.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { ConfigError, loadPreflightConfig, type PreflightConfig } from "../../src/core/config.ts";
-import { acceptsConnection, dialTargetKey } from "../../src/smtp/dial.ts";
-import { createEgressRoutes } from "../../src/smtp/egress-routes.ts";
+import { composePreflight } from "../../src/app/checks/preflight.ts";
+import { ownShaping } from "../../src/app/checks/shaping.ts";
+import { ConfigError, loadPreflightConfig, type PreflightConfig } from "../../src/config/config.ts";
+import { dialAddressFor } from "../../src/egress/self-check/exchangers.ts";
+import { loadShaping } from "../../src/egress/shaping.ts";
+import type { PreflightRun } from "../../src/engine/preflight.ts";
+import { systemClock } from "../../src/platform/time/clock.ts";
+import { acceptsConnection, dialTargetKey } from "../../src/smtp/wire/dial.ts";
+import { createEgressRoutes } from "../../src/smtp/wire/egress-routes.ts";
 
 /** Can this machine reach mail servers? `unknown`: their names could not be resolved from here. */
 export type Port25 = "open" | "closed" | "unknown";

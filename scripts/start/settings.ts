@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { localUrl } from "../../src/core/local-url.ts";
+import { localUrl } from "../../src/config/local-url.ts";
 import type { ServiceName, Stack } from "../embedded/stack.ts";
 
 type Env = NodeJS.ProcessEnv;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { parseAddress } from "../../src/check/address.ts";
-import { suggestAddress, suggestForMalformed } from "../../src/check/suggest.ts";
+import { parseAddress } from "../../src/verification/address/address.ts";
+import { suggestAddress, suggestForMalformed } from "../../src/verification/suggest/suggest.ts";
 import { type Slip, slipsOf } from "./error-model.ts";
 
 export interface Recall {

@@ -2,14 +2,14 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build, type Plugin, transform } from "esbuild";
-import { BUILT_LISTS, packLists } from "../../src/check/lists/built.ts";
-import { compileLists } from "../../src/check/lists/lists.ts";
+import { BUILT_LISTS, packLists } from "../../src/verification/lists/built.ts";
+import { compileLists } from "../../src/verification/lists/lists.ts";
 import { FROM_NODE_MODULES, REQUIRE } from "../build/bundle.ts";
 
 /** A module with one of these asks for what is compiled beside it: a thread's file by its own extension, the packed lists. */
 const ASKS_BESIDE = /extname\(import\.meta\.url\)|BUILT_LISTS, import\.meta\.url/;
 /** Where the module lies that asks for the packed lists. */
-const LISTS_FOLDER = "src/check/lists";
+const LISTS_FOLDER = "src/verification/lists";
 /** Files of threads, which are started by their names. */
 const THREADS = ["workers", "test/support/threads"];
 /** What a test file's process tells of its tests with. */

@@ -1,6 +1,6 @@
-import { createLog } from "../../src/core/log.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { createPostgres } from "../../src/store/postgres.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { migrate } from "../../src/stores/postgres/migrate.ts";
+import { createPostgres } from "../../src/stores/postgres/postgres.ts";
 
 const NAME = "rcpt_template";
 

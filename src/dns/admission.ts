@@ -1,5 +1,5 @@
-import type { Clock, Timer } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Clock, Timer } from "../platform/time/clock.ts";
 
 /** Permission of one look-up to be in progress, until `release`. */
 export interface LookUpPermit {

@@ -1,5 +1,5 @@
 import type { Answer, DecodedPacket } from "dns-packet";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
 import type { DnsQuestion, QueryType } from "./message.ts";
 import { normalizeName } from "./name.ts";
 

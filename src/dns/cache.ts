@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Clock } from "../platform/time/clock.ts";
 import type { BestEffortLookUp, DnsOutcome, TextResolver } from "./resolver.ts";
 
 /** The result of a look-up. `hit`: no query was needed; `absent`: the name, or such a record, does not exist. */

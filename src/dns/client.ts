@@ -1,5 +1,5 @@
-import type { Clock } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Clock } from "../platform/time/clock.ts";
 import { BestEffortAdmission, DnsAdmission, type LookUpPermit } from "./admission.ts";
 import { type DnsReading, readAnswer } from "./answer.ts";
 import type { DnsQuestion, QueryType } from "./message.ts";

@@ -1,6 +1,6 @@
 import type { DecodedPacket } from "dns-packet";
-import type { Clock } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Clock } from "../platform/time/clock.ts";
 
 /** How one attempt with one server ended. */
 export type DnsExchange =

@@ -1,5 +1,5 @@
 import { type DecodedPacket, decode, encode, RECURSION_DESIRED } from "dns-packet";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
 
 export type QueryType = "MX" | "A" | "AAAA" | "TXT" | "PTR";
 

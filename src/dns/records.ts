@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { Answer } from "dns-packet";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
 import { normalizeName } from "./name.ts";
 import type { MxRecord } from "./resolver.ts";
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Clock } from "../platform/time/clock.ts";
 import type { DnsExchange, UdpExchange } from "./exchange.ts";
 import type { DnsQuestion } from "./message.ts";
 import { randomCase } from "./random.ts";

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../platform/time/clock.ts";
 import { type DnsExchange, remainingAttemptMs } from "./exchange.ts";
 import { type DnsQuestion, decodeResponse, encodeQuery, responseId } from "./message.ts";
 import { randomId } from "./random.ts";

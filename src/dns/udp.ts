@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from "node:dgram";
-import type { Clock, Timer } from "../core/clock.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Clock, Timer } from "../platform/time/clock.ts";
 import { remainingAttemptMs, type UdpExchange } from "./exchange.ts";
 import { type DnsQuestion, decodeResponse, echoesCase, encodeQuery, responseId } from "./message.ts";
 import { randomId } from "./random.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { labelSchema } from "../http/schemas/label.ts";
-import { readEmail } from "../services/accounts/email-address.ts";
-import type { BootstrapInput, Bootstrapped } from "../services/teams/bootstrap.ts";
+import { labelSchema } from "../api/schemas/label.ts";
+import { readEmail } from "../features/identity/email-address.ts";
+import type { BootstrapInput, Bootstrapped } from "../features/teams/bootstrap.ts";
 import { parseCommandLine, parseTier, runCommand, type Terminal, UsageError } from "./command.ts";
 
 const BOOTSTRAP_USAGE =

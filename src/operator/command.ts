@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { TIERS, type Tier } from "../core/tiers.ts";
+import { TIERS, type Tier } from "../config/tiers.ts";
 
 /** Invalid command line. `message` is one line. */
 export class UsageError extends Error {

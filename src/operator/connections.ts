@@ -1,10 +1,10 @@
-import type { Config } from "../core/config.ts";
-import { LIMITS } from "../core/limits.ts";
-import { createLog } from "../core/log.ts";
-import { type ChangePublisher, createChangePublisher } from "../services/authenticate/publish.ts";
-import { createAuthBus } from "../store/auth-bus.ts";
-import { createPostgres, type Database } from "../store/postgres.ts";
-import { createRedis, type RedisClient } from "../store/redis.ts";
+import type { Config } from "../config/config.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import { createAuthBus } from "../features/auth/auth-bus.ts";
+import { type ChangePublisher, createChangePublisher } from "../features/auth/publish.ts";
+import { createLog } from "../platform/log.ts";
+import { createPostgres, type Database } from "../stores/postgres/postgres.ts";
+import { createRedis, type RedisClient } from "../stores/redis.ts";
 
 /** Runs `work` on a database of its own, with longer timeouts: no request waits for a command. */
 export async function withDatabase<T>(config: Config, work: (sql: Database) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
-import type { Clock } from "../core/clock.ts";
-import type { ConfigDiagnosis } from "../core/config.ts";
+import type { ConfigDiagnosis } from "../config/config.ts";
+import type { Clock } from "../platform/time/clock.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 import { BILLING_GROUP } from "./doctor/billing.ts";
 import { COLLECTORS_GROUP } from "./doctor/collectors.ts";

@@ -1,5 +1,5 @@
-import { LIMITS } from "../core/limits.ts";
-import type { PromotableDomain, Promotion, PromotionOutcome } from "../services/overrides/promotion.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { PromotableDomain, Promotion, PromotionOutcome } from "../features/overrides/promotion.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 
 export const OVERRIDES_USAGE =

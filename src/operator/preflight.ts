@@ -1,6 +1,6 @@
-import type { PreflightRun } from "../check/house/preflight.ts";
-import type { RouteReport, SelfCheckFinding } from "../check/house/report.ts";
-import type { EgressRoute } from "../smtp/egress-routes.ts";
+import type { RouteReport, SelfCheckFinding } from "../egress/self-check/report.ts";
+import type { PreflightRun } from "../engine/preflight.ts";
+import type { EgressRoute } from "../smtp/wire/egress-routes.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 
 export const PREFLIGHT_USAGE = "usage: npm run preflight [-- --json]";

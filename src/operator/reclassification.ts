@@ -1,11 +1,11 @@
-import { DomainName } from "../check/address/domain.ts";
-import type { ParsedAddress } from "../check/address.ts";
-import type { Classification, SelfIdentity } from "../check/classify/classify.ts";
-import { type Evidence, evidenceBut } from "../check/evidence.ts";
-import { type Judgeable, rejudge, type Unjudged } from "../check/rejudge.ts";
-import { probedProviderOf } from "../check/site.ts";
-import { decide } from "../check/verdict/verdict.ts";
-import { LIMITS } from "../core/limits.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { ParsedAddress } from "../verification/address/address.ts";
+import { DomainName } from "../verification/address/domain.ts";
+import type { Classification, SelfIdentity } from "../verification/classify/classify.ts";
+import { type Evidence, evidenceBut } from "../verification/evidence.ts";
+import { probedProviderOf } from "../verification/lists/site.ts";
+import { type Judgeable, rejudge, type Unjudged } from "../verification/verdict/rejudge.ts";
+import { decide } from "../verification/verdict/verdict.ts";
 
 /** Evidence that is to be judged again. */
 export interface StoredEvidence {

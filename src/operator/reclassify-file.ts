@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
 import * as v from "valibot";
-import { parseAddress } from "../check/address.ts";
-import { type CatchAll, type Evidence, evidenceOf, type SmtpEvidence } from "../check/evidence.ts";
-import type { VerdictFault } from "../check/verdict/table.ts";
-import { LIMITS } from "../core/limits.ts";
-import { SMTP_STATUSES, type VerificationResult } from "../services/verify/verification-result.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import { SMTP_STATUSES, type VerificationResult } from "../features/verify/answer/verification-result.ts";
+import { parseAddress } from "../verification/address/address.ts";
+import { type CatchAll, type Evidence, evidenceOf, type SmtpEvidence } from "../verification/evidence.ts";
+import type { VerdictFault } from "../verification/verdict/table.ts";
 import { UsageError } from "./command.ts";
 import type { StoredEvidence } from "./reclassification.ts";
 

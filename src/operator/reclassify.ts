@@ -1,8 +1,8 @@
-import type { SelfIdentity } from "../check/classify/classify.ts";
-import { type Evidence, evidenceBut } from "../check/evidence.ts";
-import { LIMITS } from "../core/limits.ts";
-import type { CacheEntry } from "../store/cache-entry.ts";
-import type { StoredEntry, StoredText } from "../store/evidence-scan.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { CacheEntry } from "../features/verify/cache/cache-entry.ts";
+import type { StoredEntry, StoredText } from "../features/verify/cache/evidence-scan.ts";
+import type { SelfIdentity } from "../verification/classify/classify.ts";
+import { type Evidence, evidenceBut } from "../verification/evidence.ts";
 import { parseCommandLine, runCommand, type Terminal, UsageError } from "./command.ts";
 import { type Reclassification, Reclassifier } from "./reclassification.ts";
 import { storedResults } from "./reclassify-file.ts";

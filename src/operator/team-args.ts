@@ -1,8 +1,8 @@
-import { LIMITS } from "../core/limits.ts";
-import { TIER_LIMITS, type Tier, type TierLimits } from "../core/tiers.ts";
-import { readEmail } from "../services/accounts/email-address.ts";
-import type { LimitChange } from "../services/teams/operations.ts";
-import type { S3Grant } from "../store/s3-grants.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import { TIER_LIMITS, type Tier, type TierLimits } from "../config/tiers.ts";
+import { readEmail } from "../features/identity/email-address.ts";
+import type { LimitChange } from "../features/teams/operations.ts";
+import type { S3Grant } from "../stores/objects/s3-grants.ts";
 import { parseCommandLine, parseTier, UsageError } from "./command.ts";
 
 /** What was asked of `npm run team`. */

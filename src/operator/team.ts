@@ -1,8 +1,8 @@
-import { LIMITS } from "../core/limits.ts";
-import type { MakeResetLink, ResetLink } from "../services/accounts/reset-link.ts";
-import type { TeamOperations, TeamReport } from "../services/teams/operations.ts";
-import type { S3Grant } from "../store/s3-grants.ts";
-import type { OperatedTeam } from "../store/team-operations.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { MakeResetLink, ResetLink } from "../features/accounts/reset-link.ts";
+import type { TeamOperations, TeamReport } from "../features/teams/operations.ts";
+import type { OperatedTeam } from "../features/teams/operations-sql.ts";
+import type { S3Grant } from "../stores/objects/s3-grants.ts";
 import { runCommand, type Terminal } from "./command.ts";
 import { limitLabel, parseTeamArgs, type TeamCommand } from "./team-args.ts";
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { ReplyStage } from "../../src/check/classify/matchable-reply.ts";
-import { FAULT_OF } from "../../src/check/classify/rule.ts";
-import type { SmtpClass } from "../../src/check/evidence.ts";
-import { PROVIDER_MX_SUFFIXES } from "../../src/check/providers.ts";
-import { createReplyParser, type SmtpReply } from "../../src/smtp/reply.ts";
+import { createReplyParser, type SmtpReply } from "../../src/smtp/wire/reply.ts";
+import type { ReplyStage } from "../../src/verification/classify/matchable-reply.ts";
+import { FAULT_OF } from "../../src/verification/classify/rule.ts";
+import type { SmtpClass } from "../../src/verification/evidence.ts";
+import { PROVIDER_MX_SUFFIXES } from "../../src/verification/lists/providers.ts";
 
 /** Who asked, in every reply of the corpora: what a server quotes of it is about us. */
 export const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "2001:db8::1"] };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { analyseSource, type ScannedSource } from "../../src/services/bulk/analyse.ts";
-import { toText } from "../../src/services/bulk/csv/field.ts";
-import { parseRecords } from "../../src/services/bulk/csv/parse.ts";
-import type { SourceOptions } from "../../src/services/bulk/layout.ts";
+import { analyseSource, type ScannedSource } from "../../src/features/bulk/analysis/analyse.ts";
+import type { SourceOptions } from "../../src/features/bulk/analysis/layout.ts";
+import { toText } from "../../src/features/bulk/csv/field.ts";
+import { parseRecords } from "../../src/features/bulk/csv/parse.ts";
 import { cut } from "./csv-corpus/hostile.ts";
 import { sourceOf } from "./csv-corpus/sources.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ScaledObjectSpec } from "../../scripts/manifests/checks/figures.ts";
 import { type Document, ofKind, parseDocuments } from "../../scripts/manifests/documents.ts";
-import type { RedisClient } from "../../src/store/redis.ts";
+import type { RedisClient } from "../../src/stores/redis.ts";
 
 /** What the cluster's autoscalers do with our manifests: their bounds and thresholds, their formula, the real figures. */
 

@@ -1,15 +1,15 @@
-import { parseAddress } from "../../src/check/address.ts";
-import type { PendingBatch } from "../../src/check/pool.ts";
-import type { BatchMode, CheckOutcome } from "../../src/check/thread-tasks.ts";
-import { AppError } from "../../src/core/errors.ts";
-import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
+import type { PendingBatch } from "../../src/engine/threads/pool.ts";
+import type { BatchMode, CheckOutcome } from "../../src/engine/threads/thread-tasks.ts";
+import type { AddressQuestion } from "../../src/features/verify/answer/address-question.ts";
 import {
   type BatchAnswer,
   type BatchOptions,
   createBatchExaminer,
-} from "../../src/services/verify/examine-batch.ts";
-import type { CacheEntry } from "../../src/store/cache-entry.ts";
-import type { CacheWrite } from "../../src/store/evidence-cache.ts";
+} from "../../src/features/verify/batch/examine-batch.ts";
+import type { CacheEntry } from "../../src/features/verify/cache/cache-entry.ts";
+import type { CacheWrite } from "../../src/features/verify/cache/evidence-cache.ts";
+import { AppError } from "../../src/platform/errors.ts";
+import { parseAddress } from "../../src/verification/address/address.ts";
 import { evidenceWith } from "./evidence.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { silentLog } from "./store.ts";

@@ -1,12 +1,12 @@
-import type { Tier } from "../../src/core/tiers.ts";
+import type { Tier } from "../../src/config/tiers.ts";
 import {
   mergeEvent,
   mergeRead,
   type Plans,
   type SeenSubscription,
   settleTier,
-} from "../../src/services/billing/state.ts";
-import type { SubscriptionRow } from "../../src/store/billing.ts";
+} from "../../src/features/billing/state.ts";
+import type { SubscriptionRow } from "../../src/features/billing/subscription-sql.ts";
 
 /** A team's subscriptions as billing keeps them, without database and Stripe. */
 

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
-import { type AnalysisDeps, runAnalysis } from "../../src/bulk/analysis.ts";
-import { type Control, createControl } from "../../src/bulk/control.ts";
-import { TaskReport } from "../../src/bulk/task-report.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import { newId } from "../../src/core/ids.ts";
-import type { TierLimits } from "../../src/core/tiers.ts";
-import { createJobEndings, type JobEndings } from "../../src/services/bulk/job-endings.ts";
-import { type ChunkRepeats, decodeChunkRepeats } from "../../src/services/bulk/repeats.ts";
-import { repeatsKey } from "../../src/store/job-objects.ts";
-import { materialOf } from "../../src/store/job-results.ts";
-import { insertAnalysis, startTask } from "../../src/store/job-tasks.ts";
+import type { TierLimits } from "../../src/config/tiers.ts";
+import { type ChunkRepeats, decodeChunkRepeats } from "../../src/features/bulk/analysis/repeats.ts";
+import { repeatsKey } from "../../src/features/bulk/results/job-objects.ts";
+import { materialOf } from "../../src/features/bulk/results/job-results.ts";
+import { type AnalysisDeps, runAnalysis } from "../../src/features/bulk/run/analysis.ts";
+import { type Control, createControl } from "../../src/features/bulk/run/control.ts";
+import { TaskReport } from "../../src/features/bulk/run/task-report.ts";
+import { createJobEndings, type JobEndings } from "../../src/features/bulk/schedule/job-endings.ts";
 import {
   findJob,
   insertJob,
@@ -18,11 +15,14 @@ import {
   type JobSource,
   type NewJob,
   type ObjectPlace,
-} from "../../src/store/jobs.ts";
-import { createObjectStreams, type ObjectStreams } from "../../src/store/object-streams.ts";
-import { createObjectStore, type ObjectStore } from "../../src/store/objects.ts";
-import type { Database } from "../../src/store/postgres.ts";
-import { createScratch } from "../../src/store/scratch.ts";
+} from "../../src/features/bulk/schedule/job-sql.ts";
+import { insertAnalysis, startTask } from "../../src/features/bulk/schedule/job-tasks.ts";
+import { newId } from "../../src/platform/ids.ts";
+import { systemClock } from "../../src/platform/time/clock.ts";
+import { createObjectStreams, type ObjectStreams } from "../../src/stores/objects/object-streams.ts";
+import { createObjectStore, type ObjectStore } from "../../src/stores/objects/objects.ts";
+import type { Database } from "../../src/stores/postgres/postgres.ts";
+import { createScratch } from "../../src/stores/scratch.ts";
 import { testObjects } from "./embedded.ts";
 import { type createClosing, newTeam, openDatabase } from "./store.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
-import { readJoined } from "../../src/services/bulk/join.ts";
-import { materialOf } from "../../src/store/job-results.ts";
-import { chunksOf } from "../../src/store/job-tasks.ts";
-import { findJob } from "../../src/store/jobs.ts";
-import type { Database } from "../../src/store/postgres.ts";
-import { createScratch } from "../../src/store/scratch.ts";
+import { materialOf } from "../../src/features/bulk/results/job-results.ts";
+import { readJoined } from "../../src/features/bulk/results/join.ts";
+import { findJob } from "../../src/features/bulk/schedule/job-sql.ts";
+import { chunksOf } from "../../src/features/bulk/schedule/job-tasks.ts";
+import type { Database } from "../../src/stores/postgres/postgres.ts";
+import { createScratch } from "../../src/stores/scratch.ts";
 import type { MemoryObjects } from "./memory-objects.ts";
 
 /** Rows by verdict, as somebody counts them. */

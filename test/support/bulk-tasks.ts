@@ -1,28 +1,33 @@
 import { tmpdir } from "node:os";
-import type { SiteParking } from "../../src/bulk/chunk.ts";
-import { type Control, createControl } from "../../src/bulk/control.ts";
-import type { DeferralSettings } from "../../src/bulk/deferrals.ts";
-import type { JoinThread } from "../../src/bulk/join-thread.ts";
+import { type JobObjects, repeatsKey, sourceKey } from "../../src/features/bulk/results/job-objects.ts";
+import type { JoinThread } from "../../src/features/bulk/results/join-thread.ts";
+import type { SiteParking } from "../../src/features/bulk/run/chunk.ts";
+import { type Control, createControl } from "../../src/features/bulk/run/control.ts";
+import type { DeferralSettings } from "../../src/features/bulk/run/deferrals.ts";
 import type {
   RowAnswer,
   RowsVerifyOptions,
   RowVerifier,
   RowWaitPolicy,
   VerifiedRow,
-} from "../../src/bulk/row-verifier.ts";
-import { createBulkTaskRunner } from "../../src/bulk/task-runner.ts";
-import { newId } from "../../src/core/ids.ts";
-import { createGrantCheck, type GrantCheck } from "../../src/services/bulk/grant-check.ts";
-import { createJobEndings } from "../../src/services/bulk/job-endings.ts";
-import { analyseInline, INLINE_COLUMNS } from "../../src/services/bulk/source.ts";
-import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
-import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
-import { type JobObjects, repeatsKey, sourceKey } from "../../src/store/job-objects.ts";
-import { type ChunkRange, insertAnalysis, insertChunks } from "../../src/store/job-tasks.ts";
-import { insertJob, type NewJob, queueJob, recordAnalysis } from "../../src/store/jobs.ts";
-import type { ObjectStreams } from "../../src/store/object-streams.ts";
-import type { Database } from "../../src/store/postgres.ts";
-import { createScratch, type Scratch } from "../../src/store/scratch.ts";
+} from "../../src/features/bulk/run/row-verifier.ts";
+import { createBulkTaskRunner } from "../../src/features/bulk/run/task-runner.ts";
+import { createJobEndings } from "../../src/features/bulk/schedule/job-endings.ts";
+import {
+  insertJob,
+  type NewJob,
+  queueJob,
+  recordAnalysis,
+} from "../../src/features/bulk/schedule/job-sql.ts";
+import { type ChunkRange, insertAnalysis, insertChunks } from "../../src/features/bulk/schedule/job-tasks.ts";
+import { createGrantCheck, type GrantCheck } from "../../src/features/bulk/submit/grant-check.ts";
+import { analyseInline, INLINE_COLUMNS } from "../../src/features/bulk/submit/source.ts";
+import type { AddressQuestion } from "../../src/features/verify/answer/address-question.ts";
+import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
+import { newId } from "../../src/platform/ids.ts";
+import type { ObjectStreams } from "../../src/stores/objects/object-streams.ts";
+import type { Database } from "../../src/stores/postgres/postgres.ts";
+import { createScratch, type Scratch } from "../../src/stores/scratch.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import type { MemoryObjects } from "./memory-objects.ts";
 import { newTeam, silentLog } from "./store.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { BulkJob } from "../../src/services/bulk/view.ts";
-import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
+import type { BulkJob } from "../../src/features/bulk/schedule/view.ts";
+import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
 import type { Response, TestApi, TestDeployment } from "./service.ts";
 import { until } from "./until.ts";
 

@@ -1,4 +1,4 @@
-import { chooseColumn, type SampledTable } from "../../src/services/bulk/columns/choose-column.ts";
+import { chooseColumn, type SampledTable } from "../../src/features/bulk/columns/choose-column.ts";
 
 /** Tables of addresses to choose a column of. */
 

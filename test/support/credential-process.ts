@@ -1,13 +1,17 @@
 import type { TestContext } from "node:test";
-import { createMetrics } from "../../src/core/metrics.ts";
-import { type Authenticator, createAuthenticator } from "../../src/services/authenticate/authenticate.ts";
-import { type ChangePublisher, createChangePublisher } from "../../src/services/authenticate/publish.ts";
-import { createClientLimiter } from "../../src/services/rate-limit/clients.ts";
-import { type AuthBus, createAuthBus } from "../../src/store/auth-bus.ts";
-import { createAuthChanges } from "../../src/store/auth-changes.ts";
-import { type Credentials, createCredentials } from "../../src/store/credentials.ts";
-import { createPostgres } from "../../src/store/postgres.ts";
-import { createTeamDomains, type TeamDomains, type TeamDomainsReader } from "../../src/store/team-domains.ts";
+import { type AuthBus, createAuthBus } from "../../src/features/auth/auth-bus.ts";
+import { createAuthChanges } from "../../src/features/auth/auth-changes.ts";
+import { type Authenticator, createAuthenticator } from "../../src/features/auth/authenticate.ts";
+import { type ChangePublisher, createChangePublisher } from "../../src/features/auth/publish.ts";
+import {
+  createTeamDomains,
+  type TeamDomains,
+  type TeamDomainsReader,
+} from "../../src/features/auth/team-domains.ts";
+import { type Credentials, createCredentials } from "../../src/features/identity/credentials.ts";
+import { createClientLimiter } from "../../src/features/rate-limit/clients.ts";
+import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
+import { createPostgres } from "../../src/stores/postgres/postgres.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 import { openRedis, silentLog } from "./store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "./tcp-gate.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { Redis } from "ioredis";
-import { systemClock } from "../../src/core/clock.ts";
-import { loadConfig } from "../../src/core/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { doctorCommand } from "../../src/operator/commands.ts";
 import type { DoctorFinding } from "../../src/operator/doctor/finding.ts";
 import type { GroupReport } from "../../src/operator/doctor.ts";
-import { createObjectStore } from "../../src/store/objects.ts";
-import { createPostgres, type Database } from "../../src/store/postgres.ts";
+import { systemClock } from "../../src/platform/time/clock.ts";
+import { createObjectStore } from "../../src/stores/objects/objects.ts";
+import { createPostgres, type Database } from "../../src/stores/postgres/postgres.ts";
 import { createTestDatabase } from "./embedded.ts";
 import { listBelow } from "./uploads.ts";
 

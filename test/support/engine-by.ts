@@ -1,4 +1,4 @@
-import type { CheckEngine } from "../../src/check/engine.ts";
+import type { CheckEngine } from "../../src/engine/engine.ts";
 
 /** An engine of which only `check` is given. */
 export function engineBy(check: CheckEngine["check"]): CheckEngine {

@@ -1,9 +1,9 @@
-import type { CheckAdmission } from "../../src/services/verify/admission.ts";
 import {
   createEarlyAdmission,
   type EarlyAdmission,
   type EarlyAdmissionDeps,
-} from "../../src/services/verify/early-admission.ts";
+} from "../../src/features/verify/answer/early-admission.ts";
+import type { CheckAdmission } from "../../src/features/verify/checks/admission.ts";
 
 /** `EarlyAdmission.enter` where no rate limits anybody. @param enter lets in; absent: everybody */
 export function enterBy(

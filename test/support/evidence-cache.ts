@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { EVIDENCE_CODEC } from "../../src/check/evidence/model.ts";
-import { type Clock, systemClock } from "../../src/core/clock.ts";
-import { type CacheWrite, createEvidenceCache } from "../../src/store/evidence-cache.ts";
-import type { RedisClient } from "../../src/store/redis.ts";
+import { type CacheWrite, createEvidenceCache } from "../../src/features/verify/cache/evidence-cache.ts";
+import { type Clock, systemClock } from "../../src/platform/time/clock.ts";
+import type { RedisClient } from "../../src/stores/redis.ts";
+import { EVIDENCE_CODEC } from "../../src/verification/evidence/model.ts";
 import { evidenceWith } from "./evidence.ts";
 import { silentLog } from "./store.ts";
 

@@ -3,7 +3,7 @@ import {
   type EvidenceParts,
   evidenceOf,
   type SmtpEvidence,
-} from "../../src/check/evidence.ts";
+} from "../../src/verification/evidence.ts";
 
 /** Evidence of a domain with an MX of its own, which was not probed; but for `change`. */
 export function evidenceWith(change: Partial<EvidenceParts> = {}): Evidence {

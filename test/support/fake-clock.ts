@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../src/core/clock.ts";
+import type { Clock, Timer } from "../../src/platform/time/clock.ts";
 
 export interface FakeClock extends Clock {
   /** Moves time by `ms` and runs every timer that falls due, in the order of its due time, then of its creation. */

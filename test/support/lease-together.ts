@@ -1,4 +1,4 @@
-import type { QuotaLedger } from "../../src/store/quota-ledger.ts";
+import type { QuotaLedger } from "../../src/features/quota/quota-ledger.ts";
 
 /** Leases for many of a ledger that has them one by one, and passes over nobody. */
 export function leaseTogetherBy(lease: QuotaLedger["lease"]): QuotaLedger["leaseTogether"] {

@@ -5,11 +5,14 @@ import {
   type BehaviourSuspicion,
   createBehaviourAuthority,
   type SharedBehaviour,
-} from "../../src/check/belief/authority.ts";
-import type { BehaviourUpdate } from "../../src/check/belief/messages.ts";
-import { createSiteBehaviours, type SiteBehaviours } from "../../src/check/belief/mirror.ts";
-import { attachBehaviourThread, type BehaviourThread } from "../../src/check/belief/thread-end.ts";
-import type { Clock } from "../../src/core/clock.ts";
+} from "../../src/engine/learned-behaviour/authority.ts";
+import type { BehaviourUpdate } from "../../src/engine/learned-behaviour/messages.ts";
+import { createSiteBehaviours, type SiteBehaviours } from "../../src/engine/learned-behaviour/mirror.ts";
+import {
+  attachBehaviourThread,
+  type BehaviourThread,
+} from "../../src/engine/learned-behaviour/thread-end.ts";
+import type { Clock } from "../../src/platform/time/clock.ts";
 import { silentLog } from "./store.ts";
 
 /** What processes share, without Redis. */

@@ -2,12 +2,12 @@ import {
   type BreakerAuthority,
   type BreakerEvent,
   createBreakerAuthority,
-} from "../../src/check/breaker/authority.ts";
-import { type Breaker, createBreaker } from "../../src/check/breaker/mirror.ts";
-import type { BreakerScope } from "../../src/check/breaker/scope.ts";
-import type { BreakerStore } from "../../src/check/breaker/store.ts";
-import { attachBreakerThread, type BreakerThread } from "../../src/check/breaker/thread-end.ts";
-import type { Clock } from "../../src/core/clock.ts";
+} from "../../src/egress/breaker/authority.ts";
+import { type Breaker, createBreaker } from "../../src/egress/breaker/mirror.ts";
+import type { BreakerScope } from "../../src/egress/breaker/scope.ts";
+import type { BreakerStore } from "../../src/egress/breaker/store.ts";
+import { attachBreakerThread, type BreakerThread } from "../../src/egress/breaker/thread-end.ts";
+import type { Clock } from "../../src/platform/time/clock.ts";
 import { silentLog } from "./store.ts";
 
 export const FIRST_MS = 60_000;

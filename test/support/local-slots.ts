@@ -1,6 +1,6 @@
-import type { Clock, Timer } from "../../src/core/clock.ts";
-import { LIMITS } from "../../src/core/limits.ts";
-import type { SlotSource } from "../../src/smtp/slots.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
+import type { Clock, Timer } from "../../src/platform/time/clock.ts";
+import type { SlotSource } from "../../src/smtp/pool/slots.ts";
 
 export interface LocalSlots extends SlotSource {
   /** Answers every waiter with false. */

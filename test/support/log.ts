@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { basename, join } from "node:path";
-import { createLog, type Logger } from "../../src/core/log.ts";
-import type { LogLevel } from "../../src/core/settings.ts";
+import type { LogLevel } from "../../src/config/settings.ts";
+import { createLog, type Logger } from "../../src/platform/log.ts";
 
 /**
  * What services log in tests. `npm test` names a folder, takes everything at the finest level, and looks through it for

@@ -1,8 +1,13 @@
-import { newId } from "../../src/core/ids.ts";
-import type { MemberRole } from "../../src/services/actor.ts";
-import { hashSecret, newSecret, secretHint } from "../../src/services/api-key.ts";
-import { insertApiKey, insertMembership, insertSession, upsertUser } from "../../src/store/accounts.ts";
-import type { Database } from "../../src/store/postgres.ts";
+import {
+  insertApiKey,
+  insertMembership,
+  insertSession,
+  upsertUser,
+} from "../../src/features/identity/account-sql.ts";
+import type { MemberRole } from "../../src/features/identity/actor.ts";
+import { hashSecret, newSecret, secretHint } from "../../src/features/identity/api-key.ts";
+import { newId } from "../../src/platform/ids.ts";
+import type { Database } from "../../src/stores/postgres/postgres.ts";
 
 export interface TestMember {
   id: string;

@@ -1,7 +1,7 @@
-import { type BreakerScope, keyOfScope } from "../../src/check/breaker/scope.ts";
-import type { BreakerStore, LocalBreakerState, OpenBreakerState } from "../../src/check/breaker/store.ts";
-import type { Clock } from "../../src/core/clock.ts";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
+import { type BreakerScope, keyOfScope } from "../../src/egress/breaker/scope.ts";
+import type { BreakerStore, LocalBreakerState, OpenBreakerState } from "../../src/egress/breaker/store.ts";
+import type { Clock } from "../../src/platform/time/clock.ts";
 
 type Listener = (way: BreakerScope, state: OpenBreakerState | null) => void;
 

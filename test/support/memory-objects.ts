@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
-import { type JobObjects, MissingObject } from "../../src/store/job-objects.ts";
-import { ChangedObject, type ObjectRef, type ObjectStreams } from "../../src/store/object-streams.ts";
+import { type JobObjects, MissingObject } from "../../src/features/bulk/results/job-objects.ts";
+import {
+  ChangedObject,
+  type ObjectRef,
+  type ObjectStreams,
+} from "../../src/stores/objects/object-streams.ts";
 
 /** Object storage in memory, as jobs use it: both ways see the same objects. */
 export interface MemoryObjects extends JobObjects {

@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
-import { CsvProblemError } from "../../src/services/bulk/csv/problems.ts";
-import type { RandomBytes } from "../../src/services/bulk/workbook/random-bytes.ts";
-import { openWorkbook, type WorkbookOptions } from "../../src/services/bulk/workbook/workbook.ts";
-import { createScratch } from "../../src/store/scratch.ts";
+import { CsvProblemError } from "../../src/features/bulk/csv/problems.ts";
+import type { RandomBytes } from "../../src/features/bulk/workbook/random-bytes.ts";
+import { openWorkbook, type WorkbookOptions } from "../../src/features/bulk/workbook/workbook.ts";
+import { createScratch } from "../../src/stores/scratch.ts";
 
 /** Bytes in memory as object storage would give them, in pieces. */
 export function randomBytes(bytes: Buffer, pieceBytes = 16_384): RandomBytes {

@@ -1,4 +1,4 @@
-import type { QuotaLedger } from "../../src/store/quota-ledger.ts";
+import type { QuotaLedger } from "../../src/features/quota/quota-ledger.ts";
 import { leaseTogetherBy } from "./lease-together.ts";
 
 /** A ledger that leases as it is told, takes in whatever it hears of a lease, and shows nobody's usage; `parts` may do otherwise. */

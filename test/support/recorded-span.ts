@@ -1,5 +1,5 @@
-import type { SpanRef } from "../../src/core/trace-context.ts";
-import type { Span, SpanAttributes, SpanOptions } from "../../src/core/tracing.ts";
+import type { SpanRef } from "../../src/platform/telemetry/trace-context.ts";
+import type { Span, SpanAttributes, SpanOptions } from "../../src/platform/telemetry/tracing.ts";
 
 /** A span that keeps what it is told, with its children in order. Times as they were given; NaN: the present. */
 export class RecordedSpan implements Span {

@@ -1,4 +1,4 @@
-import type { Database } from "../../src/store/postgres.ts";
+import type { Database } from "../../src/stores/postgres/postgres.ts";
 
 /** While `work` runs, the database refuses every event of the team. */
 export async function refuseEvents(sql: Database, teamId: string, work: () => Promise<void>): Promise<void> {

@@ -1,4 +1,4 @@
-import { createRoutes, type RouteDeps } from "../../src/http/routes.ts";
+import { createRoutes, type RouteDeps } from "../../src/api/routing/routes.ts";
 
 const unused = () => {
   throw new Error("no handler runs here");

@@ -1,19 +1,23 @@
-import { type Control, createControl } from "../../src/bulk/control.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
+import { DrawnRows } from "../../src/features/bulk/results/drawn-rows.ts";
+import { type Control, createControl } from "../../src/features/bulk/run/control.ts";
 import {
   createRowVerifier,
   type RowAnswer,
   type RowsVerifyOptions,
   type RowWaitPolicy,
-} from "../../src/bulk/row-verifier.ts";
-import { parseAddress } from "../../src/check/address.ts";
-import { siteOf } from "../../src/check/site.ts";
-import { LIMITS } from "../../src/core/limits.ts";
-import { DrawnRows } from "../../src/services/bulk/drawn-rows.ts";
-import type { AddressQuestion } from "../../src/services/verify/address-question.ts";
-import type { EvidenceFinding } from "../../src/services/verify/evidence-finding.ts";
-import type { DecidedAnswer, Examiner } from "../../src/services/verify/examine.ts";
-import type { BatchAnswer, BatchExaminer, BatchOptions } from "../../src/services/verify/examine-batch.ts";
-import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
+} from "../../src/features/bulk/run/row-verifier.ts";
+import type { AddressQuestion } from "../../src/features/verify/answer/address-question.ts";
+import type { EvidenceFinding } from "../../src/features/verify/answer/evidence-finding.ts";
+import type { DecidedAnswer, Examiner } from "../../src/features/verify/answer/examine.ts";
+import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
+import type {
+  BatchAnswer,
+  BatchExaminer,
+  BatchOptions,
+} from "../../src/features/verify/batch/examine-batch.ts";
+import { parseAddress } from "../../src/verification/address/address.ts";
+import { siteOf } from "../../src/verification/lists/site.ts";
 import { createFakeClock } from "./fake-clock.ts";
 
 /** A verifier of rows over batches that the test answers. */

@@ -1,26 +1,41 @@
-import { LIMITS } from "../../src/core/limits.ts";
-import { pruneStripeEvents } from "../../src/store/billing.ts";
-import { leaseReread } from "../../src/store/billing-rereads.ts";
-import { createCredentials } from "../../src/store/credentials.ts";
-import { evictIdempotencyKeys, pruneIdempotencyKeys } from "../../src/store/idempotency.ts";
-import { pruneInvites } from "../../src/store/invites.ts";
-import { clearTasks, deleteJob } from "../../src/store/job-clearing.ts";
-import { emittedTasks, makeReadyAgain, takeReadyTasks } from "../../src/store/job-emission.ts";
-import { releaseBlockedRetries, releaseEgress, takeReadyRetries } from "../../src/store/job-retries.ts";
-import { hideExpiredJobs } from "../../src/store/jobs.ts";
-import { forgetRevokedKeys } from "../../src/store/keys.ts";
-import { createMailOutbox } from "../../src/store/mail-outbox.ts";
-import { mergeOverrides } from "../../src/store/overrides.ts";
-import { pruneResets, takeResetRequest } from "../../src/store/password-resets.ts";
-import type { Database, Transaction } from "../../src/store/postgres.ts";
-import { lockUnmailed, pruneRegistrations } from "../../src/store/registrations.ts";
-import { deleteSurplusSessions, pruneSessions } from "../../src/store/sessions.ts";
-import { createTeamRemovals } from "../../src/store/team-removals.ts";
-import { deleteHistory } from "../../src/store/teams.ts";
-import { hideOldUploads } from "../../src/store/uploads.ts";
-import { createUsageStore } from "../../src/store/usage.ts";
-import { stopDeliveries } from "../../src/store/webhook-deliveries.ts";
-import { claimDeliveries, pruneEvents, takeWaitingEvents } from "../../src/store/webhook-queue.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
+import { pruneInvites } from "../../src/features/accounts/invite-sql.ts";
+import { pruneResets, takeResetRequest } from "../../src/features/accounts/password-reset-sql.ts";
+import { lockUnmailed, pruneRegistrations } from "../../src/features/accounts/registrations.ts";
+import { deleteSurplusSessions, pruneSessions } from "../../src/features/accounts/session-sql.ts";
+import { leaseReread } from "../../src/features/billing/billing-rereads.ts";
+import { pruneStripeEvents } from "../../src/features/billing/subscription-sql.ts";
+import { clearTasks, deleteJob } from "../../src/features/bulk/schedule/job-clearing.ts";
+import {
+  emittedTasks,
+  makeReadyAgain,
+  takeReadyTasks,
+} from "../../src/features/bulk/schedule/job-emission.ts";
+import {
+  releaseBlockedRetries,
+  releaseEgress,
+  takeReadyRetries,
+} from "../../src/features/bulk/schedule/job-retries.ts";
+import { hideExpiredJobs } from "../../src/features/bulk/schedule/job-sql.ts";
+import {
+  evictIdempotencyKeys,
+  pruneIdempotencyKeys,
+} from "../../src/features/idempotency/idempotency-sql.ts";
+import { createCredentials } from "../../src/features/identity/credentials.ts";
+import { deleteHistory } from "../../src/features/identity/team-sql.ts";
+import { createMailOutbox } from "../../src/features/mail/mail-outbox.ts";
+import { mergeOverrides } from "../../src/features/overrides/override-sql.ts";
+import { forgetRevokedKeys } from "../../src/features/teams/key-sql.ts";
+import { createTeamRemovals } from "../../src/features/teams/team-removal-sql.ts";
+import { hideOldUploads } from "../../src/features/uploads/upload-sql.ts";
+import { createUsageStore } from "../../src/features/usage/usage-sql.ts";
+import { stopDeliveries } from "../../src/features/webhooks/webhook-deliveries.ts";
+import {
+  claimDeliveries,
+  pruneEvents,
+  takeWaitingEvents,
+} from "../../src/features/webhooks/webhook-queue.ts";
+import type { Database, Transaction } from "../../src/stores/postgres/postgres.ts";
 
 /** Rows that could be taken, of each table. */
 export const PENDING = 20_000;
@@ -40,11 +55,11 @@ export interface Taking {
 
 /** Functions that lock what they are told of by key, a row or a few: there is nothing to take. */
 export const LOCKS_BY_KEY = [
-  "src/store/job-tasks.ts finishRows",
-  "src/store/quota-ledger.ts flush",
-  "src/store/quota-ledger.ts lease",
-  "src/store/registrations.ts takeRegistration",
-  "src/store/usage.ts addUsage",
+  "src/features/bulk/schedule/job-tasks.ts finishRows",
+  "src/features/quota/quota-ledger.ts flush",
+  "src/features/quota/quota-ledger.ts lease",
+  "src/features/accounts/registrations.ts takeRegistration",
+  "src/features/usage/usage-sql.ts addUsage",
 ];
 
 const N = 100;
@@ -104,173 +119,173 @@ const { spare, perTeam } = LIMITS.idempotency;
 
 export const TAKINGS: readonly Taking[] = [
   {
-    place: "src/store/billing-rereads.ts leaseReread",
+    place: "src/features/billing/billing-rereads.ts leaseReread",
     fill: `insert into billing_rereads (customer_id) select 'c' || n ${SERIES};`,
     run: (tx) => leaseReread(pool(tx)),
     takes: { billing_rereads: 1 },
   },
   {
-    place: "src/store/billing.ts pruneStripeEvents",
+    place: "src/features/billing/subscription-sql.ts pruneStripeEvents",
     fill: `insert into stripe_events (id, type, created_s, received_at) select 'e' || n, 't', n, ${LONG_AGO} ${SERIES};`,
     run: (tx) => pruneStripeEvents(pool(tx)),
     takes: { stripe_events: LIMITS.billing.prunedPerRound },
   },
   {
-    place: "src/store/credentials.ts touch",
+    place: "src/features/identity/credentials.ts touch",
     fill: KEYS("null::timestamptz"),
     run: (tx) => createCredentials(pool(tx)).touch(Array.from({ length: N }, (_, i) => `k${i + 1}`)),
     takes: { api_keys: N },
   },
   {
-    place: "src/store/idempotency.ts evictIdempotencyKeys",
+    place: "src/features/idempotency/idempotency-sql.ts evictIdempotencyKeys",
     fill: IDEMPOTENCY_KEYS("now()"),
     run: (tx) => evictIdempotencyKeys(tx, { teamId: "t1", livemode: true } as never),
     takes: { idempotency_keys: Math.min(spare, PENDING - perTeam) },
   },
   {
-    place: "src/store/idempotency.ts pruneIdempotencyKeys",
+    place: "src/features/idempotency/idempotency-sql.ts pruneIdempotencyKeys",
     fill: IDEMPOTENCY_KEYS(LONG_AGO),
     run: pruneIdempotencyKeys,
     takes: { idempotency_keys: LIMITS.idempotency.prunedPerRound },
   },
   {
-    place: "src/store/invites.ts pruneInvites",
+    place: "src/features/accounts/invite-sql.ts pruneInvites",
     fill: `insert into invites (id, team_id, email, role, invited_by, hash, expires_at)
       select 'i' || n, 't1', n || '@example.com', 'member', 'u1', ${HASH}, ${LONG_AGO} ${SERIES};`,
     run: (tx) => pruneInvites(pool(tx)),
     takes: { invites: portal },
   },
   {
-    place: "src/store/job-clearing.ts clearTasks",
+    place: "src/features/bulk/schedule/job-clearing.ts clearTasks",
     fill: ONE_JOB + CHUNKS("ready") + RETRIES("ready", "now()"),
     run: (tx) => clearTasks(tx, "j1"),
     takes: { job_tasks: 2 * tasksPerStatement },
   },
   {
-    place: "src/store/job-clearing.ts deleteJob",
+    place: "src/features/bulk/schedule/job-clearing.ts deleteJob",
     fill: ONE_JOB + CHUNKS("done"),
     run: (tx) => deleteJob(tx, "j1"),
     takes: { job_tasks: PENDING, jobs: 1 },
   },
   {
-    place: "src/store/job-emission.ts makeReadyAgain",
+    place: "src/features/bulk/schedule/job-emission.ts makeReadyAgain",
     fill: ONE_JOB + CHUNKS("emitted"),
     run: async (tx) => makeReadyAgain(tx, await emittedTasks(tx, null, N)),
     takes: { job_tasks: N },
   },
   {
-    place: "src/store/job-emission.ts takeReadyTasks",
+    place: "src/features/bulk/schedule/job-emission.ts takeReadyTasks",
     fill: ONE_JOB + CHUNKS("ready"),
     run: (tx) => takeReadyTasks(tx, { window: N, teamWindow: 4 * N, teamWhole: 1, jobs: emitJobs }),
     takes: { job_tasks: N },
   },
   {
-    place: "src/store/job-retries.ts releaseBlockedRetries",
+    place: "src/features/bulk/schedule/job-retries.ts releaseBlockedRetries",
     fill: ONE_JOB + RETRIES("ready", "now() + interval '1 day'"),
     run: (tx) => releaseBlockedRetries(tx, { egress: "e1", site: "site", after: null }, N),
     takes: { job_tasks: N },
   },
   {
-    place: "src/store/job-retries.ts releaseEgress",
+    place: "src/features/bulk/schedule/job-retries.ts releaseEgress",
     fill: ONE_JOB + RETRIES("ready", "now()"),
     run: (tx) => releaseEgress(tx, "e1", N),
     takes: { job_tasks: N },
   },
   {
-    place: "src/store/job-retries.ts takeReadyRetries",
+    place: "src/features/bulk/schedule/job-retries.ts takeReadyRetries",
     fill: ONE_JOB + RETRIES("ready", LONG_AGO),
     run: (tx) => takeReadyRetries(tx, "e1", { window: N, mixedWindow: N, total: PENDING, lines: 10 }, null),
     takes: { job_tasks: N },
   },
   {
-    place: "src/store/jobs.ts hideExpiredJobs",
+    place: "src/features/bulk/schedule/job-sql.ts hideExpiredJobs",
     fill: `insert into ${JOB_COLUMNS} ${JOB("'j' || n", "cancelled", LONG_AGO)} ${SERIES};`,
     run: (tx) => hideExpiredJobs(tx, 1_000, N),
     takes: { jobs: N },
   },
   {
-    place: "src/store/keys.ts forgetRevokedKeys",
+    place: "src/features/teams/key-sql.ts forgetRevokedKeys",
     fill: KEYS(LONG_AGO),
     run: (tx) => forgetRevokedKeys(tx, "t1", PENDING - N),
     takes: { api_keys: N },
   },
   {
-    place: "src/store/mail-outbox.ts prune",
+    place: "src/features/mail/mail-outbox.ts prune",
     fill: MAILS(LONG_AGO),
     run: (tx) => createMailOutbox(pool(tx)).prune(),
     takes: { mail_outbox: portal },
   },
   {
-    place: "src/store/mail-outbox.ts leaseDue",
+    place: "src/features/mail/mail-outbox.ts leaseDue",
     fill: MAILS("now() + interval '1 day'"),
     run: (tx) => createMailOutbox(pool(tx)).leaseDue(N),
     takes: { mail_outbox: N },
   },
   {
-    place: "src/store/overrides.ts mergeOverrides",
+    place: "src/features/overrides/override-sql.ts mergeOverrides",
     fill: `insert into disposable_overrides (id, team_id, domain) select 'o' || n, 't1', n || '.example' ${SERIES};`,
     run: (tx) => mergeOverrides(tx, "t1"),
     takes: { disposable_overrides: LIMITS.overrides.mergeBatch },
   },
   {
-    place: "src/store/password-resets.ts pruneResets",
+    place: "src/features/accounts/password-reset-sql.ts pruneResets",
     fill: RESETS + WISHES,
     run: (tx) => pruneResets(pool(tx)),
     takes: { password_resets: portal, password_reset_requests: portal },
   },
   {
-    place: "src/store/password-resets.ts takeResetRequest",
+    place: "src/features/accounts/password-reset-sql.ts takeResetRequest",
     fill: WISHES,
     run: (tx) => takeResetRequest(tx, ""),
     takes: { password_reset_requests: 1 },
   },
   {
-    place: "src/store/registrations.ts lockUnmailed",
+    place: "src/features/accounts/registrations.ts lockUnmailed",
     fill: REGISTRATIONS("now() + interval '1 day'"),
     run: async (tx) => [await lockUnmailed(tx, "")],
     takes: {},
     returns: 1,
   },
   {
-    place: "src/store/registrations.ts pruneRegistrations",
+    place: "src/features/accounts/registrations.ts pruneRegistrations",
     fill: REGISTRATIONS(LONG_AGO),
     run: (tx) => pruneRegistrations(pool(tx)),
     takes: { registrations: portal },
   },
   {
-    place: "src/store/sessions.ts deleteSurplusSessions",
+    place: "src/features/accounts/session-sql.ts deleteSurplusSessions",
     fill: SESSIONS("now() + interval '1 day'"),
     run: (tx) => deleteSurplusSessions(tx, "u1"),
     takes: { sessions: PENDING - sessionsPerUser },
   },
   {
-    place: "src/store/sessions.ts pruneSessions",
+    place: "src/features/accounts/session-sql.ts pruneSessions",
     fill: SESSIONS(LONG_AGO),
     run: (tx) => pruneSessions(pool(tx)),
     takes: { sessions: portal },
   },
   {
-    place: "src/store/team-removals.ts claimDue",
+    place: "src/features/teams/team-removal-sql.ts claimDue",
     fill: `insert into team_removals (team_id) select 't' || n ${SERIES};`,
     run: (tx) => createTeamRemovals(pool(tx)).claimDue(),
     takes: { team_removals: 1 },
   },
   {
-    place: "src/store/teams.ts deleteHistory",
+    place: "src/features/identity/team-sql.ts deleteHistory",
     fill: `${EVENTS("now()", "now()")}${DELIVERIES("failed")}${ENDED_JOB}${CHUNKS("done")}${IDEMPOTENCY_KEYS("now()")}`,
     run: (tx) => deleteHistory(tx, "t1", N),
     // Of events, those of which no delivery is left.
     takes: { webhook_deliveries: N, events: N, job_tasks: N, idempotency_keys: N },
   },
   {
-    place: "src/store/uploads.ts hideOldUploads",
+    place: "src/features/uploads/upload-sql.ts hideOldUploads",
     fill: `insert into uploads (id, team_id, filename, object_key, status, expires_at, created_at)
       select 'u' || n, 't1', 'f', 'k', 'stored', now(), ${LONG_AGO} ${SERIES};`,
     run: (tx) => hideOldUploads(tx, 1_000, N),
     takes: { uploads: N },
   },
   {
-    place: "src/store/usage.ts prune",
+    place: "src/features/usage/usage-sql.ts prune",
     fill: `insert into usage_days (team_id, day, single, bulk, cached, valid, invalid, risky, unknown)
       select 't1', current_date - 900 - n, 1, 0, 0, 1, 0, 0, 0 ${SERIES};
       insert into quota_days (team_id, day, changed_at) select 't1', current_date - 900 - n, ${LONG_AGO} ${SERIES};
@@ -285,25 +300,25 @@ export const TAKINGS: readonly Taking[] = [
     ),
   },
   {
-    place: "src/store/webhook-deliveries.ts stopDeliveries",
+    place: "src/features/webhooks/webhook-deliveries.ts stopDeliveries",
     fill: EVENTS("now()", "now()") + DELIVERIES("pending"),
     run: (tx) => stopDeliveries(tx, "t1", "disabled"),
     takes: { webhook_deliveries: PENDING },
   },
   {
-    place: "src/store/webhook-queue.ts claimDeliveries",
+    place: "src/features/webhooks/webhook-queue.ts claimDeliveries",
     fill: EVENTS("now()", "now()") + DELIVERIES("pending"),
     run: (tx) => claimDeliveries(tx, [{ lane: "t1", take: N }]),
     takes: { webhook_deliveries: N },
   },
   {
-    place: "src/store/webhook-queue.ts pruneEvents",
+    place: "src/features/webhooks/webhook-queue.ts pruneEvents",
     fill: EVENTS(LONG_AGO, "now()"),
     run: (tx) => pruneEvents(pool(tx), 1_000, N),
     takes: { events: N },
   },
   {
-    place: "src/store/webhook-queue.ts takeWaitingEvents",
+    place: "src/features/webhooks/webhook-queue.ts takeWaitingEvents",
     fill: EVENTS("now()", "null::timestamptz"),
     run: (tx) => takeWaitingEvents(tx, N),
     takes: {},

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createScratch, type Scratch } from "../../src/store/scratch.ts";
+import { createScratch, type Scratch } from "../../src/stores/scratch.ts";
 
 export interface TestScratch extends Scratch {
   directory: string;

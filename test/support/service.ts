@@ -1,10 +1,10 @@
-import { composeRole, type ServingRole } from "../../src/compose/role.ts";
-import { loadConfig } from "../../src/core/config.ts";
-import type { Tier, TierLimits } from "../../src/core/tiers.ts";
-import { bootstrap } from "../../src/services/teams/bootstrap.ts";
-import type { VerificationResult } from "../../src/services/verify/verification-result.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { createPostgres, type Database } from "../../src/store/postgres.ts";
+import { composeRole, type ServingRole } from "../../src/app/role.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import type { Tier, TierLimits } from "../../src/config/tiers.ts";
+import { bootstrap } from "../../src/features/teams/bootstrap.ts";
+import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
+import { migrate } from "../../src/stores/postgres/migrate.ts";
+import { createPostgres, type Database } from "../../src/stores/postgres/postgres.ts";
 import { createDatabaseToMigrate, testObjects, testRedisUrl } from "./embedded.ts";
 import { testLog as log, testLogLevel } from "./log.ts";
 import { createMailWorld, type MailWorld } from "./mail-world/world.ts";

@@ -1,5 +1,5 @@
-import { type AnalysisBounds, analyseSource } from "../../src/services/bulk/analyse.ts";
-import type { SourceOptions } from "../../src/services/bulk/layout.ts";
+import { type AnalysisBounds, analyseSource } from "../../src/features/bulk/analysis/analyse.ts";
+import type { SourceOptions } from "../../src/features/bulk/analysis/layout.ts";
 
 export interface Asked {
   options?: SourceOptions;

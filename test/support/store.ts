@@ -1,10 +1,10 @@
-import type { Tier } from "../../src/core/tiers.ts";
-import { effectiveLimits, type TierLimits } from "../../src/core/tiers.ts";
-import type { Actor } from "../../src/services/actor.ts";
-import { type Bootstrapped, bootstrap } from "../../src/services/teams/bootstrap.ts";
-import { migrate } from "../../src/store/migrate.ts";
-import { createPostgres, type Database } from "../../src/store/postgres.ts";
-import { createRedis, type RedisClients } from "../../src/store/redis.ts";
+import type { Tier } from "../../src/config/tiers.ts";
+import { effectiveLimits, type TierLimits } from "../../src/config/tiers.ts";
+import type { Actor } from "../../src/features/identity/actor.ts";
+import { type Bootstrapped, bootstrap } from "../../src/features/teams/bootstrap.ts";
+import { migrate } from "../../src/stores/postgres/migrate.ts";
+import { createPostgres, type Database } from "../../src/stores/postgres/postgres.ts";
+import { createRedis, type RedisClients } from "../../src/stores/redis.ts";
 import { createDatabaseToMigrate, testRedisUrl } from "./embedded.ts";
 import { testLog } from "./log.ts";
 

@@ -1,5 +1,5 @@
-import { LIMITS } from "../../src/core/limits.ts";
-import type { TeamDomains, TeamDomainsReader } from "../../src/store/team-domains.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
+import type { TeamDomains, TeamDomainsReader } from "../../src/features/auth/team-domains.ts";
 
 export interface MemoryTeamDomains extends TeamDomainsReader {
   /** What is stored of the team; made when first asked for. */

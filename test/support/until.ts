@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { DAY_MS } from "../../src/core/clock.ts";
-import { LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/config/limits/limits.ts";
+import { DAY_MS } from "../../src/platform/time/clock.ts";
 
 const EVERY_MS = 20;
 

@@ -1,4 +1,4 @@
-import { EXIT } from "../../../src/core/exit-codes.ts";
+import { EXIT } from "../../../src/platform/exit-codes.ts";
 import type { Kind } from "./faults.ts";
 
 /** A time in which something was away, as it was measured, with the time that is given to recover from it. */

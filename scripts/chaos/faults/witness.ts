@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Database } from "../../../src/store/postgres.ts";
+import type { Database } from "../../../src/stores/postgres/postgres.ts";
 import type { Outage } from "./windows.ts";
 
 /** A client of the database beside the service's: what it sees is no doing of the service's. */

@@ -1,4 +1,4 @@
-import { newSecret } from "../../../src/services/api-key.ts";
+import { newSecret } from "../../../src/features/identity/api-key.ts";
 
 /** What one attacking client sends, again and again. */
 export interface AttackRequest {

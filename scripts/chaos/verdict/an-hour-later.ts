@@ -6,8 +6,8 @@ import {
   S3Client,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
-import { LIMITS } from "../../../src/core/limits.ts";
-import type { Database } from "../../../src/store/postgres.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import type { Database } from "../../../src/stores/postgres/postgres.ts";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 
 /** Keys of object storage. */

@@ -1,4 +1,4 @@
-import type { Database } from "../../../src/store/postgres.ts";
+import type { Database } from "../../../src/stores/postgres/postgres.ts";
 import { writtenOff } from "./charges.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { Redis } from "ioredis";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 
 /** What must be nought when everything has settled, by name. */

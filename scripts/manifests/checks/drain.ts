@@ -16,7 +16,7 @@ const LIVENESS_MIN_S = 30;
 const STARTUP_MIN_S = 60;
 /** uWebSockets.js closes an idle connection after 10 s, by a clock that ticks every 4. */
 const IDLE_S = 12;
-/** Listened on before stores and schema are waited for (src/compose/role.ts). */
+/** Listened on before stores and schema are waited for (src/app/role.ts). */
 const FIRST_PORT = "metrics";
 
 /** What the hook takes of the grace; null: it cannot be told from here, and is not to be taken for nothing. */

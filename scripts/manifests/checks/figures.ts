@@ -1,9 +1,9 @@
 import type { IHorizontalPodAutoscalerSpec } from "kubernetes-models/autoscaling/v2/HorizontalPodAutoscalerSpec";
 import { Registry } from "prom-client";
-import { ClearableGauge } from "../../../src/core/custom-metrics.ts";
-import { pipelineSeries } from "../../../src/core/metrics/pipeline.ts";
-import { createMetrics } from "../../../src/core/metrics.ts";
-import { jobStreamKeys } from "../../../src/store/job-stream.ts";
+import { jobStreamKeys } from "../../../src/features/bulk/schedule/job-stream.ts";
+import { pipelineSeries } from "../../../src/platform/metrics/pipeline.ts";
+import { ClearableGauge } from "../../../src/platform/telemetry/custom-metrics.ts";
+import { createMetrics } from "../../../src/platform/telemetry/metrics.ts";
 import { type Document, type Finding, ofKind, placeOf } from "../documents.ts";
 
 /** What autoscalers ask for: that it is there under that name. KEDA takes a stream that is not there for an empty one. */

@@ -1,5 +1,5 @@
 import type { IPodDisruptionBudgetSpec } from "kubernetes-models/policy/v1/PodDisruptionBudgetSpec";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import {
   type Document,
   type Finding,

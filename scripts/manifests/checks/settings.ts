@@ -1,4 +1,4 @@
-import { ConfigError, loadConfig, SETTING_NAMES } from "../../../src/core/config.ts";
+import { ConfigError, loadConfig, SETTING_NAMES } from "../../../src/config/config.ts";
 import { type Document, type Finding, ofKind, workloadsOf } from "../documents.ts";
 import { type Environment, ownContainers } from "../environment.ts";
 
@@ -78,7 +78,7 @@ function checkEnvironment(environment: Environment): string[] {
   const names = [...environment.values.keys(), ...environment.given];
   const strange = names.filter((name) => settingOf(name) === null && !FOREIGN.has(name));
   const { env, missing } = asRead(environment);
-  const found = [...strange.map((name) => `${name} is no setting (src/core/settings.ts)`), ...missing];
+  const found = [...strange.map((name) => `${name} is no setting (src/config/settings.ts)`), ...missing];
   const why = whyNot(env);
   if (why !== null) found.push(`would not start: ${why}`);
   // A key that need not be in its Secret: the pod is made without it, and is to start.

@@ -1,4 +1,4 @@
-import type { BillingConfig, Config } from "../../core/config.ts";
+import type { BillingConfig, Config } from "../../config/config.ts";
 import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, skipped, warn } from "./finding.ts";
 
 const WITHIN_MS = 8_000;

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
-import { readLifetimes } from "../../compose/lifetimes.ts";
-import { ownShaping } from "../../compose/shaping.ts";
-import { type Config, type ConfigDiagnosis, SETTING_NAMES } from "../../core/config.ts";
-import { isPublicAddress } from "../../core/public-address.ts";
+import { readLifetimes } from "../../app/checks/lifetimes.ts";
+import { ownShaping } from "../../app/checks/shaping.ts";
+import { type Config, type ConfigDiagnosis, SETTING_NAMES } from "../../config/config.ts";
+import { isPublicAddress } from "../../platform/public-address.ts";
 import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, warn } from "./finding.ts";
 import { nearMisses } from "./near-miss.ts";
 import { concerns } from "./roles.ts";

@@ -1,4 +1,4 @@
-import type { Database } from "../../store/postgres.ts";
+import type { Database } from "../../stores/postgres/postgres.ts";
 
 /** Roles as their connections to Postgres name them. */
 export type SessionRole = "api" | "bulk" | "relay";

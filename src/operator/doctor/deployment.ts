@@ -1,8 +1,8 @@
-import { composePreflight } from "../../compose/preflight.ts";
-import { ownShaping } from "../../compose/shaping.ts";
-import type { Config } from "../../core/config.ts";
-import { appliedMigrations } from "../../store/migrate.ts";
-import { createSelfCheckShare } from "../../store/self-check-reports.ts";
+import { composePreflight } from "../../app/checks/preflight.ts";
+import { ownShaping } from "../../app/checks/shaping.ts";
+import type { Config } from "../../config/config.ts";
+import { createSelfCheckShare } from "../../egress/self-check/self-check-reports.ts";
+import { appliedMigrations } from "../../stores/postgres/migrate.ts";
 import {
   type DeploymentFacts,
   JOBS_COUNTED,

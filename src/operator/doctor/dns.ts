@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { LIMITS } from "../../core/limits.ts";
+import { LIMITS } from "../../config/limits/limits.ts";
 import { createResolver } from "../../dns/client.ts";
 import type { DnsOutcome } from "../../dns/resolver.ts";
 import { parseServerAddress } from "../../dns/server-address.ts";

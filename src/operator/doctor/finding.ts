@@ -1,5 +1,5 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Config, ConfigDiagnosis } from "../../core/config.ts";
+import type { Config, ConfigDiagnosis } from "../../config/config.ts";
+import type { Clock } from "../../platform/time/clock.ts";
 
 /** `warn`: it works, but not always or not as well as it could. `skipped`: `seen` says why. */
 export type FindingState = "ok" | "warn" | "fail" | "skipped";

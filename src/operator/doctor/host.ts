@@ -1,5 +1,5 @@
-import { type Config, countCheckThreads } from "../../core/config.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { type Config, countCheckThreads } from "../../config/config.ts";
+import { LIMITS } from "../../config/limits/limits.ts";
 import { bytesText, type DoctorFinding, type DoctorGroup, fail, ok, skipped, warn } from "./finding.ts";
 import { type HostFacts, lookAtHost, type ScratchFacts } from "./host-facts.ts";
 

@@ -1,4 +1,4 @@
-import { localUrl } from "../../core/local-url.ts";
+import { localUrl } from "../../config/local-url.ts";
 import { type DoctorFinding, type DoctorGroup, fail, ok, skipped, warn } from "./finding.ts";
 import { askHealth, type HealthAnswer, type HealthLook, type HttpFacts } from "./http-facts.ts";
 import { concerns } from "./roles.ts";

@@ -1,4 +1,4 @@
-import { tryMailServer } from "../../relay/mail-transport.ts";
+import { tryMailServer } from "../../features/mail/mail-transport.ts";
 import { type DoctorGroup, errorLine, fail, ok, skipped } from "./finding.ts";
 import { concerns } from "./roles.ts";
 

@@ -15,10 +15,10 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
-import type { Clock } from "../../core/clock.ts";
-import type { Config } from "../../core/config.ts";
-import { httpStatus, type ObjectStore } from "../../store/objects.ts";
-import { createUploadObjects } from "../../store/upload-objects.ts";
+import type { Config } from "../../config/config.ts";
+import { createUploadObjects } from "../../features/uploads/upload-objects.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { httpStatus, type ObjectStore } from "../../stores/objects/objects.ts";
 import { errorLine } from "./finding.ts";
 
 /** Something that the service does with objects, by the right that it takes. */

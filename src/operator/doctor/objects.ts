@@ -1,5 +1,5 @@
 import type { LifecycleRule } from "@aws-sdk/client-s3";
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../config/config.ts";
 import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, skipped, warn } from "./finding.ts";
 import { judgeLatency, judgeSkew } from "./judge-distance.ts";
 import type { ObjectsFacts, TriedRight } from "./objects-facts.ts";
@@ -120,7 +120,7 @@ export const OBJECTS_GROUP: DoctorGroup = {
     if (settings === null)
       return note(skipped("bucket", "S3_BUCKET is not set: there is no bulk verification."));
     const [{ createObjectStore, httpStatus }, { lookAtObjects }] = await Promise.all([
-      import("../../store/objects.ts"),
+      import("../../stores/objects/objects.ts"),
       import("./objects-facts.ts"),
     ]);
     const store = createObjectStore(settings, clock);

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../core/clock.ts";
-import { appliedMigrations, type MigrationState } from "../../store/migrate.ts";
-import { MIGRATIONS } from "../../store/migrations/index.ts";
-import type { Database } from "../../store/postgres.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { appliedMigrations, type MigrationState } from "../../stores/postgres/migrate.ts";
+import { MIGRATIONS } from "../../stores/postgres/migrations/index.ts";
+import type { Database } from "../../stores/postgres/postgres.ts";
 import { errorLine } from "./finding.ts";
 
 /** Every question is about one row, or about the server's own statistics: none reads the tables of jobs. */

@@ -1,6 +1,6 @@
-import type { Config } from "../../core/config.ts";
-import { LIMITS } from "../../core/limits.ts";
-import { createPostgres, type Database } from "../../store/postgres.ts";
+import type { Config } from "../../config/config.ts";
+import { LIMITS } from "../../config/limits/limits.ts";
+import { createPostgres, type Database } from "../../stores/postgres/postgres.ts";
 import { isLocalHost } from "./configuration.ts";
 import {
   type DoctorFinding,

@@ -1,4 +1,4 @@
-import type { Config } from "../../core/config.ts";
+import type { Config } from "../../config/config.ts";
 
 /** Shorter ones are no secrets anybody could keep, and words of ours might have them in them. */
 const SHORTEST = 6;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../core/clock.ts";
-import { jobStreamKeys } from "../../store/job-stream.ts";
-import type { RedisClient, RedisClients } from "../../store/redis.ts";
+import { jobStreamKeys } from "../../features/bulk/schedule/job-stream.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import type { RedisClient, RedisClients } from "../../stores/redis.ts";
 import { errorLine } from "./finding.ts";
 
 export interface RedisFacts {

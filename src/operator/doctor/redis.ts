@@ -1,6 +1,6 @@
-import type { Config } from "../../core/config.ts";
-import { createLog } from "../../core/log.ts";
-import { createRedis, type RedisClients } from "../../store/redis.ts";
+import type { Config } from "../../config/config.ts";
+import { createLog } from "../../platform/log.ts";
+import { createRedis, type RedisClients } from "../../stores/redis.ts";
 import {
   bytesText,
   type DoctorFinding,

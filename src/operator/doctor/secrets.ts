@@ -1,7 +1,7 @@
-import { mailSealContext } from "../../services/mail/queue.ts";
-import { createSecretBox, type SecretBox } from "../../services/secret-box.ts";
-import { secretSealContext } from "../../services/webhooks/secrets.ts";
-import type { Database } from "../../store/postgres.ts";
+import { mailSealContext } from "../../features/mail/queue.ts";
+import { secretSealContext } from "../../features/webhooks/secrets.ts";
+import { createSecretBox, type SecretBox } from "../../platform/secret-box.ts";
+import type { Database } from "../../stores/postgres/postgres.ts";
 import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, skipped } from "./finding.ts";
 import { hasDatabase, openDatabase } from "./postgres.ts";
 import { concerns } from "./roles.ts";

@@ -1,7 +1,7 @@
-import type { SelfCheckFinding as HouseFinding, RouteReport } from "../../check/house/report.ts";
-import { composePreflight } from "../../compose/preflight.ts";
-import { ownShaping } from "../../compose/shaping.ts";
-import { LIMITS } from "../../core/limits.ts";
+import { composePreflight } from "../../app/checks/preflight.ts";
+import { ownShaping } from "../../app/checks/shaping.ts";
+import { LIMITS } from "../../config/limits/limits.ts";
+import type { SelfCheckFinding as HouseFinding, RouteReport } from "../../egress/self-check/report.ts";
 import { type DoctorFinding, type DoctorGroup, skipped } from "./finding.ts";
 import { concerns } from "./roles.ts";
 

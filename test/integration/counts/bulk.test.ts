@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { systemClock } from "../../../src/core/clock.ts";
-import { newId } from "../../../src/core/ids.ts";
-import { LIMITS } from "../../../src/core/limits.ts";
-import { createJobObjects, sourceKey } from "../../../src/store/job-objects.ts";
-import { createObjectStore } from "../../../src/store/objects.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { createJobObjects, sourceKey } from "../../../src/features/bulk/results/job-objects.ts";
+import { newId } from "../../../src/platform/ids.ts";
+import { systemClock } from "../../../src/platform/time/clock.ts";
+import { createObjectStore } from "../../../src/stores/objects/objects.ts";
 import { ended, resultsText } from "../../support/bulk.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
 import { inlineJob, queueChunks } from "../../support/bulk-tasks.ts";

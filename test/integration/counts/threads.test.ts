@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import type { Scope } from "../../../src/check/evidence.ts";
-import type { CheckPool } from "../../../src/check/pool.ts";
-import { composeChecks } from "../../../src/compose/checks.ts";
-import { loadConfig } from "../../../src/core/config.ts";
-import { createMetrics } from "../../../src/core/metrics.ts";
+import { composeChecks } from "../../../src/app/checks/checks.ts";
+import { loadConfig } from "../../../src/config/config.ts";
+import type { CheckPool } from "../../../src/engine/threads/pool.ts";
+import { createMetrics } from "../../../src/platform/telemetry/metrics.ts";
+import type { Scope } from "../../../src/verification/evidence.ts";
 import { requireBounded } from "../../support/counted.ts";
 import { type CountingMail, createCountingMail } from "../../support/counting-mail.ts";
 import { testRedisUrl } from "../../support/embedded.ts";

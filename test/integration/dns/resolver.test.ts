@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createResolver } from "../../../src/dns/client.ts";
 import type { DnsOutcome, FullResolver, Resolver } from "../../../src/dns/resolver.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { after, before, describe, it } from "node:test";
-import { systemClock } from "../../../src/core/clock.ts";
-import { diagnoseConfig } from "../../../src/core/config.ts";
+import { diagnoseConfig } from "../../../src/config/config.ts";
 import type { DoctorFinding } from "../../../src/operator/doctor/finding.ts";
 import { HTTP_GROUP } from "../../../src/operator/doctor/http.ts";
-import { type Harness, startServer } from "../http/harness.ts";
+import { systemClock } from "../../../src/platform/time/clock.ts";
+import { type Harness, startServer } from "../api/harness.ts";
 
 /** A proxy that hands on bytes, and writes each request's first line anew. */
 async function startProxy(targetPort: number, version: "1.0" | "1.1"): Promise<Server> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createLocalSlots } from "../../support/local-slots.ts";
 import { createPoolFixture, summary } from "./fixture.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { classify } from "../../../src/check/classify/classify.ts";
-import { LIMITS } from "../../../src/core/limits.ts";
-import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
+import { classify } from "../../../src/verification/classify/classify.ts";
 import fc from "../../support/properties.ts";
 import { createPoolFixture } from "./fixture.ts";
 import { type Answer, createScriptedServer, EHLO_PIPELINING } from "./scripted-server.ts";

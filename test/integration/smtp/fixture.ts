@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { pino } from "pino";
-import type { ProxyConfig } from "../../../src/core/config.ts";
-import { createEgressRoutes } from "../../../src/smtp/egress-routes.ts";
-import { parseMailbox } from "../../../src/smtp/mailbox.ts";
-import type { RcptOutcome } from "../../../src/smtp/outcome.ts";
-import type { SitePolicy } from "../../../src/smtp/policy.ts";
+import type { ProxyConfig } from "../../../src/config/config.ts";
 import {
   createSmtpPool,
   type Destination,
@@ -12,8 +8,12 @@ import {
   type SilentDialEvent,
   type SmtpPool,
   type SmtpPoolDeps,
-} from "../../../src/smtp/pool.ts";
-import { SessionTraffic } from "../../../src/smtp/session-traffic.ts";
+} from "../../../src/smtp/pool/pool.ts";
+import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
+import { SessionTraffic } from "../../../src/smtp/session/session-traffic.ts";
+import { createEgressRoutes } from "../../../src/smtp/wire/egress-routes.ts";
+import { parseMailbox } from "../../../src/smtp/wire/mailbox.ts";
+import type { SitePolicy } from "../../../src/smtp/wire/policy.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { createLocalSlots, type LocalSlots } from "../../support/local-slots.ts";
 

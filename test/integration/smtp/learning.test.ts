@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
-import { createEgressSlots, type EgressSlots } from "../../../src/check/egress-slots.ts";
-import { createSiteCaps, type SiteCaps } from "../../../src/check/site-caps.ts";
-import { LIMITS } from "../../../src/core/limits.ts";
-import { createLog } from "../../../src/core/log.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { createEgressSlots, type EgressSlots } from "../../../src/egress/egress-slots.ts";
+import { createSiteCaps, type SiteCaps } from "../../../src/egress/site-caps.ts";
+import { createLog } from "../../../src/platform/log.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { createPoolFixture, type PoolFixture, type RcptOptions, summary } from "./fixture.ts";
 import { type Answer, createScriptedServer, type Dialogue, type ScriptedServer } from "./scripted-server.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, it } from "node:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createPoolFixture, type PoolFixture, type PoolOptions, summary } from "./fixture.ts";
 import { type Answer, createScriptedServer, type Dialogue, type ScriptedServer } from "./scripted-server.ts";
 

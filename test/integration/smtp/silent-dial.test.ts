@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createSocksServer, type SocksServer } from "../../support/socks-server.ts";
 import { until } from "../../support/until.ts";
 import { createPoolFixture, type PoolFixture, summary } from "./fixture.ts";

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
-import type { SmtpConfig } from "../../../src/core/config.ts";
-import { LIMITS } from "../../../src/core/limits.ts";
-import { acceptsConnection, dialTargetKey } from "../../../src/smtp/dial.ts";
-import { createEgressRoutes } from "../../../src/smtp/egress-routes.ts";
+import type { SmtpConfig } from "../../../src/config/config.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { acceptsConnection, dialTargetKey } from "../../../src/smtp/wire/dial.ts";
+import { createEgressRoutes } from "../../../src/smtp/wire/egress-routes.ts";
 import { createPoolFixture } from "./fixture.ts";
 
 /** A server on a thread of its own, which counts the connections that it has taken where a thread that stands still can see it. */

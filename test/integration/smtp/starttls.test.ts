@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createMailWorld, type MailWorld } from "../../support/mail-world/world.ts";
 import { createPoolFixture, type RcptOptions, summary } from "./fixture.ts";
 

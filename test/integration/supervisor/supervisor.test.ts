@@ -3,8 +3,8 @@ import { EventEmitter, once } from "node:events";
 import { afterEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { startOf } from "../../../scripts/processes.mjs";
-import { LIMITS } from "../../../src/core/limits.ts";
-import { createLog } from "../../../src/core/log.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { createLog } from "../../../src/platform/log.ts";
 import { createSupervisor, type RoleReady, type Supervisor } from "../../../src/supervisor.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 

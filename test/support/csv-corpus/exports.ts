@@ -1,4 +1,4 @@
-import type { SourceOptions } from "../../../src/services/bulk/layout.ts";
+import type { SourceOptions } from "../../../src/features/bulk/analysis/layout.ts";
 
 /** A list that somebody may well upload, and how it is to be read. Values are written as text, and compared as UTF-8. */
 export interface CorpusList {

@@ -1,13 +1,13 @@
-import { LIMITS } from "../../../src/core/limits.ts";
-import { openText } from "../../../src/services/bulk/csv/decode.ts";
-import { type DetectedLayout, detectLayout } from "../../../src/services/bulk/csv/detect.ts";
-import { parseRecords } from "../../../src/services/bulk/csv/parse.ts";
-import { type CsvProblem, CsvProblemError } from "../../../src/services/bulk/csv/problems.ts";
-import { createRecordScanner } from "../../../src/services/bulk/csv/scan.ts";
-import { quoteJudge } from "../../../src/services/bulk/csv/suspicion.ts";
-import { byteUnitOf } from "../../../src/services/bulk/csv/text-form.ts";
-import { valueAt } from "../../../src/services/bulk/csv/value-place.ts";
-import type { SourceOptions } from "../../../src/services/bulk/layout.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import type { SourceOptions } from "../../../src/features/bulk/analysis/layout.ts";
+import { type DetectedLayout, detectLayout } from "../../../src/features/bulk/csv/detect.ts";
+import { openText } from "../../../src/features/bulk/csv/encoding/decode.ts";
+import { byteUnitOf } from "../../../src/features/bulk/csv/encoding/text-form.ts";
+import { parseRecords } from "../../../src/features/bulk/csv/parse.ts";
+import { type CsvProblem, CsvProblemError } from "../../../src/features/bulk/csv/problems.ts";
+import { createRecordScanner } from "../../../src/features/bulk/csv/scan.ts";
+import { quoteJudge } from "../../../src/features/bulk/csv/suspicion.ts";
+import { valueAt } from "../../../src/features/bulk/csv/value-place.ts";
 
 export interface ReadList {
   layout: DetectedLayout;

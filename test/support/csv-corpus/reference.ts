@@ -1,4 +1,4 @@
-import type { Dialect } from "../../../src/services/bulk/csv/dialect.ts";
+import type { Dialect } from "../../../src/features/bulk/csv/dialect.ts";
 
 /** First bytes of Shift_JIS whose second byte is at least 0x40. */
 const isFirstByte = (character: string) => /[\x81-\x9f\xe0-\xfc]/.test(character);

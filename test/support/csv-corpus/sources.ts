@@ -1,5 +1,5 @@
-import { openText, type TextLimits } from "../../../src/services/bulk/csv/decode.ts";
-import { CsvProblemError } from "../../../src/services/bulk/csv/problems.ts";
+import { openText, type TextLimits } from "../../../src/features/bulk/csv/encoding/decode.ts";
+import { CsvProblemError } from "../../../src/features/bulk/csv/problems.ts";
 
 /** An object as it comes from storage, in pieces, and what became of it. */
 export interface CountedSource extends AsyncIterable<Uint8Array> {

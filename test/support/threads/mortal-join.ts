@@ -1,4 +1,4 @@
-import type { JoinTask } from "../../../src/bulk/join-messages.ts";
+import type { JoinTask } from "../../../src/features/bulk/results/join-messages.ts";
 import join from "../../../workers/join.ts";
 
 /** The thread that puts results together, until it is to write those of the name `die`. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { bulkMemoryTerms, totalOf } from "../../../bench/bulk/memory-bound.ts";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 
 const MANIFEST = new URL("../../../k8s/base/bulk.yaml", import.meta.url);
 

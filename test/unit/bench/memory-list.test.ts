@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { countsOf, memoryList } from "../../../bench/bulk/memory-list.ts";
-import { parseAddress } from "../../../src/check/address.ts";
+import { parseAddress } from "../../../src/verification/address/address.ts";
 
 describe("the list whose memory is watched", () => {
   it("has as many rows, repeats and malformed addresses as it says", () => {

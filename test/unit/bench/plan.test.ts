@@ -10,9 +10,9 @@ import {
   planRun,
   SITES,
 } from "../../../bench/probing/plan.ts";
-import { parseAddress } from "../../../src/check/address.ts";
-import { loadShaping } from "../../../src/check/shaping.ts";
-import { siteOf } from "../../../src/check/site.ts";
+import { loadShaping } from "../../../src/egress/shaping.ts";
+import { parseAddress } from "../../../src/verification/address/address.ts";
+import { siteOf } from "../../../src/verification/lists/site.ts";
 
 describe("the plan of a probing benchmark", () => {
   it("gives the engine no more connections than the bare clients take: the default of a site", () => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { countAnswers, requireAsked } from "../../../bench/api/uncached-answers.ts";
 import { busyShareOf, loweredNote, loweredShareOf } from "../../../bench/cpu/busy.ts";
 import { InvalidRun } from "../../../bench/report/figures.ts";
-import { createMetrics } from "../../../src/core/metrics.ts";
+import { createMetrics } from "../../../src/platform/telemetry/metrics.ts";
 
 type Answer = [reason: string, cached: string, count: number];
 

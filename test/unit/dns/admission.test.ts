@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { DnsAdmission, type LookUpPermit } from "../../../src/dns/admission.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 

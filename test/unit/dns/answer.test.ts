@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Answer, decode, encode } from "dns-packet";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { readAnswer } from "../../../src/dns/answer.ts";
 import {
   type DnsQuestion,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { BootstrapInput } from "../../../src/features/teams/bootstrap.ts";
 import { runBootstrap } from "../../../src/operator/bootstrap.ts";
-import type { BootstrapInput } from "../../../src/services/teams/bootstrap.ts";
 
 const MADE = { teamId: "team_1", userId: "usr_1", sessionToken: "s", liveKey: "l", testKey: "t" };
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { LIMITS } from "../../../src/core/limits.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import type { Promotion, PromotionOutcome } from "../../../src/features/overrides/promotion.ts";
 import { runOverrides } from "../../../src/operator/overrides.ts";
-import type { Promotion, PromotionOutcome } from "../../../src/services/overrides/promotion.ts";
 
 async function run(argv: string[], outcome: PromotionOutcome = { changed: [], unchanged: [] }) {
   const asked: string[] = [];

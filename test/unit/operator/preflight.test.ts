@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { noActionFinding, routeReportOf, type SelfCheckFinding } from "../../../src/check/house/report.ts";
+import {
+  noActionFinding,
+  routeReportOf,
+  type SelfCheckFinding,
+} from "../../../src/egress/self-check/report.ts";
 import { runPreflight } from "../../../src/operator/preflight.ts";
-import type { EgressRoute } from "../../../src/smtp/egress-routes.ts";
+import type { EgressRoute } from "../../../src/smtp/wire/egress-routes.ts";
 
 const pathOf = (name: string): EgressRoute => ({
   name,

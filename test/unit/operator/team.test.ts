@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { TIER_LIMITS } from "../../../src/core/tiers.ts";
+import { TIER_LIMITS } from "../../../src/config/tiers.ts";
+import type { TeamReport } from "../../../src/features/teams/operations.ts";
 import { runTeam, type TeamCommandOperations } from "../../../src/operator/team.ts";
-import type { TeamReport } from "../../../src/services/teams/operations.ts";
 
 const REPORT: TeamReport = {
   id: "team_1",

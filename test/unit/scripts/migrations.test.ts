@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Fault, findFaults } from "../../../scripts/migrations/rules.ts";
-import { MIGRATIONS } from "../../../src/store/migrations/index.ts";
+import { MIGRATIONS } from "../../../src/stores/postgres/migrations/index.ts";
 
 /** Landed before anybody had a deployment that must not stand still; what they did cannot be undone. */
 const LANDED = 12;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { judgeLogs, secretIn, secretsInLogs } from "../../../scripts/test/secrets.ts";
-import { newSecret } from "../../../src/services/api-key.ts";
+import { newSecret } from "../../../src/features/identity/api-key.ts";
 
 describe("the search for secrets in logs", () => {
   it("finds each kind, wherever it is in a line", () => {

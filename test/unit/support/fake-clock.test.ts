@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sleep } from "../../../src/core/clock.ts";
+import { sleep } from "../../../src/platform/time/clock.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 test("timers fire in order of due time, then of creation, each at its own time", () => {

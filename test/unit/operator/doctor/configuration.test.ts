@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { diagnoseConfig, loadConfig, SETTING_NAMES } from "../../../../src/core/config.ts";
+import { diagnoseConfig, loadConfig, SETTING_NAMES } from "../../../../src/config/config.ts";
 import { isLocalHost, judgeConfiguration } from "../../../../src/operator/doctor/configuration.ts";
 import { nearMisses, slipsBetween } from "../../../../src/operator/doctor/near-miss.ts";
 

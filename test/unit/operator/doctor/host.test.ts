@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { loadConfig } from "../../../../src/core/config.ts";
+import { loadConfig } from "../../../../src/config/config.ts";
 import { judgeHost } from "../../../../src/operator/doctor/host.ts";
 import { type HostFacts, lookAtHost } from "../../../../src/operator/doctor/host-facts.ts";
 

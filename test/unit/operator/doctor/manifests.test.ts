@@ -3,13 +3,13 @@ import { describe, it } from "node:test";
 import { asRead } from "../../../../scripts/manifests/checks/settings.ts";
 import { quantity, workloadsOf } from "../../../../scripts/manifests/documents.ts";
 import { ownContainers } from "../../../../scripts/manifests/environment.ts";
-import { systemClock } from "../../../../src/core/clock.ts";
-import { diagnoseConfig } from "../../../../src/core/config.ts";
+import { diagnoseConfig } from "../../../../src/config/config.ts";
 import { judgeConfiguration } from "../../../../src/operator/doctor/configuration.ts";
 import type { DoctorFinding, DoctorGroup } from "../../../../src/operator/doctor/finding.ts";
 import { judgeHost } from "../../../../src/operator/doctor/host.ts";
 import { MAIL_GROUP } from "../../../../src/operator/doctor/mail.ts";
 import { SECRETS_GROUP } from "../../../../src/operator/doctor/secrets.ts";
+import { systemClock } from "../../../../src/platform/time/clock.ts";
 import { BUILDS, built } from "../../scripts/manifests/built.ts";
 
 /** In pods of the manifests, which have what their role needs and nothing else, the doctor finds no fault with that. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { BillingConfig } from "../../../../src/core/config.ts";
-import { loadConfig } from "../../../../src/core/config.ts";
+import type { BillingConfig } from "../../../../src/config/config.ts";
+import { loadConfig } from "../../../../src/config/config.ts";
 import { judgeBilling, judgePrice } from "../../../../src/operator/doctor/billing.ts";
 import { judgeCollector } from "../../../../src/operator/doctor/collectors.ts";
 import { judgeDeployment } from "../../../../src/operator/doctor/deployment.ts";
@@ -11,7 +11,7 @@ import { bytesText, type DoctorFinding, errorLine } from "../../../../src/operat
 import { createRedaction, secretsOf } from "../../../../src/operator/doctor/redaction.ts";
 import { judgeSecrets } from "../../../../src/operator/doctor/secrets.ts";
 import { judgeRoute } from "../../../../src/operator/doctor/smtp.ts";
-import { createSecretBox } from "../../../../src/services/secret-box.ts";
+import { createSecretBox } from "../../../../src/platform/secret-box.ts";
 
 const said = (findings: readonly DoctorFinding[]) =>
   findings

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { loadConfig } from "../../../../src/core/config.ts";
+import { loadConfig } from "../../../../src/config/config.ts";
 import type { DoctorFinding } from "../../../../src/operator/doctor/finding.ts";
 import { judgeObjects } from "../../../../src/operator/doctor/objects.ts";
 import { forgetVersions, type ObjectsFacts } from "../../../../src/operator/doctor/objects-facts.ts";

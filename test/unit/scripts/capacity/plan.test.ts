@@ -10,7 +10,7 @@ import { fleetFormula } from "../../../../scripts/capacity/formula.ts";
 import { makePlan, type Target } from "../../../../scripts/capacity/plan.ts";
 import { PRESETS } from "../../../../scripts/capacity/presets.ts";
 import { parseScenario } from "../../../../scripts/capacity/scenario.ts";
-import { BULK_LIMITS } from "../../../../src/core/limits-bulk.ts";
+import { BULK_LIMITS } from "../../../../src/config/limits/bulk.ts";
 import { scenarioOf, siteOf } from "./classes.ts";
 
 const FLEET = { processes: 1, cores: 2, sourceAddresses: 1, rowsAtOnce: ROWS_AT_ONCE };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { createCustomerList, csvRecord } from "../../../../scripts/demo/list.ts";
-import { parseAddress } from "../../../../src/check/address.ts";
+import { parseAddress } from "../../../../src/verification/address/address.ts";
 
 const ROWS = 60_000;
 

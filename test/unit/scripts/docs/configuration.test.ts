@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
 import { renderConfiguration } from "../../../../scripts/docs/configuration.ts";
 import { SECTIONS } from "../../../../scripts/docs/setting-descriptions.ts";
-import { SETTING_NAMES } from "../../../../src/core/config.ts";
+import { SETTING_NAMES } from "../../../../src/config/config.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../../..");
 const page = readFileSync(join(ROOT, "docs/configuration.md"), "utf8");

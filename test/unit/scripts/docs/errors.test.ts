@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, it } from "node:test";
 import { renderErrors } from "../../../../scripts/docs/errors.ts";
-import { ERRORS } from "../../../../src/core/errors.ts";
-import { JOB_ERROR_CODES } from "../../../../src/core/job-errors.ts";
+import { ERRORS } from "../../../../src/platform/errors.ts";
+import { JOB_ERROR_CODES } from "../../../../src/platform/job-errors.ts";
 
 const page = readFileSync(resolve(import.meta.dirname, "../../../../docs/errors.md"), "utf8");
 

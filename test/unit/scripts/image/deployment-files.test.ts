@@ -7,7 +7,7 @@ import { parse } from "yaml";
 import { readBase } from "../../../../scripts/image/base.ts";
 import { lineageOf, optionsOf, parseDockerfile, settingsOf } from "../../../../scripts/image/dockerfile.ts";
 import { readDockerignore } from "../../../../scripts/image/dockerignore.ts";
-import { loadConfig, SETTING_NAMES } from "../../../../src/core/config.ts";
+import { loadConfig, SETTING_NAMES } from "../../../../src/config/config.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../../..");
 const textOf = (name: string) => readFileSync(join(ROOT, name), "utf8");

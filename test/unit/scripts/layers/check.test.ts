@@ -8,11 +8,11 @@ function broken(path: string, text: string, others: Record<string, string> = {})
 }
 
 test("what points down is allowed", () => {
-  assert.deepEqual(broken("src/http/routes/verify.ts", 'import { x } from "../../services/x.ts";\n'), []);
-  assert.deepEqual(broken("src/compose/api.ts", 'import { x } from "../http/server.ts";\n'), []);
+  assert.deepEqual(broken("src/api/routes/verify.ts", 'import { x } from "../../services/x.ts";\n'), []);
+  assert.deepEqual(broken("src/app/api.ts", 'import { x } from "../http/server.ts";\n'), []);
   assert.deepEqual(broken("src/operator/bootstrap.ts", 'import { x } from "../store/accounts.ts";\n'), []);
-  assert.deepEqual(broken("src/http/server.ts", 'import uWS from "uWebSockets.js";\n'), []);
-  assert.deepEqual(broken("src/core/config.ts", "const env = process.env;\n"), []);
+  assert.deepEqual(broken("src/api/server/server.ts", 'import uWS from "uWebSockets.js";\n'), []);
+  assert.deepEqual(broken("src/config/config.ts", "const env = process.env;\n"), []);
   assert.deepEqual(broken("src/store/a.ts", 'import type { Evidence } from "../check/evidence.ts";\n'), []);
 });
 

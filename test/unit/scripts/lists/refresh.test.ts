@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { asOfDay, findUpdates, type RefreshSources } from "../../../../scripts/lists/refresh.ts";
-import { LIST_RELEASES } from "../../../../src/check/lists/releases.ts";
+import { LIST_RELEASES } from "../../../../src/verification/lists/releases.ts";
 
 const sources = (changes: Partial<RefreshSources> = {}): RefreshSources => ({
   newest: async (name) => ({ version: LIST_RELEASES[name].version, releasedAt: "2026-11-01T10:00:00Z" }),

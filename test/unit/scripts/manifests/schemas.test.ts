@@ -8,7 +8,7 @@ import { isOwnNetwork, SPECIAL_NETWORKS, specialIn } from "../../../../scripts/m
 import { type Document, parseDocuments, quantity, selects } from "../../../../scripts/manifests/documents.ts";
 import { checkSchemas, moduleOf } from "../../../../scripts/manifests/models.ts";
 import { checkTypes } from "../../../../scripts/manifests/typed.ts";
-import { isPublicAddress } from "../../../../src/core/public-address.ts";
+import { isPublicAddress } from "../../../../src/platform/public-address.ts";
 import { ROOT } from "./built.ts";
 
 /** Both passes over the schemas, and what the checks stand on. */

@@ -6,7 +6,7 @@ import { it } from "node:test";
 import { build, findBuilder, listBuilds, readExamples } from "../../../../scripts/manifests/builds.ts";
 import { CHECKS } from "../../../../scripts/manifests/check.ts";
 import { checkAllSettings, NOT_SET, settingsSet } from "../../../../scripts/manifests/checks/settings.ts";
-import { SETTING_NAMES } from "../../../../src/core/config.ts";
+import { SETTING_NAMES } from "../../../../src/config/config.ts";
 import { findings } from "./broken.ts";
 import { BUILDS, built, ROOT, the } from "./built.ts";
 

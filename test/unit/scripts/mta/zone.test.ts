@@ -5,7 +5,7 @@ import { EXPECTED } from "../../../../scripts/mta/mail-server.ts";
 import { opensmtpd } from "../../../../scripts/mta/opensmtpd.ts";
 import { postfix } from "../../../../scripts/mta/postfix.ts";
 import { zoneOf } from "../../../../scripts/mta/zone.ts";
-import { siteOf } from "../../../../src/check/site.ts";
+import { siteOf } from "../../../../src/verification/lists/site.ts";
 
 const SERVERS = [postfix, exim, opensmtpd];
 const LISTENERS = SERVERS.flatMap(({ listeners }) => listeners);

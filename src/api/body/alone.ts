@@ -1,0 +1,67 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { AppError } from "../../platform/errors.ts";
+import type { MaybePromise } from "../request/maybe-promise.ts";
+
+/*
+ * Nobody reads what comes behind an answer that closes its connection: it must not be worked on, nor charged.
+ *
+ * uWebSockets.js reads a piece of a connection and hands over all requests in it, one after another: behind an answer that is
+ * there at once also when that closes the connection, which is done when the piece is at its end. Behind a request that is
+ * still being worked on it closes at once, and that request cannot be answered any more, leaving or not.
+ */
+
+/** Rejects with `error`, when what was read behind the request has closed its connection. */
+export async function refuseAlone(error: unknown): Promise<never> {
+  await turn();
+  throw error;
+}
+
+/**
+ * Does the work of a request whose answer will close its connection.
+ * @param isOver whether its client has gone, or sent something behind it
+ * @throws AppError that nobody reads, with nothing done, when it is over already
+ */
+export async function workAlone<T>(work: () => MaybePromise<T>, isOver: () => boolean): Promise<T> {
+  await turn();
+  if (isOver()) throw new AppError("unavailable", "The connection was closed.");
+  return work();
+}
+
+/** Tells what was read behind a last answer of a connection. */
+export interface LastAnswers {
+  /** One was given at once: what comes before its connection is closed came over the same. */
+  given(): void;
+  /** A connection was closed. */
+  closed(): void;
+  /** Whether what comes now comes behind one. */
+  isGiven(): boolean;
+}
+
+/**
+ * No request says over which connection it came. But after the piece with the last answer its connection is closed, before
+ * anything of another is read; but for the one whose client takes nothing, which is closed later. That one must not stand
+ * for others: the next turn of the event loop forgets it.
+ */
+export function createLastAnswers(): LastAnswers {
+  let closing: NodeJS.Immediate | null = null;
+  const forget = () => {
+    if (closing !== null) clearImmediate(closing);
+    closing = null;
+  };
+  return {
+    given() {
+      forget();
+      closing = setImmediate(forget);
+    },
+    closed: forget,
+    isGiven: () => closing !== null,
+  };
+}
+
+/** The answer to what comes behind a last answer: its client may wait for one. */
+export function behindLastAnswer(): AppError {
+  return new AppError("unavailable", "The answer before this one closes the connection.", {
+    retryAfterS: 1,
+    headers: { Connection: "close" },
+  });
+}

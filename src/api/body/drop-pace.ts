@@ -1,0 +1,80 @@
+import type { Clock, Timer } from "../../platform/time/clock.ts";
+
+export interface DropLimits {
+  /** Of all bodies of the process together. */
+  bytesPerS: number;
+  tickMs: number;
+}
+
+/** A refused body whose bytes still come. */
+export interface DroppedBody {
+  /** Network of the client's address. */
+  readonly client: string;
+  /** Called once when the connection may be read on. */
+  resume(): void;
+}
+
+/** How fast bytes of refused bodies are read, so that a client still gets to its answer. */
+export interface DropPace {
+  /**
+   * @param bytes that came of the body; 0: it is about to be dropped
+   * @returns false: the rate is used up, and the connection must be paused until `resume`
+   */
+  dropped(body: DroppedBody, bytes: number): boolean;
+  /** The connection has gone: its `resume` is not called any more. */
+  forget(body: DroppedBody): void;
+}
+
+/**
+ * One rate for all bodies that are read and dropped. uWebSockets.js hands each piece over as memory outside of V8's heap,
+ * which V8 answers with full collections: two connections that sent refused bodies of 10 MB as fast as they could made the
+ * slowest hundredth of other answers nine times slower. Reads are as large as uWebSockets.js makes them (up to 512 KiB), so
+ * one piece may overdraw the rate; the next is waited for longer. Clients take turns, whatever number of connections each has.
+ */
+export function createDropPace(clock: Clock, { bytesPerS, tickMs }: DropLimits): DropPace {
+  const bytesPerTick = (bytesPerS * tickMs) / 1_000;
+  /** By client, in the order in which they were paused; first the client whose turn it is. */
+  const paused = new Map<string, Set<DroppedBody>>();
+  let left = bytesPerTick;
+  let timer: Timer | null = null;
+
+  function tick(): void {
+    timer = null;
+    left = Math.min(bytesPerTick, left + bytesPerTick);
+    // One at a time: what it reads may use up the rate again.
+    if (left > 0) takeNext()?.resume();
+    schedule();
+  }
+
+  function takeNext(): DroppedBody | null {
+    for (const [client, bodies] of paused) {
+      paused.delete(client);
+      const [next = null] = bodies;
+      if (next === null) continue;
+      bodies.delete(next);
+      if (bodies.size > 0) paused.set(client, bodies);
+      return next;
+    }
+    return null;
+  }
+
+  function schedule(): void {
+    if (timer === null && (paused.size > 0 || left < bytesPerTick)) timer = clock.after(tickMs, tick);
+  }
+
+  return {
+    dropped(body, bytes) {
+      left -= bytes;
+      schedule();
+      if (left > 0) return true;
+      const bodies = paused.get(body.client);
+      if (bodies === undefined) paused.set(body.client, new Set([body]));
+      else bodies.add(body);
+      return false;
+    },
+    forget(body) {
+      const bodies = paused.get(body.client);
+      if (bodies?.delete(body) === true && bodies.size === 0) paused.delete(body.client);
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
+import type { ErrorCode } from "../../platform/errors.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import type { HttpRequest } from "../request/request.ts";
+
+/** What says that a body was sent for nothing. Unknown credentials are charged where they are looked up. */
+const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
+  "body_too_large",
+  "invalid_signature",
+  "malformed_json",
+  "request_timeout",
+  "unsupported_media_type",
+]);
+
+/**
+ * Charges a refused body to the address of the client that sent it, unless a team sent it: that has a rate of its own, and
+ * may share the address with others.
+ * @param code what the request was refused with; null: it was not
+ */
+export function chargeRefusedBody(
+  clients: ClientLimiter,
+  request: HttpRequest,
+  code: string | null,
+  clock: Pick<Clock, "monotonic">,
+): void {
+  if (code === null || request.incoming === null || request.actor !== null || !REFUSED.has(code)) return;
+  clients.charge(request.clientAddress, 1, clock.monotonic());
+}

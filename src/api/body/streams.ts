@@ -1,0 +1,132 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import type { Actor } from "../../features/identity/actor.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Clock, Timer } from "../../platform/time/clock.ts";
+import type { BodyStream } from "../reply/reply.ts";
+import type { MaybePromise } from "../request/maybe-promise.ts";
+import { type StreamWriter, sendStream } from "./stream-body.ts";
+
+/** Why a body ended that had not come to its end. */
+class StreamCutOff extends Error {
+  override name = "Cut";
+}
+
+/** A streamed body on its way. */
+export interface ActiveStream {
+  response: StreamWriter & { close(): unknown };
+  body: BodyStream;
+  /** As it was sent; null: nobody's credential is looked at. */
+  authorization: string | null;
+  /** Told of bytes that went out. */
+  onSent(bytes: number): void;
+  /**
+   * The client has all, or is not to get more. Called once, and not when the client left; the response is dead then.
+   * @param error what the stream threw; null: it came to an end
+   */
+  onEnded(error: unknown): void;
+  /** Nobody works for it any more. Called once, at last. */
+  onReleased(): void;
+}
+
+export interface Streams {
+  /** Sends a body whose head was written. Returns what is to be called when the client has gone. */
+  start(streaming: ActiveStream): () => void;
+  /** Ends those without an end of their own; resolves when all have ended. */
+  drain(): Promise<void>;
+}
+
+export interface StreamsDeps {
+  authenticate(authorization: string): MaybePromise<Actor>;
+  clock: Clock;
+  /** How many there are, whenever that changes. */
+  onCount(streams: number): void;
+}
+
+/**
+ * The streamed bodies under way. Each is cut off soon after its credential is revoked. A body that is cut off where it
+ * should have gone on ends with its connection, so that no client takes a part for the whole; one without an end of its own
+ * ends as if that were its end.
+ */
+export function createStreams({ authenticate, clock, onCount: counted }: StreamsDeps): Streams {
+  const running = new Map<AbortController, boolean>();
+  let draining = false;
+  const waiting: (() => void)[] = [];
+
+  async function isRevoked(authorization: string): Promise<boolean> {
+    try {
+      await authenticate(authorization);
+      return false;
+    } catch (error) {
+      return error instanceof AppError && error.code === "unauthorized";
+    }
+  }
+
+  /** Ends it when the credential is no longer good. Returns how to stop looking. */
+  function watch(authorization: string, control: AbortController): () => void {
+    let timer: Timer;
+    const look = () => {
+      timer = clock.after(LIMITS.http.streams.credentialEveryMs, async () => {
+        if (await isRevoked(authorization)) control.abort(new StreamCutOff("the credential was revoked"));
+        else if (!control.signal.aborted) look();
+      });
+    };
+    look();
+    return () => timer.cancel();
+  }
+
+  function end({ response, body, onEnded: ended }: ActiveStream, error: unknown): void {
+    const isOver = error instanceof StreamCutOff && body.endless === true;
+    if (isOver) response.cork(() => response.end());
+    ended(isOver ? null : error);
+    if (!isOver && error !== null) response.close();
+  }
+
+  async function run(
+    streaming: ActiveStream,
+    control: AbortController,
+    hasGone: () => boolean,
+  ): Promise<void> {
+    const { response, body, authorization, onSent: sent } = streaming;
+    const unwatch = authorization === null ? null : watch(authorization, control);
+    let failure: unknown = null;
+    try {
+      await sendStream(response, body, { clientGone: control.signal, clock, onSent: sent });
+    } catch (error) {
+      failure = error;
+    }
+    unwatch?.();
+    // Who still reads for it hears of its end.
+    control.abort(new StreamCutOff("the body has ended"));
+    if (!hasGone()) end(streaming, failure);
+    streaming.onReleased();
+    running.delete(control);
+    counted(running.size);
+    if (running.size > 0) return;
+    for (const resolve of waiting.splice(0)) resolve();
+  }
+
+  return {
+    start(streaming) {
+      const control = new AbortController();
+      let gone = false;
+      const isEndless = streaming.body.endless === true;
+      running.set(control, isEndless);
+      counted(running.size);
+      void run(streaming, control, () => gone);
+      if (draining && isEndless) control.abort(new StreamCutOff("the process shuts down"));
+      return () => {
+        gone = true;
+        control.abort(new StreamCutOff("the client has gone"));
+      };
+    },
+    drain() {
+      draining = true;
+      for (const [control, isEndless] of running)
+        if (isEndless) control.abort(new StreamCutOff("the process shuts down"));
+      if (running.size === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+      });
+    },
+  };
+}

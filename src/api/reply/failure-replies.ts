@@ -1,0 +1,50 @@
+import { AppError } from "../../platform/errors.ts";
+import type { Logger } from "../../platform/log.ts";
+import { problemReply } from "./problem.ts";
+import type { HttpReply } from "./reply.ts";
+
+/** What is thrown while a request is served, as its answer. */
+export interface FailureReplies {
+  /** Logs what is not the caller's affair. `id` is the request's, `route` its pattern. */
+  replyTo(error: unknown, request: { id: string; route: string }): HttpReply;
+  /** The same after the client has gone, also by a request that it pipelined: its doing, so there is no stack to look into. */
+  logAfterDisconnect(error: unknown, request: { id: string; route: string }): void;
+}
+
+export function createFailureReplies(deps: {
+  log: Logger;
+  /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
+  isOutage(error: unknown): boolean;
+}): FailureReplies {
+  const { log } = deps;
+  /** Many may wait for one thing that fails: its cause is told with the first of them. */
+  const told = new WeakSet<AppError>();
+
+  function logCause(error: AppError, event: Record<string, unknown>): void {
+    if (error.status < 500 || error.cause === undefined || told.has(error)) return;
+    told.add(error);
+    log.warn(event, "a request failed for a cause");
+  }
+
+  return {
+    replyTo(error, { id, route }) {
+      const event = { err: error, request_id: id, route };
+      if (error instanceof AppError) {
+        // Who asked is told no more than that; what is behind it is for who runs this.
+        logCause(error, event);
+        return problemReply(error, id);
+      }
+      if (!deps.isOutage(error)) {
+        log.error(event, "a handler failed");
+        return problemReply(error, id);
+      }
+      log.warn(event, "a dependency does not answer");
+      return problemReply(new AppError("unavailable", "A dependency does not answer. Try again."), id);
+    },
+    logAfterDisconnect(error, { id, route }) {
+      if (error instanceof AppError) return;
+      const event = { request_id: id, route, reason: String(error) };
+      log.info(event, "work for a client that had gone was broken off");
+    },
+  };
+}

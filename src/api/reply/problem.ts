@@ -1,0 +1,91 @@
+import {
+  AppError,
+  ERRORS,
+  type ErrorCandidate,
+  type ErrorCode,
+  type ErrorIssue,
+} from "../../platform/errors.ts";
+import { HttpReply } from "./reply.ts";
+
+/** The body of every error, `application/problem+json` (RFC 9457). */
+export interface Problem {
+  /** A stable URI reference per code. */
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  /** Stable, snake_case: what a program switches on. */
+  code: ErrorCode;
+  request_id: string;
+  errors?: ErrorIssue[];
+  /** Of `email_column_ambiguous`. */
+  candidates?: ErrorCandidate[];
+}
+
+/** Seconds for `Retry-After` where the error itself names none: every 429 and 503 carries the header, any other that names some. */
+const RETRY_AFTER_DEFAULT_S = 1;
+const RETRIABLE: ReadonlySet<number> = new Set([429, 503]);
+
+export function problemType(code: ErrorCode): string {
+  return `/problems/${code.replaceAll("_", "-")}`;
+}
+
+function problemHeaders(error: AppError): Record<string, string> {
+  const headers: Record<string, string> = { ...error.headers };
+  if (error.status === 401) headers["WWW-Authenticate"] = 'Bearer realm="rcpt"';
+  if (RETRIABLE.has(error.status) || error.retryAfterS !== undefined)
+    headers["Retry-After"] = String(Math.max(1, Math.ceil(error.retryAfterS ?? RETRY_AFTER_DEFAULT_S)));
+  return headers;
+}
+
+const ASCII = /^[ -~]*$/;
+
+/** A problem as it is sent, but for the id of the request, which stands between the two. */
+interface ProblemTemplate {
+  start: string;
+  end: string;
+  isAscii: boolean;
+  headers: Record<string, string>;
+}
+
+/** By what is thrown: in an overload one error refuses thousands of requests. */
+const templates = new WeakMap<AppError, ProblemTemplate>();
+
+function createTemplate(error: AppError): ProblemTemplate {
+  const { code, message: detail, errors, candidates } = error;
+  const { status, title } = ERRORS[code];
+  const problem: Omit<Problem, "request_id" | "errors" | "candidates"> = {
+    type: problemType(code),
+    title,
+    status,
+    detail,
+    code,
+  };
+  const more = JSON.stringify({ errors, candidates }).slice(1);
+  const start = `${JSON.stringify(problem).slice(0, -1)},"request_id":"`;
+  const end = more === "}" ? `"${more}` : `",${more}`;
+  return { start, end, isAscii: ASCII.test(start + end), headers: problemHeaders(error) };
+}
+
+/**
+ * The reply to anything thrown. What is not an `AppError` is our fault and becomes a bare `internal_error`: its
+ * message may hold an address, a query or a secret, so it goes to the log and never to the caller.
+ * @param requestId sane: nothing in it has to be escaped
+ */
+export function problemReply(error: unknown, requestId: string): HttpReply {
+  const known =
+    error instanceof AppError
+      ? error
+      : new AppError("internal_error", "Something went wrong here. The request id finds it in our logs.");
+  const before = templates.get(known);
+  const template = before ?? createTemplate(known);
+  if (before === undefined) templates.set(known, template);
+  const { start, end, isAscii, headers } = template;
+  // What refused another before is likely to refuse more.
+  const isHeadShared = before !== undefined;
+  const code = known.code;
+  const contentType = "application/problem+json";
+  return new HttpReply(known.status, start + requestId + end, {
+    ...{ contentType, headers, code, isAscii, isHeadShared },
+  });
+}

@@ -1,0 +1,52 @@
+import type { Span } from "../../platform/telemetry/tracing.ts";
+import type { HttpReply } from "../reply/reply.ts";
+import type { HttpRequest } from "./request.ts";
+
+type StartedRequest = Pick<HttpRequest, "method" | "startedMs" | "sampled" | "span">;
+type EndedRequest = Pick<HttpRequest, "id" | "actor" | "note"> & { span: Span };
+
+/**
+ * It is known who sends it, so that he may have it recorded: a span for whoever asks would let strangers use up what may be
+ * recorded. @param hasWaited to know it took time
+ */
+export function beginRequestSpan(request: StartedRequest, hasWaited: boolean): void {
+  const { sampled, method, startedMs } = request;
+  if (sampled === null) return;
+  request.sampled = null;
+  request.span = sampled.by.startRequest(method, sampled.as, startedMs);
+  if (hasWaited) request.span?.child("authenticate", { kind: "client", startMs: startedMs }).end();
+}
+
+/** The span of a request that has ended; null: it is not recorded. Who sent it was not to be known, if nobody has said so by now. */
+export function spanOfEnded(
+  request: Pick<StartedRequest, "method" | "startedMs"> & Partial<StartedRequest>,
+): Span | null {
+  const { sampled = null, span = null, method, startedMs } = request;
+  if (sampled === null) return span;
+  request.sampled = null;
+  return sampled.by.startUnauthenticatedRequest(method, sampled.as, startedMs);
+}
+
+/** The request is over: its span says what its line in the log says, by OpenTelemetry's names where it has some. */
+export function endRequestSpan(
+  request: EndedRequest,
+  method: string,
+  route: string,
+  outcome: Pick<HttpReply, "status" | "code"> & { bytes: number },
+): void {
+  const { span, actor, note, id } = request;
+  const { status, code, bytes } = outcome;
+  span.rename(`${method} ${route}`);
+  span.set({
+    ...{ "http.request.method": method, "http.route": route, "http.response.status_code": status },
+    ...{ "http.response.body.size": bytes, "rcpt.request.id": id },
+    ...(actor === null
+      ? {}
+      : { "rcpt.team.id": actor.teamId, "rcpt.key.id": actor.keyId, "rcpt.tier": actor.tier }),
+    ...(note === null ? {} : { "rcpt.verdict": note.result.verdict, "rcpt.reason": note.result.reason }),
+    ...(note === null ? {} : { "rcpt.cached": note.result.cached }),
+    ...(code === null ? {} : { "error.type": code }),
+  });
+  if (status >= 500) span.fail(code ?? String(status));
+  span.end();
+}

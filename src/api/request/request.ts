@@ -1,0 +1,160 @@
+import type { Actor } from "../../features/identity/actor.ts";
+import type { AddressQuestion } from "../../features/verify/answer/address-question.ts";
+import type { AnswerNote, CachedAnswer } from "../../features/verify/answer/answer-note.ts";
+import type { AdmissionSlot } from "../../features/verify/checks/admission.ts";
+import type { SampledRequest, Span, Tracer } from "../../platform/telemetry/tracing.ts";
+import type { RequestBody } from "../body/body.ts";
+import type { IncomingBody } from "../body/incoming-body.ts";
+import { parseQuery } from "./query.ts";
+import type { RequestIds } from "./request-id.ts";
+
+/**
+ * Headers that are kept of a request, lower case: uWebSockets.js' own request dies when its handler returns. Of a request
+ * to a route without a body only `authorization` is read, and what the route names (`readsHeaders`).
+ */
+export const RETAINED_HEADERS = [
+  "authorization",
+  "content-digest",
+  "content-encoding",
+  "content-md5",
+  "content-range",
+  "content-type",
+  "idempotency-key",
+  "if-range",
+  "last-event-id",
+  "range",
+  "repr-digest",
+  "stripe-signature",
+] as const;
+export type RetainedHeader = (typeof RETAINED_HEADERS)[number];
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+export interface HttpRequestInit {
+  /** The caller's; else whence one of our own comes. */
+  id: string | RequestIds;
+  /** As sent: methods are case-sensitive. */
+  method: string;
+  path: string;
+  /** Without `?`; not decoded. */
+  rawQuery: string;
+  startedMs: number;
+}
+
+/** What a handler may ask of the exchange it serves, besides its validated input. */
+export interface Cancellation {
+  /** True once the client has gone: nobody will read the answer. */
+  cancelled(): boolean;
+  /** Runs `callback` once if the client goes before the answer; at once when it has gone already. */
+  onCancel(callback: () => void): void;
+}
+
+/** One request as plain data, copied out of the server's before anything may wait. */
+export class HttpRequest implements Cancellation {
+  /** Number of an id of our own; -1: the caller has sent one. */
+  readonly ownId: number;
+  readonly method: string;
+  readonly path: string;
+  readonly rawQuery: string;
+  readonly startedMs: number;
+  /** Kept headers that the request has; one given several times shows its first value. */
+  readonly headers: Partial<Record<RetainedHeader, string>> = {};
+  /** Decoded path parameters by name. */
+  params: Readonly<Record<string, string>> = NO_PARAMS;
+  /** The page that a browser sends this for; "" when there is none or where no other origins are allowed. */
+  origin = "";
+  /** Of its body, whether or not the route takes one; null: it comes in chunks. */
+  declaredBytes: number | null = 0;
+  /** null: the route takes no body. */
+  body: RequestBody | null = null;
+  /** Of a route that takes its body as it comes. */
+  incoming: IncomingBody | null = null;
+  /** Set by authentication. */
+  actor: Actor | null = null;
+  /** It is to be traced, where its sender, once he is known, may have it so; null: not, or it is settled. */
+  sampled: { by: Tracer; as: SampledRequest } | null = null;
+  /** Where the request is traced; null: it is not. */
+  span: Span | null = null;
+  /** Of a verification, once it is answered: for the line in the log. */
+  note: AnswerNote | null = null;
+  /** Of a verification that is not known here: whether a check may be begun for it. */
+  slot: AdmissionSlot | null = null;
+  /** Of a verification that the cache has an answer to: that, as it was found before its token was asked for. */
+  cachedAnswer: CachedAnswer | null = null;
+  /** Of one that is not known here: as it was understood before its token was asked for. */
+  addressQuestion: AddressQuestion | null = null;
+  /** What the route read of it before its token was asked for; null: nothing. */
+  input: unknown = null;
+  /** Text: it was read; null: the call that could read it is over. */
+  #clientAddress: string | (() => string) | null = null;
+  readonly #ids: RequestIds | null;
+  #id: string | null = null;
+  #cancelled = false;
+  #onCancel: (() => void)[] | null = null;
+
+  constructor(init: HttpRequestInit) {
+    if (typeof init.id === "string") {
+      this.#id = init.id;
+      this.#ids = null;
+      this.ownId = -1;
+    } else {
+      this.#ids = init.id;
+      this.ownId = init.id.take();
+    }
+    this.method = init.method;
+    this.path = init.path;
+    this.rawQuery = init.rawQuery;
+    this.startedMs = init.startedMs;
+  }
+
+  /** Put together when it is first asked for: an answer of the call that brought the request has it in bytes. */
+  get id(): string {
+    this.#id ??= this.#ids?.text(this.ownId) ?? "";
+    return this.#id;
+  }
+
+  /** How to read the client's address, which costs calls into the server: only who asks for it pays. */
+  addressFrom(read: () => string): void {
+    this.#clientAddress = read;
+  }
+
+  /** The call that brought the request is over: what was not read of the server's own request is gone. */
+  endCall(): void {
+    void this.id;
+    if (typeof this.#clientAddress === "function") this.#clientAddress = null;
+  }
+
+  /** Any time for routes that say `readsClientAddress`; for others within the call that brought the request. */
+  get clientAddress(): string {
+    if (typeof this.#clientAddress === "function") this.#clientAddress = this.#clientAddress();
+    if (this.#clientAddress === null) throw new Error("the client's address was not read in time");
+    return this.#clientAddress;
+  }
+
+  /** @throws AppError see `parseQuery` */
+  query(): Record<string, string> {
+    return parseQuery(this.rawQuery);
+  }
+
+  cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  onCancel(callback: () => void): void {
+    if (this.#cancelled) {
+      callback();
+      return;
+    }
+    if (this.#onCancel === null) this.#onCancel = [callback];
+    else this.#onCancel.push(callback);
+  }
+
+  /** The server's: the client has gone. Idempotent. */
+  cancel(): void {
+    if (this.#cancelled) return;
+    this.#cancelled = true;
+    const callbacks = this.#onCancel ?? [];
+    this.#onCancel = null;
+    for (const callback of callbacks) callback();
+  }
+}

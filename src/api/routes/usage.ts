@@ -1,0 +1,129 @@
+import * as v from "valibot";
+import { LIMITS } from "../../config/limits/limits.ts";
+import { TIERS } from "../../config/tiers.ts";
+import type { History, Today, Usage } from "../../features/usage/usage.ts";
+import { type Route, teamRoute } from "../routing/route.ts";
+
+const { historyDaysDefault, historyDaysMax } = LIMITS.usage;
+const DAYS_WORDS = `must be a whole number from 1 to ${historyDaysMax}`;
+
+const count = (description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
+
+const DayEntries = {
+  date: v.pipe(v.string(), v.isoDate(), v.description("The UTC day.")),
+  used: count(
+    "Units charged to the quota, those of checks that are under way included. An answer that is free of charge, " +
+      "such as `unknown` by failure, is not in it; a bulk job is charged when it ends.",
+  ),
+  single: count("Answers to single verifications, free ones too. Test keys are not counted."),
+  bulk: count("Rows of bulk jobs that were verified, free ones too."),
+  cached: count("Of the single ones, those answered from the cache. They cost the same."),
+  verdicts: v.pipe(
+    v.object({
+      valid: count("Answered `valid`."),
+      invalid: count("Answered `invalid`."),
+      risky: count("Answered `risky`."),
+      unknown: count("Answered `unknown`."),
+    }),
+    v.description("The same answers by verdict: they sum to `single` + `bulk`."),
+  ),
+};
+
+const TodaySchema = v.object({
+  ...DayEntries,
+  tier: v.pipe(v.picklist(TIERS), v.description("The team's tier.")),
+  limit: count("Units of the day."),
+  remaining: count("What is left of them, 0 at least; what running bulk jobs have reserved is taken off."),
+  resets_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When the next day begins.")),
+});
+
+const HistorySchema = v.object({
+  data: v.pipe(v.array(v.object(DayEntries)), v.description("A day each, today first.")),
+  days: count("How many days there are: as many as asked for, or as the tier keeps."),
+  next_cursor: v.pipe(v.null(), v.description("Always null: a history has one page.")),
+});
+
+const HistoryQuerySchema = v.strictObject({
+  days: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[1-9]\d{0,2}$/, DAYS_WORDS),
+      v.description(
+        `How many days back from today, it included: 1 to ${historyDaysMax}, ${historyDaysDefault} when absent. ` +
+          "Of more than the tier keeps, those it keeps are answered.",
+      ),
+      v.transform(Number),
+      v.maxValue(historyDaysMax, DAYS_WORDS),
+    ),
+    String(historyDaysDefault),
+  ),
+});
+
+const day = {
+  used: 41_200,
+  single: 1_234,
+  bulk: 40_000,
+  cached: 321,
+  verdicts: { valid: 30_000, invalid: 6_000, risky: 4_000, unknown: 1_234 },
+};
+const unused = {
+  used: 0,
+  single: 0,
+  bulk: 0,
+  cached: 0,
+  verdicts: { valid: 0, invalid: 0, risky: 0, unknown: 0 },
+};
+const todayExample: Today = {
+  date: "2026-01-02",
+  tier: "pro",
+  limit: 250_000,
+  remaining: 208_800,
+  resets_at: "2026-01-03T00:00:00.000Z",
+  ...day,
+};
+const historyExample: History = {
+  data: [
+    { date: "2026-01-02", ...day },
+    { date: "2026-01-01", ...unused },
+  ],
+  days: 2,
+  next_cursor: null,
+};
+
+const EXACTNESS =
+  "`used` is what the quota goes by and is exact: an answer that was read is in it, at the latest " +
+  `${LIMITS.quota.flushEveryMs} ms later when another process gave it. The other figures are for reports: they may be ` +
+  `late by ${LIMITS.usage.flushEveryMs} ms, and lack as much of a process that was killed.`;
+
+export function createUsageRoutes(usage: Usage): Route[] {
+  return [
+    teamRoute({
+      method: "GET",
+      path: "/v1/usage",
+      operationId: "getUsage",
+      summary: "Today's use",
+      description: `What the team has used of the present UTC day. ${EXACTNESS}`,
+      tag: "usage",
+      role: "member",
+      rate: "read",
+      errors: [],
+      success: { status: 200, description: "Today's use", schema: TodaySchema, example: todayExample },
+      handler: (_input, actor) => usage.today(actor),
+    }),
+    teamRoute({
+      method: "GET",
+      path: "/v1/usage/history",
+      operationId: "getUsageHistory",
+      summary: "Use of the last days",
+      description: `One entry a UTC day, today first, days without use included. ${EXACTNESS}`,
+      tag: "usage",
+      role: "member",
+      rate: "read",
+      errors: [],
+      query: HistoryQuerySchema,
+      success: { status: 200, description: "Use by day", schema: HistorySchema, example: historyExample },
+      handler: ({ query }, actor) => usage.history(actor, query.days),
+    }),
+  ];
+}

@@ -1,0 +1,147 @@
+import * as v from "valibot";
+import { LIMITS } from "../../config/limits/limits.ts";
+import { SHOWN_ERRORS } from "../../features/webhooks/deliver/outcome.ts";
+import type { WebhookDeliveries, WebhookDelivery } from "../../features/webhooks/deliveries.ts";
+import { PageQueryEntries, pageSchema, readPageRequest } from "../request/paging.ts";
+import { type Route, teamRoute } from "../routing/route.ts";
+
+const TAG = "webhooks";
+const STATUSES = ["pending", "succeeded", "failed"] as const;
+const IdParams = v.strictObject({ id: v.pipe(v.string(), v.description("The webhook's.")) });
+const nullable = <S extends v.GenericSchema>(schema: S, description: string) =>
+  v.pipe(v.nullable(schema), v.description(description));
+const instant = v.pipe(v.string(), v.isoTimestamp());
+
+const DeliverySchema = v.object({
+  id: v.string(),
+  event_id: v.pipe(v.string(), v.description("The `webhook-id` of every attempt.")),
+  event_type: v.pipe(v.string(), v.description("What happened, e.g. `bulk.completed`.")),
+  status: v.pipe(v.picklist(STATUSES), v.description("`failed`: given up.")),
+  attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("How often it was tried.")),
+  response_status: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt; null: no answer came."),
+  error: nullable(
+    v.picklist(SHOWN_ERRORS),
+    "Why the last attempt failed, or why there was none. `connection_failed`: no connection, for whatever cause; " +
+      "`address_not_allowed`: the host has an address that is not public.",
+  ),
+  duration_ms: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt, in milliseconds."),
+  next_attempt_at: nullable(instant, "The latest time of the next attempt; null when there is none to come."),
+  created_at: instant,
+  last_attempt_at: nullable(instant, "Null: none yet."),
+});
+
+const example: WebhookDelivery = {
+  id: "dlv_01h455vb4pex5vsknk084sn02q",
+  event_id: "evt_01h455vb4pex5vsknk084sn02q",
+  event_type: "bulk.completed",
+  status: "pending",
+  attempts: 1,
+  response_status: 503,
+  error: "refused",
+  duration_ms: 84,
+  next_attempt_at: "2026-01-01T00:00:05.000Z",
+  created_at: "2026-01-01T00:00:00.000Z",
+  last_attempt_at: "2026-01-01T00:00:00.000Z",
+};
+
+const MANUAL =
+  `A webhook takes ${LIMITS.webhooks.manualPerHour} pings and redeliveries an hour, ` +
+  `a team ${LIMITS.webhooks.manualPerTeamHour}.`;
+const MANUAL_ERRORS = [
+  "not_found",
+  "unavailable_in_tier",
+  "webhook_disabled",
+  "limit_reached",
+  "rate_limited",
+  "feature_unconfigured",
+] as const;
+
+export function createWebhookDeliveryRoutes(deliveries: WebhookDeliveries): Route[] {
+  return [listRoute(deliveries), pingRoute(deliveries), redeliverRoute(deliveries)];
+}
+
+function listRoute(deliveries: WebhookDeliveries): Route {
+  return teamRoute({
+    method: "GET",
+    path: "/v1/webhooks/{id}/deliveries",
+    operationId: "listWebhookDeliveries",
+    summary: "List what a webhook was sent",
+    description: `Newest first, for ${LIMITS.webhooks.keptMs / 86_400_000} days.`,
+    tag: TAG,
+    role: "member",
+    rate: "read",
+    errors: ["not_found"],
+    params: IdParams,
+    query: v.strictObject({
+      ...PageQueryEntries,
+      status: v.optional(
+        v.pipe(
+          v.picklist(STATUSES, `must be one of ${STATUSES.join(", ")}`),
+          v.description("Only deliveries of this status."),
+        ),
+      ),
+    }),
+    success: {
+      status: 200,
+      description: "A page of the deliveries",
+      schema: pageSchema(DeliverySchema),
+      example: { data: [example], next_cursor: null },
+    },
+    handler: ({ params, query }, actor) =>
+      deliveries.list(actor, params.id, { ...readPageRequest(query), status: query.status ?? null }),
+  });
+}
+
+function pingRoute(deliveries: WebhookDeliveries): Route {
+  return teamRoute({
+    method: "POST",
+    path: "/v1/webhooks/{id}/ping",
+    operationId: "pingWebhook",
+    summary: "Send a webhook an event `ping`",
+    description: `Whatever it is subscribed to; no other webhook hears of it. ${MANUAL}`,
+    tag: TAG,
+    role: "admin",
+    rate: "write",
+    errors: MANUAL_ERRORS,
+    params: IdParams,
+    success: {
+      status: 202,
+      description: "The event is on its way",
+      schema: v.object({ event_id: v.pipe(v.string(), v.description("The `webhook-id` of what comes.")) }),
+      example: { event_id: example.event_id },
+    },
+    handler: ({ params }, actor) => deliveries.ping(actor, params.id),
+  });
+}
+
+function redeliverRoute(deliveries: WebhookDeliveries): Route {
+  return teamRoute({
+    method: "POST",
+    path: "/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver",
+    operationId: "redeliverWebhookDelivery",
+    summary: "Send an event again",
+    description: `A further delivery of the same event, however the first one ended: same \`webhook-id\`. Not once the event is older than the log goes back. ${MANUAL}`,
+    tag: TAG,
+    role: "admin",
+    rate: "write",
+    errors: [...MANUAL_ERRORS, "event_expired"],
+    params: v.strictObject({
+      id: v.string(),
+      delivery_id: v.pipe(v.string(), v.description("The delivery's, as the log shows it.")),
+    }),
+    success: {
+      status: 202,
+      description: "The new delivery",
+      schema: DeliverySchema,
+      example: {
+        ...example,
+        attempts: 0,
+        response_status: null,
+        error: null,
+        duration_ms: null,
+        last_attempt_at: null,
+      },
+    },
+    handler: ({ params }, actor) => deliveries.redeliver(actor, params.id, params.delivery_id),
+  });
+}

@@ -1,0 +1,300 @@
+import { LRUCache } from "lru-cache";
+import * as v from "valibot";
+import { LIMITS } from "../../config/limits/limits.ts";
+import type { Actor, MemberRole } from "../../features/identity/actor.ts";
+import type { TierFeature } from "../../features/identity/tier-features.ts";
+import type { RateClass } from "../../features/rate-limit/classes.ts";
+import { AppError, type ErrorCode } from "../../platform/errors.ts";
+import { RenderedJson } from "../../platform/rendered-json.ts";
+import type { IncomingBody } from "../body/incoming-body.ts";
+import { type ParseLarge, readBody, readSignedJson } from "../body/json-body.ts";
+import type { JsonBounds } from "../body/json-scan.ts";
+import { type ContentType, HttpReply, renderJson } from "../reply/reply.ts";
+import { andThen, type MaybePromise } from "../request/maybe-promise.ts";
+import type { Cancellation, HttpRequest, RetainedHeader } from "../request/request.ts";
+import { validate } from "../request/validate.ts";
+
+/** Of a route that needs no credential: "client" is the rate of the client's address. */
+export type PublicRate = "client" | "none";
+export type RouteRate = RateClass | PublicRate;
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Schema<T> = v.GenericSchema<unknown, T>;
+
+/** What every route says of itself; the OpenAPI document is made from this, the server runs on it. */
+export interface RouteInfo {
+  method: Method;
+  /** `/v1/keys/{id}`: a parameter is a whole segment. */
+  path: string;
+  operationId: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  /** What each request takes a token of. A GET of the class `verify` charges, and is not served to HEAD. */
+  rate: RouteRate;
+  /** Part of a page of ours, and not described: nobody programs against it. */
+  internal?: boolean;
+  /** Served also when the server sheds load: health checks. */
+  isEssential?: boolean;
+  /** A key whose user has left is refused with 401 `key_without_user`, before its role is looked at. */
+  needsUser?: boolean;
+  /** A test key is refused with 403 `live_credential_needed`, once its role reaches. */
+  liveOnly?: boolean;
+  /** Honours `Idempotency-Key`: the same key and body get the first answer again. Of POST routes with a body. */
+  idempotent?: boolean;
+  /** The member of the answer that is shown once: never kept for a replay, which says null there. */
+  secretField?: string;
+  /** Member of the answer that says until when it holds: it is kept for its idempotency key no longer than that. */
+  validUntilField?: string;
+  /** The team's tier must have it: else 402 `unavailable_in_tier`, before the body is read. */
+  feature?: TierFeature;
+  /** Largest body in bytes, decoded, where it is not LIMITS.http.bodyBytes. */
+  bodyBytes?: number;
+  /** What its JSON may have, where that is not LIMITS.http.bodies.json. */
+  bodyBounds?: Partial<JsonBounds>;
+  /** Of a route whose body may be over LIMITS.http.bodies.parsedHereBytes. */
+  parseLarge?: ParseLarge<unknown>;
+  /** The handler needs the client's address (sign-in limits): it is read before anything waits. */
+  readsClientAddress?: boolean;
+  /** Of a route without a body: headers that the handler looks at, "" where they are absent. */
+  readsHeaders?: readonly RetainedHeader[];
+  /** Of a public route: a credential may come along. One that is wrong is refused; the handler sees whose it is. */
+  mayAuthenticate?: boolean;
+  /** Errors beyond those that follow from the other fields (401, 400, 413, 415, 500, 503…). */
+  errors: readonly ErrorCode[];
+  params?: v.GenericSchema;
+  /** A strict object; absent: no parameter is allowed; "ignored": any is, none is read. */
+  query?: v.GenericSchema | "ignored";
+  body?: v.GenericSchema;
+  /** A body that the schema accepts, as documented. */
+  bodyExample?: unknown;
+  /** Instead of `body`: JSON of any content type whose sender is known by a signature over its bytes. */
+  signedBody?: v.GenericSchema;
+  /** Instead of `body`: bytes of any content type and length, which the handler takes as they come. */
+  incoming?: boolean;
+  success: Success;
+  /** Other documented replies, each of a status of its own, that are no errors of the caller, e.g. 503 of /readyz. */
+  alternatives?: readonly Success[];
+}
+
+export interface Success {
+  status: number;
+  description: string;
+  /** null: no body. */
+  schema: v.GenericSchema | null;
+  /** Where it is not JSON. */
+  contentType?: ContentType;
+  /** Further content types of the same schema that the caller may ask for: of each, an example. */
+  alsoAs?: Readonly<Partial<Record<ContentType, unknown>>>;
+  /** Fields that this answer has beyond those of every one, by name: what each says. */
+  headers?: Readonly<Record<string, string>>;
+  example?: unknown;
+}
+
+export type PublicRoute = RouteInfo & {
+  access: "public";
+  rate: PublicRate;
+  invoke(request: HttpRequest): MaybePromise<HttpReply>;
+};
+export type TeamRoute = RouteInfo & {
+  /** The least role that may call it. */
+  access: { role: MemberRole };
+  rate: RateClass;
+  /**
+   * Before the token is asked for: what refuses it already, returned or thrown, and whatever else is settled then. Says nothing
+   * of the input.
+   */
+  early?(request: HttpRequest, actor: Actor): AppError | null;
+  invoke(request: HttpRequest, actor: Actor): MaybePromise<HttpReply>;
+};
+export type Route = PublicRoute | TeamRoute;
+
+export function jsonBounds({ bodyBounds }: Pick<RouteInfo, "bodyBounds">): JsonBounds {
+  return { ...LIMITS.http.bodies.json, ...bodyBounds };
+}
+
+export function acceptsBody({ body, signedBody, incoming }: RouteInfo): boolean {
+  return body !== undefined || signedBody !== undefined || incoming === true;
+}
+
+export interface Input<P, Q, B> {
+  params: P;
+  query: Q;
+  body: B;
+}
+
+/** What a handler may know of its request besides the validated input. */
+export type Context = Cancellation &
+  Pick<HttpRequest, "id" | "actor" | "clientAddress" | "headers" | "startedMs" | "span" | "note">;
+
+/** A value is rendered as JSON with the route's success status, unless it is already; a `Reply` is sent as it is. */
+type Answer<T> = MaybePromise<T | RenderedJson | HttpReply>;
+
+interface RouteSpec<P, Q, B, T>
+  extends Omit<RouteInfo, "params" | "query" | "body" | "parseLarge" | "success"> {
+  params?: Schema<P>;
+  query?: Schema<Q> | "ignored";
+  body?: Schema<B>;
+  parseLarge?: ParseLarge<B>;
+  success: Omit<Success, "schema"> & { schema: Schema<T> | null };
+  /** The same object may be answered many times and is never changed: its JSON is kept with it. */
+  isReusable?(value: T): boolean;
+}
+
+const NO_PARAMETERS = v.strictObject({});
+
+/** Validates what the schemas of the route ask for; a promise only where there is a body. */
+function readInput<P, Q, B, T>(
+  spec: RouteSpec<P, Q, B, T>,
+  request: HttpRequest,
+): MaybePromise<Input<P, Q, B>> {
+  // Where the route has no schema, its type parameter is `undefined`.
+  const params = spec.params ? validate(spec.params, request.params, "path") : (undefined as P);
+  let query = undefined as Q;
+  if (spec.query === undefined) validate(NO_PARAMETERS, request.query(), "query");
+  else if (spec.query !== "ignored") query = validate(spec.query, request.query(), "query");
+  const { body: schema, parseLarge } = spec;
+  if (schema === undefined) return { params, query, body: undefined as B };
+  return readBody(request, { schema, parseLarge }).then((body) => ({ params, query, body }));
+}
+
+/** null: it is not valid, which is said when its turn has come. */
+function readEarly<P, Q, B, T>(spec: RouteSpec<P, Q, B, T>, request: HttpRequest): Input<P, Q, B> | null {
+  try {
+    const input = readInput(spec, request);
+    return input instanceof Promise ? null : input;
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+const ASCII = { isAscii: true };
+
+function toReply<P, Q, B, T>(spec: RouteSpec<P, Q, B, T>, answer: T | RenderedJson | HttpReply): HttpReply {
+  if (answer instanceof HttpReply) return answer;
+  const { status, schema } = spec.success;
+  if (answer instanceof RenderedJson) return new HttpReply(status, answer.body, ASCII);
+  if (schema === null) return new HttpReply(status, null);
+  return new HttpReply(status, renderJson(answer, spec.isReusable?.(answer) ?? false));
+}
+
+/** A route that anybody may call. */
+export function publicRoute<T, P = undefined, Q = undefined, B = undefined>(
+  spec: RouteSpec<P, Q, B, T> & {
+    rate: PublicRate;
+    handler(input: Input<P, Q, B>, context: Context): Answer<T>;
+  },
+): PublicRoute {
+  const invoke = (request: HttpRequest) =>
+    andThen(readInput(spec, request), (input) =>
+      andThen(spec.handler(input, request), (answer) => toReply(spec, answer)),
+    );
+  return { ...spec, access: "public", invoke };
+}
+
+/** A route that others' servers call, known by a signature over the bytes of the body. */
+export function signedRoute<T, B>(
+  spec: Omit<
+    RouteSpec<undefined, undefined, undefined, T>,
+    "params" | "body" | "parseLarge" | "idempotent"
+  > & {
+    rate: "none";
+    query: "ignored";
+    signedBody: Schema<B>;
+    /** Looks at the body as it came. @throws AppError when it is not from whom it should be */
+    verify(bytes: Buffer, headers: HttpRequest["headers"]): void;
+    handler(body: B): Answer<T>;
+  },
+): PublicRoute {
+  const invoke = (request: HttpRequest) =>
+    readSignedJson(request, (bytes) => spec.verify(bytes, request.headers), jsonBounds(spec)).then((json) =>
+      andThen(spec.handler(validate(spec.signedBody, json, "body")), (answer) => toReply(spec, answer)),
+    );
+  return { ...spec, access: "public", invoke };
+}
+
+/** What a route without a body settles before its token is asked for. Neither is called with input that is not valid. */
+interface EarlySteps<I> {
+  /** While its input is not known yet: what refuses it whatever that is, or once that is read. null: nothing does. */
+  refuse?(actor: Actor, context: Context, read: () => I | null): AppError | null;
+  enter(input: I, actor: Actor, context: Context): void;
+}
+
+/** Validated input by the query as it was written: of what was answered at once with 200, since that is asked again and again. */
+type RememberedInputs<I extends object> = LRUCache<string, I>;
+
+function rememberInput<I extends object>(
+  inputs: RememberedInputs<I>,
+  { rawQuery }: HttpRequest,
+  actor: Actor,
+  input: I,
+): void {
+  // Test keys pay for nothing: they could crowd out what others ask for.
+  if (!actor.livemode || rawQuery.length > LIMITS.http.rememberedQueryChars) return;
+  if (inputs.get(rawQuery) === undefined) inputs.set(rawQuery, input);
+}
+
+/** See `TeamRoute.early`. */
+function settleEarly<P, Q, B, T>(
+  spec: RouteSpec<P, Q, B, T>,
+  steps: EarlySteps<Input<P, Q, B>>,
+  inputs: RememberedInputs<Input<P, Q, B>>,
+): (request: HttpRequest, actor: Actor) => AppError | null {
+  return (request, actor) => {
+    let input = inputs.get(request.rawQuery) ?? null;
+    if (input === null) {
+      const refusal = steps.refuse?.(actor, request, () => readEarly(spec, request)) ?? null;
+      if (refusal !== null) return refusal;
+      input = readEarly(spec, request);
+    }
+    if (input === null) return null;
+    request.input = input;
+    steps.enter(input, actor, request);
+    return null;
+  };
+}
+
+/** A route that takes the bearer credential of a team, with at least `role`. */
+export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
+  spec: RouteSpec<P, Q, B, T> & {
+    role: MemberRole;
+    rate: RateClass;
+    early?: EarlySteps<Input<P, Q, B>>;
+    handler(input: Input<P, Q, B>, actor: Actor, context: Context): Answer<T>;
+  },
+): TeamRoute {
+  const { early, ...route } = spec;
+  const inputs = early && new LRUCache<string, Input<P, Q, B>>({ max: LIMITS.http.rememberedQueries });
+  function handle(input: Input<P, Q, B>, request: HttpRequest, actor: Actor): MaybePromise<HttpReply> {
+    const answer = spec.handler(input, actor, request);
+    if (answer instanceof Promise) return answer.then((value) => toReply(spec, value));
+    const reply = toReply(spec, answer);
+    if (inputs !== undefined && reply.status === 200) rememberInput(inputs, request, actor, input);
+    return reply;
+  }
+  function invoke(request: HttpRequest, actor: Actor): MaybePromise<HttpReply> {
+    const input = (request.input as Input<P, Q, B> | null) ?? readInput(spec, request);
+    return input instanceof Promise
+      ? input.then((read) => handle(read, request, actor))
+      : handle(input, request, actor);
+  }
+  const settle = early && inputs && { early: settleEarly(spec, early, inputs) };
+  return { ...route, access: { role: spec.role }, invoke, ...settle };
+}
+
+/** The same whose handler takes the body of the request as it comes. */
+export function incomingRoute<T, P = undefined, Q = undefined>(
+  spec: Omit<RouteSpec<P, Q, undefined, T>, "body" | "parseLarge" | "idempotent" | "incoming"> & {
+    role: MemberRole;
+    rate: RateClass;
+    handler(input: Input<P, Q, IncomingBody>, actor: Actor, context: Context): Answer<T>;
+  },
+): TeamRoute {
+  const invoke = (request: HttpRequest, actor: Actor) =>
+    andThen(readInput<P, Q, undefined, T>(spec, request), ({ params, query }) => {
+      if (request.incoming === null) throw new Error("the body was not taken in");
+      const input = { params, query, body: request.incoming };
+      return andThen(spec.handler(input, actor, request), (answer) => toReply(spec, answer));
+    });
+  return { ...spec, incoming: true, access: { role: spec.role }, invoke };
+}

@@ -1,0 +1,147 @@
+import { insufficientRole, liveCredentialNeeded } from "../../features/auth/acting-member.ts";
+import type { Caller } from "../../features/auth/client-charges.ts";
+import type { Idempotency } from "../../features/idempotency/idempotency.ts";
+import { type Actor, hasAtLeastRole } from "../../features/identity/actor.ts";
+import { requireFeature } from "../../features/identity/tier-features.ts";
+import type { RateLimitState } from "../../features/quota/limits-view.ts";
+import type { RateClass } from "../../features/rate-limit/classes.ts";
+import { AppError } from "../../platform/errors.ts";
+import { traceCall } from "../../platform/telemetry/tracing.ts";
+import { discardBody } from "../body/body.ts";
+import { problemReply } from "../reply/problem.ts";
+import type { HttpReply } from "../reply/reply.ts";
+import { andThen, type MaybePromise } from "../request/maybe-promise.ts";
+import type { HttpRequest } from "../request/request.ts";
+import { beginRequestSpan } from "../request/request-span.ts";
+import { invokeOnce } from "../routing/idempotency.ts";
+import { acceptsBody, type PublicRoute, type Route, type TeamRoute } from "../routing/route.ts";
+
+export interface RequestGate {
+  /**
+   * Whose credential this is.
+   * @param authorization the header as sent, "" when absent
+   * @param caller who sent it, asked within this call; absent: somebody who was let in before
+   * @throws AppError `unauthorized`; `rate_limited` when too many were unknown that the caller's address sent
+   */
+  authenticate(authorization: string, caller?: Caller): MaybePromise<Actor>;
+  rateLimit: {
+    /** Takes one request from the bucket that the actor's team has for the class. @throws AppError `rate_limited` */
+    take(actor: Actor, rateClass: RateClass): MaybePromise<void>;
+  };
+  publicRate: {
+    /** Takes one request from the rate of a client's address. @throws AppError `rate_limited` */
+    take(address: string, nowMs: number): void;
+  };
+  idempotency: Idempotency;
+  /** The limits that requests of the class are subject to, for every answer to the actor; null: none are named. */
+  limitsLeft(actor: Actor, rateClass: RateClass): RateLimitState | null;
+}
+
+/**
+ * Waits for a body that the route does not take, once nothing refuses the request: announcing one and sending nothing must
+ * not keep a stranger's request among those in flight.
+ */
+function awaitUnwantedBody(route: Route, { incoming }: HttpRequest): MaybePromise<void> {
+  return incoming === null || acceptsBody(route) ? undefined : discardBody(incoming);
+}
+
+function invokePublic(gate: RequestGate, route: PublicRoute, request: HttpRequest): MaybePromise<HttpReply> {
+  // Health checks and preflights have no rate, except where they bring a body, which is waited for.
+  const isCharged = route.rate === "client" || (request.incoming !== null && !acceptsBody(route));
+  if (isCharged) gate.publicRate.take(request.clientAddress, request.startedMs);
+  const { authorization } = request.headers;
+  const invoke = () => andThen(awaitUnwantedBody(route, request), () => route.invoke(request));
+  if (route.mayAuthenticate !== true || authorization === undefined) return invoke();
+  const authenticated = gate.authenticate(authorization, request);
+  return andThen(authenticated, (actor) => {
+    attachActor(request, actor, authenticated instanceof Promise);
+    return invoke();
+  });
+}
+
+/** @param hasWaited whether authentication took a look-up */
+function attachActor(request: HttpRequest, actor: Actor, hasWaited: boolean): void {
+  request.actor = actor;
+  beginRequestSpan(request, hasWaited);
+}
+
+function requireUser(route: TeamRoute, actor: Actor): void {
+  if (route.needsUser !== true || actor.userId !== null) return;
+  throw new AppError(
+    "key_without_user",
+    "The user of this key has left the team: it verifies and reads, nothing else.",
+  );
+}
+
+/** What may be said of the credential alone, in the order of the statuses: 403, then 402. */
+function requirePermissions(route: TeamRoute, actor: Actor): void {
+  const { role } = route.access;
+  if (!hasAtLeastRole(actor.role, role)) throw insufficientRole(role, actor.role);
+  if (route.liveOnly === true && !actor.livemode) throw liveCredentialNeeded();
+  if (route.feature !== undefined) requireFeature(actor, route.feature);
+}
+
+function invoke(
+  gate: RequestGate,
+  route: TeamRoute,
+  request: HttpRequest,
+  actor: Actor,
+): MaybePromise<HttpReply> {
+  const key = route.idempotent === true ? request.headers["idempotency-key"] : undefined;
+  if (key === undefined) return route.invoke(request, actor);
+  return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
+}
+
+/** A request that gets no token, or whose body does not come to its end, leaves the place that it was let in to. */
+function takeToken(
+  gate: RequestGate,
+  route: TeamRoute,
+  request: HttpRequest,
+  actor: Actor,
+): MaybePromise<void> {
+  const { slot } = request;
+  if (slot === null && request.incoming === null) return gate.rateLimit.take(actor, route.rate);
+  const leave = (error: unknown): never => {
+    slot?.release();
+    throw error;
+  };
+  try {
+    const taken = andThen(gate.rateLimit.take(actor, route.rate), () => awaitUnwantedBody(route, request));
+    return taken instanceof Promise ? taken.catch(leave) : taken;
+  } catch (error) {
+    return leave(error);
+  }
+}
+
+/** The sender is authenticated. @param hasWaited whether that took a look-up */
+function admit(
+  gate: RequestGate,
+  route: TeamRoute,
+  request: HttpRequest,
+  actor: Actor,
+  hasWaited: boolean,
+): MaybePromise<HttpReply> {
+  attachActor(request, actor, hasWaited);
+  requireUser(route, actor);
+  requirePermissions(route, actor);
+  const refusal = route.early === undefined ? null : route.early(request, actor);
+  if (refusal !== null) return problemReply(refusal, request.id);
+  const taken = takeToken(gate, route, request, actor);
+  if (!(taken instanceof Promise)) return invoke(gate, route, request, actor);
+  traceCall(request.span, "rate limit", taken);
+  return taken.then(() => invoke(gate, route, request, actor));
+}
+
+/**
+ * Serves a matched request: authenticate, role, tier, rate limit, then the body, idempotency key, validate, handle, in this
+ * order, so that a stranger learns nothing of the input's validity and an exhausted limit costs little work: of a request that
+ * is refused before its body, none of that is collected. Where a route settles something
+ * before its token is asked for (`early`), since that may have to wait, its input is read there; what is wrong with it is still
+ * said in its turn. Synchronous when every step is: a promise, or a function to go on with, is made only where something is awaited.
+ */
+export function dispatch(gate: RequestGate, route: Route, request: HttpRequest): MaybePromise<HttpReply> {
+  if (route.access === "public") return invokePublic(gate, route, request);
+  const authenticated = gate.authenticate(request.headers.authorization ?? "", request);
+  if (!(authenticated instanceof Promise)) return admit(gate, route, request, authenticated, false);
+  return authenticated.then((actor) => admit(gate, route, request, actor, true));
+}

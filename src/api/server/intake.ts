@@ -1,0 +1,192 @@
+import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
+import { clientNetwork } from "../../platform/client-network.ts";
+import { AppError } from "../../platform/errors.ts";
+import type { Tracer } from "../../platform/telemetry/tracing.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { type BodyAccount, createBodyBudget } from "../body/body-budget.ts";
+import { createBodyPace, type PaceLimits } from "../body/body-pace.ts";
+import { decodedBody } from "../body/content-coding.ts";
+import { createDropPace, type DropLimits } from "../body/drop-pace.ts";
+import { type IncomingBody, type PausableSource, receiveBody } from "../body/incoming-body.ts";
+import { isJson } from "../body/json-body.ts";
+import { createJsonScan } from "../body/json-scan.ts";
+import { createClientAddresses } from "../request/client-address.ts";
+import { HttpRequest, RETAINED_HEADERS, type RetainedHeader } from "../request/request.ts";
+import { type FieldSource, RequestFields } from "../request/request-fields.ts";
+import { type RequestIds, saneRequestId } from "../request/request-id.ts";
+import { acceptsBody, jsonBounds, type Route } from "../routing/route.ts";
+import { createRouter, type Match } from "../routing/router.ts";
+
+/** uWebSockets.js' request, by what is read of it. Dies when the handler returns. */
+export interface RequestSource extends FieldSource {
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+  getQuery(): string;
+  getHeader(name: string): string;
+}
+
+export interface ConnectionSource extends PausableSource {
+  getRemoteAddress(): ArrayBuffer;
+}
+
+export interface IntakeLimits {
+  urlBytes: number;
+  /** Of routes that say no other. */
+  bodyBytes: number;
+  bodies: Record<"teams" | "unauthenticated" | "unread", { bytes: number; share: number }> & {
+    pace: PaceLimits;
+    drops: DropLimits;
+  };
+}
+
+export interface Intake {
+  /** Routes that the server itself may look up, by method and path. */
+  readonly fixed: readonly Match[];
+  /**
+   * Copies the request's line, its credential, its id, and its origin where that matters. Never throws.
+   * @param known what it matches, where the server has looked that up
+   */
+  begin(source: RequestSource, known: Match | null): HttpRequest;
+  /**
+   * Before anything else may refuse it. Takes hold of the body, if there is one, and reads none of it.
+   * @throws AppError `bad_request` when the body's length is ambiguous
+   */
+  frame(request: HttpRequest, source: RequestSource, connection: ConnectionSource): void;
+  /** @throws AppError `uri_too_long` and those of the router */
+  match(request: HttpRequest, known: Match | null): Match;
+  /** Copies the headers, and has the body at hand, as far as the route wants them. */
+  read(request: HttpRequest, match: Match, source: RequestSource, connection: ConnectionSource): void;
+}
+
+const KEPT: ReadonlySet<string> = new Set(RETAINED_HEADERS);
+const isKept = (name: string): name is RetainedHeader => KEPT.has(name);
+
+/** Copies the kept headers, first value of each. */
+function readHeaders(request: HttpRequest, source: RequestSource): void {
+  source.forEach((name, value) => {
+    if (isKept(name)) request.headers[name] ??= value;
+  });
+}
+
+function readNamed({ headers }: HttpRequest, source: RequestSource, names: Route["readsHeaders"]): void {
+  if (names !== undefined) for (const name of names) headers[name] = source.getHeader(name);
+}
+
+/** Whether it is to be traced, as its sender or chance has it. */
+function sampleTrace(request: HttpRequest, source: RequestSource, tracer: Tracer): void {
+  const sampled = tracer.sample(source.getHeader("traceparent"));
+  if (sampled !== null) request.sampled = { by: tracer, as: sampled };
+}
+
+/** A proxy may append a field of its own instead of extending the client's: all of them count, in order. */
+function forwardedFor(source: RequestSource): string {
+  const hops: string[] = [];
+  source.forEach((name, value) => {
+    if (name === "x-forwarded-for") hops.push(value);
+  });
+  return hops.join(",");
+}
+
+function bodyInspector(route: Route) {
+  const scan = createJsonScan(jsonBounds(route));
+  return { inspect: (piece: Uint8Array) => scan.add(piece) };
+}
+
+/** Turns what the server holds for the length of a call into plain requests. */
+export function createIntake(deps: {
+  routes: readonly Route[];
+  clock: Clock;
+  clients: ClientLimiter;
+  ids: RequestIds;
+  config: { trustedProxies: readonly string[]; corsOrigins: readonly string[] };
+  limits: IntakeLimits;
+  tracer?: Tracer | null;
+}): Intake {
+  const { clock, clients, limits, tracer = null } = deps;
+  const router = createRouter(deps.routes);
+  const addresses = createClientAddresses(deps.config.trustedProxies);
+  const teams = createBodyBudget(limits.bodies.teams);
+  const unauthenticated = createBodyBudget(limits.bodies.unauthenticated);
+  const unread = createBodyBudget(limits.bodies.unread);
+  const pace = createBodyPace(clock, limits.bodies.pace);
+  const drops = createDropPace(clock, limits.bodies.drops);
+  const fields = new RequestFields(deps.config.corsOrigins.length > 0);
+
+  function readAddress(source: RequestSource, connection: ConnectionSource): string {
+    const hops = addresses.readsForwardedFor ? forwardedFor(source) : "";
+    return addresses.resolve(new Uint8Array(connection.getRemoteAddress()), hops);
+  }
+
+  /** Reads the client's address too, which is asked for when the body is. */
+  function receive(request: HttpRequest, connection: ConnectionSource): IncomingBody {
+    const client = clientNetwork(request.clientAddress);
+    return receiveBody(connection, request.declaredBytes, {
+      unread: unread.accountOf(client),
+      pace,
+      drops,
+      client,
+    });
+  }
+
+  /**
+   * What a route without a credential collects is charged to its client's address, also where one came along.
+   * @throws AppError `rate_limited` when too many bodies were refused that came from there
+   */
+  function accountOf({ actor, clientAddress }: HttpRequest, route: Route): BodyAccount {
+    if (route.access !== "public" && actor !== null) return teams.accountOf(actor.teamId);
+    const refusal = clients.refusal(clientAddress, clock.monotonic());
+    if (refusal !== null) throw refusal;
+    return unauthenticated.accountOf(clientNetwork(clientAddress));
+  }
+
+  return {
+    fixed: router.fixed,
+    begin(source, known) {
+      fields.read(source);
+      const request = new HttpRequest({
+        id: saneRequestId(fields.requestId) ?? deps.ids,
+        method: known === null ? source.getCaseSensitiveMethod() : known.route.method,
+        path: known === null ? source.getUrl() : known.route.path,
+        rawQuery: source.getQuery() ?? "",
+        startedMs: clock.monotonic(),
+      });
+      if (tracer !== null) sampleTrace(request, source, tracer);
+      request.origin = fields.origin;
+      if (fields.authorization !== "") request.headers.authorization = fields.authorization;
+      fields.forgetAuthorization();
+      return request;
+    },
+    frame(request, source, connection) {
+      request.addressFrom(() => readAddress(source, connection));
+      request.declaredBytes = fields.declaredBytes();
+      if (request.declaredBytes !== 0) request.incoming = receive(request, connection);
+    },
+    match(request, known) {
+      if (request.path.length + request.rawQuery.length > limits.urlBytes)
+        throw new AppError("uri_too_long", `The path and query are over ${limits.urlBytes} bytes.`);
+      if (known !== null) return known;
+      const match = router.match(request.method, request.path);
+      if (match.params !== null) request.params = match.params;
+      return match;
+    },
+    read(request, { route }, source, connection) {
+      if (route.readsClientAddress === true || route.rate === "client") void request.clientAddress;
+      if (!acceptsBody(route)) {
+        readNamed(request, source, route.readsHeaders);
+        return;
+      }
+      readHeaders(request, source);
+      request.incoming ??= receive(request, connection);
+      if (route.incoming === true) return;
+      const options = {
+        limitBytes: route.bodyBytes ?? limits.bodyBytes,
+        account: () => accountOf(request, route),
+        // What is no JSON is refused as such. A signed body is counted when its sender is known.
+        ...(route.body !== undefined && isJson(request.headers["content-type"]) ? bodyInspector(route) : {}),
+      };
+      // A signature is over the bytes as they came.
+      const coding = route.signedBody === undefined ? request.headers["content-encoding"] : undefined;
+      request.body = decodedBody(request.incoming, coding, options);
+    },
+  };
+}

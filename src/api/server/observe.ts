@@ -1,0 +1,175 @@
+import type { DurationSeries } from "../../config/durations.ts";
+import type { Actor } from "../../features/identity/actor.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { CountCell } from "../../platform/telemetry/custom-metrics.ts";
+import type { Metrics } from "../../platform/telemetry/metrics.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { answerLogFields, roundToHundredths } from "../reply/answer-log-fields.ts";
+import type { HttpRequest } from "../request/request.ts";
+import { endRequestSpan, spanOfEnded } from "../request/request-span.ts";
+
+const KNOWN_METHODS: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+]);
+
+/** The status that logs and metrics show for a request whose client went away before the answer. */
+export const CLIENT_CLOSED = 499;
+
+export interface RequestOutcome {
+  status: number;
+  /** Body bytes. */
+  bytes: number;
+  /** Error code of a problem. */
+  code: string | null;
+  /** Of a body that was streamed: how long its head took, which is what the caller waited for. null: of no other. */
+  headMs: number | null;
+}
+
+/** A request as far as its line in the log names it. */
+export type ObservedRequest = Pick<HttpRequest, "id" | "method" | "startedMs" | "actor"> &
+  Partial<Pick<HttpRequest, "note" | "sampled" | "span">>;
+
+export interface RequestObserver {
+  /** Counts a request that has ended and, if it is worth a line, logs it. `route` is its pattern. */
+  recordFinished(request: ObservedRequest, route: string, outcome: RequestOutcome): void;
+}
+
+export interface ObserverLimits {
+  logSampleEvery: number;
+  successQuietMs: number;
+  refusalQuietMs: number;
+  slowRequestMs: number;
+}
+
+interface LogLine {
+  id: string;
+  method: string;
+  route: string;
+  ms: number;
+  actor: Actor | null;
+}
+
+function actorFields({ teamId, keyId, isSession, tier, livemode }: Actor): Record<string, unknown> {
+  const by = isSession ? "session" : "key";
+  return { team_id: teamId, key_id: keyId, credential: by, tier, livemode };
+}
+
+/** The series of one route, looked up by labels once: hashing labels costs more than counting. */
+interface RouteSeries {
+  seconds: DurationSeries;
+  /** By method, then status. */
+  requests: Map<string, Map<number, CountCell>>;
+}
+
+/**
+ * One wide event per request: never the path's parameters, the query or an address. Failures and slow ones always; what
+ * is refused with 503 `overloaded` is no failure here. Of
+ * the successes one in `logSampleEvery`, and none within `successQuietMs` of the last: a line costs as much as twenty
+ * cached answers, and 10 a second tell as much as 1 000; of the refusals one in as many, which strangers can have as many of as they like, and besides the first after a quiet time.
+ */
+export function createRequestObserver(deps: {
+  log: Logger;
+  metrics: Metrics;
+  clock: Clock;
+  limits: ObserverLimits;
+}): RequestObserver {
+  const { log, metrics, clock, limits } = deps;
+  const routes = new Map<string, RouteSeries>();
+  let successes = 0;
+  let successLoggedMs = Number.NEGATIVE_INFINITY;
+  let refusals = 0;
+  let refusalLoggedMs = Number.NEGATIVE_INFINITY;
+
+  function seriesOf(route: string): RouteSeries {
+    let series = routes.get(route);
+    if (series === undefined) {
+      series = { seconds: metrics.httpSeconds.seriesOf(route), requests: new Map() };
+      routes.set(route, series);
+    }
+    return series;
+  }
+
+  function requestsOf({ requests }: RouteSeries, route: string, method: string, status: number): CountCell {
+    let byStatus = requests.get(method);
+    if (byStatus === undefined) {
+      byStatus = new Map();
+      requests.set(method, byStatus);
+    }
+    let counter = byStatus.get(status);
+    if (counter === undefined) {
+      counter = metrics.httpRequests.tally({ route, method, status });
+      byStatus.set(status, counter);
+    }
+    return counter;
+  }
+
+  function isLogged(status: number, code: string | null, ms: number, nowMs: number): boolean {
+    // Of too much work there are refusals by the thousand, and a line for each would be more of it.
+    if ((status >= 500 && code !== "overloaded") || ms >= limits.slowRequestMs) return true;
+    if (status < 400) {
+      if (++successes % limits.logSampleEvery !== 0 || nowMs - successLoggedMs < limits.successQuietMs)
+        return false;
+      successLoggedMs = nowMs;
+      return true;
+    }
+    const isSample = ++refusals % limits.logSampleEvery === 0;
+    if (!isSample && nowMs - refusalLoggedMs < limits.refusalQuietMs) return false;
+    refusalLoggedMs = nowMs;
+    return true;
+  }
+
+  /** @param about what the request was about; method one of the closed set: a label */
+  function write(
+    about: LogLine,
+    { status, bytes, code, headMs }: RequestOutcome,
+    more: Record<string, unknown>,
+  ): void {
+    const { id, method, route, ms, actor } = about;
+    const event = {
+      request_id: id,
+      method,
+      route,
+      status,
+      ms: roundToHundredths(ms),
+      ...(headMs === null ? {} : { head_ms: roundToHundredths(headMs) }),
+      bytes,
+      ...(code === null ? {} : { code }),
+      ...(actor === null ? {} : actorFields(actor)),
+      ...more,
+    };
+    if (status >= 500) log.error(event, "request failed");
+    else if (status === CLIENT_CLOSED) log.warn(event, "client closed the connection before its answer");
+    else if (status >= 400) log.warn(event, "request refused");
+    else log.info(event, "request");
+  }
+
+  return {
+    recordFinished(request, route, outcome) {
+      const { status, headMs } = outcome;
+      const nowMs = clock.monotonic();
+      const ms = nowMs - request.startedMs;
+      // A label must be of a closed set, and a method is whatever the client wrote.
+      const method = KNOWN_METHODS.has(request.method) ? request.method : "other";
+      const series = seriesOf(route);
+      requestsOf(series, route, method, status).count += 1;
+      series.seconds.observe((headMs ?? ms) / 1000);
+      const span = spanOfEnded(request);
+      const isWritten = isLogged(status, outcome.code, headMs ?? ms, nowMs);
+      if (!isWritten && span === null) return;
+      // Asked for here alone, since it has to be put together.
+      const { id, actor, note = null } = request;
+      if (isWritten)
+        write({ id, method, route, ms, actor }, outcome, {
+          ...(note === null ? {} : answerLogFields(note)),
+          ...(span === null ? {} : { trace_id: span.traceId }),
+        });
+      if (span !== null) endRequestSpan({ id, actor, note, span }, method, route, outcome);
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { Config } from "../../config/config.ts";
+import {
+  type BreakerAuthority,
+  type BreakerEvent,
+  createBreakerAuthority,
+} from "../../egress/breaker/authority.ts";
+import { createBreakerStore } from "../../egress/breaker/breaker-states.ts";
+import { breakerNotice, recoveryNotice } from "../../egress/breaker/notices.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { Metrics } from "../../platform/telemetry/metrics.ts";
+import { systemClock } from "../../platform/time/clock.ts";
+import type { RedisClients } from "../../stores/redis.ts";
+
+interface Deps {
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  redis: RedisClients;
+  /** Calls rows of jobs that wait for the site; how many. Absent: this process has none. */
+  releaseParkedRows?: (site: string) => Promise<number>;
+}
+
+/** The circuit breakers of a process: shared by its egress, told to the operator, felt by the rows that wait. */
+export function composeBreakers({
+  config,
+  log,
+  metrics,
+  redis,
+  releaseParkedRows: release,
+}: Deps): BreakerAuthority {
+  const clock = systemClock;
+
+  async function releaseParked(site: string): Promise<number> {
+    try {
+      return (await release?.(site)) ?? 0;
+    } catch (error) {
+      // They come when they are due.
+      log.warn({ err: error }, "rows that waited for a site could not be called");
+      return 0;
+    }
+  }
+
+  async function recovered(event: BreakerEvent): Promise<void> {
+    const rows = await releaseParked(event.way.site);
+    if (event.isLocal || rows > 0) log.info(recoveryNotice(event, release === undefined ? null : rows));
+  }
+
+  return createBreakerAuthority({
+    clock,
+    log,
+    store: createBreakerStore(redis, config.smtp.egressId, log),
+    firstMs: config.breaker.firstMs,
+    random: Math.random,
+    onChange(state, event) {
+      if (event.isLocal) metrics.breakerTransitions.inc({ state, provider: event.way.provider ?? "other" });
+      if (state === "closed") void recovered(event);
+      else if (!event.isLocal)
+        log.debug({ site: event.way.site }, "another process found that a site blocks us");
+      else if (state === "opened") log.warn(breakerNotice(state, event, clock.now()));
+      else log.info(breakerNotice(state, event, clock.now()));
+    },
+    onFreed: ({ site }) => void releaseParked(site),
+  });
+}

@@ -1,0 +1,133 @@
+import type { Config } from "../../config/config.ts";
+import type { NetworkHealth } from "../../egress/network-health.ts";
+import { dialAddressFor } from "../../egress/self-check/exchangers.ts";
+import type { RouteReport, SelfCheckFinding } from "../../egress/self-check/report.ts";
+import { wasDistrustedAt } from "../../egress/self-check/report-history.ts";
+import type { SelfCheckShare } from "../../egress/self-check/share.ts";
+import { createSelfCheckWatch, type SelfCheckWatch } from "../../engine/preflight-watch.ts";
+import type { Broker } from "../../engine/threads/broker.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { Metrics } from "../../platform/telemetry/metrics.ts";
+import { systemClock } from "../../platform/time/clock.ts";
+import type { Evidence } from "../../verification/evidence.ts";
+import type { Preflight } from "./preflight.ts";
+
+/**
+ * What the metrics port says of our own house. It names our source addresses, the host and port of each proxy, and where we
+ * are listed: to whoever reaches that port, which is the operator's alone.
+ */
+export interface SelfCheckStatus {
+  ways: (RouteReport & { network: "up" | "down" })[];
+  /** Ways whose first look has not ended. */
+  pending: string[];
+}
+
+/** Our own house, as this process watches it. */
+export interface SelfCheckService {
+  /** @returns once it is known what other processes have found, where that is known at once */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  status(): SelfCheckStatus;
+  /** True of evidence that condemns by a way on which we were distrusted then, or may have been. */
+  doubts(evidence: Evidence, storedAtMs: number): boolean;
+}
+
+interface Deps {
+  config: Config;
+  log: Logger;
+  metrics: Metrics;
+  preflight: Preflight;
+  share: SelfCheckShare;
+  network: NetworkHealth;
+  broker: Broker;
+}
+
+/** Watches the ways that probes take, and tells of each to threads, log and metrics. */
+export function composeSelfCheck(deps: Deps): SelfCheckService {
+  const { config, log, preflight, share, network, broker } = deps;
+  const { routes: ways } = preflight;
+  const reportsByRoute = new Map<string, RouteReport>();
+  const watch: SelfCheckWatch = createSelfCheckWatch({
+    clock: systemClock,
+    everyMs: config.selfCheck.everyMs,
+    random: Math.random,
+    routes: ways,
+    share,
+    startPreflight: () => preflight.startRun(),
+    onExchangers(exchangers, looking) {
+      for (const path of ways) {
+        const dialled = exchangers.flatMap((exchanger) => {
+          const address = dialAddressFor(path, exchanger, preflight.family);
+          return address === null ? [] : [{ site: exchanger.site, address }];
+        });
+        network.setSentinels(path.name, dialled);
+        // Before anybody asks: port 25 may be closed. Who is told what was found is told that too.
+        if (looking) network.checkSoon(path.name);
+      }
+    },
+    onReport(report, before) {
+      reportsByRoute.set(report.way, report);
+      reportSelfCheck(deps, report, before);
+    },
+    onUpdate: (news) => broker.publishSelfCheck(news),
+    onError: (error) => log.error({ err: error }, "our own house could not be looked at"),
+  });
+  return {
+    start: () => watch.start(),
+    async stop() {
+      watch.stop();
+      await preflight.close();
+    },
+    doubts({ finding: { smtp } }, storedAtMs) {
+      if (smtp?.class !== "mailbox_not_found" && smtp?.class !== "mailbox_disabled") return false;
+      const report = reportsByRoute.get(smtp.path);
+      return smtp.trusted && report !== undefined && wasDistrustedAt(report, storedAtMs);
+    },
+    status() {
+      const reports = watch.reports();
+      const known = new Set(reports.map(({ way }) => way));
+      return {
+        ways: reports.map((report) => ({ ...report, network: network.isDown(report.way) ? "down" : "up" })),
+        pending: ways.flatMap(({ name }) => (known.has(name) ? [] : [name])),
+      };
+    },
+  };
+}
+
+const failed = ({ findings }: RouteReport) =>
+  findings.filter(({ result, weight }) => result === "fail" && weight !== "advice");
+const keyOf = (report: RouteReport | null) =>
+  report === null
+    ? ""
+    : failed(report)
+        .map(({ check, seen }) => `${check} ${seen}`)
+        .join("\n");
+
+function reportSelfCheck(
+  { log, metrics, network }: Deps,
+  report: RouteReport,
+  before: RouteReport | null,
+): void {
+  const { way, state, trusted } = report;
+  metrics.selfCheckOk.set({ way }, state === "ok" ? 1 : 0);
+  for (const finding of report.findings) recordCheckMetrics(metrics, way, finding);
+  if (report.findings.some(({ result, weight }) => result === "fail" && weight === "service"))
+    network.checkSoon(way);
+  // Once for each change.
+  if (keyOf(report) === keyOf(before)) return;
+  if (state === "ok") {
+    log.info({ way }, "our own house is in order again on this way out");
+    return;
+  }
+  const found = failed(report).map(({ seen, advice }) => `${seen} ${advice}`);
+  const meaning = trusted
+    ? "nothing can be probed by this way out"
+    : "what mail servers refuse on this way out makes no address invalid until it is put in order";
+  log.warn({ way, found }, `our own house is not in order: ${meaning}`);
+}
+
+function recordCheckMetrics(metrics: Metrics, way: string, { check, result }: SelfCheckFinding): void {
+  if (result === "pass" || result === "fail")
+    metrics.selfCheckResult.set({ way, check }, result === "pass" ? 1 : 0);
+  else metrics.selfCheckResult.remove({ way, check });
+}

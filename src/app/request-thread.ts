@@ -1,0 +1,42 @@
+import type { ParseLargeBody } from "../api/body/large-bodies.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import { type AnalyseInline, analyseInline, inlineBytes } from "../features/bulk/submit/source.ts";
+import type { DetectForPreview } from "../features/uploads/preview.ts";
+import type { LifecyclePart } from "../platform/lifecycle.ts";
+import type { Logger } from "../platform/log.ts";
+import { createRequestThread } from "../platform/request-thread.ts";
+import { systemClock } from "../platform/time/clock.ts";
+import { workerFile } from "../platform/worker-file.ts";
+
+/** What is done for requests off the event loop: by the functions of workers/request.ts. */
+export interface RequestWork {
+  parseLarge: ParseLargeBody;
+  analyseInline: AnalyseInline;
+  detectForPreview: DetectForPreview;
+  part: LifecyclePart;
+}
+
+/** Sent without what else is in its memory. */
+const copyBytes = (bytes: Uint8Array) => Uint8Array.from(bytes);
+const bufferOf = ({ buffer, byteOffset, length }: Uint8Array) => Buffer.from(buffer, byteOffset, length);
+
+export function composeRequestWork(log: Logger): RequestWork {
+  const thread = createRequestThread({ clock: systemClock, log, file: workerFile("request") });
+  return {
+    part: { name: "request thread", stop: () => thread.close() },
+    parseLarge: (name, bytes, owner) =>
+      thread.run("parseBody", { name, bytes }, owner, [bytes.buffer as ArrayBuffer]),
+    async analyseInline(emails, options, teamId) {
+      if (inlineBytes(emails) <= LIMITS.http.bodies.parsedHereBytes) return analyseInline(emails, options);
+      const owner = { teamId, isCancelled: () => false };
+      const found = await thread.run<Awaited<ReturnType<AnalyseInline>>>(
+        "analyseList",
+        { emails, options },
+        owner,
+      );
+      return { ...found, content: bufferOf(found.content), repeats: bufferOf(found.repeats) };
+    },
+    detectForPreview: (head, options, owner) =>
+      thread.run("detectTable", { head: copyBytes(head), options }, owner),
+  };
+}

@@ -1,8 +1,0 @@
-import { LIST_RELEASES } from "../check/lists/releases.ts";
-import type { Metrics } from "../core/metrics.ts";
-
-/** Tells of what day each list is. */
-export function recordListTimestamps({ listTimestamp }: Pick<Metrics, "listTimestamp">): void {
-  for (const [list, { asOf }] of Object.entries(LIST_RELEASES))
-    listTimestamp.set({ list }, Date.parse(asOf) / 1_000);
-}

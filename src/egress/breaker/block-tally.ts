@@ -1,0 +1,79 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+
+/** `domain` null: let through; else of whom it blocked, "" before anybody was named. */
+interface Answer {
+  domain: string | null;
+  atMs: number;
+}
+
+/**
+ * The latest answers of a way that is not open, and whether they say that we are blocked there.
+ *
+ * `blocksToOpen` in a row do: a site that has begun to block us hardly lets one through again, and each further probe makes
+ * it worse. So do `blocksInWindow` of the last `window`: of a site's hosts some may know of us sooner than others.
+ *
+ * What is refused at RCPT may be a customer's own list. Blocks of one domain alone are that domain's. At a provider, which
+ * anybody can be a customer of with as many domains as he likes, those of `domainsOfProvider` in a row, none let through
+ * between, are the provider's; those before RCPT count by themselves.
+ */
+export class BlockTally {
+  /** The latest last. */
+  #answers: Answer[] = [];
+
+  get hasNoBlocks(): boolean {
+    return this.#answers.every(({ domain }) => domain === null);
+  }
+
+  /** @param domain "": refused before anybody was named */
+  block(domain: string, nowMs: number): void {
+    this.#add(domain, nowMs);
+  }
+
+  pass(nowMs: number): void {
+    this.#add(null, nowMs);
+  }
+
+  /** Of a tally of one domain's answers. */
+  isBlocked(nowMs: number): boolean {
+    return conclusiveBlocks(this.#since(nowMs)).length > 0;
+  }
+
+  /** Of a tally of all that a site answers. @param isShared whether it is a provider's */
+  isSiteBlocked(isShared: boolean, nowMs: number): boolean {
+    const answers = this.#since(nowMs);
+    if (!isShared) return isOfSite(conclusiveBlocks(answers), LIMITS.breaker.domainsOfSite);
+    const early = answers.filter((domain) => domain === "" || domain === null);
+    if (conclusiveBlocks(early).length > 0) return true;
+    return (
+      new Set(blocksInRow(answers).filter((domain) => domain !== "")).size >= LIMITS.breaker.domainsOfProvider
+    );
+  }
+
+  #since(nowMs: number): (string | null)[] {
+    const fromMs = nowMs - LIMITS.breaker.answersKeptMs;
+    return this.#answers.filter(({ atMs }) => atMs > fromMs).map(({ domain }) => domain);
+  }
+
+  #add(domain: string | null, atMs: number): void {
+    this.#answers.push({ domain, atMs });
+    if (this.#answers.length > LIMITS.breaker.window) this.#answers.shift();
+  }
+}
+
+function isOfSite(blocks: readonly string[], domains: number): boolean {
+  return blocks.includes("") || new Set(blocks).size >= domains;
+}
+
+/** The blocks since somebody was let through. */
+function blocksInRow(answers: readonly (string | null)[]): string[] {
+  return answers.slice(answers.lastIndexOf(null) + 1) as string[];
+}
+
+/** The blocks that are enough, none where they are not. */
+function conclusiveBlocks(answers: readonly (string | null)[]): string[] {
+  const { blocksToOpen, window, blocksInWindow } = LIMITS.breaker;
+  const latest = blocksInRow(answers);
+  if (latest.length >= blocksToOpen) return latest;
+  const blocks = answers.filter((domain) => domain !== null);
+  return answers.length >= window && blocks.length >= blocksInWindow ? blocks : [];
+}

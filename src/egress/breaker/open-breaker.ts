@@ -1,0 +1,68 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import type { BreakerRecord, OpenBreaker } from "./breaker-records.ts";
+import type { BreakerUpdate } from "./messages.ts";
+import type { LocalBreakerState, OpenBreakerState } from "./store.ts";
+
+// The state of one open breaker: how it follows from what this process or the store says, and what others are told of it.
+// `now` is `Clock.monotonic` milliseconds.
+
+/** Of this process, or of the store, which also knows whether another process has the trial. */
+export type ReportedBreakerState = LocalBreakerState & Partial<OpenBreakerState>;
+
+/** @param reply what the server said, redacted; "": this process has not received it */
+export function createOpenBreaker(state: ReportedBreakerState, reply: string, now: number): OpenBreaker {
+  const open: OpenBreaker = {
+    sinceMs: 0,
+    dueAt: 0,
+    level: 0,
+    isTrialElsewhere: false,
+    reply,
+    trial: null,
+    isClaimingTrial: false,
+    blockedDomains: new Map(),
+  };
+  applyState(open, state, now);
+  return open;
+}
+
+/** While another process holds the trial, this process does not keep asking for it. */
+export function applyState(open: OpenBreaker, state: ReportedBreakerState, now: number): void {
+  const { level, openForMs, dueInMs, trial = false } = state;
+  open.level = level;
+  open.sinceMs = now - openForMs;
+  open.dueAt = now + (trial ? Math.max(dueInMs, LIMITS.breaker.trialWaitMs) : dueInMs);
+  open.isTrialElsewhere = trial;
+}
+
+/** As the store is told of it. */
+export function localStateOf({ level, sinceMs, dueAt }: OpenBreaker, now: number): LocalBreakerState {
+  return { level, openForMs: now - sinceMs, dueInMs: dueAt - now };
+}
+
+/** As the check threads are told of it. @param opened false: it was open before, the time is new */
+export function openUpdateOf(
+  { way }: BreakerRecord,
+  { dueAt }: OpenBreaker,
+  opened: boolean,
+  now: number,
+): BreakerUpdate {
+  return { kind: "open", way, dueInMs: dueAt - now, opened };
+}
+
+/** Until the next trial: twice as long with each level, up to a bound, with some chance in it. */
+export function trialDelayMs(
+  level: number,
+  { firstMs, random }: { firstMs: number; random(): number },
+): number {
+  const { maxMs, jitter } = LIMITS.breaker;
+  const delayMs = Math.min(firstMs * 2 ** Math.min(level, 30), Math.max(firstMs, maxMs));
+  return Math.round(delayMs * (1 + jitter * random()));
+}
+
+/** A trial of the site met a block of `domain`. @returns how many domains its trials met one of lately */
+export function countBlockedDomain({ blockedDomains }: OpenBreaker, domain: string, now: number): number {
+  for (const [other, atMs] of blockedDomains)
+    if (atMs <= now - LIMITS.breaker.answersKeptMs) blockedDomains.delete(other);
+  blockedDomains.set(domain, now);
+  return blockedDomains.size;
+}

@@ -1,0 +1,291 @@
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Logger } from "../platform/log.ts";
+import type { Clock, Timer } from "../platform/time/clock.ts";
+import type { SlotSource } from "../smtp/pool/slots.ts";
+import type { SiteCaps } from "./site-caps.ts";
+import { SiteSlots, type SlotWaiter } from "./site-slots.ts";
+import type { SlotAnswer, SlotLeases, SlotStatement } from "./slot-leases.ts";
+import { SlotReports } from "./slot-reports.ts";
+
+/**
+ * The slots of this process out of those that all processes of the egress share.
+ *
+ * A request is granted at once from a slot that is leased and idle, else from the store: one call at a time for a site,
+ * all sites of a turn in one, and no more than is asked for. A released slot stays leased for a short while, so that a
+ * connection after another costs no call; then it goes back. Who waits here is served in order of arrival.
+ *
+ * When a site is full, whoever waits presses the holders here, and this process stands in line at the store, which
+ * tells the other holders. Told so, a process gives its idle slots back at once. Has it none, and more in use than the
+ * one that asks, it presses a holder and *owes* the next slot released: that one goes to the store and not to who waits
+ * here, and who waits here stands in line behind the other.
+ *
+ * Without the store a process is *alone*: it keeps what it holds, and may use LIMITS.slots.alone of a site of which it
+ * holds none. It comes back by stating all it holds; what is then too much goes back as connections end.
+ */
+export interface EgressSlots extends SlotSource {
+  /** Begins to follow the other processes. */
+  start(): void;
+  /** A connection to `site` was refused, or given up, because too many are open. */
+  onCrowded(site: string): void;
+  /** Answers every waiter with false and gives all leases back, also of what is still in use. Never rejects. */
+  close(): Promise<void>;
+  stats(): { held: number; waiting: number };
+}
+
+export interface EgressSlotsDeps {
+  leases: SlotLeases;
+  /** What this process may hold of a site, whatever others do. */
+  caps: SiteCaps;
+  clock: Clock;
+  log: Logger;
+}
+
+class SharedSlots implements EgressSlots {
+  readonly #leases: SlotLeases;
+  readonly #caps: SiteCaps;
+  readonly #clock: Clock;
+  readonly #reports: SlotReports;
+  readonly #sites = new Map<string, SiteSlots>();
+  readonly #listeners: ((site: string, soon: boolean) => void)[] = [];
+  #tickTimer: Timer | null = null;
+  #closed = false;
+
+  constructor({ leases, caps, clock, log }: EgressSlotsDeps) {
+    this.#leases = leases;
+    this.#caps = caps;
+    this.#clock = clock;
+    this.#reports = new SlotReports({
+      leases,
+      clock,
+      log,
+      onAnswer: (site, statement, answer) => this.#onAnswer(site, statement, answer),
+      onLost: () => this.#onStoreLost(),
+      onRestored: () => {
+        for (const site of this.#sites.values()) if (site.queue.size > 0) this.#fetchSlots(site);
+      },
+    });
+  }
+
+  start(): void {
+    this.#leases.listen({
+      onWanted: (name, holds) => this.#onWantedElsewhere(name, holds),
+      onFreed: (name) => {
+        const site = this.#sites.get(name);
+        if (site?.hasWaiter) this.#fetchSlots(site);
+      },
+    });
+  }
+
+  acquire(name: string, max: number, waitMs: number): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    const site = this.#sites.get(name) ?? new SiteSlots(name);
+    site.max = max;
+    site.share = this.#caps.limit(name, max, site.used);
+    if (site.queue.size === 0 && site.take()) return Promise.resolve(true);
+    if (site.queue.size >= LIMITS.smtp.slotWaiters) return Promise.resolve(false);
+    if (waitMs <= 0 && this.#hasNoChance(site)) return Promise.resolve(false);
+    this.#sites.set(name, site);
+    this.#scheduleTick();
+    return new Promise((resolve) => this.#enqueue(site, waitMs, resolve));
+  }
+
+  release(name: string): void {
+    const site = this.#sites.get(name);
+    if (!site || site.used === 0) throw new Error(`a slot of ${name} was released that nobody held`);
+    site.used--;
+    if (this.#closed) return;
+    if (site.owed > 0) {
+      site.owed--;
+      this.#reports.markChanged(site);
+      return;
+    }
+    site.addIdle(1, this.#clock.monotonic());
+    this.#serve(site);
+  }
+
+  onCrowded(name: string): void {
+    const site = this.#sites.get(name);
+    if (!site || site.used === 0) return;
+    this.#caps.onCrowded(name, site.used);
+    site.share = this.#caps.limit(name, site.max, site.used);
+    if (site.hasQueue) this.#askForExcess(site);
+  }
+
+  onWanted(listener: (site: string, soon: boolean) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#tickTimer?.cancel();
+    for (const site of this.#sites.values()) {
+      for (const applicant of [...site.queue]) this.#settle(site, applicant, false);
+    }
+    await this.#reports.close(this.#sites.values());
+  }
+
+  stats(): { held: number; waiting: number } {
+    let held = 0;
+    let waiting = 0;
+    for (const site of this.#sites.values()) {
+      held += site.used;
+      waiting += site.queue.size;
+    }
+    return { held, waiting };
+  }
+
+  /** Asking for a slot without waiting for it would be in vain. */
+  #hasNoChance(site: SiteSlots): boolean {
+    return site.held >= site.limit || site.hasQueue || this.#clock.monotonic() < site.refusedUntil;
+  }
+
+  #enqueue(site: SiteSlots, waitMs: number, resolve: (granted: boolean) => void): void {
+    const applicant: SlotWaiter = { timer: null, hasAskedHolders: false, resolve };
+    if (waitMs > 0) {
+      applicant.timer = this.#clock.after(waitMs, () => {
+        this.#settle(site, applicant, false);
+        this.#forget(site);
+      });
+    }
+    site.queue.add(applicant);
+    this.#fetchSlots(site);
+  }
+
+  #settle(site: SiteSlots, applicant: SlotWaiter, granted: boolean): void {
+    site.queue.delete(applicant);
+    applicant.timer?.cancel();
+    applicant.resolve(granted);
+    if (site.isQueuedAtStore && !site.hasWaiter) this.#reports.markChanged(site);
+  }
+
+  #forget(site: SiteSlots): void {
+    if (site.held > 0 || site.queue.size > 0 || site.isQueuedAtStore || this.#reports.isPending(site)) return;
+    this.#sites.delete(site.name);
+  }
+
+  #serve(site: SiteSlots): void {
+    for (const applicant of site.queue) {
+      if (!site.take()) return;
+      this.#settle(site, applicant, true);
+    }
+  }
+
+  /** Gets slots for those who ask, from wherever they can come. */
+  #fetchSlots(site: SiteSlots): void {
+    if (this.#reports.isStoreDown) this.#serveWithoutStore(site);
+    else if (site.held < site.limit) this.#reports.markChanged(site);
+    else this.#refuse(site);
+  }
+
+  #serveWithoutStore(site: SiteSlots): void {
+    // What the store grants in answer to the statement under way may yet come on top.
+    if (site.isReporting) return;
+    const may = Math.min(site.limit, LIMITS.slots.slotsWithoutStore);
+    if (site.queue.size > 0 && site.held < may) site.addIdle(may - site.held, this.#clock.monotonic());
+    this.#serve(site);
+    this.#refuse(site);
+  }
+
+  /** None to be had: who does not wait goes, who waits presses the holders here, once. */
+  #refuse(site: SiteSlots): void {
+    if (site.hasWaiter && !site.hasQueue) this.#askForExcess(site);
+    for (const applicant of [...site.queue]) {
+      if (applicant.hasAskedHolders || !site.queue.has(applicant)) continue;
+      if (applicant.timer === null) {
+        this.#settle(site, applicant, false);
+        continue;
+      }
+      applicant.hasAskedHolders = true;
+      this.#askForReturn(site);
+    }
+    this.#forget(site);
+  }
+
+  /** What is above a cap that has fallen goes once somebody waits: none of it can be his. */
+  #askForExcess(site: SiteSlots): void {
+    for (let above = site.used - site.limit; above > 0; above--) this.#askForReturn(site);
+  }
+
+  #askForReturn(site: SiteSlots): void {
+    for (const listener of this.#listeners) listener(site.name, false);
+  }
+
+  #onAnswer(site: SiteSlots, statement: SlotStatement, { granted, excess }: SlotAnswer): void {
+    const now = this.#clock.monotonic();
+    site.addIdle(granted, now);
+    const before = site.used;
+    this.#serve(site);
+    // Whoever asked may have gone meanwhile.
+    if (site.dropIdle(granted - (site.used - before)) > 0) this.#reports.markChanged(site);
+    const refused = granted < statement.want;
+    site.isQueuedAtStore = refused && statement.waiting;
+    if (refused) {
+      site.refusedUntil = now + LIMITS.slots.refusalMs;
+      if (statement.announce) site.announcedAt = now;
+      this.#refuse(site);
+    } else if (site.queue.size > 0) this.#fetchSlots(site);
+    if (site.isQueuedAtStore && !site.hasWaiter) this.#reports.markChanged(site);
+    if (excess > 0) this.#owe(site, excess);
+    this.#forget(site);
+  }
+
+  /** Another process, which holds `holds`, waits for one more. */
+  #onWantedElsewhere(name: string, holds: number): void {
+    const site = this.#sites.get(name);
+    if (!site || this.#closed || this.#reports.isStoreDown) return;
+    if (site.idle > 0) this.#owe(site, site.idle);
+    else if (site.used - site.owed > holds) this.#owe(site, site.owed + 1);
+  }
+
+  /** `count` slots are to go to other processes: idle ones at once, used ones when their connections end. */
+  #owe(site: SiteSlots, count: number): void {
+    const dropped = site.dropIdle(count);
+    if (dropped > 0) this.#reports.markChanged(site);
+    const due = Math.min(site.used, count - dropped) - site.owed;
+    if (due <= 0) return;
+    site.owed += due;
+    for (let i = 0; i < due; i++) this.#askForReturn(site);
+  }
+
+  /** Who waits may have waited long enough for a learnt cap to grow. */
+  #widen(site: SiteSlots): void {
+    const before = site.share;
+    site.share = this.#caps.limit(site.name, site.max, site.used);
+    if (site.share <= before) return;
+    this.#serve(site);
+    if (site.hasWaiter) this.#fetchSlots(site);
+  }
+
+  #onStoreLost(): void {
+    this.#scheduleTick();
+    for (const site of [...this.#sites.values()]) {
+      site.owed = 0;
+      site.isQueuedAtStore = false;
+      this.#serveWithoutStore(site);
+    }
+  }
+
+  #scheduleTick(): void {
+    if (this.#closed) return;
+    this.#tickTimer ??= this.#clock.after(LIMITS.slots.intervalMs, () => {
+      this.#tickTimer = null;
+      this.#onTick();
+      if (this.#sites.size > 0 || this.#reports.isStoreDown) this.#scheduleTick();
+    });
+  }
+
+  /** Idle slots go back, leases are renewed, whoever waits asks again. */
+  #onTick(): void {
+    this.#reports.reconnect(this.#sites.values());
+    if (this.#reports.isStoreDown) return;
+    const now = this.#clock.monotonic();
+    for (const site of this.#sites.values()) {
+      if (site.hasWaiter) this.#widen(site);
+      if (site.dropSpare(now) > 0 || site.isReportDue(now)) this.#reports.markChanged(site);
+    }
+  }
+}
+
+export function createEgressSlots(deps: EgressSlotsDeps): EgressSlots {
+  return new SharedSlots(deps);
+}

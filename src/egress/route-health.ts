@@ -1,0 +1,266 @@
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Clock, Timer } from "../platform/time/clock.ts";
+
+/**
+ * Tells "that server does not answer" from "nothing leaves from here" (port 25 closed by the provider, no route, a dead
+ * proxy), for one way out.
+ *
+ * Suspicion: a dial that has been silent for `LIMITS.network.silentMs` while no mail server took a connection since it
+ * began; or failed dials to several sites that add up to `suspicion`. Then *sentinels* are dialled at once: addresses of
+ * other sites that took a connection last, and the exchangers of the biggest providers. One that takes it acquits the
+ * network; none, and the way is down, when they were of two sites at least. Where so many are not known, several suspects do,
+ * whose own addresses are dialled too: so that what is only our own slowness to see them answer never convicts.
+ * So no single site can be taken for the network, however many addresses it has.
+ *
+ * While it is down this process dials, every `trialEveryMs`, some of the addresses it was told of, until one takes the
+ * connection, at once for the first time; no request is spent on that. Who then takes longer than sentinels are given shows
+ * that the line is slow: from then on they are given as long. So are they as long as nobody was ever reached, since nobody
+ * knows the line yet.
+ */
+export interface RouteHealth {
+  onSilent(dial: SilentDial): void;
+  onFailed(site: string, address: string): void;
+  /** An address that took a connection; told now and then, not each time. */
+  onReached(site: string, address: string): void;
+  /** An address that somebody would have dialled had the way not been down: to be tried. */
+  addCandidate(address: string): void;
+  /** Exchangers of the biggest providers: sentinels from now on. */
+  setSentinels(exchangers: readonly Sentinel[]): void;
+  /** Somebody else found that nothing leaves this way: the sentinels are asked, unless somebody was reached just now. */
+  checkSoon(): void;
+  readonly isDown: boolean;
+  stop(): void;
+}
+
+export interface SilentDial {
+  site: string;
+  address: string;
+  /** Wall time at which it began. */
+  beganMs: number;
+}
+
+export interface Sentinel {
+  site: string;
+  address: string;
+}
+
+export interface RouteHealthDeps {
+  clock: Clock;
+  /** Wall time at which a mail server last took a connection by this way, in any thread; 0: none yet. */
+  lastReachedMs(): number;
+  noteReached(epochMs: number): void;
+  /** True when `address` takes a connection by this way within `withinMs`. Never rejects. */
+  dial(address: string, withinMs: number): Promise<boolean>;
+  onChange(down: boolean): void;
+}
+
+interface Suspect {
+  atMs: number;
+  weight: number;
+}
+
+/** Sites whose mail exchangers are theirs alone and always up: their silence is not theirs. */
+export const ALWAYS_UP: ReadonlySet<string> = new Set([
+  "google",
+  "outlook",
+  "microsoft365",
+  "yahoo",
+  "apple",
+]);
+
+const { network: limits } = LIMITS;
+
+function remember<T>(known: Map<string, T>, key: string, value: T, most: number): void {
+  known.delete(key);
+  known.set(key, value);
+  const [oldest] = known.keys();
+  if (known.size > most && oldest !== undefined) known.delete(oldest);
+}
+
+class RouteWatch implements RouteHealth {
+  readonly #deps: RouteHealthDeps;
+  /** By site: the last dial that went wrong, and what it weighs. */
+  readonly #suspects = new Map<string, Suspect>();
+  /** By address; the site it belongs to. */
+  readonly #lastReached = new Map<string, string>();
+  readonly #candidates = new Map<string, null>();
+  #exchangers: readonly Sentinel[] = [];
+  #confirming = false;
+  /** Something came up while sentinels were being asked, or too soon after they were. */
+  #again = false;
+  #coolMs = 0;
+  #slow = false;
+  #stopped = false;
+  #downSinceMs = 0;
+  #cooling: Timer | null = null;
+  #trial: Timer | null = null;
+  isDown = false;
+
+  constructor(deps: RouteHealthDeps) {
+    this.#deps = deps;
+  }
+
+  onSilent({ site, address, beganMs }: SilentDial): void {
+    remember(this.#candidates, address, null, limits.sitesRemembered);
+    if (this.#deps.lastReachedMs() >= beganMs) return;
+    this.#suspect(site, beganMs);
+    this.#checkUnlessCooling();
+  }
+
+  onFailed(site: string, address: string): void {
+    remember(this.#candidates, address, null, limits.sitesRemembered);
+    this.#suspect(site, this.#deps.clock.now());
+    if (this.#weight() >= limits.suspicion) this.#checkUnlessCooling();
+  }
+
+  onReached(site: string, address: string): void {
+    remember(this.#lastReached, address, site, limits.reachedRemembered);
+  }
+
+  addCandidate(address: string): void {
+    if (this.isDown) remember(this.#candidates, address, null, limits.sitesRemembered);
+  }
+
+  setSentinels(exchangers: readonly Sentinel[]): void {
+    this.#exchangers = exchangers.slice(0, limits.sentinels);
+  }
+
+  checkSoon(): void {
+    if (this.#deps.clock.now() - this.#deps.lastReachedMs() >= limits.reachedEveryMs)
+      this.#checkUnlessCooling();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cooling?.cancel();
+    this.#trial?.cancel();
+    this.#trial = null;
+  }
+
+  #suspect(site: string, atMs: number): void {
+    remember(this.#suspects, site, { atMs, weight: ALWAYS_UP.has(site) ? 2 : 1 }, limits.sitesRemembered);
+  }
+
+  /** What the suspects weigh whom nobody has acquitted since. */
+  #weight(): number {
+    const now = this.#deps.clock.now();
+    const since = Math.max(this.#deps.lastReachedMs(), now - limits.windowS * 1_000 - 1);
+    let weight = 0;
+    for (const [site, suspect] of this.#suspects) {
+      if (suspect.atMs > since) weight += suspect.weight;
+      else this.#suspects.delete(site);
+    }
+    return weight;
+  }
+
+  #checkUnlessCooling(): void {
+    if (this.isDown || this.#stopped) return;
+    if (this.#confirming || this.#cooling !== null) {
+      this.#again = true;
+      return;
+    }
+    void this.#confirm();
+  }
+
+  async #confirm(): Promise<void> {
+    this.#confirming = true;
+    this.#again = false;
+    const { clock } = this.#deps;
+    const startedMs = clock.now();
+    const started = clock.monotonic();
+    const sentinels = this.#sentinels();
+    const patient = this.#slow || this.#deps.lastReachedMs() === 0;
+    const withinMs = patient ? limits.trialDialMs : limits.sentinelDialMs;
+    const proof = new Set(sentinels.map(({ site }) => site)).size >= limits.sentinelSites;
+    // Where sentinels prove nothing, it takes several suspects, and those do not answer this dial either.
+    const suspects = proof || this.#weight() < limits.suspicion ? [] : this.#newestCandidates();
+    const dials = new Set([...sentinels.map(({ address }) => address), ...suspects]);
+    const taken = await this.#anyConnects([...dials], withinMs);
+    this.#confirming = false;
+    if (this.#stopped || this.isDown) return;
+    if (taken) {
+      this.#deps.noteReached(clock.now());
+      this.#slow = clock.monotonic() - started > limits.sentinelDialMs;
+    }
+    if (taken || this.#deps.lastReachedMs() >= startedMs) return this.#coolDown();
+    if (proof || (suspects.length > 0 && this.#weight() >= limits.suspicion)) return this.#setDown(true);
+    if (this.#again) this.#checkUnlessCooling();
+  }
+
+  /** Resolves as soon as one takes the connection, or when none did. */
+  async #anyConnects(addresses: readonly string[], withinMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const dials = addresses.map(async (address) => {
+        if (await this.#deps.dial(address, withinMs)) resolve(true);
+      });
+      void Promise.all(dials).then(() => resolve(false));
+    });
+  }
+
+  /** Those who are suspected themselves cannot speak for the network; `#weight` forgets who no longer is. */
+  #sentinels(): Sentinel[] {
+    this.#weight();
+    const known = [...this.#lastReached].map(([address, site]) => ({ site, address }));
+    const all = [...known.toReversed(), ...this.#exchangers].filter(({ site }) => !this.#suspects.has(site));
+    const unlike = new Map(all.map((sentinel) => [sentinel.address, sentinel]));
+    return [...unlike.values()].slice(0, limits.sentinels);
+  }
+
+  /** Their silence proves nothing that is not suspected already; that one of them takes a connection acquits all. */
+  #newestCandidates(): string[] {
+    return [...this.#candidates.keys()].slice(-limits.sentinels);
+  }
+
+  /** After an acquittal others are left in peace for a while, longer each time that no probe got through in between. */
+  #coolDown(): void {
+    this.#suspects.clear();
+    this.#coolMs = Math.min(limits.coolMaxMs, Math.max(limits.coolMs, this.#coolMs * 2));
+    const sinceMs = this.#deps.lastReachedMs();
+    this.#cooling = this.#deps.clock.after(this.#coolMs, () => {
+      this.#cooling = null;
+      if (this.#deps.lastReachedMs() > sinceMs) this.#coolMs = 0;
+      if (this.#again && this.#weight() > 0) this.#checkUnlessCooling();
+    });
+  }
+
+  #setDown(down: boolean): void {
+    this.isDown = down;
+    if (down) {
+      this.#downSinceMs = this.#deps.clock.now();
+      this.#retryIn(0);
+    } else {
+      this.#suspects.clear();
+      this.#candidates.clear();
+      this.#trial = null;
+    }
+    this.#deps.onChange(down);
+  }
+
+  #retryIn(ms: number): void {
+    this.#trial = this.#deps.clock.after(ms, () => void this.#retry());
+  }
+
+  /** The newest half of the round's dials and the oldest half, so that neither many dead ones nor old ones crowd out. */
+  #nextDials(): string[] {
+    const exchangers = this.#exchangers.map(({ address }) => address);
+    const all = [...this.#lastReached.keys(), ...exchangers, ...this.#candidates.keys()];
+    const half = Math.ceil(limits.trialDials / 2);
+    return [...new Set([...all.slice(-half), ...all.slice(0, half)])];
+  }
+
+  async #retry(): Promise<void> {
+    const { clock } = this.#deps;
+    const round = this.#nextDials();
+    const startedMs = clock.monotonic();
+    const taken = await this.#anyConnects(round, limits.trialDialMs);
+    if (this.#trial === null) return;
+    if (taken && clock.monotonic() - startedMs > limits.sentinelDialMs) this.#slow = true;
+    if (taken || this.#deps.lastReachedMs() > this.#downSinceMs) return this.#setDown(false);
+    for (const address of round) if (this.#candidates.delete(address)) this.#candidates.set(address, null);
+    this.#retryIn(limits.trialEveryMs);
+  }
+}
+
+export function createRouteHealth(deps: RouteHealthDeps): RouteHealth {
+  return new RouteWatch(deps);
+}

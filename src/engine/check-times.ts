@@ -1,0 +1,113 @@
+import type { Clock } from "../platform/time/clock.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../smtp/session/outcome.ts";
+import type { SessionTimes } from "../smtp/session/rcpt-job.ts";
+
+/** A question put to one host. Times in milliseconds from when the check began in its thread. */
+export interface AttemptTimes {
+  site: string;
+  provider: string | null;
+  host: string;
+  /** Name of the way out, "" when it never set out. */
+  route: string;
+  stage: Stage;
+  /** null: a reply decided. */
+  cause: FailureCause | null;
+  /** Of the reply, 0 where there was none. */
+  code: number;
+  tls: boolean;
+  beganMs: number;
+  /** A session took it out of the line; null: none did. */
+  sessionMs: number | null;
+  endedMs: number;
+  /** The session was there when it came, and had served others or waited for some; false: it had to be opened. */
+  reused: boolean;
+  /** Of a session that was opened meanwhile, stages that were reached. */
+  opened: { stage: string; atMs: number }[];
+}
+
+/**
+ * How a check that is traced went, as its thread tells it: flat, since it crosses to the main thread. Nothing in it is of the
+ * recipient, or of what the server wrote.
+ */
+export interface CheckTimes {
+  slot: number;
+  /** From the beginning to the answer. */
+  totalMs: number;
+  /** Until it was known who is to be asked, and where. */
+  plannedMs: number;
+  attempts: AttemptTimes[];
+}
+
+/** More are not kept: hosts tried times addresses of each are fewer. */
+const ATTEMPTS_MAX = 16;
+
+/** Takes down how a check goes, in its thread. Only checks that are traced have one. */
+export class CheckTrace {
+  readonly #beganMs: number;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #attempts: AttemptTimes[] = [];
+  #plannedMs = 0;
+  #attemptMs = 0;
+  #sessionMs: number | null = null;
+  #session: SessionTimes | null = null;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+    this.#beganMs = clock.monotonic();
+  }
+
+  #now(): number {
+    return this.#clock.monotonic() - this.#beganMs;
+  }
+
+  /** It is known where to ask; the last time counts. */
+  onPlanned(): void {
+    this.#plannedMs = this.#now();
+    this.#attemptMs = this.#plannedMs;
+  }
+
+  /** A session has taken it, again if an earlier one turned out stale. @param now `Clock.monotonic` */
+  onSession(now: number, session: SessionTimes | undefined): void {
+    this.#sessionMs = now - this.#beganMs;
+    this.#session = session ?? null;
+  }
+
+  onAttempt(outcome: RcptOutcome, { site, provider }: { site: string; provider: string | null }): void {
+    const endedMs = this.#now();
+    if (this.#attempts.length < ATTEMPTS_MAX) {
+      const { host, path, stage, tls } = outcome;
+      this.#attempts.push({
+        ...{ site, provider, host, route: path, stage, tls },
+        cause: outcome.kind === "failure" ? outcome.cause : null,
+        code: outcome.kind === "reply" ? outcome.reply.code : 0,
+        ...{ beganMs: this.#attemptMs, sessionMs: this.#sessionMs, endedMs },
+        ...this.#opening(),
+      });
+    }
+    this.#attemptMs = endedMs;
+    this.#sessionMs = null;
+    this.#session = null;
+  }
+
+  #opening(): Pick<AttemptTimes, "reused" | "opened"> {
+    if (this.#session === null) return { reused: false, opened: [] };
+    const { openedAt, connectedAt, greetedAt, securedAt, readyAt } = this.#session;
+    if (openedAt - this.#beganMs < this.#attemptMs) return { reused: true, opened: [] };
+    const marks = {
+      opened: openedAt,
+      connected: connectedAt,
+      greeted: greetedAt,
+      secured: securedAt,
+      ready: readyAt,
+    };
+    const opened = Object.entries(marks)
+      .filter(([, at]) => at > 0)
+      .map(([stage, at]) => ({ stage, atMs: at - this.#beganMs }));
+    return { reused: false, opened };
+  }
+
+  finish(slot: number): CheckTimes {
+    const totalMs = this.#now();
+    return { slot, totalMs, plannedMs: this.#plannedMs, attempts: this.#attempts };
+  }
+}

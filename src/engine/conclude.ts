@@ -1,0 +1,200 @@
+import type { Shaping } from "../egress/shaping.ts";
+import { type CatchAllAnswer, catchAllKey, isLastingCatchAllAnswer } from "../verification/catch-all.ts";
+import type { CatchAll, CheckMode, SmtpEvidence } from "../verification/evidence.ts";
+import type { SiteDirectory } from "../verification/lists/site.ts";
+import { type ReplyEvidence, replyEvidenceOf } from "../verification/reply-readings.ts";
+import { type CatchAllProbeAnswer, type CatchAllProbeDeps, findCatchAll } from "./catch-all-probe.ts";
+import type { GuardedProbeDeps, ProbeResult, ProbeTarget } from "./guarded-probe.ts";
+import type { LearnedBehaviour } from "./learned-behaviour/messages.ts";
+import type { SiteBehaviours } from "./learned-behaviour/mirror.ts";
+import type { Exchanger, ProbeControl } from "./probe.ts";
+import { catchAllProbeBudgetMs, isRefusalBelieved } from "./refusal-control.ts";
+
+/** What preflight found of our own house, by way out. */
+export interface RouteTrust {
+  /** False while it is not in order there: what RCPT is answered then can condemn nobody. */
+  trusts(path: string): boolean;
+}
+
+export interface ConcludeDeps extends CatchAllProbeDeps {
+  routeTrust: RouteTrust;
+  shaping: Shaping;
+  sites: SiteDirectory;
+  behaviours: SiteBehaviours;
+}
+
+/** What a probe brought; null: nobody waits any more; `busy`: its site could not be asked without a long wait. */
+export type ProbeConclusion = SmtpEvidence | "busy" | null;
+
+export interface ConclusionContext {
+  mode: CheckMode;
+  probe: Pick<ProbeControl, "cancelled" | "deadlineAt">;
+}
+
+/**
+ * What the end of a probe says of the address: with what is known of strangers where it was accepted, and with doubt where
+ * its site is in doubt. A promise only where that is not known yet.
+ */
+export function concludeProbe(
+  deps: ConcludeDeps,
+  target: ProbeTarget,
+  asked: ProbeResult,
+  { mode, probe }: ConclusionContext,
+): ProbeConclusion | Promise<ProbeConclusion> {
+  const { outcome, ruling, exchanger } = asked;
+  if (outcome.kind === "failure" && outcome.cause === "cancelled") return null;
+  if (outcome.kind === "failure" && outcome.cause === "no_slot" && mode !== "single") return "busy";
+  if (outcome.kind === "failure" && outcome.cause === "held_back") return heldBackEvidence(asked);
+  if (outcome.kind === "failure" && outcome.cause === "cut_off") return cutOffEvidence(deps, outcome.path);
+  if (ruling.class === "accepted" || ruling.class === "mailbox_full")
+    deps.behaviours.onAccepted(exchanger.site, target.domain);
+  if (ruling.class !== "accepted") return concludeRefused(deps, target, asked);
+  if (probe.cancelled()) return null;
+  const fact = knownCatchAll(deps, target, asked);
+  if (fact !== undefined) {
+    deps.catchAllLookUps.hit++;
+    return concludeAccepted(deps, target, asked, mode, { catchAll: fact, retryAfterS: null });
+  }
+  const budgetMs = Math.min(probe.deadlineAt - deps.clock.monotonic(), catchAllProbeBudgetMs(mode));
+  return findCatchAll(deps, target, exchanger, budgetMs).then((answer) =>
+    concludeAccepted(deps, target, asked, mode, answer),
+  );
+}
+
+/**
+ * By the usual way what was found holds for as long as the way does, which may find it as old as a thread keeps it: for
+ * `LIMITS.check.planKeptMs` beyond `catchAllPerThreadMs` at most. Not what nobody could say: who comes again when the server
+ * said must not meet it.
+ */
+function knownCatchAll(
+  deps: ConcludeDeps,
+  { domain }: ProbeTarget,
+  asked: ProbeResult,
+): CatchAllAnswer | undefined {
+  const { exchanger, way } = asked;
+  if (way === undefined) return deps.facts.known(catchAllKey(domain, exchanger.site, exchanger.host));
+  if (way.strangers !== undefined) return way.strangers;
+  const fact = deps.facts.known(way.catchAllKey);
+  if (fact !== undefined && isLastingCatchAllAnswer(fact)) way.strangers = fact;
+  return fact;
+}
+
+function concludeRefused(
+  deps: ConcludeDeps,
+  target: ProbeTarget,
+  asked: ProbeResult,
+): ProbeConclusion | Promise<ProbeConclusion> {
+  const { exchanger } = asked;
+  const found = smtpEvidence(deps, target, asked, "not_probed");
+  const condemns = found.class === "mailbox_not_found" && found.stage === "rcpt" && found.trusted;
+  if (condemns && isUnverifiableByShaping(deps, exchanger)) return asUnverifiable(found, "provider_habit");
+  if (!condemns) return found;
+  const judged = (believed: boolean) => (believed ? found : asUnverifiable(found, "belief.refuses_all"));
+  const believed = isRefusalBelieved(deps, target, exchanger.site);
+  return believed instanceof Promise ? believed.then(judged) : judged(believed);
+}
+
+function concludeAccepted(
+  deps: ConcludeDeps,
+  target: ProbeTarget,
+  asked: ProbeResult,
+  mode: CheckMode,
+  { catchAll, retryAfterS }: CatchAllProbeAnswer,
+): ProbeConclusion {
+  const { outcome, exchanger } = asked;
+  // A row has time: the answer is worth more once the stranger can be asked too.
+  if (catchAll === "not_probed" && mode !== "single") {
+    const state = asked.tour.at(exchanger).stateOf(outcome.path);
+    if (state === "open") return heldBackEvidence(asked);
+    if (state === "watched") return catchAllProbeBlocked(outcome.host);
+  }
+  const found = { ...smtpEvidence(deps, target, asked, catchAll), retryAfterS };
+  if (isUnverifiableByShaping(deps, exchanger)) return asUnverifiable(found, "provider_habit");
+  const habit = deps.behaviours.behaviourOf(exchanger.site);
+  return habit === "accepts_all" && catchAll !== "refused" ? asUnverifiable(found, `belief.${habit}`) : found;
+}
+
+/** Only of a host that is not the first one it is not known before it is asked. */
+function isUnverifiableByShaping({ shaping }: ConcludeDeps, { provider, site }: Exchanger): boolean {
+  return shaping.isUnverifiable(provider, site);
+}
+
+/** What a site said, or would have, whose answers tell nothing. */
+export function asUnverifiable(
+  found: SmtpEvidence,
+  rule: "provider_habit" | `belief.${LearnedBehaviour}`,
+): SmtpEvidence {
+  return { ...found, class: "provider_unverifiable", fault: "their_server", rule };
+}
+
+/** Nobody was asked, since the site blocks us; when somebody may be again. */
+function heldBackEvidence({ outcome: { path, host }, exchanger, tour }: ProbeResult): SmtpEvidence {
+  const retryAfterS = Math.max(1, Math.ceil(tour.at(exchanger).retryAfterMs(path) / 1_000));
+  return {
+    ...unaskedEvidence("sender_blocked", "our_address", "breaker_open"),
+    mxHost: host,
+    path,
+    retryAfterS,
+  };
+}
+
+function catchAllProbeBlocked(mxHost: string): SmtpEvidence {
+  return { ...unaskedEvidence("sender_blocked", "our_address", "stranger_blocked"), mxHost };
+}
+
+export function cutOffEvidence({ network }: Pick<GuardedProbeDeps, "network">, path: string): SmtpEvidence {
+  const rule = network.nothingReachedYet() ? "nothing_reached_yet" : "no_site_reachable";
+  return { ...unaskedEvidence("our_network", "our_network", rule), path };
+}
+
+export function unaskedEvidence(
+  smtpClass: SmtpEvidence["class"],
+  fault: SmtpEvidence["fault"],
+  rule: string,
+): SmtpEvidence {
+  const nothing = { code: 0, enhancedCode: null, reply: "", mxHost: "", path: "", latencyMs: 0, tls: false };
+  const rest = { trusted: true, retryAfterS: null, catchAll: "not_probed" } as const;
+  return { class: smtpClass, fault, stage: "connect", rule, ...nothing, ...rest };
+}
+
+function smtpEvidence(
+  deps: ConcludeDeps,
+  target: ProbeTarget,
+  { outcome, ruling, exchanger, said }: ProbeResult,
+  catchAll: CatchAll,
+): SmtpEvidence {
+  const { provider } = exchanger;
+  const whole =
+    said ?? replyEvidenceOf(outcome, ruling, { provider, self: deps.self.at(outcome.path) }, target.address);
+  return withProbeContext(
+    whole,
+    deps.routeTrust.trusts(outcome.path),
+    Math.round(outcome.latencyMs),
+    catchAll,
+  );
+}
+
+/** Written out: to spread `said` costs 180 ns instead of 33. */
+function withProbeContext(
+  said: ReplyEvidence,
+  trusted: boolean,
+  latencyMs: number,
+  catchAll: CatchAll,
+): SmtpEvidence {
+  return {
+    class: said.class,
+    fault: said.fault,
+    stage: said.stage,
+    code: said.code,
+    enhancedCode: said.enhancedCode,
+    reply: said.reply,
+    rule: said.rule,
+    mxHost: said.mxHost,
+    path: said.path,
+    trusted,
+    retryAfterS: said.retryAfterS,
+    latencyMs,
+    tls: said.tls,
+    catchAll,
+  };
+}

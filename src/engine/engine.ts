@@ -1,0 +1,247 @@
+import { domainOf } from "../verification/address/domain-of.ts";
+import { catchAllKey } from "../verification/catch-all.ts";
+import type { CheckMode, DomainEvidence, Evidence, Scope } from "../verification/evidence.ts";
+import type { CheckCaller, CheckControl, EngineResult } from "./caller.ts";
+import type { DomainPlan } from "./domain-plan.ts";
+import { DomainPlans, type DomainPlansDeps } from "./domain-plan.ts";
+import type { Exchanger } from "./probe.ts";
+import { canProbeFast, isQueueFull, localPartOf, ProbeRow, type ProbeRowDeps } from "./probe-row.ts";
+import type { UsualWay } from "./usual-way.ts";
+
+export type { CheckControl } from "./caller.ts";
+export type { RouteTrust } from "./conclude.ts";
+
+/**
+ * The product on one page: what can be learnt about one address, in the order in which it is cheap to learn.
+ * Format was checked before (`parseAddress`), verdicts are drawn later (`decide`); here is only evidence.
+ */
+export interface CheckEngine {
+  /**
+   * Never rejects for the network's sake, but `overloaded`.
+   * @param address normalised `local@domain` from `parseAddress`
+   * @returns the evidence, at once where nobody has to be asked; null when `cancelled` said that nobody waits any more;
+   *   `busy`, never in the mode `single`, when its site could not be asked without a long wait. Nobody may change it:
+   *   addresses share it, or parts of it.
+   * @param domain what the evidence is to say of the domain, where that is known
+   */
+  check(
+    address: string,
+    scope: Scope,
+    control: CheckControl,
+    domain?: DomainEvidence,
+  ): EngineResult | Promise<EngineResult>;
+  /** The same without a promise: `caller` is told, also before this returns. */
+  submit(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void;
+}
+
+export interface EngineDeps extends ProbeRowDeps, DomainPlansDeps {}
+
+export function createEngine(deps: EngineDeps): CheckEngine {
+  const plans = new DomainPlans(deps);
+  const unplanned: WaitingForPlan = new WaitingRows(({ address, scope, caller, domain, sinceMs }, plan) =>
+    checkByPlan(deps, wayless, plan, address, scope, caller, domain, sinceMs),
+  );
+  const wayless: WaitingForRoute = new WaitingRows(({ address, caller, domain, sinceMs, plan, first }, way) =>
+    startProbe(deps, plan, first, way, address, caller, domain, sinceMs),
+  );
+  function ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void {
+    const sinceMs = deps.clock.monotonic();
+    const plan = plans.of(domainOf(address), sinceMs);
+    if (plan instanceof Promise) unplanned.join(plan, { address, scope, caller, domain, sinceMs });
+    else checkByPlan(deps, wayless, plan, address, scope, caller, domain, sinceMs);
+  }
+  return {
+    submit: ask,
+    check: promiseCheck(ask),
+  };
+}
+
+interface WaitingRow {
+  address: string;
+  caller: CheckCaller;
+  domain: DomainEvidence | undefined;
+  sinceMs: number;
+}
+
+/** Rows whose domain's plan is being made. */
+type WaitingForPlan = WaitingRows<WaitingRow & { scope: Scope }, DomainPlan>;
+/** Rows of a plan whose usual way is being found. */
+type WaitingForRoute = WaitingRows<WaitingRow & { plan: DomainPlan; first: Exchanger }, UsualWay | null>;
+
+/**
+ * Rows that wait for the same: they go on one after the other when it is there. A chunk of a list that is sorted by domain has hundreds
+ * of rows of a domain nobody knows yet, and each with promises of its own was more work than all else that is done for one which is
+ * then turned away.
+ */
+class WaitingRows<R extends { caller: CheckCaller }, T> {
+  readonly #resume: (row: R, found: T) => void;
+  readonly #queues = new WeakMap<Promise<T>, R[]>();
+
+  /** @param goOn what it throws breaks that row alone */
+  constructor(goOn: (row: R, found: T) => void) {
+    this.#resume = goOn;
+  }
+
+  join(awaited: Promise<T>, row: R): void {
+    const queue = this.#queues.get(awaited);
+    if (queue !== undefined) queue.push(row);
+    else this.#open(awaited, row);
+  }
+
+  #open(awaited: Promise<T>, first: R): void {
+    const queue = [first];
+    this.#queues.set(awaited, queue);
+    awaited.then(
+      (found) => {
+        this.#queues.delete(awaited);
+        for (const row of queue) this.#resumeRow(row, found);
+      },
+      (error: unknown) => {
+        this.#queues.delete(awaited);
+        for (const { caller } of queue) caller.onError(error);
+      },
+    );
+  }
+
+  #resumeRow(row: R, found: T): void {
+    try {
+      this.#resume(row, found);
+    } catch (error) {
+      row.caller.onError(error);
+    }
+  }
+}
+
+/**
+ * Parameters where an object would be made and thrown away for each row.
+ * @param sinceMs `Clock.monotonic` milliseconds at which the check began
+ */
+function checkByPlan(
+  deps: EngineDeps,
+  wayless: WaitingForRoute,
+  plan: DomainPlan,
+  address: string,
+  scope: Scope,
+  caller: CheckCaller,
+  domain: DomainEvidence | undefined,
+  sinceMs: number,
+): void {
+  caller.trace?.onPlanned();
+  const { first } = plan;
+  if (scope === "unprobed" || first === undefined) {
+    caller.onChecked(unprobed(deps, plan, address, domain));
+    return;
+  }
+  caller.onSite(first.site);
+  if (caller.cancelled()) {
+    caller.onChecked(null);
+    return;
+  }
+  if (caller.mode === "single" && !plan.isUnderWay) prefetchForDomain(deps, plan, first);
+  const way = plan.usualWay();
+  if (way instanceof Promise) wayless.join(way, { address, caller, domain, sinceMs, plan, first });
+  else startProbe(deps, plan, first, way, address, caller, domain, sinceMs);
+}
+
+/** Fetches the slot and the catch-all answer of a domain's first check while the address of its exchanger is looked up. For requests alone. */
+function prefetchForDomain(
+  { facts, paths, pool }: EngineDeps,
+  { domain }: DomainPlan,
+  first: Exchanger,
+): void {
+  const { site, host, policy } = first;
+  // With several caps it takes the address to know which.
+  if (paths.capCountOf(site) === 1) pool.prefetchSlot(site, policy.maxConnections);
+  facts.prefetch(catchAllKey(domain, site, host));
+}
+
+function unprobed(
+  { lists }: Pick<EngineDeps, "lists">,
+  plan: DomainPlan,
+  address: string,
+  domain: DomainEvidence | undefined,
+): Evidence {
+  return plan.unprobed(lists.role(localPartOf(address, plan)), domain);
+}
+
+function startProbe(
+  deps: EngineDeps,
+  plan: DomainPlan,
+  first: Exchanger,
+  way: UsualWay | null,
+  address: string,
+  caller: CheckCaller,
+  domain: DomainEvidence | undefined,
+  sinceMs: number,
+): void {
+  caller.trace?.onPlanned();
+  const usual = way !== null && canProbeFast(deps, plan, first.site, way) ? way : null;
+  if (usual !== null && isQueueFull(deps, first, caller)) {
+    caller.onChecked("busy");
+    return;
+  }
+  const row = new ProbeRow(
+    deps,
+    address,
+    plan,
+    first,
+    unprobed(deps, plan, address, domain),
+    caller,
+    sinceMs,
+  );
+  row.start(usual);
+}
+
+/** What an engine can do that tells whom it is asked by. @returns its `check`: at once what is known at once */
+export function promiseCheck(ask: CheckEngine["submit"]): CheckEngine["check"] {
+  return (address, scope, control, domain) => {
+    const caller = new PromisedCheck(control);
+    ask(address, scope, caller, domain);
+    return caller.result();
+  };
+}
+
+/** A check whose answer somebody waits for. */
+class PromisedCheck implements CheckCaller {
+  readonly #control: CheckControl;
+  #settled: { found: EngineResult } | { error: unknown } | null = null;
+  #resolve: ((found: EngineResult) => void) | null = null;
+  #reject: ((error: unknown) => void) | null = null;
+
+  constructor(control: CheckControl) {
+    this.#control = control;
+  }
+
+  get mode(): CheckMode {
+    return this.#control.mode;
+  }
+
+  cancelled(): boolean {
+    return this.#control.cancelled();
+  }
+
+  onSite(site: string): void {
+    this.#control.onSite(site);
+  }
+
+  onChecked(found: EngineResult): void {
+    if (this.#resolve === null) this.#settled ??= { found };
+    else this.#resolve(found);
+  }
+
+  onError(error: unknown): void {
+    if (this.#reject === null) this.#settled ??= { error };
+    else this.#reject(error);
+  }
+
+  /** @throws what the check broke with at once */
+  result(): EngineResult | Promise<EngineResult> {
+    const end = this.#settled;
+    if (end !== null && "error" in end) throw end.error;
+    if (end !== null) return end.found;
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+}

@@ -1,0 +1,181 @@
+import type { Resolver } from "../dns/resolver.ts";
+import type { Breaker } from "../egress/breaker/mirror.ts";
+import type { SelfIdentities } from "../egress/self-identities.ts";
+import type { Shaping } from "../egress/shaping.ts";
+import type { Clock } from "../platform/time/clock.ts";
+import type { SmtpPool } from "../smtp/pool/pool.ts";
+import type { RcptOutcome } from "../smtp/session/outcome.ts";
+import type { SessionTimes } from "../smtp/session/rcpt-job.ts";
+import type { EgressRoutes } from "../smtp/wire/egress-routes.ts";
+import { type Mailbox, parseMailbox } from "../smtp/wire/mailbox.ts";
+import type { Classification } from "../verification/classify/classify.ts";
+import { classifyFor } from "../verification/classify/reading.ts";
+import type { SmtpClass } from "../verification/evidence.ts";
+import type { SiteDirectory } from "../verification/lists/site.ts";
+import type { ReplyEvidence } from "../verification/reply-readings.ts";
+import type { CheckTrace } from "./check-times.ts";
+import type { MxAnswer } from "./mx.ts";
+import type { NetworkView } from "./network-view.ts";
+import { type Exchanger, type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox } from "./probe.ts";
+import { Tour } from "./tour.ts";
+import type { UsualWay } from "./usual-way.ts";
+
+/** What it takes to ask a server about somebody: the address itself, a stranger, or a postmaster. */
+export interface GuardedProbeDeps {
+  clock: Clock;
+  resolver: Resolver;
+  pool: SmtpPool;
+  paths: EgressRoutes;
+  breaker: Breaker;
+  network: NetworkView;
+  self: SelfIdentities;
+}
+
+/** An address, and where it is asked about. */
+export interface ProbeTarget {
+  address: string;
+  local: string;
+  domain: string;
+  mx: MxAnswer;
+  /** At least one exchanger. */
+  route: ProbeRoute;
+}
+
+export interface GuardedProbeOptions {
+  route: ProbeRoute;
+  /** Of whom it is asked about, at the target's domain. */
+  local: string;
+  control: ProbeControl;
+  /** As `ProbeDeps.mayQueueAt`; absent: it goes wherever it has to. */
+  mayQueueAt?(exchanger: Exchanger): boolean;
+  /** As of `probeMailbox`. */
+  begun?: RcptOutcome;
+  /** As of `CheckCaller`: told of every attempt, but the one that was begun. */
+  trace?: CheckTrace | null;
+}
+
+export interface ProbeResult {
+  outcome: RcptOutcome;
+  /** Whose outcome it is; the first of the route where nobody was asked. */
+  exchanger: Exchanger;
+  ruling: Classification;
+  tour: Tour;
+  /** The way of a probe that went the usual one. */
+  way?: UsualWay;
+  /** What evidence keeps of the outcome, where that is at hand. */
+  said?: ReplyEvidence | null;
+}
+
+const ABOUT_RECIPIENT: ReadonlySet<SmtpClass> = new Set([
+  "accepted",
+  "mailbox_not_found",
+  "mailbox_disabled",
+  "mailbox_full",
+]);
+
+/** One probe, with what its end tells the breakers: also when it throws, since it may be a trial. */
+export async function runGuardedProbe(
+  deps: GuardedProbeDeps,
+  target: Pick<ProbeTarget, "domain">,
+  { route, local, control, mayQueueAt: turnTo = () => true, begun, trace = null }: GuardedProbeOptions,
+): Promise<ProbeResult> {
+  const { domain } = target;
+  const address = `${local}@${domain}`;
+  const tour = new Tour(deps.breaker, domain, route.exchangers);
+  const rule = (outcome: RcptOutcome) => {
+    const context = { provider: tour.exchangerOf(outcome).provider, self: deps.self.at(outcome.path) };
+    return classifyFor(outcome, context, address);
+  };
+  try {
+    const mailbox = mailboxOf(address);
+    const told = (outcome: RcptOutcome, exchanger: Exchanger) => {
+      if (outcome !== begun) trace?.onAttempt(outcome, exchanger);
+    };
+    const isAboutRecipient = (outcome: RcptOutcome) => ABOUT_RECIPIENT.has(rule(outcome).class);
+    const probe = probeDeps(deps, { route, mayQueueAt: turnTo, isAboutRecipient }, tour, told);
+    const outcome = await probeMailbox(probe, route, mailbox, new TrialControl(control, tour), begun);
+    tour.end(deps, local, rule);
+    return { outcome, exchanger: tour.exchangerOf(outcome), ruling: rule(outcome), tour };
+  } catch (error) {
+    tour.breakOff();
+    throw error;
+  }
+}
+
+/** The hosts of a domain's MX set, each with who runs it and how he is treated. */
+export function exchangersOf(
+  { sites, shaping }: { sites: SiteDirectory; shaping: Shaping },
+  hosts: readonly string[],
+  domain: string,
+): Exchanger[] {
+  return hosts.map((host) => {
+    const { site, provider } = sites.siteOf([host], domain);
+    return { host, site, provider, policy: shaping.policyFor(provider, site) };
+  });
+}
+
+/** A trial keeps all others waiting, and may take no longer than they wait for it. */
+class TrialControl implements ProbeControl {
+  readonly urgent: boolean;
+  readonly isInteractive: boolean;
+  readonly #control: ProbeControl;
+  readonly #tour: Tour;
+
+  constructor(control: ProbeControl, tour: Tour) {
+    this.#control = control;
+    this.#tour = tour;
+    this.urgent = control.urgent === true;
+    this.isInteractive = control.isInteractive === true;
+  }
+
+  cancelled(): boolean {
+    return this.#control.cancelled();
+  }
+
+  get deadlineAt(): number {
+    return Math.min(this.#control.deadlineAt, this.#tour.trialUntil);
+  }
+
+  onTaken(now: number, session?: SessionTimes): void {
+    this.#control.onTaken?.(now, session);
+  }
+}
+
+/** What `parseAddress` lets pass may stand in a command; anything else here is a fault of ours, and nothing is sent. */
+export function mailboxOf(address: string): Mailbox {
+  const box = parseMailbox(address);
+  if (box === null) throw new Error("an address that was not parsed reached the engine");
+  return box;
+}
+
+function probeDeps(
+  deps: GuardedProbeDeps,
+  {
+    route: { published },
+    ...rest
+  }: Pick<ProbeDeps, "mayQueueAt" | "isAboutRecipient"> & Pick<GuardedProbeOptions, "route">,
+  tour: Tour,
+  told: ProbeDeps["onAttempt"],
+): ProbeDeps {
+  return {
+    resolver: deps.resolver,
+    pool: deps.pool,
+    paths: deps.paths,
+    ...rest,
+    mayProbe: (exchanger, path) => tour.at(exchanger).mayProbe(path.name),
+    monotonic: () => deps.clock.monotonic(),
+    isCutOff: (path) => deps.network.isCutOff(path.name),
+    onAttempt(outcome, exchanger) {
+      const { site, provider } = exchanger;
+      told(outcome, exchanger);
+      tour.attempted(outcome);
+      deps.network.onAttempt({ site, provider, published }, outcome);
+    },
+  };
+}
+
+/** It was not asked, or whoever asked was blocked: that tells nothing of strangers. */
+export function wasNotAsked(outcome: RcptOutcome, ruling: Classification): boolean {
+  if (ruling.class === "sender_blocked" || ruling.class === "our_network") return true;
+  return outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot");
+}

@@ -1,0 +1,111 @@
+import { getDomain } from "tldts";
+import { LIMITS } from "../../config/limits/limits.ts";
+import type { PostmasterAnswer, RefusalRuling, RefusedAddress } from "./messages.ts";
+
+/** Who registered a domain: subdomains of a zone are one customer, however many there are. */
+export function registrantOf(domain: string): string {
+  return getDomain(domain) ?? domain;
+}
+
+/** Drops from the front, the oldest, what is too old or too much. */
+function trim<T extends { atMs: number }>(kept: Map<string, T>, most: number, sinceMs: number): void {
+  for (const [oldest, { atMs }] of kept) {
+    if (kept.size <= most && atMs >= sinceMs) break;
+    kept.delete(oldest);
+  }
+}
+
+/** Refusals in a row at a site, and the postmasters that were asked about them. Bounded by LIMITS.belief. */
+export class RefusalRun {
+  readonly #addresses = new Map<string, { atMs: number }>();
+  /** By registrant: of several domains of one, the latest stands for all. */
+  readonly #domains = new Map<string, { domain: string; atMs: number }>();
+  /** Domains whose postmasters are still to be asked; null: none was. */
+  #controls: string[] | null = null;
+  #refusedControls = 0;
+  /** Whoever waits for the control under way; null: there is none. */
+  waiting: ((say: RefusalRuling) => void)[] | null = null;
+  /** Somebody was accepted while it was. */
+  acceptedMeanwhile = false;
+  /** `Clock.monotonic` before which no postmaster is asked. */
+  pausedUntil = Number.NEGATIVE_INFINITY;
+
+  add(sightings: readonly RefusedAddress[], nowMs: number): void {
+    const { addressesKept, domainsKept, runMs } = LIMITS.learnedBehaviour;
+    for (const { address, domain } of sightings) {
+      const registrant = registrantOf(domain);
+      this.#addresses.delete(address);
+      this.#addresses.set(address, { atMs: nowMs });
+      this.#domains.delete(registrant);
+      this.#domains.set(registrant, { domain, atMs: nowMs });
+    }
+    trim(this.#addresses, addressesKept, nowMs - runMs);
+    trim(this.#domains, domainsKept, nowMs - runMs);
+  }
+
+  /** Too many to be chance; that they are all unknown is still likelier than that everybody is refused. */
+  get isSuspicious(): boolean {
+    const { addresses, domains } = LIMITS.learnedBehaviour;
+    return this.#addresses.size >= addresses && this.#domains.size >= domains;
+  }
+
+  get addresses(): number {
+    return this.#addresses.size;
+  }
+
+  /**
+   * The domain whose postmaster is to be asked next, no two of one registrant; null: enough were.
+   * @param accepted a domain where somebody was accepted of late: it goes first, as its postmaster speaks for the honest
+   * @param random 0 to 1
+   */
+  nextControl(accepted: string | null, random: () => number): string | null {
+    this.#controls ??= this.#drawn(accepted, random);
+    return this.#controls.shift() ?? null;
+  }
+
+  #drawn(accepted: string | null, random: () => number): string[] {
+    const { controlsTried } = LIMITS.learnedBehaviour;
+    const drawn = accepted === null ? [] : [accepted];
+    const left = [...this.#domains]
+      .filter(([registrant]) => accepted === null || registrant !== registrantOf(accepted))
+      .map(([, { domain }]) => domain);
+    while (drawn.length < controlsTried && left.length > 0)
+      drawn.push(...left.splice(Math.min(left.length - 1, Math.floor(random() * left.length)), 1));
+    return drawn;
+  }
+
+  /** @returns true: so many postmasters were refused that the site refuses everybody */
+  recordControl(answer: PostmasterAnswer): boolean {
+    if (answer === "refused") this.#refusedControls += 1;
+    return this.#refusedControls >= LIMITS.learnedBehaviour.controls;
+  }
+
+  /** The question is over without an answer: the next one begins anew. */
+  forgetControls(): void {
+    this.#controls = null;
+    this.#refusedControls = 0;
+    this.waiting = null;
+  }
+}
+
+/** Domains whose catch-all probes were accepted at a site that refused none: the latest LIMITS.learnedBehaviour.catchAllProbesKept. */
+export class AcceptedProbeTally {
+  readonly #accepted = new Map<string, { atMs: number }>();
+
+  accepted(domain: string, nowMs: number): void {
+    const { catchAllProbesKept, catchAllProbeKeptMs } = LIMITS.learnedBehaviour;
+    const registrant = registrantOf(domain);
+    this.#accepted.delete(registrant);
+    this.#accepted.set(registrant, { atMs: nowMs });
+    trim(this.#accepted, catchAllProbesKept, nowMs - catchAllProbeKeptMs);
+  }
+
+  /** Enough registrants. One is never enough, whatever it calls below its domain: that is a catch-all. */
+  get acceptsAll(): boolean {
+    return this.#accepted.size >= LIMITS.learnedBehaviour.catchAllProbeDomains;
+  }
+
+  get domains(): number {
+    return this.#accepted.size;
+  }
+}

@@ -1,0 +1,35 @@
+import type { ProbeEnd } from "../egress/breaker/messages.ts";
+import type { FailureCause, RcptOutcome } from "../smtp/session/outcome.ts";
+import type { Classification } from "../verification/classify/classify.ts";
+import { hasMailReply } from "./probe.ts";
+
+/** Nothing went out, or nothing that tells of the server. */
+const OUR_FAULT: ReadonlySet<FailureCause> = new Set([
+  "cancelled",
+  "no_slot",
+  "held_back",
+  "no_address",
+  "private_address",
+  "smtputf8_missing",
+  "proxy",
+  "cut_off",
+]);
+
+/**
+ * What the end of a probe tells a breaker. A greeting that refuses us blocks as much as a reply to RCPT; silence and a refused
+ * connection do not, since dead servers look the same; nor does a server that has too much of us at once, who is no enemy.
+ */
+export function probeEndOf(
+  outcome: RcptOutcome,
+  ruling: Classification,
+  isNetworkDown: boolean,
+  redacted: () => string,
+): ProbeEnd {
+  if (outcome.kind === "failure")
+    return { kind: isNetworkDown || OUR_FAULT.has(outcome.cause) ? "ours" : "inconclusive" };
+  const { path, stage } = outcome;
+  if (ruling.class === "sender_blocked")
+    return { kind: "blocked", path, early: stage !== "rcpt", rule: ruling.rule, reply: redacted() };
+  if (ruling.class === "rate_limited_by_server") return { kind: "inconclusive" };
+  return hasMailReply(outcome) ? { kind: "passed", path } : { kind: "inconclusive" };
+}

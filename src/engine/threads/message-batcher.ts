@@ -1,0 +1,78 @@
+import type { MessagePort } from "node:worker_threads";
+import { LIMITS } from "../../config/limits/limits.ts";
+import { runAtEndOfTick } from "../../platform/time/ticks.ts";
+
+/**
+ * Messages between a check thread and the main thread, those of a tick in one: a message that wakes the other side costs
+ * both some 20 us, and a batch of a hundred new domains has as many questions at once.
+ */
+export class MessageBatcher<Out> {
+  readonly #port: MessagePort;
+  readonly #gathered: () => Out | null;
+  #messages: Out[] = [];
+  #isFlushing = false;
+  #later: NodeJS.Timeout | null = null;
+
+  /** @param gathered what has come together by the end of the tick; null: nothing */
+  constructor(port: MessagePort, gathered: () => Out | null = () => null) {
+    this.#port = port;
+    this.#gathered = gathered;
+  }
+
+  send(message: Out): void {
+    this.#messages.push(message);
+    this.flushSoon();
+  }
+
+  /** At the end of this tick. */
+  flushSoon(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    // The timer may be due in this very tick: it would find nothing to send.
+    this.#cancelLater();
+    runAtEndOfTick(() => this.#flush());
+  }
+
+  /**
+   * A message without a waiter goes with the next one, LIMITS.check.gatherMs later at most, and in order: a thread that
+   * waits for fifty slow sites woke the main thread a hundred times a second to say that they answer.
+   */
+  sendLater(message: Out): void {
+    this.#messages.push(message);
+    if (this.#isFlushing || this.#later !== null) return;
+    this.#later = setTimeout(() => this.#flush(), LIMITS.check.gatherMs);
+    this.#later.unref();
+  }
+
+  #cancelLater(): void {
+    if (this.#later !== null) clearTimeout(this.#later);
+    this.#later = null;
+  }
+
+  #flush(): void {
+    this.#cancelLater();
+    this.#isFlushing = false;
+    const messages = this.#messages;
+    this.#messages = [];
+    const gathered = this.#gathered();
+    if (gathered !== null) messages.push(gathered);
+    if (messages.length > 0) this.#port.postMessage(messages);
+  }
+}
+
+/**
+ * Receives, one after the other, what the `MessageBatcher` at the other end sends. All work that a message starts in its
+ * tick is done before the next one is received, as if each had come by itself: a slot that is granted has its connection
+ * before it is wanted back, which is said once and would find nothing to give back.
+ */
+export function receiveBatches<In>(port: MessagePort, receive: (message: In) => void): void {
+  function receiveFrom(messages: readonly In[], next: number): void {
+    try {
+      receive(messages[next] as In);
+    } finally {
+      // A tick that a microtask asks for comes when no microtask is left, and still before the event loop goes on.
+      if (next + 1 < messages.length) queueMicrotask(() => process.nextTick(receiveFrom, messages, next + 1));
+    }
+  }
+  port.on("message", (messages: readonly In[]) => receiveFrom(messages, 0));
+}

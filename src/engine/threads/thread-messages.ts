@@ -1,0 +1,71 @@
+import type { MessagePort } from "node:worker_threads";
+import type { BreakerReport, BreakerUpdate } from "../../egress/breaker/messages.ts";
+import type { ReportedDial } from "../../egress/network-health.ts";
+import type { SilentDial } from "../../egress/route-health.ts";
+import type { SelfCheckUpdate } from "../../egress/self-check/report.ts";
+import type { CatchAllAnswer } from "../../verification/catch-all.ts";
+import type { CatchAll } from "../../verification/evidence.ts";
+import type { BehaviourReport, BehaviourUpdate } from "../learned-behaviour/messages.ts";
+import type { ThreadReport } from "./thread-counts.ts";
+import type { CheckAnswers, CheckBatch } from "./thread-tasks.ts";
+
+/**
+ * All that crosses between a check thread and the main thread, over one port: batches of checks and their answers, and
+ * what the thread needs of the process. Connections and domains cause messages, addresses do not.
+ *
+ * The main thread keeps slots and catch-all answers because one queue of waiters over all threads is fair, and because
+ * one place can lease from other processes.
+ */
+export type ThreadMessage =
+  | { type: "answers"; answers: CheckAnswers }
+  | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
+  | { type: "release"; site: string }
+  | { type: "foresee"; key: string }
+  | { type: "crowded"; site: string }
+  | { type: "claim"; id: number; key: string }
+  | { type: "settle"; key: string; answer: CatchAllAnswer; retryAfterS: number | null }
+  | { type: "abandon"; key: string }
+  | { type: "silent"; dial: SilentDial }
+  | { type: "failed"; dial: ReportedDial }
+  | { type: "candidate"; address: string }
+  | { type: "reached"; dial: ReportedDial }
+  | { type: "counts"; report: ThreadReport }
+  | BreakerReport
+  | BehaviourReport
+  | { type: "drained" };
+
+export type MainMessage =
+  | { type: "check"; batch: CheckBatch }
+  /** To an `acquire`. */
+  | { type: "granted"; id: number; granted: boolean }
+  /** To a `claim`. */
+  | { type: "fact"; id: number; answer: CatchAll | "ask" }
+  | { type: "wanted"; site: string; soon: boolean }
+  | { type: "breaker"; news: BreakerUpdate }
+  | { type: "belief"; news: BehaviourUpdate }
+  | { type: "house"; news: SelfCheckUpdate }
+  | { type: "drain" };
+
+/** What a thread posts on its parent port to hand over the main thread's end. */
+export interface AttachMessage {
+  type: "rcpt.attach";
+  port: MessagePort;
+}
+
+/** Questions to the other side that have no answer yet. */
+export class OpenQuestions<Answer> {
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  #nextId = 0;
+
+  /** @param post sends the question with its id */
+  ask(post: (id: number) => void): Promise<Answer> {
+    const id = this.#nextId++;
+    post(id);
+    return new Promise((resolve) => this.#waiting.set(id, resolve));
+  }
+
+  answer(id: number, answer: Answer): void {
+    this.#waiting.get(id)?.(answer);
+    this.#waiting.delete(id);
+  }
+}

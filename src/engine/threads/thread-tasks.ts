@@ -1,0 +1,49 @@
+import type { DomainSignalsConfig, SmtpConfig } from "../../config/config.ts";
+import type { LogLevel } from "../../config/settings.ts";
+import type { OperatorShaping } from "../../egress/shaping.ts";
+import type { PackedOutcomes } from "../../verification/evidence/outcomes.ts";
+import type { CheckMode, Scope } from "../../verification/evidence.ts";
+import type { SharedLists } from "../../verification/lists/lists.ts";
+import type { CheckTimes } from "../check-times.ts";
+
+export { type CheckOutcome, type Deferred, isDeferred } from "../../verification/evidence/outcomes.ts";
+
+/** What a check thread starts with (`workerData`): plain data and shared memory. */
+export interface ThreadSetup {
+  smtp: SmtpConfig;
+  shaping: OperatorShaping;
+  dnsServers: string[];
+  signals: DomainSignalsConfig;
+  lists: SharedLists;
+  board: SharedArrayBuffer;
+  logLevel: LogLevel;
+}
+
+export type BatchMode = Exclude<CheckMode, "single">;
+
+/** Addresses of one scope for a check thread. A request's check is a batch of one. */
+export interface CheckBatch {
+  /** Index of its cells on the board. It identifies the batch: no other one under way has the same slot. */
+  slot: number;
+  mode: CheckMode;
+  scope: Scope;
+  /** One a line: one string crosses to a thread faster than many. */
+  addresses: string;
+  /** The most addresses that are checked at once, in order; the next one starts when one is answered. */
+  atOnce: number;
+  /** The thread reports the times of its checks. */
+  isTraced: boolean;
+  /** `processMonotonicMs` when it was asked for. */
+  askedMs: number;
+}
+
+/** Batches that a thread has answered completely. */
+export interface CheckAnswers {
+  slots: number[];
+  /** The outcomes of the first batch in the order of its addresses, then those of the second, and so on. */
+  outcomes: PackedOutcomes;
+  /** `processMonotonicMs` when they were posted. */
+  postedMs: number;
+  /** Absent: none of them is traced. */
+  times?: CheckTimes[];
+}

@@ -1,0 +1,43 @@
+import type { Logger } from "../../platform/log.ts";
+import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
+import type { AuthBus } from "./auth-bus.ts";
+import { type AuthChange, readOwnChanges } from "./auth-changes.ts";
+
+export interface ChangePublisher {
+  /**
+   * Runs `work` in a transaction. What it changed of credentials, or of a team's tier, limits, members, blocklist or
+   * overrides, the database itself has noted in the feed (see the migration); once committed, this process forgets what
+   * it had cached of it at once, and the others are told. Without this, by plain SQL, they read it from the feed within
+   * LIMITS.keys.pollMs.
+   */
+  transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+}
+
+export function createChangePublisher(deps: {
+  sql: Database;
+  bus: Pick<AuthBus, "announce">;
+  log: Logger;
+  /** Of this process's authenticator, where it has one. */
+  invalidate(change: AuthChange): void;
+}): ChangePublisher {
+  const { sql, bus, log } = deps;
+
+  async function announce(changes: AuthChange[]): Promise<void> {
+    for (const change of changes) deps.invalidate(change);
+    const sent = await Promise.allSettled(changes.map((change) => bus.announce(change)));
+    const failed = sent.filter((outcome) => outcome.status === "rejected").length;
+    // The others read it from the table within LIMITS.keys.pollMs.
+    if (failed > 0) log.debug({ failed }, "changes were not announced");
+  }
+
+  return {
+    async transact(work) {
+      const { value, changes } = await sql.begin(async (tx) => ({
+        value: await work(tx),
+        changes: await readOwnChanges(tx),
+      }));
+      await announce(changes);
+      return value;
+    },
+  };
+}

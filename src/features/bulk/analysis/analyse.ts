@@ -1,0 +1,332 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { LIMITS } from "../../../config/limits/limits.ts";
+import { type AddressReading, readAddresses } from "../../../verification/address/addresses-in.ts";
+import type { ScoredColumn } from "../columns/choose-column.ts";
+import { shownColumnName } from "../columns/pick-column.ts";
+import type { DetectedLayout, DetectedTable } from "../csv/detect.ts";
+import type { OpenedText, OpenOptions } from "../csv/encoding/decode.ts";
+import { byteUnitOf, whenRead } from "../csv/encoding/text-form.ts";
+import { textIn } from "../csv/field.ts";
+import { kindOfCell, PLAIN_CELL, UNSURE_CELL } from "../csv/plain-address.ts";
+import { CsvProblemError, problem } from "../csv/problems.ts";
+import { createRecordScanner } from "../csv/scan.ts";
+import type { RecordScanner } from "../csv/scan-types.ts";
+import { SourceText } from "../csv/source-text.ts";
+import { quoteJudge } from "../csv/suspicion.ts";
+import { TableEnd, tableWidth } from "../csv/table-end.ts";
+import { type ValuePlace, valueAt } from "../csv/value-place.ts";
+import { ADDRESS_COLUMN, type RowSink, Splitter } from "../split/splitter.ts";
+import { openSource } from "../submit/open-source.ts";
+import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
+import type { JobProblem, SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "./layout.ts";
+import type { RepeatFinder } from "./repeat-finder.ts";
+
+/** What a job may have. */
+export interface AnalysisBounds {
+  rows: number;
+  /** Of the text: decompressed, in UTF-8. */
+  bytes: number;
+}
+
+/** Whom the analysis tells of what it reads. */
+export interface AnalysisSinks {
+  /** Of the well-formed addresses. */
+  repeats: Pick<RepeatFinder, "add">;
+  /** Takes the text, piece by piece, of a source whose bytes are not the text as they are, or whose cells are split; asked for once. */
+  rewrite(): { write(piece: Buffer): Promise<void> };
+  /** What is read out of each row. What it throws ends the analysis. */
+  inspect?(reading: AddressReading): void;
+}
+
+/** What a source is made of. Repeats are known to who has counted them. */
+export interface ScannedSource {
+  ok: true;
+  layout: SourceLayout;
+  /** Of the text: the source, or what it was rewritten to. */
+  chunks: CutChunk[];
+  rows: number;
+  /** Rows with something in the cell of the address that is not one address. */
+  malformed: number;
+  /** Rows with nothing there. */
+  empty: number;
+  rewritten: boolean;
+  columns: SourceColumns;
+  /** By the first rows. */
+  candidates: ScoredColumn[];
+  warnings: SourceWarning[];
+}
+
+/** A list of so many rows without one address is a mistake in the list or its column; fewer may be meant so. */
+const ROWS_TO_JUDGE = 5;
+
+type Refusal = { ok: false } & JobProblem;
+
+interface Plan {
+  opened: OpenedText;
+  detected: DetectedTable;
+  bounds: AnalysisBounds;
+  sinks: AnalysisSinks;
+  /** Each address of a cell is a row (split/splitter.ts). */
+  splitCells: boolean;
+}
+
+/**
+ * Reads a source from its beginning to its end, once: what it is, where its rows are, which of them are addresses. A
+ * quarter of a megabyte is looked at for the layout; after that memory is a piece of LIMITS.bulk.analysisTurnBytes, a
+ * record, 24 bytes for each row of a piece, and some 60 bytes a chunk (createChunkCutter), the only thing that grows with
+ * the rows. Lets other work go on after each piece.
+ *
+ * @throws what the source and the sinks do; the reason of `cancelled`
+ */
+export async function analyseSource(
+  source: AsyncIterable<Uint8Array>,
+  options: SourceOptions & Pick<OpenOptions, "workbook"> & { splitCells?: boolean },
+  bounds: AnalysisBounds,
+  sinks: AnalysisSinks,
+  cancelled: AbortSignal,
+): Promise<ScannedSource | Refusal> {
+  const open = await openSource(source, options, bounds.bytes);
+  if (!open.ok) return open;
+  const { opened, detected } = open;
+  try {
+    return await scan(
+      { opened, detected, bounds, sinks, splitCells: options.splitCells === true },
+      cancelled,
+    );
+  } catch (error) {
+    if (error instanceof CsvProblemError) return { ok: false, ...error.problem };
+    throw error;
+  }
+}
+
+async function scan(plan: Plan, cancelled: AbortSignal): Promise<ScannedSource | Refusal> {
+  const { opened, detected, bounds } = plan;
+  const reader = new RowReader(plan);
+  const rewriting = reader.isRewriting ? plan.sinks.rewrite() : null;
+  let at = 0;
+  for await (const whole of opened.text) {
+    for (const piece of slicesOf(whole)) {
+      const skipped = Math.min(piece.length, Math.max(0, detected.firstByte - at));
+      at += piece.length;
+      if (at > bounds.bytes) return tooManyBytes(bounds, whenRead(opened.form));
+      const refused = await reader.read(piece, skipped);
+      if (refused !== undefined) return refused;
+      if (at + reader.repeatedBytes > bounds.bytes) return tooManyBytes(bounds, SPLIT_BYTES);
+      for (const part of reader.rewritten(piece)) await rewriting?.write(part);
+      await turn();
+      cancelled.throwIfAborted();
+    }
+  }
+  const scanned = await reader.end();
+  if (at + reader.repeatedBytes > bounds.bytes) return tooManyBytes(bounds, SPLIT_BYTES);
+  for (const part of reader.rewritten(null)) await rewriting?.write(part);
+  return scanned;
+}
+
+/** What goes on the sentence where cells are split. */
+const SPLIT_BYTES = ", a row counted once for each address in its cell";
+
+function tooManyBytes({ bytes }: AnalysisBounds, of: string): Refusal {
+  return problem("bulk_too_large", `A list of the team may have ${bytes} bytes${of}; this one has more.`);
+}
+
+function* slicesOf(piece: Buffer): Generator<Buffer> {
+  const { analysisTurnBytes } = LIMITS.bulk;
+  for (let from = 0; from < piece.length; from += analysisTurnBytes)
+    yield piece.subarray(from, from + analysisTurnBytes);
+}
+
+function noAddress({ header, emailColumn, encoding }: DetectedLayout, rows: number): Refusal {
+  const name = header?.[emailColumn];
+  const which = `column ${emailColumn}, counted from 0${name === undefined ? "" : `, ${shownColumnName(textIn(name, encoding))}`}`;
+  return problem("no_email_column", `None of the ${rows} rows has an email address in ${which}.`);
+}
+
+/** The address cells of rows that were found and not looked at, as places: of each piece that is read, its rows'. */
+class FoundCells {
+  readonly #bytes: Buffer[] = [];
+  readonly #ends: number[] = [];
+  readonly #place: ValuePlace = { bytes: Buffer.alloc(0), from: 0, to: 0 };
+
+  count(): number {
+    return this.#bytes.length;
+  }
+
+  add(cell: ValuePlace): void {
+    this.#bytes.push(cell.bytes);
+    this.#ends.push(cell.from, cell.to);
+  }
+
+  /** One and the same object each time. */
+  at(number: number): ValuePlace {
+    const place = this.#place;
+    place.bytes = this.#bytes[number] as Buffer;
+    place.from = this.#ends[2 * number] as number;
+    place.to = this.#ends[2 * number + 1] as number;
+    return place;
+  }
+
+  clear(): void {
+    this.#bytes.length = 0;
+    this.#ends.length = 0;
+  }
+}
+
+/**
+ * A class, as all that a list's rows go through should be: what V8 compiles of a closure it drops with the last one, and of a list
+ * whose closures are its own compiles all of them anew.
+ */
+class RowReader {
+  readonly #opened: OpenedText;
+  readonly #detected: DetectedTable;
+  readonly #rowsMax: number;
+  readonly #sinks: AnalysisSinks;
+  readonly #cutter = createChunkCutter();
+  readonly #found = new FoundCells();
+  readonly #text = new SourceText();
+  readonly #tableEnd: TableEnd;
+  /** null: rows are as they stand. */
+  readonly #splitter: Splitter | null;
+  readonly #scanner: RecordScanner;
+  #width: number;
+  #rows = 0;
+  #malformed = 0;
+  #empty = 0;
+  /** Of the malformed ones. */
+  #several = 0;
+
+  constructor({ opened, detected, bounds, sinks, splitCells }: Plan) {
+    const { layout, firstByte, shape } = detected;
+    const { recordBytes, columns } = LIMITS.bulk;
+    const place = { firstByte, bytesOf: byteUnitOf(opened.form) };
+    this.#opened = opened;
+    this.#detected = detected;
+    this.#rowsMax = bounds.rows;
+    this.#sinks = sinks;
+    this.#width = layout.header?.length ?? 0;
+    const note: RowSink = (start, end, fields, address) => this.#note(start, end, fields, address);
+    const splitter = splitCells ? new Splitter(layout, firstByte, note) : null;
+    this.#splitter = splitter;
+    this.#tableEnd = new TableEnd(
+      tableWidth(layout.header, detected.rows),
+      firstByte,
+      this.#text,
+      splitter === null ? note : (start, _end, fields, address) => splitter.take(start, fields, address),
+    );
+    this.#scanner = createRecordScanner(
+      {
+        ...layout,
+        recordBytes,
+        columns,
+        ...place,
+        ...(opened.sheet === null ? { judge: quoteJudge(layout, shape) } : {}),
+      },
+      (start, end, fields, address) => {
+        splitter?.find(start, end);
+        this.#tableEnd.take(start, end, fields, address);
+      },
+    );
+  }
+
+  /** The text is to be written, or what its rows come to. */
+  get isRewriting(): boolean {
+    return this.#splitter !== null || !this.#opened.rangeReadable;
+  }
+
+  /** Bytes of rows that are more than one record, beyond the first. */
+  get repeatedBytes(): number {
+    return this.#splitter?.repeatedBytes ?? 0;
+  }
+
+  /** What is to be written of what was read last. @param piece null: there is none, and the text has ended */
+  rewritten(piece: Buffer | null): Iterable<Buffer> {
+    if (this.#splitter !== null) return this.#splitter.takeWritten();
+    return piece === null || this.#opened.rangeReadable ? [] : [piece];
+  }
+
+  #note(start: number, end: number, fields: number, address: ValuePlace): void {
+    this.#cutter.add(start, end, address);
+    if (fields > this.#width) this.#width = fields;
+    this.#found.add(address);
+  }
+
+  /** Of a cell that has to be read as text. @returns as RepeatFinder.add */
+  #takeText(cell: string): Promise<void> | null {
+    const reading = readAddresses(textIn(cell, this.#detected.layout.encoding));
+    this.#sinks.inspect?.(reading);
+    if (reading.kind !== "one") {
+      if (reading.kind === "empty") this.#empty += 1;
+      else this.#malformed += 1;
+      if (reading.kind === "several") this.#several += 1;
+      return null;
+    }
+    const { address } = reading;
+    const key = Buffer.from(address.cacheKey);
+    return this.#sinks.repeats.add(this.#rows, key, 0, key.length);
+  }
+
+  #take(cell: ValuePlace): Promise<void> | null {
+    const { repeats, inspect } = this.#sinks;
+    const kind = inspect === undefined ? kindOfCell(cell) : UNSURE_CELL;
+    if (kind === PLAIN_CELL) return repeats.add(this.#rows, cell.bytes, cell.from, cell.to);
+    if (kind === UNSURE_CELL) return this.#takeText(valueAt(cell));
+    this.#malformed += 1;
+    return null;
+  }
+
+  async #takeRows(): Promise<Refusal | undefined> {
+    const found = this.#found;
+    const rowsMax = this.#rowsMax;
+    if (this.#rows + found.count() > rowsMax)
+      return problem("bulk_too_large", `A job of the team may have ${rowsMax} rows; the list has more.`);
+    for (let i = 0; i < found.count(); i++) {
+      const due = this.#take(found.at(i));
+      this.#rows += 1;
+      if (due !== null) await due;
+    }
+    found.clear();
+    return undefined;
+  }
+
+  /** @param skipped so many bytes of the piece stand above the first row */
+  async read(piece: Buffer, skipped: number): Promise<Refusal | undefined> {
+    this.#text.push(piece);
+    const rest = piece.subarray(skipped);
+    this.#splitter?.push(rest);
+    const broken = this.#scanner.push(rest);
+    this.#splitter?.forget();
+    return broken === undefined ? this.#takeRows() : { ok: false, ...broken };
+  }
+
+  async end(): Promise<ScannedSource | Refusal> {
+    const broken = this.#scanner.end();
+    if (broken !== undefined) return { ok: false, ...broken };
+    const refused = await this.#takeRows();
+    if (refused !== undefined) return refused;
+    const rows = this.#rows;
+    const malformed = this.#malformed;
+    const empty = this.#empty;
+    if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
+    if (malformed === rows - empty && this.#several === 0 && malformed >= ROWS_TO_JUDGE)
+      return noAddress(this.#detected.layout, rows);
+    const { candidates } = this.#detected;
+    const { tolerated, form } = this.#opened;
+    const warnings = [...this.#detected.warnings, ...tolerated.warnings(byteUnitOf(form))];
+    const above = this.#detected.columns.skipped_lines;
+    const columns = { ...this.#detected.columns, skipped_lines: [...above, ...this.#tableEnd.end()] };
+    const { emailColumn } = this.#detected.layout;
+    const split = this.#splitter === null ? {} : { emailColumn: ADDRESS_COLUMN, split: { emailColumn } };
+    const layout = { ...this.#detected.layout, columns: this.#width, ...split };
+    const found = {
+      layout,
+      chunks: this.#cutter.end(),
+      rows,
+      malformed,
+      empty,
+      columns,
+      candidates,
+      warnings,
+    };
+    return { ok: true, ...found, rewritten: this.isRewriting };
+  }
+}

@@ -1,0 +1,95 @@
+import { readAddresses } from "../../../verification/address/addresses-in.ts";
+import { toText } from "../csv/field.ts";
+
+/** Longer than any address (RFC 5321 §4.5.3.1.3) with what may stand around it. */
+const CELL_CHARS = 400;
+
+/** Also in full width, in UTF-8. */
+const AT = /@|\xef\xbc\xa0/;
+
+/** An `@` between what may be parts of an address: a broken one, or several, or one among other text. */
+const HOLDS_ADDRESS = /[^\x00-\x20@<>(),;:"]@[^\x00-\x20@<>(),;:".]+\.[^\x00-\x20@<>(),;:"]/;
+
+/** Part the columns of tables whose delimiter nobody has named: such a cell is a whole row. */
+const ODD_DELIMITER = /[\^~\x01\x1f]/;
+
+/** What the sampled rows hold in a column. */
+export interface ColumnEvidence {
+  /** From 0. */
+  index: number;
+  /** Cells that are not empty. */
+  filled: number;
+  /** Cells that hold one address, or several. */
+  addresses: number;
+  /** Of those, cells with something around the address: `Jane <jane@example.com>`. */
+  wrapped: number;
+  /** Different addresses; case does not count. */
+  distinct: number;
+  /** Filled cells that are no address, but hold what looks like one. */
+  nearly: number;
+  /** By row of the sample, for a comparison of columns; only where there is an address. */
+  keys: ReadonlyMap<number, string>;
+}
+
+/** What is in a cell (latin1), for comparison; null: it holds none. */
+function readCell(value: string): { key: string; isWrapped: boolean } | null {
+  if (value.length > CELL_CHARS || !AT.test(value)) return null;
+  const text = toText(value);
+  const reading = readAddresses(text);
+  if (reading.kind === "several") return { key: reading.texts.join(" ").toLowerCase(), isWrapped: true };
+  if (reading.kind !== "one") return null;
+  return { key: reading.address.normalised.toLowerCase(), isWrapped: reading.text !== text.trim() };
+}
+
+/** How surely a cell (latin1) is an address: one with something around it counts half. */
+export function addressWeight(value: string): 0 | 0.5 | 1 {
+  const read = readCell(value);
+  if (read === null) return 0;
+  return read.isWrapped ? 0.5 : 1;
+}
+
+export function looksLikeAddress(value: string): boolean {
+  return readCell(value) !== null;
+}
+
+function evidenceOf(index: number, rows: readonly string[][]): ColumnEvidence {
+  const keys = new Map<number, string>();
+  let filled = 0;
+  let wrapped = 0;
+  let nearly = 0;
+  for (const [row, cells] of rows.entries()) {
+    const value = cells[index] ?? "";
+    if (value.trim() === "") continue;
+    filled += 1;
+    const read = readCell(value);
+    if (read === null) {
+      const text = value.slice(0, CELL_CHARS);
+      if (HOLDS_ADDRESS.test(text) && !ODD_DELIMITER.test(text)) nearly += 1;
+      continue;
+    }
+    keys.set(row, read.key);
+    if (read.isWrapped) wrapped += 1;
+  }
+  const distinct = new Set(keys.values()).size;
+  return { index, filled, addresses: keys.size, wrapped, distinct, nearly, keys };
+}
+
+/** @param columns at least so many; rows may be wider */
+export function columnEvidence(rows: readonly string[][], columns: number): ColumnEvidence[] {
+  const width = rows.reduce((most, { length }) => Math.max(most, length), columns);
+  return Array.from({ length: width }, (_, index) => evidenceOf(index, rows));
+}
+
+/**
+ * So few addresses in so many cells as the owners of a list's contacts are, and hardly its contacts: three in 300, or one in
+ * five.
+ */
+export function areFew(distinct: number, addresses: number): boolean {
+  return addresses >= 20 ? distinct * 10 <= addresses : addresses >= 5 && distinct === 1;
+}
+
+/** Wherever the one column has an address, the other has the same: a copy, as of logins that are addresses. */
+export function isCopy(copy: ColumnEvidence, of: ColumnEvidence): boolean {
+  for (const [row, key] of copy.keys) if (of.keys.get(row) !== key) return false;
+  return true;
+}

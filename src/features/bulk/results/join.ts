@@ -1,0 +1,189 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Scratch } from "../../../stores/scratch.ts";
+import { RowBuffer } from "../analysis/row-buffer.ts";
+import {
+  type LoadedChunk,
+  type LoadedSpan,
+  loadSpan,
+  type SpanDeps,
+  type SpanSizes,
+  spansOf,
+} from "../analysis/spans.ts";
+import type { Lines } from "../csv/lines.ts";
+import type { ChunkOfResults } from "../schedule/job-tasks.ts";
+import { readMark } from "../split/mark.ts";
+import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
+import type { JobMaterial } from "./job-results.ts";
+import type { RowResult } from "./result-cells.ts";
+import { StoredResult, VERDICTS } from "./shard.ts";
+
+/** What a join holds: LIMITS.results and LIMITS.bulk.copies say what each is. */
+export interface JoinSizes extends SpanSizes {
+  spansAhead: number;
+  copies: CopiedSizes;
+}
+
+export interface JoinDeps extends SpanDeps {
+  scratch: Scratch;
+  /** Those of an assembly, where not said. */
+  sizes?: JoinSizes;
+}
+
+const ASSEMBLY: JoinSizes = { ...LIMITS.results, copies: LIMITS.bulk.copies };
+
+/** A row of the results; of a list whose cells were split, one address of a row. */
+export interface JoinedRow {
+  /** Of the list, counted from 0. */
+  row: number;
+  /** As it stands in the source: `lineAt` of these. */
+  lines: Lines;
+  offset: number;
+  /** The row, counted from 0, whose result this one copies; null: this is its own. */
+  duplicateOf: number | null;
+  result: RowResult;
+}
+
+/** The result that a row copies, and whose it is in the list. */
+type FoundResult = Pick<JoinedRow, "duplicateOf" | "result">;
+
+function storedCopy(copied: CopiedResults, row: number): FoundResult | undefined {
+  const found = copied.find(row);
+  const verdict = found === undefined ? undefined : VERDICTS[found.verdict];
+  if (found === undefined || verdict === undefined) return undefined;
+  const { listRow, bytes, csvBytes } = found;
+  const result = new StoredResult(verdict, bytes, 0, csvBytes, bytes.length);
+  return { duplicateOf: listRow, result };
+}
+
+function ownResult({ results }: LoadedChunk, offset: number): FoundResult | undefined {
+  const result = results.get(offset);
+  return result === undefined ? undefined : { duplicateOf: null, result };
+}
+
+/** Of a result, about: a buffer that is too small grows. */
+const RESULT_BYTES = 1_024;
+
+/** Notes results that rows copy later; @returns what to wait for, as `CopiedResults` has it */
+type NoteCopied = (row: number, listRow: number, result: JoinedRow["result"]) => Promise<void> | null;
+
+function noteIn(copied: CopiedResults): NoteCopied {
+  // The same for one after the other: whoever waits for a note to be taken is done with its bytes.
+  const written = new RowBuffer(RESULT_BYTES);
+  return (row, listRow, result) => {
+    const verdict = VERDICTS.indexOf(result.verdict);
+    const csvBytes = result.writeBoth(written);
+    return copied.append(row, { listRow, verdict, bytes: written.take(), csvBytes });
+  };
+}
+
+function isAnyAnswered({ repeats: { sameAs } }: LoadedChunk, copied: CopiedResults): boolean {
+  for (const first of sameAs.values()) if (copied.find(first) !== undefined) return true;
+  return false;
+}
+
+/** The rows of a chunk that have a result, in parts of LIMITS.bulk.rowsPerTurn; notes the results that are copied later. */
+async function* joinChunk(
+  { delimiter, split }: JobMaterial["layout"],
+  chunk: LoadedChunk,
+  copied: CopiedResults,
+  note: NoteCopied,
+): AsyncGenerator<JoinedRow[]> {
+  const { firstRow, repeats } = chunk;
+  let rows: JoinedRow[] = [];
+  const lines = chunk.lines();
+  for (let offset = 0; offset < lines.count; offset++) {
+    const place = firstRow + offset;
+    const same = repeats.sameAs.get(offset);
+    const found = same === undefined ? ownResult(chunk, offset) : storedCopy(copied, same);
+    if (found === undefined) continue;
+    const { duplicateOf, result } = found;
+    const from = lines.from[offset] as number;
+    const row = split === undefined ? place : readMark(lines.bytes, from, delimiter).row;
+    const noted = repeats.copies.has(offset) ? note(place, row, result) : null;
+    if (noted !== null) await noted;
+    rows.push({ row, lines, offset, duplicateOf, result });
+    if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
+    yield rows;
+    rows = [];
+    await turn();
+  }
+  if (rows.length > 0) yield rows;
+}
+
+async function* joinSpan(
+  layout: JobMaterial["layout"],
+  span: LoadedSpan,
+  copied: CopiedResults,
+  note: NoteCopied,
+): AsyncGenerator<JoinedRow[]> {
+  for (const chunk of span.chunks) {
+    if (chunk.results.size === 0 && !isAnyAnswered(chunk, copied)) continue;
+    if (!span.hasBytes) await span.readBytes();
+    yield* joinChunk(layout, chunk, copied, note);
+  }
+}
+
+/**
+ * The spans of a job, in order, `spansAhead` of them being read before they are asked for; who has one to join does not wait
+ * for chunks that are still to come.
+ */
+async function* loadAhead(
+  deps: JoinDeps,
+  job: JobMaterial,
+  sizes: JoinSizes,
+  signal: AbortSignal,
+): AsyncGenerator<LoadedSpan> {
+  const spans = spansOf(deps, job, sizes);
+  const ahead: Promise<LoadedSpan>[] = [];
+  let coming: Promise<IteratorResult<ChunkOfResults[], void>> | null = null;
+  let ended = false;
+  for (;;) {
+    while (ahead.length <= sizes.spansAhead && !ended) {
+      coming ??= spans.next();
+      const found = await (ahead[0] === undefined
+        ? coming
+        : Promise.race([coming, ahead[0].then(() => null)]));
+      if (found === null) break;
+      coming = null;
+      ended = found.done === true;
+      if (found.done === true) break;
+      const loading = loadSpan(deps, job, found.value, signal);
+      // Whoever gives up before its turn hears nothing of its failure.
+      loading.catch(() => undefined);
+      ahead.push(loading);
+    }
+    const next = ahead.shift();
+    if (next === undefined) return;
+    yield await next;
+  }
+}
+
+/**
+ * The rows of a job that are answered, in input order: those with a result of their own, and those that copy one of them,
+ * in whatever chunk they stand. So they are as many as the job counts, of each verdict.
+ *
+ * Memory: `spansAhead` + 1 spans with their shards, and what `CopiedResults` holds. Between parts the event loop has a turn.
+ * @throws SourceLost; MissingObject; ObjectsOutage; ScratchFull; the reason of `signal`; Error when an object is not what was
+ *   written
+ */
+export async function* readJoined(
+  deps: JoinDeps,
+  job: JobMaterial,
+  signal: AbortSignal,
+): AsyncGenerator<JoinedRow[]> {
+  const { scratch, sizes = ASSEMBLY } = deps;
+  const copied = createCopiedResults(scratch, sizes.copies);
+  const note = noteIn(copied);
+  const reading = new AbortController();
+  try {
+    for await (const span of loadAhead(deps, job, sizes, AbortSignal.any([signal, reading.signal])))
+      for await (const rows of joinSpan(job.layout, span, copied, note)) {
+        signal.throwIfAborted();
+        yield rows;
+      }
+  } finally {
+    reading.abort();
+    await copied.close();
+  }
+}

@@ -1,0 +1,258 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import { AppError } from "../../../platform/errors.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import {
+  ChangedObject,
+  MissingObject,
+  type ObjectRef,
+  type ObjectStreams,
+} from "../../../stores/objects/object-streams.ts";
+import { isObjectsOutage } from "../../../stores/objects/objects.ts";
+import { isOutage, type Queryable } from "../../../stores/postgres/postgres.ts";
+import { ScratchFull } from "../../../stores/scratch.ts";
+import type { Verdict } from "../../../verification/verdict/table.ts";
+import { parseRange, type RangeHeaders, type RequestedRange } from "../analysis/byte-ranges.ts";
+import { filterRows } from "../analysis/filter-rows.ts";
+import type { JobRow } from "../schedule/job-sql.ts";
+import { chunksOf } from "../schedule/job-tasks.ts";
+import { SourceLost } from "../submit/source-rows.ts";
+import { createTeamSlots } from "../submit/team-slots.ts";
+import { type JobMaterial, materialOf } from "./job-results.ts";
+import { type JoinDeps, readJoined } from "./join.ts";
+import { type Format, formatOf } from "./result-rows.ts";
+
+export interface ResultsQuery extends RangeHeaders {
+  format: Format;
+  /** Only rows of this one; null: all. */
+  verdict: Verdict | null;
+}
+
+/** Results on their way to a client. */
+export interface ResultsBody {
+  /** null: not known before the end. */
+  bytes: number | null;
+  /** Of the whole, where it is an object. */
+  etag: string | null;
+  /** What was asked for of `total` bytes; null: the whole. */
+  range: (RequestedRange & { total: number }) | null;
+  /** Pieces, as fast as they are taken; at most once. */
+  open(gone: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Nobody needs it any more. Idempotent. */
+  release(): void;
+}
+
+/**
+ * Results of jobs, streamed: assembled ones as they lie in object storage, or those of one verdict out of them; of a job
+ * that is under way or was cancelled what is answered, put together as it is read. LIMITS.results.downloads at
+ * once, joinedDownloads of them put together.
+ */
+export interface Results {
+  /**
+   * The caller releases it when the client has it, or has gone.
+   * @throws AppError `no_results` of a failed job, or of one whose source is not analysed; `overloaded`, `rate_limited`;
+   *   `range_not_satisfiable`; `source_missing`, also when it is another one;
+   *   `s3_not_granted` when it may not be read any more; `unavailable` when object storage, Postgres or the disk fails;
+   *   `not_found` when the job is being removed
+   * @param gone aborted when the client has gone: nothing more is read, and it is released
+   */
+  read(job: JobRow, ask: ResultsQuery, gone?: AbortSignal): Promise<ResultsBody>;
+}
+
+export interface ResultsDeps extends Omit<JoinDeps, "chunksOf" | "streams" | "sizes"> {
+  sql: Queryable;
+  clock: Clock;
+  streams: Pick<ObjectStreams, "head" | "openRead" | "readRange">;
+}
+
+type Opened = Omit<ResultsBody, "release">;
+
+/** Heard by nobody, and nobody's fault. */
+function readAborted(cause: unknown): AppError {
+  return new AppError("unavailable", "Nobody waits for the results any more.", { cause });
+}
+
+function refusalOfLost(cause: SourceLost): AppError {
+  if (cause.code === "s3_not_granted")
+    return new AppError(cause.code, "The list that the job was made from may not be read any more.", {
+      cause,
+    });
+  const detail = "The list that the job was made from is no longer there, or another one.";
+  return new AppError("source_missing", detail, { cause });
+}
+
+/** What goes wrong before the first byte is sent, as its caller is told. What is our fault is left as it is. */
+function refusal(error: unknown): unknown {
+  if (error instanceof AppError) return error;
+  if (error instanceof MissingObject || error instanceof ChangedObject)
+    return new AppError("not_found", "The job has been removed.", { cause: error });
+  if (error instanceof SourceLost) return refusalOfLost(error);
+  const isFull = error instanceof ScratchFull && error.disk;
+  if (!isFull && !isObjectsOutage(error) && !isOutage(error)) return error;
+  return new AppError("unavailable", "The results cannot be read now.", { retryAfterS: 1, cause: error });
+}
+
+/**
+ * The same pieces, once the first is there: what fails before it fails here. A first one that is long in coming keeps nobody
+ * waiting for his answer's head: who wants few rows of many may have to.
+ */
+async function awaitFirstPiece(
+  pieces: AsyncGenerator<Uint8Array>,
+  clock: Clock,
+): Promise<AsyncIterable<Uint8Array>> {
+  const first = pieces.next();
+  await new Promise<void>((resolve, reject) => {
+    const timer = clock.after(LIMITS.results.headMs, resolve);
+    first.then(() => resolve(), reject).finally(() => timer.cancel());
+  });
+  return (async function* () {
+    const { done, value } = await first;
+    if (done === true) return;
+    yield value;
+    yield* pieces;
+  })();
+}
+
+/** Why there is nothing to be had of a job, not even a header; null: there is. */
+function noResults({ status, error_code, error_detail }: JobRow): AppError | null {
+  if (status !== "failed") return null;
+  return new AppError("no_results", `The job has failed (${error_code}): ${error_detail}`);
+}
+
+/** Of a job that is not known how to read. */
+function withoutLayout({ status }: JobRow): AppError {
+  if (status === "queued" || status === "analyzing")
+    return new AppError(
+      "no_results",
+      "The list has not been read yet: ask again when the job is processing.",
+    );
+  if (status === "cancelled")
+    return new AppError("no_results", "The job was cancelled before its list had been read.");
+  return new AppError("not_found", "The job has been removed.");
+}
+
+const whole = { etag: null, range: null };
+
+const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads } = LIMITS.results;
+
+class StoredResults implements Results {
+  readonly #deps: ResultsDeps;
+  readonly #places = createTeamSlots(
+    { all: downloads, ofTeam: teamDownloads, kept: LIMITS.results.keptDownloads },
+    "downloads of results",
+  );
+  readonly #joinedPlaces = createTeamSlots(
+    { all: joinedDownloads, ofTeam: teamJoinedDownloads },
+    "downloads of results of jobs that are not completed",
+  );
+  readonly #joinDeps: JoinDeps;
+
+  constructor(deps: ResultsDeps) {
+    this.#deps = deps;
+    this.#joinDeps = {
+      ...deps,
+      sizes: LIMITS.results.joinedDownload,
+      chunksOf: (jobId: string, after: number, limit: number) => chunksOf(deps.sql, jobId, after, limit),
+    };
+  }
+
+  async read(job: JobRow, ask: ResultsQuery, gone?: AbortSignal): Promise<ResultsBody> {
+    const none = noResults(job);
+    if (none !== null) throw none;
+    const giveBack = this.#places.take(job.team_id);
+    const control = new AbortController();
+    const release = () => {
+      control.abort(new Error("the reader of the results has gone"));
+      giveBack();
+    };
+    gone?.addEventListener("abort", release, { once: true });
+    if (gone?.aborted === true) release();
+    try {
+      return { ...(await this.#opened(job, ask, control)), release };
+    } catch (error) {
+      release();
+      if (gone?.aborted === true) throw readAborted(error);
+      throw refusal(error);
+    }
+  }
+
+  /** The assembled results. */
+  async #object(key: string): Promise<{ ref: ObjectRef; bytes: number; etag: string }> {
+    const found = await this.#deps.streams.head({ bucket: null, key });
+    if (found === null) throw new AppError("not_found", "The job has been removed.");
+    const { bytes, etag } = found;
+    return { ref: { bucket: null, key, etag }, bytes, etag };
+  }
+
+  async #assembled(key: string, ask: ResultsQuery): Promise<Opened> {
+    const { ref, bytes, etag } = await this.#object(key);
+    const range = parseRange(ask, bytes, etag);
+    return {
+      bytes: range?.bytes ?? bytes,
+      etag,
+      range: range === null ? null : { ...range, total: bytes },
+      open: (gone) => this.#deps.streams.openRead(ref, range ?? {}, gone),
+    };
+  }
+
+  async #filtered(key: string, material: JobMaterial, format: Format, verdict: Verdict): Promise<Opened> {
+    const { ref } = await this.#object(key);
+    const rows = (gone: AbortSignal) =>
+      filterRows(this.#deps.streams.openRead(ref, {}, gone), format, verdict, material);
+    return { bytes: null, ...whole, open: rows };
+  }
+
+  async *#joinedRows(
+    material: JobMaterial,
+    { format, verdict }: ResultsQuery,
+    gone: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
+    const writer = formatOf(format, material);
+    let start: Buffer | null = writer.start.length > 0 ? writer.start : null;
+    for await (const rows of readJoined(this.#joinDeps, material, gone)) {
+      // Not before there are rows to follow it: what goes wrong with them is told instead of it.
+      if (start !== null) yield start;
+      start = null;
+      gone.throwIfAborted();
+      const wanted = verdict === null ? rows : rows.filter(({ result }) => result.verdict === verdict);
+      if (wanted.length === 0) continue;
+      const bytes = writer.rows(wanted);
+      if (bytes.length > 0) yield bytes;
+    }
+    if (start !== null) yield start;
+    const end = writer.end();
+    if (end.length > 0) yield end;
+  }
+
+  async #joined(material: JobMaterial, ask: ResultsQuery, control: AbortController): Promise<Opened> {
+    control.signal.throwIfAborted();
+    const giveBack = this.#joinedPlaces.take(material.teamId);
+    control.signal.addEventListener("abort", giveBack, { once: true });
+    const rows = this.#joinedRows(material, ask, control.signal);
+    const pieces = await awaitFirstPiece(rows, this.#deps.clock);
+    // Also of one that nobody came to read.
+    const end = () => void rows.return(undefined).catch(() => undefined);
+    if (control.signal.aborted) end();
+    else control.signal.addEventListener("abort", end, { once: true });
+    const open = (gone: AbortSignal) => {
+      gone.addEventListener("abort", () => control.abort(gone.reason), { once: true });
+      return pieces;
+    };
+    return { bytes: null, ...whole, open };
+  }
+
+  async #opened(job: JobRow, ask: ResultsQuery, control: AbortController): Promise<Opened> {
+    const { format, verdict } = ask;
+    const key = job.results_key === null ? null : `${job.results_key}.${format}`;
+    if (key !== null && verdict === null) return this.#assembled(key, ask);
+    const material = await materialOf(this.#deps.sql, job.id);
+    if (material === null) throw withoutLayout(job);
+    // Since it was looked at.
+    if (material.status === "failed") throw new AppError("no_results", "The job has failed.");
+    if (key !== null && verdict !== null) return this.#filtered(key, material, format, verdict);
+    return this.#joined(material, ask, control);
+  }
+}
+
+export function createResults(deps: ResultsDeps): Results {
+  return new StoredResults(deps);
+}

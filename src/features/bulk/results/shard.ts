@@ -1,0 +1,236 @@
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Verdict } from "../../../verification/verdict/table.ts";
+import type { VerificationResult } from "../../verify/answer/verification-result.ts";
+import { drawnResultOf } from "../../verify/batch/draw-rows.ts";
+import type { CellStyle } from "../analysis/layout.ts";
+import type { RowBuffer } from "../analysis/row-buffer.ts";
+import { DrawnRows } from "./drawn-rows.ts";
+import { encodeDrawn, isDrawnPart, readDrawn, UnknownShardForm } from "./drawn-shard.ts";
+import { RowResult, renderCells } from "./result-cells.ts";
+
+/**
+ * A shard: what the rows of a chunk came to that have a result of their own; rows that copy another are in none. A *patch*
+ * is a shard of those rows of a chunk that had to wait.
+ *
+ * Gzipped frames, one for each row: its offset in the chunk (u16), its verdict (u8), the bytes of its cells and of its JSON
+ * (u32 each), all big-endian; the cells of RESULT_COLUMNS as the results will have them, each with its delimiter before it,
+ * and the result as JSON. So whoever joins shards parses and renders nothing.
+ *
+ * Rows whose results were drawn from templates (verify/draw-rows.ts) come before the frames, in a part of their own
+ * (drawn-shard.ts): a tenth of the bytes, so that a small shard is kept as it is.
+ */
+export const VERDICTS: readonly Verdict[] = ["valid", "invalid", "risky", "unknown"];
+
+/** No address of a template has one of them. */
+const USUAL_DELIMITERS: ReadonlySet<string> = new Set([",", ";", "\t", "|"]);
+
+/** The least that zlib takes for a piece. */
+const PIECE_BYTES_MIN = 64;
+/** A gzip file ends with the bytes it holds unzipped (RFC 1952). */
+const SIZE_BYTES = 4;
+
+const HEAD_BYTES = 2 + 1 + 4 + 4;
+
+/** Forms that are still to come begin with a byte from here on, which neither frames nor gzip files nor texts do. */
+const FORM_MARK_MIN = 0xf0;
+
+/** A row's own result that was not drawn, and where the row stands in its chunk, counted from 0. */
+export interface OwnResult {
+  offset: number;
+  result: VerificationResult;
+}
+
+/** A result as it is kept: a place in a larger buffer, which is cut only for whoever asks for a part of it. */
+export class StoredResult extends RowResult {
+  readonly verdict: Verdict;
+  /** From `csvAt` its cells, from `jsonAt` to `end` its JSON. */
+  readonly bytes: Buffer;
+  readonly csvAt: number;
+  readonly jsonAt: number;
+  readonly end: number;
+
+  constructor(verdict: Verdict, bytes: Buffer, csvAt: number, jsonAt: number, end: number) {
+    super();
+    this.verdict = verdict;
+    this.bytes = bytes;
+    this.csvAt = csvAt;
+    this.jsonAt = jsonAt;
+    this.end = end;
+  }
+
+  writeCells(to: RowBuffer): void {
+    to.part(this.bytes, this.csvAt, this.jsonAt);
+  }
+
+  writeMembers(to: RowBuffer): void {
+    to.part(this.bytes, this.jsonAt + 1, this.end);
+  }
+}
+
+/**
+ * What shards hold of the rows of a chunk, by the row's offset in it. Memory: the frames as they are, and four bytes for
+ * each row that a chunk may have.
+ */
+export interface Shard {
+  /** Results. */
+  readonly size: number;
+  get(offset: number): RowResult | undefined;
+}
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+/** Results over LIMITS.results.resultBytes. */
+export class ResultsTooLarge extends Error {
+  override name = "ResultsTooLarge";
+  /** Of the rows whose results they are. */
+  readonly offsets: ReadonlySet<number>;
+  constructor(offsets: ReadonlySet<number>) {
+    super(`${offsets.size} results of a chunk are too large`);
+    this.offsets = offsets;
+  }
+}
+
+/** null: it is too large. */
+function frameOf(offset: number, result: VerificationResult, style: CellStyle): Buffer | null {
+  const csv = renderCells(result, style);
+  const json = JSON.stringify(result);
+  const csvBytes = csv.length;
+  const jsonBytes = Buffer.byteLength(json);
+  if (csvBytes + jsonBytes > LIMITS.results.resultBytes) return null;
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + csvBytes + jsonBytes);
+  frame.writeUInt16BE(offset, 0);
+  frame.writeUInt8(VERDICTS.indexOf(result.verdict), 2);
+  frame.writeUInt32BE(csvBytes, 3);
+  frame.writeUInt32BE(jsonBytes, 7);
+  frame.write(csv, HEAD_BYTES, "latin1");
+  frame.write(json, HEAD_BYTES + csvBytes);
+  return frame;
+}
+
+/**
+ * @param rows in any order, each offset once, LIMITS.bulk.rowsPerLargeChunk at most
+ * @param drawn further rows
+ * @throws ResultsTooLarge, naming all of them; what verifies bounds its parts, so there are hardly ever any
+ */
+export async function encodeShard(
+  rows: readonly OwnResult[],
+  style: CellStyle,
+  drawn = new DrawnRows(),
+): Promise<Buffer> {
+  const isDrawn = drawn.size > 0 && USUAL_DELIMITERS.has(style.delimiter);
+  const framed = isDrawn ? rows : [...rows, ...resultsOf(drawn)];
+  const parts = isDrawn ? [encodeDrawn(drawn, style, VERDICTS)] : [];
+  const tooLarge = new Set<number>();
+  for (const { offset, result } of framed) {
+    const frame = frameOf(offset, result, style);
+    if (frame === null) tooLarge.add(offset);
+    else parts.push(frame);
+  }
+  if (tooLarge.size > 0) throw new ResultsTooLarge(tooLarge);
+  const content = isDrawn && parts[1] === undefined ? (parts[0] as Buffer) : Buffer.concat(parts);
+  if (isDrawn && content.length <= LIMITS.results.plainShardBytes) return content;
+  // The fastest level: shards are read once or twice, and soon.
+  return compress(content, { level: 1 });
+}
+
+function resultsOf(drawn: DrawnRows): OwnResult[] {
+  const own: OwnResult[] = [];
+  drawn.each((offset, row) => own.push({ offset, result: drawnResultOf(row) }));
+  return own;
+}
+
+/** The result of the frame at `at`. */
+function resultAt(frames: Buffer, at: number): StoredResult {
+  const csvAt = at + HEAD_BYTES;
+  const jsonAt = csvAt + frames.readUInt32BE(at + 3);
+  const end = jsonAt + frames.readUInt32BE(at + 7);
+  return new StoredResult(VERDICTS[frames.readUInt8(at + 2)] as Verdict, frames, csvAt, jsonAt, end);
+}
+
+/** @throws UnknownShardForm */
+function requireKnownForm(content: Buffer): void {
+  const [mark = 0] = content;
+  if (mark >= FORM_MARK_MIN && !isDrawnPart(content))
+    throw new UnknownShardForm(`a shard that begins with ${mark} cannot be read`);
+}
+
+/** @throws UnknownShardForm; Error when the content is not what `encodeShard` wrote */
+function readContent(content: Buffer): Shard {
+  requireKnownForm(content);
+  if (!isDrawnPart(content)) return readFrames(content, 0);
+  const drawn = readDrawn(content, VERDICTS);
+  return drawn.end === content.length ? drawn : joinShards([drawn, readFrames(content, drawn.end)]);
+}
+
+/** @param from where the first of the frames is @throws Error when they are not what `encodeShard` wrote */
+function readFrames(frames: Buffer, from: number): Shard {
+  /** Where each row's frame is, and 1; 0: the row has none. */
+  const places = new Uint32Array(LIMITS.bulk.rowsPerLargeChunk);
+  let size = 0;
+  let at = from;
+  while (at < frames.length) {
+    if (frames.length - at < HEAD_BYTES) throw new Error("a shard ends within a frame's head");
+    const offset = frames.readUInt16BE(at);
+    if (VERDICTS[frames.readUInt8(at + 2)] === undefined || places[offset] !== 0)
+      throw new Error(`a shard has a frame of offset ${offset} that cannot be`);
+    const end = at + HEAD_BYTES + frames.readUInt32BE(at + 3) + frames.readUInt32BE(at + 7);
+    if (end > frames.length) throw new Error("a shard ends within a frame");
+    places[offset] = at + 1;
+    size += 1;
+    at = end;
+  }
+  return {
+    size,
+    get(offset) {
+      const place = places[offset] ?? 0;
+      return place === 0 ? undefined : resultAt(frames, place - 1);
+    },
+  };
+}
+
+/** A shard and its patches, in the order in which they were written: a row is in one of them. */
+export function joinShards(shards: readonly Shard[]): Shard {
+  const [only] = shards;
+  if (only !== undefined && shards.length === 1) return only;
+  return {
+    size: shards.reduce((sum, shard) => sum + shard.size, 0),
+    get(offset) {
+      for (let i = shards.length - 1; i >= 0; i--) {
+        const found = shards[i]?.get(offset);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    },
+  };
+}
+
+/**
+ * What is to be unzipped at a time: all of it and a byte more, so that it comes in one piece, which nobody has to copy, and
+ * is one way to another thread and back. What the end of `content` says wrongly costs no more than shardBytes.
+ */
+function pieceBytes(content: Uint8Array): number {
+  const { buffer, byteOffset, length } = content;
+  const size =
+    length < SIZE_BYTES ? 0 : Buffer.from(buffer, byteOffset, length).readUInt32LE(length - SIZE_BYTES);
+  return Math.max(PIECE_BYTES_MIN, Math.min(size, LIMITS.results.shardBytes) + 1);
+}
+
+/**
+ * By the offset of the row in its chunk.
+ * @throws UnknownShardForm where its first byte or its version is that of a form to come; Error when it is not what `encodeShard` wrote,
+ *   or over LIMITS.results.shardBytes
+ */
+export async function decodeShard(content: Uint8Array): Promise<Shard> {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+  requireKnownForm(bytes);
+  if (isDrawnPart(bytes)) return readContent(bytes);
+  return readContent(
+    await decompress(content, {
+      maxOutputLength: LIMITS.results.shardBytes,
+      chunkSize: pieceBytes(content),
+    }),
+  );
+}

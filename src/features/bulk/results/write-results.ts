@@ -1,0 +1,62 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { ObjectStreams } from "../../../stores/objects/object-streams.ts";
+import { createReusableRowBuffer } from "../analysis/row-buffer.ts";
+import { Interruption, interruptOnOutage } from "../run/control.ts";
+import { UnknownShardForm } from "./drawn-shard.ts";
+import type { JobMaterial } from "./job-results.ts";
+import { type JoinDeps, readJoined } from "./join.ts";
+import { CONTENT_TYPES, FORMATS, formatOf } from "./result-rows.ts";
+
+export interface WriteResultsDeps extends Omit<JoinDeps, "streams" | "sizes"> {
+  streams: Pick<ObjectStreams, "readRange" | "openWrite">;
+}
+
+async function write(
+  deps: WriteResultsDeps,
+  material: JobMaterial,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { partsInFlight } = LIMITS.results;
+  const outputs = FORMATS.map((format) => ({
+    // A writer has taken what it is given when the next is made.
+    format: formatOf(format, material, createReusableRowBuffer()),
+    writer: deps.streams.openWrite(`${key}.${format}`, CONTENT_TYPES[format], signal, 0, partsInFlight),
+  }));
+  let joined = 0;
+  try {
+    for (const { format, writer } of outputs) await writer.write(format.start);
+    for await (const rows of readJoined(deps, material, signal)) {
+      joined += rows.length;
+      await Promise.all(outputs.map(({ format, writer }) => writer.write(format.rows(rows))));
+    }
+    for (const { format, writer } of outputs) await writer.write(format.end());
+    if (joined !== material.rows)
+      throw new Error(`the shards of a job of ${material.rows} rows hold ${joined}`);
+    await Promise.all(outputs.map(({ writer }) => writer.end()));
+  } catch (error) {
+    await Promise.all(outputs.map(({ writer }) => writer.abort()));
+    throw error;
+  }
+}
+
+/**
+ * Writes the results of all rows under `key`, in all formats at once. Memory: that of the join, and of a writer for each
+ * format.
+ * @throws Interruption, also where a newer build wrote a shard: the task is not to blame, and comes to a worker of that
+ *   build in the end; SourceLost, MissingObject and what else lossOf knows; Error when there is not a result for every row,
+ *   or an object is not what was written. Then nothing is written.
+ */
+export async function writeResults(
+  deps: WriteResultsDeps,
+  material: JobMaterial,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await interruptOnOutage(() => write(deps, material, key, signal));
+  } catch (error) {
+    if (!(error instanceof UnknownShardForm)) throw error;
+    throw new Interruption("a newer build wrote a shard", { cause: error });
+  }
+}

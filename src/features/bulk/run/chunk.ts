@@ -1,0 +1,209 @@
+import type { Logger } from "../../../platform/log.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import type { Database } from "../../../stores/postgres/postgres.ts";
+import type { TeamOverlay } from "../../identity/actor.ts";
+import type { VerificationResult } from "../../verify/answer/verification-result.ts";
+import { dialectOfResults } from "../csv/dialect.ts";
+import { DrawnRows } from "../results/drawn-rows.ts";
+import { type JobObjects, newShardKey } from "../results/job-objects.ts";
+import { encodeShard, ResultsTooLarge } from "../results/shard.ts";
+import { startJob } from "../schedule/job-sql.ts";
+import {
+  type ChunkTask,
+  finishRows,
+  type RetryTask,
+  type RowsOutcome,
+  startAssembly,
+} from "../schedule/job-tasks.ts";
+import { type AnsweredRows, countVerdicts, forEachResult, withoutRows } from "./answered-rows.ts";
+import { type ChunkRowsDeps, readTaskRows, type TaskRows } from "./chunk-rows.ts";
+import { type Control, interruptOnOutage } from "./control.ts";
+import { type DeferralSettings, type SortedRows, sortRows } from "./deferrals.ts";
+import type { DistinctRow, RowsVerifyOptions, RowVerifier } from "./row-verifier.ts";
+import { ProbeSummary, reportRows } from "./rows-report.ts";
+import type { TaskReport } from "./task-report.ts";
+
+export interface ChunkDeps extends ChunkRowsDeps {
+  sql: Database;
+  objects: JobObjects;
+  clock: Clock;
+  log: Logger;
+  rows: RowVerifier;
+  /** What the team says of domains: what it changed before the job was submitted, or more than a second ago, is known. */
+  overlayOf(teamId: string, jobId: string): Promise<TeamOverlay>;
+  deferral: DeferralSettings;
+  /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
+  egress: string;
+  /** Sites that block us: when to ask there again, and calling rows that wait once nobody need. */
+  parking: SiteParking;
+  /** 0 up to 1. */
+  random(): number;
+  /** The assembly of a job is to be emitted. */
+  onAssembly(): void;
+  /** Told of each task that is done, once in the whole deployment. */
+  onRows(kind: RowsTask["kind"], outcome: RowsOutcome): void;
+  /** Told of the rows that a live job is answered, `count` of them alike. */
+  onVerified(result: Pick<VerificationResult, "verdict" | "reason" | "cached">, count: number): void;
+}
+
+export interface SiteParking {
+  /** How long rows should wait that found the site closed to us, in milliseconds; null: it is open again. */
+  waitMs(site: string): number | null;
+  /** Rows that wait for the site are due now. Never rejects. */
+  tryRelease(site: string): Promise<void>;
+}
+
+type RowsTask = ChunkTask | RetryTask;
+
+/** One attempt at a task. */
+interface Attempt {
+  control: Control;
+  report: TaskReport;
+}
+
+/** What the rows of a task came to: those that were drawn are not among `answered`. */
+interface Examined extends SortedRows {
+  drawn: DrawnRows;
+}
+
+/** Verifies the rows: some are answered for good, others wait. */
+async function verify(
+  deps: ChunkDeps,
+  task: RowsTask,
+  rows: TaskRows,
+  asked: RowsVerifyOptions,
+  { control, report }: Attempt,
+): Promise<Examined> {
+  const startedMs = deps.clock.monotonic();
+  const policy = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
+  const drawn = new DrawnRows(task.kind === "chunk" ? task.rows : 0);
+  const others = deps.rows.read(rows.distinct, asked, policy, drawn);
+  report.add({ at_hand: drawn.size });
+  const probes = report.span === null ? null : new ProbeSummary();
+  const answers = await deps.rows.verify(others, asked, policy, control, drawn, probes);
+  probes?.addTo(report);
+  const waited =
+    task.kind === "chunk"
+      ? { deferredMs: 0, attempts: 0 }
+      : { deferredMs: task.deferredMs + deps.clock.monotonic() - startedMs, attempts: task.attempts };
+  const sorted = sortRows(answers, {
+    ...deps.deferral,
+    ...waited,
+    chunkRows: task.rows,
+    egress: deps.egress,
+    parkedMs: deps.parking.waitMs,
+    random: deps.random,
+    progressed: drawn.size > 0,
+  });
+  return { ...sorted, drawn };
+}
+
+function giveUp(deps: ChunkDeps, rows: readonly DistinctRow[], asked: RowsVerifyOptions): Examined {
+  const answered = rows.map(({ offset, email }) => ({ offset, verified: deps.rows.giveUp(email, asked) }));
+  return { answered, deferrals: [], parkedAt: [], drawn: new DrawnRows() };
+}
+
+/** Answers, and the shard that has them. */
+interface WrittenShard {
+  answered: AnsweredRows;
+  shard: Buffer;
+}
+
+/** As a shard; what is too large for one is given up, for nothing: its row alone is to blame, not its job. */
+async function encodeResults(
+  deps: ChunkDeps,
+  task: RowsTask,
+  rows: TaskRows,
+  answered: AnsweredRows,
+  asked: RowsVerifyOptions,
+): Promise<WrittenShard> {
+  const style = { ...dialectOfResults(task.layout), escapeFormulas: task.escapeFormulas };
+  const shardOf = ({ drawn, others }: AnsweredRows) =>
+    encodeShard(
+      others.map(({ offset, verified }) => ({ offset, result: verified.result })),
+      style,
+      drawn,
+    );
+  try {
+    return { answered, shard: await shardOf(answered) };
+  } catch (error) {
+    if (!(error instanceof ResultsTooLarge)) throw error;
+    const { jobId: job, number } = task;
+    deps.log.error({ job, number, rows: error.offsets.size }, "results of rows are too large, and given up");
+    const large = rows.distinct.filter(({ offset }) => error.offsets.has(offset));
+    const rest = withoutRows(answered, error.offsets);
+    const others = [...rest.others, ...giveUp(deps, large, asked).answered];
+    const all = { drawn: rest.drawn, others };
+    return { answered: all, shard: await shardOf(all) };
+  }
+}
+
+/** null: there is nothing to write. */
+async function writeShard(
+  deps: ChunkDeps,
+  task: RowsTask,
+  { answered, shard }: WrittenShard,
+  control: Control,
+): Promise<string | null> {
+  if (answered.drawn.size + answered.others.length === 0) return null;
+  const key = newShardKey(task.teamId, task.jobId, task.number);
+  await interruptOnOutage(() => deps.objects.put(key, shard, "application/gzip", control.signal));
+  return key;
+}
+
+async function readRows(deps: ChunkDeps, task: RowsTask, { control, report }: Attempt): Promise<TaskRows> {
+  report.add({ bytes_read: task.bytes + task.repeatsBytes });
+  return report.phase("read", () => interruptOnOutage(() => readTaskRows(deps, task, control.signal)));
+}
+
+/** Who was parked while the site was about to let us in again, and came too late to be called. */
+async function releaseParked({ parking }: ChunkDeps, parkedAt: readonly string[]): Promise<void> {
+  for (const site of parkedAt) if (parking.waitMs(site) === null) await parking.tryRelease(site);
+}
+
+/**
+ * A chunk, or a retry of some of its rows: they are read, verified, written as a shard, and only then is the task done.
+ * Rows that have to wait become retries in the same transaction. When nothing is left, the assembly of the job can begin.
+ * @param report is told what became of the rows
+ * @param givenUp no mail server is asked: every row is `unknown`, `internal_error`
+ * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
+ */
+export async function runRows(
+  deps: ChunkDeps,
+  task: RowsTask,
+  attempt: Attempt,
+  givenUp: boolean,
+): Promise<void> {
+  const { sql } = deps;
+  const { control, report } = attempt;
+  const { teamId, jobId, livemode, withEvidence, probing } = task;
+  if (!task.started) await interruptOnOutage(() => startJob(sql, jobId));
+  const overlay = await interruptOnOutage(() => deps.overlayOf(teamId, jobId));
+  const rows = await readRows(deps, task, attempt);
+  const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
+  const { drawn, ...examined } = givenUp
+    ? giveUp(deps, rows.distinct, asked)
+    : await report.phase("examine", () => verify(deps, task, rows, asked, attempt));
+  report.add({ rows: rows.distinct.length });
+  const write = async () => {
+    const written = await encodeResults(deps, task, rows, { drawn, others: examined.answered }, asked);
+    return { ...written, shardKey: await writeShard(deps, task, written, control) };
+  };
+  const { answered, shard, shardKey } = await report.phase("write shard", write);
+  const { deferrals } = examined;
+  const outcome: RowsOutcome = { shardKey, counts: countVerdicts(rows.copies, answered), deferrals };
+  report.add({ bytes_written: shardKey === null ? 0 : shard.length });
+  reportRows(report, answered, outcome);
+  const finish = () => finishRows(sql, task, outcome);
+  const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
+  const { counted, more } = await report.phase("mark done", () =>
+    interruptOnOutage(deferrals.length === 0 ? finish : finishAll),
+  );
+  if (counted) {
+    deps.onRows(task.kind, outcome);
+    await releaseParked(deps, examined.parkedAt);
+  }
+  if (counted && livemode) forEachResult(answered, deps.onVerified);
+  // Two statements less for nearly each chunk of a long list, and each retry.
+  if (!more && (await interruptOnOutage(() => startAssembly(sql, jobId)))) deps.onAssembly();
+}

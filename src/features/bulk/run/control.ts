@@ -1,0 +1,63 @@
+import { isObjectsOutage } from "../../../stores/objects/objects.ts";
+import { isOutage } from "../../../stores/postgres/postgres.ts";
+import { ScratchFull } from "../../../stores/scratch.ts";
+import type { VerificationWaiter } from "../../verify/checks/in-flight-checks.ts";
+
+/** Whether a task in hand is still wanted: told by its worker, asked by whoever works on it. */
+export interface Control extends Pick<VerificationWaiter, "cancelled" | "onCancel"> {
+  /** The same, for operations that take one: aborted with an Interruption. */
+  readonly signal: AbortSignal;
+  /** Nobody wants it any more, or not from here. Idempotent. */
+  cancel(): void;
+}
+
+export function createControl(): Control {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const callbacks = new Set<() => void>();
+  return {
+    signal,
+    cancelled: () => signal.aborted,
+    onCancel(callback) {
+      if (signal.aborted) callback();
+      else callbacks.add(callback);
+    },
+    cancel() {
+      controller.abort(new Interruption("cancelled"));
+      for (const callback of callbacks) callback();
+      callbacks.clear();
+    },
+  };
+}
+
+/** Postgres, Redis, object storage or this machine's disk failed, or the task is not wanted any more: it is not to blame. */
+export class Interruption extends Error {
+  override name = "Interruption";
+}
+
+/**
+ * SQLSTATEs by which Postgres speaks of itself, not of the statement: a standby that is not yet, or a primary no longer,
+ * one to write to; our login or database is not there; its disk fails.
+ */
+const NOT_SERVING = /^(?:25006|28...|3D000|58...)$/;
+
+function isNotServing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && NOT_SERVING.test(String(error.code));
+}
+
+/**
+ * What a dependency answers.
+ * @throws Interruption when it is away, or there is no disk space, or the task was cancelled; the error itself for any other: that is no reason to
+ *   wait
+ */
+export async function interruptOnOutage<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ScratchFull && error.disk)
+      throw new Interruption("there is no room for temporary files", { cause: error });
+    if (isOutage(error) || isNotServing(error) || isObjectsOutage(error))
+      throw new Interruption("a dependency is away", { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,225 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Deferral } from "../schedule/job-tasks.ts";
+import type { RowWait, RowWithAnswer, VerifiedRow } from "./row-verifier.ts";
+
+/**
+ * Which rows of a task wait, until when, and which do not any more.
+ *
+ * Rows at a *busy* site are asked again at once: the window of the site's retries paces them; only those of a retry whose
+ * rows all found no turn wait first. For them the clock runs from
+ * their first deferral. Rows that were *refused* for a while are asked again when the server said, else after longer and
+ * longer times; for them the clock runs from the first refusal, so that who waited in a line has all of that time too. It
+ * begins anew once at most, hence no row waits for longer than both bounds together.
+ *
+ * Rows at a site that blocks us are *parked*: until the next trial there, each time anew, as rows at busy sites without using
+ * up their attempts; when the site lets us in again they are called at once, which is why they are retries of their site alone.
+ *
+ * Rows that our own *network* let nobody ask are parked too: for as long as they have waited already, between two bounds, so
+ * that a short outage costs little time and a long one few rounds.
+ */
+export interface DeferralSettings {
+  /** After the first refusal, where nobody names a time. */
+  firstMs: number;
+  /** From the first refusal on. */
+  maxMs: number;
+  /** Of rows at busy sites. */
+  queueMaxMs: number;
+}
+
+/** How a task's rows have waited so far. */
+export interface WaitHistory {
+  /** Since their first deferral, or refusal. */
+  deferredMs: number;
+  /** How often they were refused. */
+  attempts: number;
+}
+
+export interface DeferralContext extends WaitHistory, DeferralSettings {
+  /** Of the chunk: the length of its sets of rows. */
+  chunkRows: number;
+  /** By whom they are to be asked again. */
+  egress: string;
+  /** When rows that found the site closed to us should come again, in milliseconds; null: it is open again. */
+  parkedMs(site: string): number | null;
+  /** 0 up to 1. */
+  random(): number;
+  /** Other rows of the task were answered already. */
+  progressed?: boolean;
+}
+
+/** What a task came to: rows that are answered for good, and rows that wait. */
+export interface SortedRows {
+  answered: { offset: number; verified: VerifiedRow }[];
+  deferrals: Deferral[];
+  /** Sites that block us at which rows are parked. */
+  parkedAt: string[];
+}
+
+interface WaitingRow extends WaitHistory {
+  offset: number;
+  reason: RowWait["reason"];
+  site: string;
+  parked: boolean;
+  patienceMs: number | undefined;
+  dueInMs: number;
+}
+
+/** Of the time to wait, so that not all of a list come back at the same moment. */
+const JITTER = 0.1;
+
+function isBusy({ reason }: Pick<RowWait, "reason">): boolean {
+  return reason === "busy";
+}
+
+/** How long a row that was refused waits; null: no longer. The last time is the bound itself. */
+function refusedDelayMs(wait: RowWait, context: DeferralContext): number | null {
+  const { attempts, firstMs } = context;
+  const { retryAfterMs } = wait;
+  const leftMs = timeLeftMs(wait, context);
+  if (leftMs <= 0) return null;
+  const grownMs = firstMs * 2 ** attempts;
+  // A server that names a second each time is not asked every second for hours.
+  const leastMs = attempts === 0 ? LIMITS.bulk.retryMs : grownMs / 2;
+  return Math.min(retryAfterMs === null ? grownMs : Math.max(retryAfterMs, leastMs), leftMs);
+}
+
+/** How long a row that is not at a busy site may still wait; a parked row's time runs from its first deferral. */
+function timeLeftMs(
+  { parked, patienceMs }: Pick<WaitingRow, "parked"> & { patienceMs?: number | undefined },
+  { attempts, maxMs, queueMaxMs, deferredMs }: DeferralContext,
+): number {
+  const usualMs = parked ? queueMaxMs : maxMs;
+  const boundMs = Math.min(usualMs, patienceMs ?? usualMs);
+  return parked || attempts > 0 ? boundMs - deferredMs : boundMs;
+}
+
+/** How long a parked row waits: a moment at least, so that it does not come back at once for ever; null: no longer. */
+function parkedDelayMs(wait: RowWait, context: DeferralContext): number | null {
+  const leftMs = timeLeftMs(wait, context);
+  if (leftMs <= 0) return null;
+  const wantedMs =
+    wait.reason === "our_network" ? networkDelayMs(context) : (context.parkedMs(wait.site) ?? 0);
+  return Math.min(Math.max(wantedMs, LIMITS.bulk.retryMs), leftMs);
+}
+
+function networkDelayMs({ deferredMs, firstMs }: DeferralContext): number {
+  const { networkRetryMs, networkRetryMaxMs } = LIMITS.bulk;
+  return Math.min(networkRetryMaxMs, Math.max(deferredMs, Math.min(networkRetryMs, firstMs)));
+}
+
+/** The row as it waits on; null: it has waited for long enough. */
+function nextWait(
+  offset: number,
+  wait: RowWait,
+  progressed: boolean,
+  context: DeferralContext,
+): WaitingRow | null {
+  const { reason, site, parked, patienceMs } = wait;
+  const { deferredMs, attempts } = context;
+  const waiting = { offset, reason, site, parked, patienceMs };
+  if (isBusy(wait)) {
+    if (deferredMs >= context.queueMaxMs) return null;
+    // Where nothing moves, asking again at once would only turn in a circle. Rows of a chunk have not stood in line yet: they
+    // come into it at once, since their site would have nothing to do while they waited.
+    const dueInMs = progressed || deferredMs === 0 ? 0 : LIMITS.bulk.retryMaxMs;
+    return { ...waiting, deferredMs, attempts, dueInMs };
+  }
+  const dueInMs = parked ? parkedDelayMs(wait, context) : refusedDelayMs(wait, context);
+  if (dueInMs === null) return null;
+  if (parked) return { ...waiting, deferredMs, attempts, dueInMs };
+  return { ...waiting, deferredMs: attempts === 0 ? 0 : deferredMs, attempts: attempts + 1, dueInMs };
+}
+
+/** Times within a fifth of each other are one, so that servers that count down make no task a row. */
+function delayBucketOf(dueInMs: number): number {
+  return dueInMs === 0 ? 0 : Math.ceil(4 * Math.log2(dueInMs));
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return [...groups.values()];
+}
+
+function deferralOf(rows: readonly WaitingRow[], site: string, context: DeferralContext): Deferral {
+  const { chunkRows, egress } = context;
+  const [first] = rows as [WaitingRow];
+  const rowSet = Buffer.alloc(Math.ceil(chunkRows / 8));
+  for (const { offset } of rows) rowSet[offset >> 3] = (rowSet[offset >> 3] ?? 0) | (1 << (offset & 7));
+  const longestMs = Math.max(...rows.map((row) => row.dueInMs));
+  const spreadMs = longestMs * (1 + JITTER * context.random());
+  const leftMs = Math.min(...rows.map((row) => timeLeftMs(row, context)));
+  const dueInMs = isBusy(first) ? longestMs : Math.min(spreadMs, leftMs);
+  const { reason, deferredMs, attempts } = first;
+  return { rowSet, rowCount: rows.length, site, egress, reason, dueInMs, deferredMs, attempts };
+}
+
+/**
+ * Rows of a site that has many of them are a retry of their own, the others one together. So are those of the first few sites
+ * that block us, however few: only who waits for one site can be called when that lets us in again.
+ */
+function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Deferral[] {
+  const blocking = rows.filter(({ reason, site }) => reason === "sender_blocked" && site !== "");
+  const releasable = new Set(
+    [...new Set(blocking.map(({ site }) => site))].slice(0, LIMITS.breaker.parkedSites),
+  );
+  const waitKeyOf = ({ reason, parked, dueInMs }: WaitingRow) =>
+    `${reason} ${parked} ${delayBucketOf(dueInMs)}`;
+  return groupBy(rows, waitKeyOf).flatMap((sameWait) => {
+    const sites = groupBy(sameWait, ({ site }) => site);
+    const isLarge = ([first, ...others]: readonly WaitingRow[]) => {
+      if (first === undefined || first.site === "") return false;
+      if (first.reason === "sender_blocked" && releasable.has(first.site)) return true;
+      return 1 + others.length >= LIMITS.bulk.retryRowsPerSite;
+    };
+    const large = sites.filter(isLarge).map((group) => deferralOf(group, group[0]?.site ?? "", context));
+    const rest = sites.filter((group) => !isLarge(group)).flat();
+    return rest.length === 0 ? large : [...large, deferralOf(rest, "", context)];
+  });
+}
+
+/** A site may have many breakers, and a task many rows of it. */
+function memoizePerSite(parkedMs: DeferralContext["parkedMs"]): DeferralContext["parkedMs"] {
+  const known = new Map<string, number | null>();
+  return (site) => {
+    const before = known.get(site);
+    if (before !== undefined) return before;
+    const waitMs = parkedMs(site);
+    known.set(site, waitMs);
+    return waitMs;
+  };
+}
+
+/** Each row is answered or waits, none is both. */
+export function sortRows(rows: readonly RowWithAnswer[], given: DeferralContext): SortedRows {
+  const context = { ...given, parkedMs: memoizePerSite(given.parkedMs) };
+  const answered: SortedRows["answered"] = [];
+  const waiting: WaitingRow[] = [];
+  const progressed =
+    given.progressed === true || rows.some(({ answer }) => answer.wait === undefined || !isBusy(answer.wait));
+  for (const { offset, answer } of rows) {
+    if (answer.wait === undefined) {
+      answered.push({ offset, verified: answer.verified });
+      continue;
+    }
+    const row = nextWait(offset, answer.wait, progressed, context);
+    if (row === null) answered.push({ offset, verified: answer.wait.last() });
+    else waiting.push(row);
+  }
+  const blocked = waiting.filter(({ parked, reason }) => parked && reason === "sender_blocked");
+  const parkedAt = new Set(blocked.map(({ site }) => site));
+  return { answered, deferrals: groupRows(waiting, context), parkedAt: [...parkedAt] };
+}
+
+/** The rows of a set, counted from 0. */
+export function offsetsOfRowSet(rowSet: Uint8Array): number[] {
+  const offsets: number[] = [];
+  for (let at = 0; at < rowSet.length; at++)
+    for (let bit = 0; bit < 8; bit++) if (((rowSet[at] ?? 0) >> bit) & 1) offsets.push(at * 8 + bit);
+  return offsets;
+}

@@ -1,0 +1,77 @@
+import { LRUCache } from "lru-cache";
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Logger } from "../../../platform/log.ts";
+import { type Clock, sleep } from "../../../platform/time/clock.ts";
+import type { Database } from "../../../stores/postgres/postgres.ts";
+import { type RetryCursor, releaseBlockedRetries } from "../schedule/job-retries.ts";
+
+/** Rows of jobs that wait at sites which blocked the egress. */
+export interface ParkedRows {
+  /**
+   * The site lets us in again: those that wait for it are due now. Idempotent, in pieces, and for one site at most once in
+   * LIMITS.breaker.releaseEveryMs: who comes meanwhile waits for the next time with all others. @returns how many rows
+   */
+  release(site: string): Promise<number>;
+  /** The same. Never rejects: those that are not called come when they are due. */
+  tryRelease(site: string): Promise<void>;
+}
+
+interface Deps {
+  sql: Database;
+  egress: string;
+  clock: Clock;
+  log: Logger;
+}
+
+export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows {
+  const { releasedAtOnce, releaseRounds, releaseEveryMs, ways } = LIMITS.breaker;
+  const startedAtMs = new LRUCache<string, number>({ max: ways });
+  const running = new Map<string, Promise<number>>();
+  /** Not begun: it serves all who come before it is. */
+  const scheduled = new Map<string, Promise<number>>();
+
+  async function releaseAll(site: string): Promise<number> {
+    let released = 0;
+    let after: RetryCursor | null = null;
+    for (let round = 0; round < releaseRounds; round++) {
+      const batch = await releaseBlockedRetries(sql, { egress, site, after }, releasedAtOnce);
+      released += batch.rows;
+      if (batch.retries < releasedAtOnce) break;
+      after = batch.last;
+    }
+    return released;
+  }
+
+  async function releaseWhenDue(site: string): Promise<number> {
+    const waitMs = (startedAtMs.get(site) ?? Number.NEGATIVE_INFINITY) + releaseEveryMs - clock.monotonic();
+    if (waitMs > 0) await sleep(clock, waitMs);
+    // Also where nobody is waited for, it is coming first: `release` has it on record.
+    await running.get(site)?.catch(() => {});
+    scheduled.delete(site);
+    startedAtMs.set(site, clock.monotonic());
+    const run = releaseAll(site);
+    running.set(site, run);
+    try {
+      return await run;
+    } finally {
+      if (running.get(site) === run) running.delete(site);
+    }
+  }
+
+  function release(site: string): Promise<number> {
+    const next = scheduled.get(site) ?? releaseWhenDue(site);
+    scheduled.set(site, next);
+    return next;
+  }
+
+  return {
+    release,
+    async tryRelease(site) {
+      try {
+        await release(site);
+      } catch (error) {
+        log.debug({ err: error }, "rows that waited for a site could not be called");
+      }
+    },
+  };
+}

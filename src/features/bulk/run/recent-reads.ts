@@ -1,0 +1,116 @@
+import { LRUCache } from "lru-cache";
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import type { ByteRange } from "../../../stores/objects/object-reads.ts";
+import type { ObjectStreams } from "../../../stores/objects/object-streams.ts";
+import type { JobObjects } from "../results/job-objects.ts";
+
+/**
+ * What was read for a retry lately. Where rows of many sites stand among each other a chunk has a retry for each of these, and one
+ * that another process put off is read from object storage: all of its chunk, for a fiftieth of it. Of eight workers seven in eight
+ * retries are such. Those that come together read it once: of what is read at most one read is under way.
+ *
+ * Nothing depends on it. Memory: LIMITS.bulk.recentBytes, none of it for longer than twice LIMITS.bulk.recentMs.
+ */
+export interface RecentReads {
+  /**
+   * What fails fails for all who wait for it; who is cancelled leaves the read to the next of them. Rejects with the reason of
+   * `cancelled` also while another reads.
+   * @param key of what never changes
+   * @param read brings it, where it is not at hand; it heeds `cancelled` itself
+   */
+  read(key: string, read: () => Promise<Buffer>, cancelled?: AbortSignal): Promise<Buffer>;
+  readonly heldBytes: number;
+}
+
+/** As `waiting`, or rejects with the reason of `cancelled`. Leaves no listener there: it may live as long as a job. */
+function untilCancelled<T>(waiting: Promise<T>, cancelled: AbortSignal | undefined): Promise<T> {
+  if (cancelled === undefined) return waiting;
+  cancelled.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const cancel = () => reject(cancelled.reason);
+    cancelled.addEventListener("abort", cancel, { once: true });
+    void waiting.then(resolve, reject).finally(() => cancelled.removeEventListener("abort", cancel));
+  });
+}
+
+export function createRecentReads(clock: Clock): RecentReads {
+  const { recentBytes, recentMs } = LIMITS.bulk;
+  const kept = new LRUCache<string, Buffer>({
+    maxSize: recentBytes,
+    sizeCalculation: ({ length }, key) => length + 2 * key.length,
+    ttl: recentMs,
+    ttlResolution: 0,
+    perf: { now: () => clock.monotonic() },
+  });
+  /** For who waits; null: who read was cancelled. */
+  const underWay = new Map<string, Promise<Buffer | null>>();
+  let isForgetting = false;
+
+  function forgetLater(): void {
+    if (isForgetting || kept.size === 0) return;
+    isForgetting = true;
+    clock.after(recentMs, () => {
+      isForgetting = false;
+      kept.purgeStale();
+      forgetLater();
+    });
+  }
+
+  function readAnew(key: string, read: () => Promise<Buffer>, cancelled?: AbortSignal): Promise<Buffer> {
+    // Whoever hears of its end finds it at an end.
+    const reading = read()
+      .then((bytes) => {
+        kept.set(key, bytes);
+        forgetLater();
+        return bytes;
+      })
+      .finally(() => underWay.delete(key));
+    const told = reading.catch((error: unknown) => {
+      if (cancelled?.aborted) return null;
+      throw error;
+    });
+    // There may be nobody to hear of it but its reader.
+    told.catch(() => {});
+    underWay.set(key, told);
+    return reading;
+  }
+
+  return {
+    async read(key, read, cancelled) {
+      for (;;) {
+        const found = kept.get(key);
+        if (found !== undefined) return found;
+        const others = underWay.get(key);
+        if (others === undefined) return readAnew(key, read, cancelled);
+        const bytes = await untilCancelled(others, cancelled);
+        if (bytes !== null) return bytes;
+      }
+    },
+    get heldBytes() {
+      return kept.calculatedSize;
+    },
+  };
+}
+
+interface ReadParts {
+  streams: Pick<ObjectStreams, "readRange">;
+  objects: Pick<JobObjects, "getRange">;
+}
+
+/** An entity tag says which of the objects that had this key is meant. */
+const keyOf = (key: string, { firstByte, bytes }: ByteRange, etag = "") =>
+  `${firstByte} ${bytes} ${etag} ${key}`;
+
+/** The same parts, reading through `recent`. A list in somebody else's bucket is read anew each time: it may be ours to read no longer. */
+export function withRecentReads<Parts extends ReadParts>(recent: RecentReads, parts: Parts): Parts {
+  const { streams, objects } = parts;
+  const readRange: ReadParts["streams"]["readRange"] = (ref, range, signal) => {
+    const anew = () => streams.readRange(ref, range, signal);
+    if (ref.bucket !== null) return anew();
+    return recent.read(keyOf(ref.key, range, ref.etag), anew, signal);
+  };
+  const getRange: ReadParts["objects"]["getRange"] = (key, range, signal) =>
+    recent.read(keyOf(key, range), () => objects.getRange(key, range, signal), signal);
+  return { ...parts, streams: { ...streams, readRange }, objects: { ...objects, getRange } };
+}

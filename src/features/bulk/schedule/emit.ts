@@ -1,0 +1,276 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import type { Database } from "../../../stores/postgres/postgres.ts";
+import { clearTasks, jobsWithTasksLeft, noteTasksCleared } from "./job-clearing.ts";
+import {
+  type EmittedTask,
+  emittedTasks,
+  type MarkedTask,
+  makeReadyAgain,
+  takeReadyTasks,
+} from "./job-emission.ts";
+import {
+  egressesWithEmitted,
+  egressesWithRetries,
+  type RetryQueue,
+  releaseEgress,
+  takeReadyRetries,
+} from "./job-retries.ts";
+import type { JobStream, JobStreams } from "./job-stream.ts";
+import { pointerKey } from "./job-stream.ts";
+import { jobsToAssemble, startAssembly, type TaskPointer } from "./job-tasks.ts";
+
+/**
+ * The way of tasks from Postgres, where they are true, into the streams, where workers find them.
+ *
+ * A task is marked as emitted, that is committed, and then it is put into its stream: no lock of Postgres waits for Redis. When
+ * Redis fails it is made ready again. What is lost in between, since the process was killed, or later in Redis, is found by
+ * comparing the two. So whatever happens, a task is emitted at least once, and done once; a second entry costs a second look.
+ *
+ * Retries go to the workers of their egress, since mail servers know who asked before; where an egress has had no worker
+ * for LIMITS.bulk.egressGoneMs, to any: asked by another is better than never.
+ */
+export interface Emitter {
+  /** Fills the windows of the jobs under way. How many tasks were emitted. Rejects without Redis. */
+  emitTasks(): Promise<number>;
+  /** Fills the windows of the sites whose retries are due. How many were emitted. Rejects without Redis. */
+  emitRetries(): Promise<number>;
+  /**
+   * How long a worker should wait between two emissions of retries that it asks for, milliseconds: each is six round trips an
+   * egress and serves the workers of all egresses that have retries, so that the more there are of these, the more seldom each
+   * need ask.
+   */
+  retryRestMs(): number;
+  /** Both at once, neither behind the other: when one fails, it rejects when the other is over. */
+  emit(): Promise<number>;
+  /** Makes ready again what the streams have lost, begins assemblies that nobody came to begin, and clears away what ended jobs left to do. */
+  reconcile(isStopping: () => boolean): Promise<void>;
+}
+
+export interface EmitterDeps {
+  sql: Database;
+  streams: Pick<JobStreams, "tasks" | "whole" | "retries">;
+  clock: Pick<Clock, "monotonic">;
+}
+
+const { emitJobs, reconcilePage, reconcilePages, jobsPerRound, leaseMs } = LIMITS.bulk;
+
+/** Consumers of streams, counted again when a count is LIMITS.bulk.workersFreshMs old. */
+class WorkerCounts {
+  readonly #clock: EmitterDeps["clock"];
+  readonly #counts = new Map<string, { count: number; atMs: number }>();
+
+  constructor(clock: EmitterDeps["clock"]) {
+    this.#clock = clock;
+  }
+
+  async of(name: string, stream: Pick<JobStream, "countConsumers">): Promise<number> {
+    const nowMs = this.#clock.monotonic();
+    const known = this.#counts.get(name);
+    if (known !== undefined && nowMs - known.atMs < LIMITS.bulk.workersFreshMs) return known.count;
+    const count = await stream.countConsumers(leaseMs);
+    for (const [other, { atMs }] of this.#counts) if (nowMs - atMs >= leaseMs) this.#counts.delete(other);
+    this.#counts.set(name, { count, atMs: nowMs });
+    return count;
+  }
+}
+
+/** Repairs what an emission or a worker that died has left behind. */
+class Reconciler {
+  readonly #deps: EmitterDeps;
+  /** Emitted tasks that no stream had at the last look, and when they were emitted. */
+  #missing: ReadonlyMap<string, string> = new Map();
+  /** Egresses without a worker, and since when. */
+  readonly #gone = new Map<string, number>();
+
+  constructor(deps: EmitterDeps) {
+    this.#deps = deps;
+  }
+
+  async reconcile(isStopping: () => boolean): Promise<void> {
+    await this.#findLost(isStopping);
+    await this.#lookAfterEgresses();
+    for (const jobId of await jobsToAssemble(this.#deps.sql, jobsPerRound))
+      await startAssembly(this.#deps.sql, jobId);
+    await this.#clearEnded(isStopping);
+  }
+
+  /** Emitted tasks, as many as the streams are read for. */
+  async #readEmitted(isStopping: () => boolean): Promise<EmittedTask[]> {
+    const emitted: EmittedTask[] = [];
+    let after: TaskPointer | null = null;
+    for (let page = 0; page < reconcilePages && !isStopping(); page++) {
+      const tasks: EmittedTask[] = await emittedTasks(this.#deps.sql, after, reconcilePage);
+      emitted.push(...tasks);
+      const last = tasks.at(-1);
+      if (last === undefined || tasks.length < reconcilePage) break;
+      after = last;
+    }
+    return emitted;
+  }
+
+  /** Of tasks of one stream, those that are not there. */
+  async #lostOf(stream: JobStream, emitted: readonly EmittedTask[]): Promise<EmittedTask[]> {
+    if (emitted.length === 0) return [];
+    const outstanding = await stream.outstanding(reconcilePage, reconcilePages);
+    return outstanding === null ? [] : emitted.filter((task) => !outstanding.has(pointerKey(task)));
+  }
+
+  /** Those of `absent` that were so at the last look too: others may be on their way, marked and not yet put there. */
+  #stillAbsent(absent: readonly EmittedTask[]): EmittedTask[] {
+    const before = this.#missing;
+    this.#missing = new Map(absent.map((task) => [pointerKey(task), task.emittedAt]));
+    return absent.filter((task) => before.get(pointerKey(task)) === task.emittedAt);
+  }
+
+  async #findLost(isStopping: () => boolean): Promise<void> {
+    // First Postgres, then the stream: a task leaves that when it is done.
+    const emitted = await this.#readEmitted(isStopping);
+    const egresses = new Set(emitted.flatMap(({ egress }) => (egress === null ? [] : [egress])));
+    const others = emitted.filter(({ egress }) => egress === null);
+    const byStream: [JobStream, EmittedTask[]][] = [
+      [this.#deps.streams.tasks, others.filter(({ whole }) => !whole)],
+      [this.#deps.streams.whole, others.filter(({ whole }) => whole)],
+      ...[...egresses].map((egress): [JobStream, EmittedTask[]] => [
+        this.#deps.streams.retries(egress),
+        emitted.filter((task) => task.egress === egress),
+      ]),
+    ];
+    const absent: EmittedTask[] = [];
+    for (const [stream, tasks] of byStream) {
+      if (isStopping()) return;
+      absent.push(...(await this.#lostOf(stream, tasks)));
+    }
+    const lost = this.#stillAbsent(absent);
+    for (let i = 0; i < lost.length; i += reconcilePage)
+      await makeReadyAgain(this.#deps.sql, lost.slice(i, i + reconcilePage));
+  }
+
+  async #lookAfterEgress(egress: string): Promise<void> {
+    const { egressGoneMs, egressTasksPerRound } = LIMITS.bulk;
+    const stream = this.#deps.streams.retries(egress);
+    const nowMs = this.#deps.clock.monotonic();
+    if ((await stream.countConsumers(leaseMs)) > 0) return void this.#gone.delete(egress);
+    const sinceMs = this.#gone.get(egress) ?? nowMs;
+    this.#gone.set(egress, sinceMs);
+    if (nowMs - sinceMs < egressGoneMs) return;
+    if ((await releaseEgress(this.#deps.sql, egress, egressTasksPerRound)) > 0) return;
+    this.#gone.delete(egress);
+    await stream.drop();
+  }
+
+  async #lookAfterEgresses(): Promise<void> {
+    const waiting = await egressesWithRetries(this.#deps.sql, null, LIMITS.bulk.egresses);
+    const known = new Set([...waiting, ...(await egressesWithEmitted(this.#deps.sql)), ...this.#gone.keys()]);
+    known.delete("");
+    for (const egress of known) await this.#lookAfterEgress(egress);
+  }
+
+  async #clearEnded(isStopping: () => boolean): Promise<void> {
+    for (const jobId of await jobsWithTasksLeft(this.#deps.sql, jobsPerRound)) {
+      while (!(await clearTasks(this.#deps.sql, jobId))) if (isStopping()) return;
+      await noteTasksCleared(this.#deps.sql, jobId);
+    }
+  }
+}
+
+class StreamEmitter implements Emitter {
+  readonly #deps: EmitterDeps;
+  readonly #workers: WorkerCounts;
+  readonly #reconciler: Reconciler;
+  /** Where the next look at an egress's lines goes on. */
+  readonly #lines = new Map<string, RetryQueue>();
+  #nextEgress: string | null = null;
+  /** Workers that the last emission of retries served. */
+  #retryWorkers = 1;
+
+  constructor(deps: EmitterDeps) {
+    this.#deps = deps;
+    this.#workers = new WorkerCounts(deps.clock);
+    this.#reconciler = new Reconciler(deps);
+  }
+
+  async emitTasks(): Promise<number> {
+    const { windowMin, windowMax, teamWindows, teamWhole, tasksAtOnce } = LIMITS.bulk;
+    const places = (await this.#workers.of("tasks", this.#deps.streams.tasks)) * tasksAtOnce;
+    const window = Math.min(windowMax, Math.max(windowMin, 2 * places));
+    const bounds = { window, teamWindow: teamWindows * window, teamWhole, jobs: emitJobs };
+    const tasks = await this.#deps.sql.begin((tx) => takeReadyTasks(tx, bounds));
+    await this.#put(
+      this.#deps.streams.whole,
+      tasks.filter(({ whole }) => whole),
+    );
+    await this.#put(
+      this.#deps.streams.tasks,
+      tasks.filter(({ whole }) => !whole),
+    );
+    return tasks.length;
+  }
+
+  async emitRetries(): Promise<number> {
+    const egresses = await egressesWithRetries(this.#deps.sql, this.#nextEgress, LIMITS.bulk.egresses);
+    this.#nextEgress = egresses.length < LIMITS.bulk.egresses ? null : (egresses.at(-1) ?? null);
+    let emitted = 0;
+    let named = 0;
+    let all = 0;
+    for (const egress of egresses) {
+      const count = await this.#workers.of(`retries ${egress}`, this.#deps.streams.retries(egress));
+      // A worker has one egress, and takes what is anybody's besides.
+      if (egress === "") all = count;
+      else named += count;
+      emitted += await this.#emitRetriesOf(egress, count);
+    }
+    this.#retryWorkers = Math.max(1, named, all);
+    return emitted;
+  }
+
+  retryRestMs(): number {
+    return Math.min(LIMITS.bulk.emitEveryMs, LIMITS.bulk.emitRestMs * this.#retryWorkers);
+  }
+
+  async emit(): Promise<number> {
+    const outcomes = await Promise.allSettled([this.emitTasks(), this.emitRetries()]);
+    let emitted = 0;
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") throw outcome.reason;
+      emitted += outcome.value;
+    }
+    return emitted;
+  }
+
+  reconcile(isStopping: () => boolean): Promise<void> {
+    return this.#reconciler.reconcile(isStopping);
+  }
+
+  /** Puts marked tasks into their stream; where that fails they are ready again, or are found missing there later. */
+  async #put(stream: Pick<JobStream, "add">, tasks: readonly MarkedTask[]): Promise<void> {
+    try {
+      await stream.add(tasks);
+    } catch (error) {
+      await makeReadyAgain(this.#deps.sql, tasks).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #emitRetriesOf(egress: string, count: number): Promise<number> {
+    if (count === 0) return 0;
+    const stream = this.#deps.streams.retries(egress);
+    const { retryWindow, mixedWindow, retryWindows, retriesAtOnce, retryLines } = LIMITS.bulk;
+    const bounds = {
+      window: Math.max(retryWindow, 2 * count),
+      mixedWindow: Math.max(mixedWindow, 4 * count),
+      total: retryWindows * retriesAtOnce * count,
+      lines: retryLines,
+    };
+    const after = this.#lines.get(egress) ?? null;
+    const { tasks, last } = await this.#deps.sql.begin((tx) => takeReadyRetries(tx, egress, bounds, after));
+    await this.#put(stream, tasks);
+    if (last === null) this.#lines.delete(egress);
+    else this.#lines.set(egress, last);
+    return tasks.length;
+  }
+}
+
+export function createEmitter(deps: EmitterDeps): Emitter {
+  return new StreamEmitter(deps);
+}

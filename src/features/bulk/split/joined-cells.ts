@@ -1,0 +1,61 @@
+import type { CellStyle } from "../analysis/layout.ts";
+import { type Dialect, endOfField } from "../csv/dialect.ts";
+import { fieldsOf } from "../csv/field.ts";
+import { writeValue } from "../csv/write.ts";
+
+/** What parts the values of a row's addresses within a cell. */
+const SEPARATOR = ";";
+const ESCAPE = "\\";
+
+/**
+ * The cell of a row in a column of ours, of the values that its addresses have there. Of one value it is that value. Of
+ * several each has a backslash before its `;` and its backslashes, so that it is known again (latin1 or text alike).
+ */
+export function joinValues(values: readonly string[]): string {
+  if (values.length === 1) return values[0] as string;
+  return values.map((value) => value.replace(/[\\;]/g, "\\$&")).join(SEPARATOR);
+}
+
+/** The values of a cell that `joinValues` made of several. */
+export function splitValues(cell: string): string[] {
+  const values: string[] = [];
+  let value = "";
+  for (let at = 0; at < cell.length; at++) {
+    const character = cell.charAt(at);
+    if (character === SEPARATOR) {
+      values.push(value);
+      value = "";
+    } else if (character === ESCAPE) {
+      at += 1;
+      value += cell.charAt(at);
+    } else value += character;
+  }
+  return [...values, value];
+}
+
+/** The cells of several results, each with its delimiter before it, as those of a row that has them all; latin1. */
+export function joinCells(results: readonly string[], style: CellStyle): string {
+  const values = results.map((cells) => fieldsOf(cells.slice(1), style));
+  const columns = Math.max(...values.map(({ length }) => length));
+  let text = "";
+  for (let column = 0; column < columns; column++)
+    text += style.delimiter + writeValue(joinValues(values.map((of) => of[column] ?? "")), style);
+  return text;
+}
+
+/**
+ * A row of assembled results without those of its addresses that have another verdict; latin1, without its line end.
+ * @param columns of the list; ours stand behind them
+ */
+export function keepVerdict(line: string, columns: number, verdict: string, dialect: Dialect): string {
+  let end = -1;
+  for (let column = 0; column < columns; column++) end = endOfField(line, end + 1, dialect);
+  const cells = fieldsOf(line.slice(end + 1), dialect).map(splitValues);
+  if (cells[0]?.length === 1) return line;
+  const kept = (values: string[]) => values.filter((_value, i) => cells[0]?.[i] === verdict);
+  const style = { ...dialect, escapeFormulas: false };
+  return (
+    line.slice(0, end) +
+    cells.map((values) => dialect.delimiter + writeValue(joinValues(kept(values)), style)).join("")
+  );
+}

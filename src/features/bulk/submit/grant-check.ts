@@ -1,0 +1,65 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import { listGrants, type S3Grant } from "../../../stores/objects/s3-grants.ts";
+import type { Queryable } from "../../../stores/postgres/postgres.ts";
+
+/** An object of somebody's bucket. */
+export interface S3ObjectRef {
+  bucket: string;
+  key: string;
+}
+
+/** A bucket's name, and nothing that a path or an ARN could be made of. */
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+/** Segments that a proxy on the way might resolve, so that another object than the granted one is read. */
+const DOT_SEGMENTS = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
+
+/**
+ * Whether a team with these grants may have the object read. The deployment's own bucket is nobody's, whatever was
+ * granted: it holds what all teams have stored.
+ */
+export function isGranted(
+  grants: readonly S3Grant[],
+  { bucket, key }: S3ObjectRef,
+  ownBucket: string,
+): boolean {
+  if (!BUCKET.test(bucket) || bucket === ownBucket.toLowerCase() || DOT_SEGMENTS.test(key)) return false;
+  return grants.some((grant) => grant.bucket === bucket && key.startsWith(grant.prefix));
+}
+
+/** Whether a team may have an object read now; what was revoked more than a second ago is not granted any more. */
+export type GrantCheck = (teamId: string, place: S3ObjectRef) => Promise<boolean>;
+
+export interface GrantCheckDeps {
+  sql: Queryable;
+  clock: Pick<Clock, "monotonic">;
+  /** Of the deployment. */
+  ownBucket: string;
+}
+
+/** Grants of teams as Postgres has them, kept for LIMITS.bulk.grantsFreshMs: each chunk of a job asks for them. */
+export function createGrantCheck({ sql, clock, ownBucket }: GrantCheckDeps): GrantCheck {
+  const { grantsFreshMs, grantsKept } = LIMITS.bulk;
+  /** In the order in which they were asked for. */
+  const known = new Map<string, { askedMs: number; grants: Promise<S3Grant[]> }>();
+
+  function grantsOf(teamId: string): Promise<S3Grant[]> {
+    const now = clock.monotonic();
+    const found = known.get(teamId);
+    if (found !== undefined && now - found.askedMs < grantsFreshMs) return found.grants;
+    const asked = { askedMs: now, grants: listGrants(sql, teamId) };
+    known.delete(teamId);
+    known.set(teamId, asked);
+    for (const [oldest] of known) {
+      if (known.size <= grantsKept) break;
+      known.delete(oldest);
+    }
+    asked.grants.catch(() => {
+      if (known.get(teamId) === asked) known.delete(teamId);
+    });
+    return asked.grants;
+  }
+
+  return async (teamId, place) => isGranted(await grantsOf(teamId), place, ownBucket);
+}

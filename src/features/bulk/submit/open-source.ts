@@ -1,0 +1,64 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { JobProblem, SourceOptions } from "../analysis/layout.ts";
+import { isAddressList, LIST_DELIMITER, listRows } from "../csv/address-list.ts";
+import { type DetectedTable, type DetectLayout, detectLayout } from "../csv/detect.ts";
+import { type OpenedText, type OpenOptions, openText } from "../csv/encoding/decode.ts";
+import { byteUnitOf } from "../csv/encoding/text-form.ts";
+import { peekStart } from "../csv/start.ts";
+
+/** A source whose beginning has been read, and how the rest is to be read. */
+export interface OpenedSource {
+  ok: true;
+  opened: OpenedText;
+  detected: DetectedTable;
+}
+
+const LIST_WARNING = {
+  code: "address_list",
+  detail: "The lines are addresses and nothing else, several on a line: each address is a row.",
+};
+
+/** Who says how columns are parted, or named, has a table. */
+function mayBeList({ delimiter, emailColumn, hasHeader }: SourceOptions): boolean {
+  return delimiter === undefined && emailColumn === undefined && hasHeader !== true;
+}
+
+/** The text of a list, an address a line (csv/address-list.ts). */
+async function asRows(list: OpenedText, sampleBytes: number): Promise<OpenedText> {
+  const { start: head, whole, all, close } = await peekStart(listRows(list.text), sampleBytes);
+  return { ...list, rangeReadable: false, head, whole, text: all(), close };
+}
+
+/**
+ * Opens a source and finds out its layout by LIMITS.bulk.sampleBytes of its text: of a job and of a preview the same way.
+ * Who gets one reads its text, or closes it.
+ * `options.detect` absent: `detectLayout`, within this call.
+ * @param decompressedBytes that a compressed source may have
+ * @throws what the source throws
+ */
+export async function openSource(
+  source: AsyncIterable<Uint8Array>,
+  options: SourceOptions & Pick<OpenOptions, "workbook"> & { detect?: DetectLayout },
+  decompressedBytes: number,
+): Promise<OpenedSource | ({ ok: false } & JobProblem)> {
+  const limits = { decompressedBytes, sampleBytes: LIMITS.bulk.sampleBytes };
+  const text = await openText(source, limits, options);
+  if (!text.ok) return text;
+  const isList = mayBeList(options) && text.sheet === null && isAddressList(text.head, text.whole);
+  const opened = isList ? await asRows(text, limits.sampleBytes) : text;
+  const { detect = detectLayout, workbook: _, ...said } = options;
+  const detected = await detect(opened.head, {
+    ...said,
+    ...(isList ? { delimiter: LIST_DELIMITER, hasHeader: false, escape: '"' as const } : {}),
+    ...opened.sheet,
+    whole: opened.whole,
+    bytesOf: byteUnitOf(opened.form),
+    ...(opened.form.utf16 === null ? {} : { encoding: opened.form.utf16 }),
+  });
+  if (detected.ok) {
+    if (isList) detected.warnings.push(LIST_WARNING);
+    return { ok: true, opened, detected };
+  }
+  await opened.close();
+  return detected;
+}

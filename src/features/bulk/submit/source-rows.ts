@@ -1,0 +1,55 @@
+import {
+  ChangedObject,
+  ForbiddenObject,
+  MissingObject,
+  type ObjectStreams,
+} from "../../../stores/objects/object-streams.ts";
+import { jobPrefix } from "../results/job-objects.ts";
+import type { ObjectPlace } from "../schedule/job-sql.ts";
+import type { GrantCheck } from "./grant-check.ts";
+
+/** A source that is not ours to keep: it has been removed or changed since it was analysed, or is ours to read no longer. */
+export class SourceLost extends Error {
+  override name = "SourceLost";
+  readonly code: "source_missing" | "source_changed" | "s3_not_granted";
+  constructor(code: SourceLost["code"], cause?: unknown) {
+    super("the source of a job is not what was analysed, or not to be read", { cause });
+    this.code = code;
+  }
+}
+
+/** Whose rows they are, and where these lie. */
+export interface SourceRowsRef {
+  teamId: string;
+  jobId: string;
+  place: ObjectPlace;
+}
+
+export interface SourceRowsDeps {
+  streams: Pick<ObjectStreams, "readRange">;
+  /** Whether the team may still read where its list lies. */
+  granted: GrantCheck;
+}
+
+/**
+ * Bytes of a job's rows, of the very object that was analysed.
+ * @throws SourceLost; MissingObject, ChangedObject when it is an object of ours; ForbiddenObject
+ */
+export async function readSourceRows(
+  { streams, granted }: SourceRowsDeps,
+  { teamId, jobId, place }: SourceRowsRef,
+  range: { firstByte: number; bytes: number },
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  const { bucket, key, etag } = place;
+  if (bucket !== null && !(await granted(teamId, { bucket, key }))) throw new SourceLost("s3_not_granted");
+  try {
+    return await streams.readRange({ bucket, key, ...(etag === null ? {} : { etag }) }, range, signal);
+  } catch (error) {
+    if (error instanceof ForbiddenObject) throw new SourceLost("s3_not_granted", error);
+    const isOurs = bucket === null && key.startsWith(jobPrefix(teamId, jobId));
+    if (error instanceof ChangedObject && !isOurs) throw new SourceLost("source_changed", error);
+    if (error instanceof MissingObject && !isOurs) throw new SourceLost("source_missing", error);
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import { AppError } from "../../../platform/errors.ts";
+import { newId } from "../../../platform/ids.ts";
+import type { Transaction } from "../../../stores/postgres/postgres.ts";
+import type { Actor } from "../../identity/actor.ts";
+import type { SourceOptions } from "../analysis/layout.ts";
+import {
+  type JobRow,
+  type JobSource,
+  lockTeamAndCountActiveJobs,
+  type NewJob,
+  type ObjectPlace,
+} from "../schedule/job-sql.ts";
+
+/** What is asked for with a list, wherever it comes from; it has been checked. */
+export interface SubmissionTerms {
+  options: SourceOptions & { escapeFormulas: boolean; splitCells?: boolean };
+  withEvidence: boolean;
+  metadata: Record<string, string>;
+  /** Told of the job's end beside the team's webhooks; null: nobody else. */
+  webhookUrl: string | null;
+}
+
+/** A list that became a job: its row as it was queued. */
+export type Submit<S> = (actor: Actor, source: S, terms: SubmissionTerms) => Promise<JobRow>;
+
+/** Where a new job's list comes from and lies. */
+export interface NewSource {
+  source: JobSource;
+  uploadId: string | null;
+  place: ObjectPlace;
+  bytes: number | null;
+}
+
+export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id = newId("job")): NewJob {
+  const {
+    emailColumn,
+    hasHeader,
+    delimiter,
+    sheet,
+    escape: quoteEscape,
+    charset,
+    escapeFormulas,
+    splitCells,
+  } = terms.options;
+  return {
+    id,
+    teamId: actor.teamId,
+    livemode: actor.livemode,
+    source: from.source,
+    uploadId: from.uploadId,
+    place: from.place,
+    sourceBytes: from.bytes,
+    options: {
+      ...(emailColumn === undefined ? {} : { email_column: emailColumn }),
+      ...(hasHeader === undefined ? {} : { has_header: hasHeader }),
+      ...(delimiter === undefined ? {} : { delimiter }),
+      ...(sheet === undefined ? {} : { sheet }),
+      ...(quoteEscape === undefined ? {} : { escape: quoteEscape }),
+      ...(charset === undefined ? {} : { encoding: charset }),
+      ...(escapeFormulas ? { escape_formulas: true } : {}),
+      ...(splitCells === true ? { split_cells: true } : {}),
+    },
+    dailyQuota: actor.limits.dailyQuota,
+    bulkBytes: actor.limits.bulkBytes,
+    probing: actor.limits.probing,
+    withEvidence: terms.withEvidence,
+    metadata: terms.metadata,
+    webhookUrl: terms.webhookUrl,
+  };
+}
+
+/**
+ * Until the transaction ends nobody else submits a job of the team. Live and test jobs are counted apart, so that test keys
+ * cannot keep live ones from being submitted.
+ * @throws AppError `unauthorized`, `limit_reached`
+ */
+export async function checkActiveJobs(tx: Transaction, actor: Actor): Promise<void> {
+  const active = await lockTeamAndCountActiveJobs(tx, actor);
+  if (active === null) throw new AppError("unauthorized", "The team has been deleted.");
+  if (active >= LIMITS.bulk.activeJobs)
+    throw new AppError("limit_reached", `A team may have ${LIMITS.bulk.activeJobs} jobs under way.`);
+}
+
+/** @throws AppError `bulk_too_large` */
+export function checkBytes(bytes: number, { limits }: Actor): void {
+  if (bytes > limits.bulkBytes)
+    throw new AppError("bulk_too_large", `A list of the team may have ${limits.bulkBytes} bytes.`);
+}

@@ -1,0 +1,133 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import { AppError } from "../../../platform/errors.ts";
+import { newId } from "../../../platform/ids.ts";
+import type { Logger } from "../../../platform/log.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import type { Database } from "../../../stores/postgres/postgres.ts";
+import { readAddresses } from "../../../verification/address/addresses-in.ts";
+import type { Actor } from "../../identity/actor.ts";
+import { settleHold } from "../../quota/quota-holds.ts";
+import { refuseTestAddress } from "../../verify/answer/test-keys.ts";
+import { type JobObjects, repeatsKey, sourceKey } from "../results/job-objects.ts";
+import {
+  abandonSubmission,
+  findJob,
+  insertJob,
+  type JobRow,
+  type NewJob,
+  queueJob,
+  recordAnalysis,
+  shareLockTeam,
+} from "../schedule/job-sql.ts";
+import { insertChunks } from "../schedule/job-tasks.ts";
+import { reserve, reserveInTime } from "./reserve.ts";
+import { type AnalysedSource, type AnalyseInline, INLINE_COLUMNS, inlineBytes } from "./source.ts";
+import { checkActiveJobs, checkBytes, newJob, type Submit } from "./submission.ts";
+
+export function inlineTooLarge(): AppError {
+  return new AppError("inline_too_large", `A request may hold ${LIMITS.bulk.inlineRows} addresses.`);
+}
+
+/** What can be said of the list at a glance. */
+function checkSize(actor: Actor, { rows, bytes }: Pick<AnalysedSource, "rows" | "bytes">): void {
+  const { inlineRows } = LIMITS.bulk;
+  const { dailyQuota } = actor.limits;
+  if (rows > inlineRows) throw inlineTooLarge();
+  if (rows > dailyQuota)
+    throw new AppError("bulk_too_large", `A job of the team may have ${dailyQuota} rows.`);
+  checkBytes(bytes, actor);
+}
+
+/**
+ * Gives back what a submission held that came to nothing; its objects go later.
+ * @returns the job where it came to something: it is queued, or further
+ */
+export async function giveUpSubmission(sql: Database, teamId: string, jobId: string): Promise<JobRow | null> {
+  return sql.begin(async (tx) => {
+    if (!(await shareLockTeam(tx, teamId))) return null;
+    if (!(await abandonSubmission(tx, jobId))) return findJob(tx, teamId, jobId);
+    await settleHold(tx, jobId, 0);
+    return null;
+  });
+}
+
+export interface SubmitInlineDeps {
+  sql: Database;
+  objects: Pick<JobObjects, "put">;
+  analyse: AnalyseInline;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Takes a list of the request's body, and analyses it at once.
+ *
+ * First the job is written, hidden, with what it holds of the quota; then its source goes to object storage; then it is
+ * queued. So a refusal costs nothing, and what a process leaves behind that dies on the way is found by the relay.
+ *
+ * @throws AppError `inline_too_large`, `bulk_too_large`, `quota_exceeded`, `limit_reached`, `unavailable` when it fails; with
+ *   a test key also what a test address asks for
+ */
+export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly string[]> {
+  const { sql, objects, analyse, clock, log } = deps;
+
+  /** The job, hidden, and what it holds, or neither. */
+  async function reserveJob(actor: Actor, job: NewJob, units: number): Promise<void> {
+    const limit = actor.limits.dailyQuota;
+    const shortage = await reserveInTime(clock, units, () =>
+      sql.begin(async (tx) => {
+        await checkActiveJobs(tx, actor);
+        await insertJob(tx, job, "submitting");
+        if (actor.livemode) await reserve(tx, { jobId: job.id, teamId: actor.teamId, limit, units });
+      }),
+    );
+    if (shortage !== null)
+      throw new AppError("quota_exceeded", shortage.detail, { retryAfterS: shortage.retryAfterS });
+  }
+
+  /** The job as it was queued. */
+  async function store(job: NewJob, source: AnalysedSource): Promise<JobRow> {
+    try {
+      const { id, teamId, place } = job;
+      await objects.put(place.key, source.content, "text/csv");
+      if (source.repeats.length > 0)
+        await objects.put(repeatsKey(teamId, id), source.repeats, "application/octet-stream");
+      const queued = await sql.begin(async (tx) => {
+        if (!(await queueJob(tx, job.id))) return null;
+        const findings = { columns: INLINE_COLUMNS, warnings: [] };
+        await recordAnalysis(tx, job.id, { ...source, place, findings });
+        await insertChunks(tx, job.id, source.chunks);
+        return findJob(tx, job.teamId, job.id);
+      });
+      if (queued === null) throw new Error("the submission was given up");
+      return queued;
+    } catch (error) {
+      // Where this fails too, the relay does it when the submission is old. When only the answer to the commit was lost, the
+      // job is there, and is charged: who heard of a failure would send the list again.
+      const queued = await giveUpSubmission(sql, job.teamId, job.id).catch(() => null);
+      if (queued !== null) return queued;
+      log.warn({ err: error, job: job.id }, "a job could not be submitted");
+      throw new AppError("unavailable", "The list cannot be stored now.", { retryAfterS: 1, cause: error });
+    }
+  }
+
+  return async (actor, emails, terms) => {
+    checkSize(actor, { rows: emails.length, bytes: inlineBytes(emails) });
+    const splitCells = terms.options.splitCells === true;
+    const analysed = await analyse(emails, { splitCells, isTest: !actor.livemode }, actor.teamId);
+    // There are more rows where cells were split.
+    checkSize(actor, analysed);
+    if (analysed.testError !== null) refuseTestAddress(readAddresses(analysed.testError), clock);
+    const id = newId("job");
+    const place = { bucket: null, key: sourceKey(actor.teamId, id), etag: null };
+    const from = {
+      source: { type: "inline" },
+      uploadId: null,
+      place,
+      bytes: analysed.content.length,
+    } as const;
+    const job = newJob(actor, terms, from, id);
+    await reserveJob(actor, job, analysed.billable);
+    return store(job, analysed);
+  };
+}

@@ -1,0 +1,26 @@
+import { MissingObject, type ObjectRef, type ObjectStreams } from "../../../stores/objects/object-streams.ts";
+
+/** Bytes of an object that does not change, to be read anywhere. */
+export interface RandomBytes {
+  /** How many there are. */
+  readonly length: number;
+  /** In one piece: little. */
+  read(firstByte: number, bytes: number): Promise<Buffer>;
+  /** As they come, with back-pressure. Leaving the loop closes it. */
+  open(firstByte: number, bytes: number): AsyncIterable<Buffer>;
+}
+
+/** Of an object in object storage; `ref` names its very state. @throws MissingObject; what the streams throw, also later */
+export async function randomBytesOf(
+  streams: Pick<ObjectStreams, "head" | "readRange" | "openRead">,
+  ref: ObjectRef,
+  cancelled: AbortSignal,
+): Promise<RandomBytes> {
+  const found = await streams.head(ref, cancelled);
+  if (found === null) throw new MissingObject("the object is not there");
+  return {
+    length: found.bytes,
+    read: (firstByte, bytes) => streams.readRange(ref, { firstByte, bytes }, cancelled),
+    open: (firstByte, bytes) => streams.openRead(ref, { firstByte, bytes }, cancelled),
+  };
+}

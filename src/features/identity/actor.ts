@@ -1,0 +1,53 @@
+import type { Tier, TierLimits } from "../../config/tiers.ts";
+
+export const MEMBER_ROLES = ["member", "admin", "owner"] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+
+/** True when `role` may do what needs at least `least`. */
+export function hasAtLeastRole(role: MemberRole, least: MemberRole): boolean {
+  return MEMBER_ROLES.indexOf(role) >= MEMBER_ROLES.indexOf(least);
+}
+
+export function lowerRole(one: MemberRole, other: MemberRole): MemberRole {
+  return hasAtLeastRole(one, other) ? other : one;
+}
+
+/** The role of a name as stored; where there is none, or none that is known, the lowest. */
+export function parseMemberRole(name: string | null): MemberRole {
+  return MEMBER_ROLES.find((role) => role === name) ?? "member";
+}
+
+/** Who is asking, as far as a request needs to know. Shared by all requests of one credential: never mutated. */
+export interface Actor {
+  teamId: string;
+  /** null: the key's user has left the team; such a key verifies and reads, nothing else. */
+  userId: string | null;
+  /** Id of the key or session. */
+  keyId: string;
+  /** A portal session; else an API key. */
+  isSession: boolean;
+  role: MemberRole;
+  /** Test keys never touch the network, the cache or the quota. */
+  livemode: boolean;
+  tier: Tier;
+  limits: TierLimits;
+  /** When the look-up that read `limits` began, monotonic: of two actors of a team the later one's are in force. */
+  limitsAsOfMs: number;
+  overlay: TeamOverlay;
+}
+
+/**
+ * Whether the caller may see and change something of its team that was made in `livemode`, or in test mode: a test key knows
+ * of nothing live, a live key or session of both.
+ */
+export function canAccessMode({ livemode }: Pick<Actor, "livemode">, made: { livemode: boolean }): boolean {
+  return livemode || !made.livemode;
+}
+
+/** What a team has said about domains, over everybody's evidence. */
+export interface TeamOverlay {
+  /** True when the A-label domain, or a parent entered with subdomains, is on the team's blocklist. */
+  isBlocked(domain: string): boolean;
+  /** True when the A-label domain, or a parent of it, is among the team's merged disposable overrides. */
+  isDisposable(domain: string): boolean;
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from "node:crypto";
+import { LIMITS } from "../../config/limits/limits.ts";
+import type { Metrics } from "../../platform/telemetry/metrics.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { startStallTolerantTimer } from "../../platform/time/stall-tolerant-timer.ts";
+import { Lease } from "./lease.ts";
+import type { LeaseSettler } from "./lease-settler.ts";
+import type { LeaseGrant, LeaseRequest, QuotaLedger } from "./quota-ledger.ts";
+import type { TeamQuota } from "./team.ts";
+
+/** The way of units from the ledger into the hands of teams. Of a team one question by itself and one with others' at a time. */
+export interface LeaseFetcher {
+  /** A lease for the team, or its refusal. Rejects when the ledger fails or is silent. */
+  fetch(team: TeamQuota): Promise<void>;
+  /**
+   * The same for several in one statement; rejects for all of them.
+   * @returns those that the ledger passed over
+   */
+  fetchTogether(teams: readonly TeamQuota[]): Promise<TeamQuota[]>;
+  /** `work`, or a rejection after LIMITS.quota.ledgerTimeoutMs; the work goes on. */
+  bounded<T>(work: Promise<T>): Promise<T>;
+  /** From now on every unit that arrives is returned at once. Resolves when no question is open, awaited or not. */
+  settled(): Promise<void>;
+}
+
+export interface LeaseFetcherDeps {
+  ledger: Pick<QuotaLedger, "lease" | "leaseTogether">;
+  clock: Clock;
+  metrics: Pick<Metrics, "quotaLeases">;
+  settling: Pick<LeaseSettler, "orphan">;
+}
+
+/** One question, and what it rests on. */
+interface PendingLease {
+  team: TeamQuota;
+  id: string;
+  ask: LeaseRequest;
+  sentAtMs: number;
+  held: readonly Lease[];
+}
+
+class LedgerFetching implements LeaseFetcher {
+  readonly #deps: LeaseFetcherDeps;
+  readonly #unanswered = new Set<Promise<unknown>>();
+  readonly #leasesBy: Record<"granted" | "refused" | "failed", { inc(by?: number): void }>;
+  #ending = false;
+
+  constructor(deps: LeaseFetcherDeps) {
+    this.#deps = deps;
+    this.#leasesBy = {
+      granted: deps.metrics.quotaLeases.labels("granted"),
+      refused: deps.metrics.quotaLeases.labels("refused"),
+      failed: deps.metrics.quotaLeases.labels("failed"),
+    };
+  }
+
+  bounded<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const expiry = startStallTolerantTimer(this.#deps.clock, LIMITS.quota.ledgerTimeoutMs, () =>
+        reject(new Error("the quota ledger is silent")),
+      );
+      work.then(resolve, reject).finally(() => expiry.cancel());
+    });
+  }
+
+  async fetch(team: TeamQuota): Promise<void> {
+    const asking = this.#begin(team);
+    const { id, ask } = asking;
+    await this.#answer(
+      [asking],
+      this.#deps.ledger.lease(id, team.id, ask).then((grant) => new Map([[id, grant]])),
+    );
+  }
+
+  fetchTogether(teams: readonly TeamQuota[]): Promise<TeamQuota[]> {
+    const askings = teams.map((team) => this.#begin(team));
+    const asks = askings.map(({ id, team, ask }) => ({ id, teamId: team.id, ...ask }));
+    return this.#answer(askings, this.#deps.ledger.leaseTogether(asks));
+  }
+
+  async settled(): Promise<void> {
+    this.#ending = true;
+    while (this.#unanswered.size > 0) await Promise.allSettled(this.#unanswered);
+  }
+
+  #begin(team: TeamQuota): PendingLease {
+    const sentAtMs = this.#deps.clock.monotonic();
+    return { team, id: randomUUID(), ask: team.nextAsk(sentAtMs), sentAtMs, held: [...team.leases] };
+  }
+
+  #take({ team, id, ask, sentAtMs, held }: PendingLease, grant: LeaseGrant, isLate: boolean): void {
+    const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
+    // Too late for those who waited, or granted by a limit that is no longer in force: back with it.
+    if (lease && (isLate || this.#ending || ask.limit > team.limit)) lease.retired = true;
+    this.#leasesBy[lease ? "granted" : "refused"].inc();
+    team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, this.#deps.clock.monotonic());
+  }
+
+  /** Hands over what `asked` brings. @returns teams of those it says nothing of */
+  async #answer(
+    askings: readonly PendingLease[],
+    asked: Promise<ReadonlyMap<string, LeaseGrant>>,
+  ): Promise<TeamQuota[]> {
+    let isLate = false;
+    const all = asked.then((grants) => {
+      const passedOver: TeamQuota[] = [];
+      for (const asking of askings) {
+        const grant = grants.get(asking.id);
+        if (grant !== undefined) {
+          this.#take(asking, grant, isLate);
+          continue;
+        }
+        asking.team.unasked();
+        passedOver.push(asking.team);
+      }
+      return passedOver;
+    });
+    this.#unanswered.add(all);
+    for (const { team } of askings) team.unanswered += 1;
+    const settled = () => {
+      this.#unanswered.delete(all);
+      for (const { team } of askings) team.unanswered -= 1;
+    };
+    all.then(settled, settled);
+    try {
+      return await this.bounded(all);
+    } catch (error) {
+      isLate = true;
+      this.#leasesBy.failed.inc(askings.length);
+      // They may have been granted without our hearing of it.
+      all.catch(() => {
+        for (const { team, id, sentAtMs } of askings)
+          team.leases.push(this.#deps.settling.orphan(id, sentAtMs));
+      });
+      throw error;
+    }
+  }
+}
+
+export function createLeaseFetcher(deps: LeaseFetcherDeps): LeaseFetcher {
+  return new LedgerFetching(deps);
+}

@@ -1,0 +1,185 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { Lease } from "./lease.ts";
+import type { LeaseReport, QuotaLedger } from "./quota-ledger.ts";
+import type { TeamQuota } from "./team.ts";
+
+/** The way back to the ledger: what was spent of the leases, and what is no longer needed. */
+export interface LeaseSettler {
+  /** Tells the ledger what was taken of each lease, in one statement. Concurrent calls share one. */
+  flush(): Promise<void>;
+  /** Retires what is past its time, flushes, releases what is retired. */
+  settle(): Promise<void>;
+  /** Retires and releases everything. Never rejects. */
+  returnAll(): Promise<void>;
+  /** A lease that may or may not have been granted: to be released. */
+  orphan(id: string, sentAtMs: number): Lease;
+  /** Forgets teams of which nothing is held. */
+  forgetIdle(): void;
+  /** Logs a failure of what runs in the background; it is tried again at the next tick. */
+  report(error: unknown): void;
+}
+
+/** @throws what the first of them that failed did, when all are through */
+async function allOf(works: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(works)) if (result.status === "rejected") throw result.reason;
+}
+
+export interface SettlingDeps {
+  ledger: QuotaLedger;
+  clock: Clock;
+  log: Logger;
+  teams: Map<string, TeamQuota>;
+}
+
+class LedgerSettling implements LeaseSettler {
+  readonly #deps: SettlingDeps;
+  #flushing: Promise<void> | undefined;
+  #settlingNow: Promise<void> | undefined;
+
+  constructor(deps: SettlingDeps) {
+    this.#deps = deps;
+  }
+
+  flush(): Promise<void> {
+    this.#flushing ??= this.#flushAll().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  settle(): Promise<void> {
+    this.#settlingNow ??= this.#settleOnce().finally(() => {
+      this.#settlingNow = undefined;
+    });
+    return this.#settlingNow;
+  }
+
+  report(error: unknown): void {
+    this.#deps.log.warn({ err: error }, "cannot tell the quota ledger what was spent");
+  }
+
+  async returnAll(): Promise<void> {
+    // What either of them has in hand is busy, and would be passed over.
+    await Promise.allSettled([this.#settlingNow, this.#flushing]);
+    for (const team of this.#deps.teams.values()) team.retire(this.#deps.clock.monotonic(), true);
+    await this.#releaseRetired(true).catch((error: unknown) => this.report(error));
+    this.#dropLost();
+  }
+
+  orphan(id: string, sentAtMs: number): Lease {
+    const lease = new Lease(id, { granted: 0, tranche: 0, day: "", msToMidnight: 0 }, sentAtMs);
+    lease.retired = true;
+    return lease;
+  }
+
+  forgetIdle(): void {
+    for (const [id, team] of this.#deps.teams) {
+      const isAwaited = team.waiters.length > 0 || team.isServing || team.unanswered > 0;
+      if (team.leases.length > 0 || isAwaited) continue;
+      this.#deps.teams.delete(id);
+    }
+  }
+
+  *#leasesWhere(wanted: (lease: Lease) => boolean): Generator<Lease> {
+    for (const team of this.#deps.teams.values())
+      for (const lease of team.leases) if (wanted(lease)) yield lease;
+  }
+
+  async #flushAll(): Promise<void> {
+    const nowMs = this.#deps.clock.monotonic();
+    const sent: [Lease, LeaseReport][] = [];
+    for (const lease of this.#leasesWhere((held) => held.isDirty(nowMs))) sent.push([lease, lease.report()]);
+    if (sent.length === 0) return;
+    try {
+      const kept = await this.#deps.ledger.flush(sent.map(([, report]) => report));
+      for (const [lease, report] of sent) {
+        if (kept.has(lease.id)) lease.onFlushed(report, this.#deps.clock.monotonic());
+        else lease.lost = true;
+      }
+    } finally {
+      for (const [lease] of sent) lease.busy = false;
+    }
+  }
+
+  /** The ledger knows of it. */
+  #released(lease: Lease, told: LeaseReport): void {
+    lease.busy = false;
+    if (told.inFlight === 0) lease.lost = true;
+    else lease.onShrunk(told, this.#deps.clock.monotonic());
+  }
+
+  async #releaseOne(lease: Lease, told: LeaseReport): Promise<void> {
+    try {
+      await this.#deps.ledger.release(told);
+      this.#released(lease, told);
+    } finally {
+      lease.busy = false;
+    }
+  }
+
+  /** Those it could. @returns the rest */
+  async #releaseTogether(due: ReadonlyMap<Lease, LeaseReport>): Promise<[Lease, LeaseReport][]> {
+    if (due.size < 2) return [...due];
+    try {
+      const free = await this.#deps.ledger.releaseTogether([...due.values()]);
+      for (const [lease, told] of due) if (free.has(lease.id)) this.#released(lease, told);
+      return [...due].filter(([lease]) => !free.has(lease.id));
+    } catch (error) {
+      for (const lease of due.keys()) lease.busy = false;
+      throw error;
+    }
+  }
+
+  /**
+   * Together: of 64 busy teams some 85 leases a second are spent, and a statement for each was a burst of Postgres' work every tick.
+   * One by one where they cannot be, which keeps no other.
+   */
+  async #release(leases: readonly Lease[], abandonInFlight: boolean): Promise<void> {
+    const due = new Map<Lease, LeaseReport>();
+    for (const lease of leases) {
+      const told = lease.report();
+      if (abandonInFlight) told.inFlight = 0;
+      due.set(lease, told);
+    }
+    const rest = await this.#releaseTogether(due);
+    await allOf(rest.map(([lease, told]) => this.#releaseOne(lease, told)));
+  }
+
+  async #releaseRetired(abandonInFlight: boolean): Promise<void> {
+    const due = [...this.#leasesWhere((lease) => !lease.busy && (lease.wantsRelease || abandonInFlight))];
+    let failure: { reason: unknown } | null = null;
+    for (let i = 0; i < due.length; i += LIMITS.quota.releasesAtOnce) {
+      const some = due.slice(i, i + LIMITS.quota.releasesAtOnce);
+      // What keeps one of them does not keep those behind it: a process that goes has no next time.
+      await this.#release(some, abandonInFlight).catch((reason: unknown) => {
+        failure ??= { reason };
+      });
+    }
+    if (failure !== null) throw (failure as { reason: unknown }).reason;
+  }
+
+  #dropLost(): void {
+    const nowMs = this.#deps.clock.monotonic();
+    for (const team of this.#deps.teams.values()) {
+      const gone = team.leases.some((lease) => lease.lost || lease.isForgotten(nowMs));
+      if (gone) team.leases = team.leases.filter((lease) => !lease.lost && !lease.isForgotten(nowMs));
+    }
+  }
+
+  async #settleOnce(): Promise<void> {
+    const nowMs = this.#deps.clock.monotonic();
+    for (const team of this.#deps.teams.values()) team.retire(nowMs, false);
+    try {
+      await this.flush();
+      await this.#releaseRetired(false);
+    } finally {
+      this.#dropLost();
+    }
+  }
+}
+
+export function createLeaseSettler(deps: SettlingDeps): LeaseSettler {
+  return new LedgerSettling(deps);
+}

@@ -1,0 +1,104 @@
+import type { TierLimits } from "../../config/tiers.ts";
+import type { Actor } from "../identity/actor.ts";
+import {
+  POLICY_NAMES,
+  RATE_CLASSES,
+  type RateClass,
+  type RateSettings,
+  rateOf,
+} from "../rate-limit/classes.ts";
+import type { RateLimiter } from "../rate-limit/rate-limit.ts";
+import type { Quota } from "./quota.ts";
+
+/** How much of a limit is left, and when that changes. */
+interface LimitState {
+  /** Requests that may be made now. */
+  remaining: number;
+  /** Whole seconds within which no more than `remaining` may be made. */
+  resetS: number;
+}
+
+export interface LimitsView {
+  limits: RateSettings & Pick<TierLimits, "dailyQuota">;
+  /** Which bucket `rate` is the state of. */
+  rateClass: RateClass;
+  rate: LimitState;
+  /** null: the request does not touch the quota (test keys, reads and writes). */
+  quota: LimitState | null;
+}
+
+const DAY_S = 86_400;
+
+/** What an answer says of its limits: the value of `RateLimit-Policy`, and the numbers of `RateLimit`, whole and not negative. */
+export interface RateLimitState {
+  policy: string;
+  /** What the policy of the rate is called. */
+  name: string;
+  rate: number;
+  rateResetS: number;
+  /** -1: the request does not touch the quota. */
+  quota: number;
+  quotaResetS: number;
+}
+
+export const NO_QUOTA = -1;
+
+/**
+ * For `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): lists of structured
+ * field strings with parameters `q` quota and `w` window in seconds, `r` what is left and `t` the seconds that has to
+ * last. The window of the rate is the time in which an empty bucket fills, so that q / w is the sustained rate.
+ */
+export function rateLimitState({ limits, rateClass, rate, quota }: LimitsView): RateLimitState {
+  const policies = policiesOf(limits);
+  return {
+    policy: quota === null ? policies[rateClass] : policies.full,
+    name: POLICY_NAMES[rateClass],
+    rate: rate.remaining,
+    rateResetS: rate.resetS,
+    quota: quota === null ? NO_QUOTA : quota.remaining,
+    quotaResetS: quota === null ? 0 : quota.resetS,
+  };
+}
+
+/** The value of `RateLimit`. */
+export function limitText({ name, rate, rateResetS, quota, quotaResetS }: RateLimitState): string {
+  const text = `"${name}";r=${rate};t=${rateResetS}`;
+  return quota === NO_QUOTA ? text : `${text}, "quota";r=${quota};t=${quotaResetS}`;
+}
+
+/** By the class of the request; `full`: of a verification that touches the quota, too. */
+type Policies = Record<RateClass | "full", string>;
+
+/** Written once per limits object: all actors of a team share it, and it is never mutated. */
+const written = new WeakMap<LimitsView["limits"], Policies>();
+
+function policiesOf(limits: LimitsView["limits"]): Policies {
+  const known = written.get(limits);
+  if (known) return known;
+  const [verify = "", read = "", write = ""] = RATE_CLASSES.map((rateClass) => ratePolicy(limits, rateClass));
+  const policies = { verify, read, write, full: `${verify}, "quota";q=${limits.dailyQuota};w=${DAY_S}` };
+  written.set(limits, policies);
+  return policies;
+}
+
+function ratePolicy(limits: RateSettings, rateClass: RateClass): string {
+  const { ratePerS, burst } = rateOf(limits, rateClass);
+  return `"${POLICY_NAMES[rateClass]}";q=${burst};w=${Math.max(1, Math.ceil(burst / ratePerS))}`;
+}
+
+/**
+ * What every answer to an actor says of the limits that its request was subject to, as far as this process knows: the
+ * bucket of its class, and the quota where the request may have cost of it. No I/O.
+ */
+export function createLimitsView(deps: {
+  rateLimiter: Pick<RateLimiter, "snapshot">;
+  quota: Pick<Quota, "snapshot">;
+}): (actor: Actor, rateClass: RateClass) => RateLimitState {
+  return (actor, rateClass) =>
+    rateLimitState({
+      limits: actor.limits,
+      rateClass,
+      rate: deps.rateLimiter.snapshot(actor, rateClass),
+      quota: actor.livemode && rateClass === "verify" ? deps.quota.snapshot(actor) : null,
+    });
+}

@@ -1,0 +1,224 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import { AppError } from "../../platform/errors.ts";
+import { DAY_MS } from "../../platform/time/clock.ts";
+import type { Actor } from "../identity/actor.ts";
+import { type Lease, reserveUnit, type UnitReservation, unreportedUnits } from "./lease.ts";
+import type { LeaseGrant, LeaseRequest } from "./quota-ledger.ts";
+
+export interface UnitWaiter {
+  resolve(reservation: UnitReservation): void;
+  reject(error: AppError): void;
+}
+
+/** What a question to the ledger rested on. */
+interface LeaseRequestContext {
+  /** Monotonic. */
+  sentAtMs: number;
+  /** Leases of the team that this process had. */
+  held: readonly Lease[];
+  limit: number;
+}
+
+/** What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O. */
+export class TeamQuota {
+  /** Units taken here less units given back. */
+  #net = 0;
+  /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
+  #committedSeen = 0;
+  #netSeen = 0;
+  limit: number;
+  /** End of the day of the last answer, monotonic, whole; null before one. */
+  midnightMs: number | null = null;
+  readonly id: string;
+  /** When `limit` was read, monotonic. */
+  limitAsOfMs: number;
+  leases: Lease[] = [];
+  waiters: UnitWaiter[] = [];
+  /** A lease is being fetched, or a flush waited for. */
+  isServing = false;
+  /** Units are asked for together with other teams': nobody waits for that answer. */
+  isAskedAhead = false;
+  /** Questions to the ledger under way, those too for whose answers nobody waits any more: each may bring units. */
+  unanswered = 0;
+  /** Until then, monotonic, the team is not asked for with others: it was passed over, or that failed. */
+  notTogetherUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
+  refusedUntilMs = Number.NEGATIVE_INFINITY;
+  failedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until then nothing is asked ahead of need: that failed. Whoever comes to need a unit asks all the same. */
+  notAheadUntilMs = Number.NEGATIVE_INFINITY;
+  #want = 0;
+  #askedAtMs: number | null = null;
+  /** Both as they were before the last question. */
+  #before: { want: number; askedAtMs: number | null } = { want: 0, askedAtMs: null };
+  /** When the question was sent whose answer was believed last. */
+  #answerSentAtMs = Number.NEGATIVE_INFINITY;
+  readonly #gaveBack = (lease: Lease): void => {
+    // A unit of an earlier day is none of what is left of this one.
+    if (this.#isOfDay(lease)) this.#net -= 1;
+  };
+
+  constructor(actor: Pick<Actor, "teamId" | "limits" | "limitsAsOfMs">) {
+    this.id = actor.teamId;
+    this.limit = actor.limits.dailyQuota;
+    this.limitAsOfMs = actor.limitsAsOfMs;
+  }
+
+  /**
+   * The limit in force now that `actor` is heard: his own, unless it was read before the present one. A request that
+   * began before the limit was lowered does not bring the old one back.
+   */
+  limitFor(actor: Pick<Actor, "limits" | "limitsAsOfMs">): number {
+    return actor.limitsAsOfMs < this.limitAsOfMs ? this.limit : actor.limits.dailyQuota;
+  }
+
+  /** A unit, now, from what is leased; null when there is none. */
+  take(nowMs: number): UnitReservation | null {
+    for (const lease of this.leases) {
+      if (!lease.canTake(nowMs)) continue;
+      lease.take(nowMs);
+      this.#net += 1;
+      return reserveUnit(lease, this.#gaveBack);
+    }
+    return null;
+  }
+
+  /** A lease that a unit can be had of now, without taking one. */
+  ready(nowMs: number): Lease | null {
+    for (const lease of this.leases) if (lease.canTake(nowMs)) return lease;
+    return null;
+  }
+
+  leaseToFlush(): Lease | undefined {
+    for (const lease of this.leases) if (!lease.busy && !lease.retired && lease.wantsFlush) return lease;
+    return undefined;
+  }
+
+  /** Units that nobody has are on their way back: the ledger does not know yet that they are left. */
+  get isReturning(): boolean {
+    return this.leases.some((lease) => lease.retired && !lease.lost && lease.left > 0);
+  }
+
+  isHeldUp(nowMs: number): boolean {
+    return this.leases.some((lease) => lease.isHeldUp(nowMs));
+  }
+
+  /** Half of the last units are used and no more are coming. Not near the limit, where leases are tiny. */
+  wantsPrefetch(nowMs: number): boolean {
+    if (nowMs < this.refusedUntilMs) return false;
+    let left = 0;
+    let granted = 0;
+    for (const lease of this.leases) {
+      if (!lease.isActive(nowMs)) continue;
+      left += lease.left;
+      granted = Math.max(granted, lease.granted);
+    }
+    return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
+  }
+
+  /** The half that is left will last for several beats, since that which is used did: it can be asked for with other teams'. */
+  isSteady(nowMs: number): boolean {
+    if (nowMs < this.notTogetherUntilMs) return false;
+    return (
+      this.#askedAtMs !== null &&
+      nowMs - this.#askedAtMs >= LIMITS.quota.steadyIntervals * LIMITS.quota.aheadEveryMs
+    );
+  }
+
+  /**
+   * How many units to ask for: doubled when the last were gone in no time, halved when they lasted, and enough for all
+   * who wait. Units ahead of need are a share of what is left, lest they lie idle here while another process has none.
+   * Units that are waited for are not: near the limit it would take a statement for each.
+   */
+  nextAsk(nowMs: number): LeaseRequest {
+    this.#before = { want: this.#want, askedAtMs: this.#askedAtMs };
+    const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
+    if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
+    else if (sinceMs < LIMITS.quota.leaseGoneMs) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
+    else if (sinceMs > LIMITS.quota.leaseLastedMs) this.#want = Math.max(1, Math.floor(this.#want / 2));
+    this.#askedAtMs = nowMs;
+    const ahead = this.#want > this.waiters.length;
+    return {
+      limit: this.limit,
+      want: Math.min(Math.max(this.#want, this.waiters.length), LIMITS.quota.leaseMax),
+      share: ahead ? LIMITS.quota.leaseShare : 1,
+    };
+  }
+
+  /** The last question was passed over: it is no sign of how long units last. */
+  unasked(): void {
+    this.#want = this.#before.want;
+    this.#askedAtMs = this.#before.askedAtMs;
+  }
+
+  /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
+  granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseRequestContext, nowMs: number): void {
+    const { sentAtMs, held, limit } = asked;
+    // Of two that were under way together the later one knows more.
+    const isNews = sentAtMs >= this.#answerSentAtMs;
+    if (isNews) {
+      this.#answerSentAtMs = sentAtMs;
+      this.midnightMs = Math.floor(sentAtMs + grant.msToMidnight);
+      this.#committedSeen = grant.committed + unreportedUnits(grant.leases, [...held, ...this.leases]);
+      this.#netSeen = this.#net;
+    }
+    if (lease) {
+      this.leases.push(lease);
+      this.#want = Math.min(this.#want, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
+    } else if (isNews && limit >= this.limit) {
+      this.refusedUntilMs = Math.min(nowMs + LIMITS.quota.refusalMs, this.midnightMs ?? nowMs);
+    }
+  }
+
+  /** Stops giving out what is past its time, or all of it, so that it is returned. */
+  retire(nowMs: number, all: boolean): void {
+    for (const lease of this.leases) {
+      // Units in flight may be given back, and are then the first to be taken again.
+      const spent = lease.left === 0 && lease.inFlight === 0;
+      const idle = nowMs - lease.lastTakenAtMs >= LIMITS.quota.idleReturnMs;
+      if (all || spent || idle || !lease.isActive(nowMs)) lease.retired = true;
+    }
+  }
+
+  /**
+   * Units left of the day as far as this process can tell: exact when no other one serves the team. While the ledger
+   * refuses, only what is leased here: the rest is in other hands, and nobody is told of units that he cannot have.
+   * Of a day that the ledger has not answered for yet, all of them.
+   *
+   * @param limit the one in force
+   */
+  remaining(nowMs: number, limit = this.limit): number {
+    if (this.midnightMs === null || nowMs >= this.midnightMs) return limit;
+    const left = this.#left(limit);
+    return nowMs < this.refusedUntilMs ? Math.min(left, this.#leased(nowMs)) : left;
+  }
+
+  #left(limit: number): number {
+    return Math.max(0, limit - this.#committedSeen - (this.#net - this.#netSeen));
+  }
+
+  /** The lease is of the day that the ledger last answered for. Midnights of one day differ by what answers took. */
+  #isOfDay(lease: Lease): boolean {
+    return this.midnightMs !== null && Math.abs(lease.midnightMs - this.midnightMs) < DAY_MS / 2;
+  }
+
+  #leased(nowMs: number): number {
+    return this.leases.reduce((sum, lease) => sum + (lease.isActive(nowMs) ? lease.left : 0), 0);
+  }
+
+  forget(waiter: UnitWaiter): void {
+    this.waiters = this.waiters.filter((other) => other !== waiter);
+  }
+
+  rejectAll(error: () => AppError): void {
+    const waiters = this.waiters;
+    this.waiters = [];
+    for (const waiter of waiters) waiter.reject(error());
+  }
+}
+
+export function quotaExceeded(limit: number, msToMidnight: number): AppError {
+  return new AppError("quota_exceeded", `The daily quota of ${limit} verifications is used up.`, {
+    retryAfterS: Math.max(1, Math.ceil(msToMidnight / 1000)),
+  });
+}

@@ -1,0 +1,104 @@
+import { LRUCache } from "lru-cache";
+import { LIMITS } from "../../config/limits/limits.ts";
+import { clientNetwork, clientSite } from "../../platform/client-network.ts";
+import { AppError } from "../../platform/errors.ts";
+
+export interface ClientLimits {
+  burst: number;
+  unitsPerS: number;
+  debt: number;
+  clientsPerSite: number;
+  remembered: number;
+}
+
+/**
+ * What strangers cost, by client address: a token bucket for each IPv4 address or IPv6 /64, and one of `clientsPerSite`
+ * times the size for each IPv6 /48. Of this process alone, so that it needs nothing that may be away and no call.
+ *
+ * One limiter is charged only what is refused: clients that send what they should are never looked at, however many share an
+ * address. Another is charged each request to what needs no credential, and allows far more.
+ */
+export interface ClientLimiter {
+  /**
+   * Takes `units`, also when fewer are left: the client waits the longer, by LIMITS.clients.debt units at most.
+   * @param address as `HttpRequest` has it; one that is unknown counts as one client
+   * @param nowMs monotonic
+   */
+  charge(address: string, units: number, nowMs: number): void;
+  /** Why nothing that may cost a unit is done for the client now: `rate_limited` with the seconds to wait; null: it is. */
+  refusal(address: string, nowMs: number): AppError | null;
+}
+
+const REFUSED_TOO_OFTEN =
+  "Too many requests with unknown credentials, or with bodies that are not taken, come from this network address.";
+
+/**
+ * A bucket is the time at which it is full again, so that a full one need not be kept. Each costs a number in a bounded
+ * map; a bucket that was pushed out begins full.
+ */
+export function createClientLimiter(
+  limits: ClientLimits = LIMITS.clients,
+  detail = REFUSED_TOO_OFTEN,
+): ClientLimiter {
+  const fullAtMs = new LRUCache<string, number>({ max: limits.remembered });
+  const unitMs = 1000 / limits.unitsPerS;
+  const emptyMs = limits.burst * unitMs;
+  const deepestMs = (limits.burst + limits.debt) * unitMs;
+  /** By the seconds they tell: they come by the thousand, and each costs a stack. */
+  const refusals = new Map<number, AppError>();
+
+  function take(key: string, spanMs: number, nowMs: number): void {
+    const before = Math.max(fullAtMs.get(key) ?? nowMs, nowMs);
+    fullAtMs.set(key, Math.min(before + spanMs, nowMs + deepestMs));
+  }
+
+  /** Until there is a whole unit; 0: there is. */
+  function waitMs(key: string, ofUnitMs: number, nowMs: number): number {
+    const fullMs = fullAtMs.get(key);
+    return fullMs === undefined ? 0 : Math.max(0, fullMs - nowMs - emptyMs + ofUnitMs);
+  }
+
+  function refusalFor(ms: number): AppError {
+    const retryAfterS = Math.ceil(ms / 1000);
+    const known = refusals.get(retryAfterS);
+    if (known !== undefined) return known;
+    const refusal = new AppError("rate_limited", detail, { retryAfterS });
+    refusals.set(retryAfterS, refusal);
+    return refusal;
+  }
+
+  const siteUnitMs = unitMs / limits.clientsPerSite;
+  return {
+    charge(address, units, nowMs) {
+      take(clientNetwork(address), units * unitMs, nowMs);
+      const site = clientSite(address);
+      if (site !== null) take(site, units * siteUnitMs, nowMs);
+    },
+    refusal(address, nowMs) {
+      // Most of the time nobody is charged anything.
+      if (fullAtMs.size === 0) return null;
+      const site = clientSite(address);
+      const ms = Math.max(
+        waitMs(clientNetwork(address), unitMs, nowMs),
+        site === null ? 0 : waitMs(site, siteUnitMs, nowMs),
+      );
+      return ms > 0 ? refusalFor(ms) : null;
+    },
+  };
+}
+
+/** The rate of a network address at routes that need no credential. */
+export function createPublicRate(limits: ClientLimits = LIMITS.publicRate) {
+  const clients = createClientLimiter(
+    limits,
+    "Too many requests without a credential come from this network address.",
+  );
+  return {
+    /** @throws AppError `rate_limited` */
+    take(address: string, nowMs: number): void {
+      const refusal = clients.refusal(address, nowMs);
+      if (refusal !== null) throw refusal;
+      clients.charge(address, 1, nowMs);
+    },
+  };
+}

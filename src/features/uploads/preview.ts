@@ -1,0 +1,157 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import { AppError } from "../../platform/errors.ts";
+import { isListError } from "../../platform/job-errors.ts";
+import type { TaskOwner } from "../../platform/request-thread.ts";
+import { MissingObject, type ObjectStreams } from "../../stores/objects/object-streams.ts";
+import type {
+  CandidateColumn,
+  JobProblem,
+  SourceColumns,
+  SourceOptions,
+  SourceWarning,
+} from "../bulk/analysis/layout.ts";
+import type { ScoreParts } from "../bulk/columns/choose-column.ts";
+import { candidateColumns, columnName } from "../bulk/columns/describe.ts";
+import {
+  type DetectedTable,
+  type Detection,
+  type DetectLayout,
+  type DetectOptions,
+  detectLayout,
+} from "../bulk/csv/detect.ts";
+import { byteUnitOf } from "../bulk/csv/encoding/text-form.ts";
+import { toText, toUtf8 } from "../bulk/csv/field.ts";
+import { openSource } from "../bulk/submit/open-source.ts";
+import type { UploadSources } from "../bulk/submit/submit-file.ts";
+import { randomBytesOf } from "../bulk/workbook/random-bytes.ts";
+import type { Actor } from "../identity/actor.ts";
+
+/** How a job would read an upload, by its first bytes. */
+export interface UploadPreview {
+  layout: SourceColumns;
+  /** Names of the columns; null: there is no header. */
+  header: string[] | null;
+  /** The most likely first. */
+  candidates: (CandidateColumn & { score: number; parts: ScoreParts })[];
+  /** Cells are cut to LIMITS.uploads.previewCellChars characters. */
+  rows: { row: number; input: string; columns: string[] }[];
+  warnings: SourceWarning[];
+}
+
+/**
+ * Shows how an upload would be read. Costs nothing and changes nothing.
+ * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`, `overloaded`, and every error that would fail the job
+ *   at its start
+ */
+export type PreviewUpload = (
+  actor: Actor,
+  uploadId: string,
+  options: SourceOptions,
+  cancelled: AbortSignal,
+) => Promise<UploadPreview>;
+
+function cellText(cell: string): string {
+  const { previewCellChars } = LIMITS.uploads;
+  return [...toText(cell.slice(0, 4 * previewCellChars))].slice(0, previewCellChars).join("");
+}
+
+function render({ columns, layout, candidates, rows, warnings }: DetectedTable): UploadPreview {
+  const { emailColumn, encoding } = layout;
+  const header = layout.header?.map((name) => toUtf8(name, encoding)) ?? null;
+  const named = candidateColumns(header, candidates);
+  return {
+    layout: columns,
+    header: header?.map((_, index) => columnName(header, index) ?? "") ?? null,
+    candidates: named.map((column, i) => ({
+      ...column,
+      score: candidates[i]?.score ?? 0,
+      parts: candidates[i]?.parts ?? { header: 0, addresses: 0, distinct: 0, filled: 0, position: 0 },
+    })),
+    rows: rows.map((cells, i) => ({
+      row: i + 1,
+      input: cellText(cells[emailColumn] ?? ""),
+      columns: cells.map(cellText),
+    })),
+    warnings,
+  };
+}
+
+/** A job's refusal, as an error of the request. */
+function refusal({ code, detail, candidates }: JobProblem): AppError {
+  if (isListError(code)) return new AppError(code, detail, candidates === undefined ? {} : { candidates });
+  if (code === "bulk_too_large") return new AppError(code, detail);
+  throw new Error(`the beginning of a source is refused by ${code}`);
+}
+
+/** `detectForPreview`, off the event loop. @throws AppError `overloaded` */
+export type DetectForPreview = (head: Buffer, options: DetectOptions, owner: TaskOwner) => Promise<Detection>;
+
+/** The detected layout of a list, with the rows that a preview shows. */
+export async function detectForPreview(head: Buffer, options: DetectOptions): Promise<Detection> {
+  const detected = await detectLayout(head, options);
+  return detected.ok ? { ...detected, rows: detected.rows.slice(0, LIMITS.uploads.previewRows) } : detected;
+}
+
+export interface PreviewDeps {
+  detect: DetectForPreview;
+  sources: Pick<UploadSources, "find">;
+  streams: Pick<ObjectStreams, "head" | "openRead" | "readRange">;
+}
+
+export function createPreviewUpload({
+  sources,
+  streams,
+  detect: detectElsewhere,
+}: PreviewDeps): PreviewUpload {
+  const { previews, previewsPerTeam } = LIMITS.uploads;
+  /** Running previews by team. */
+  const underWay = new Map<string, number>();
+  let all = 0;
+
+  function begin(teamId: string): () => void {
+    const own = underWay.get(teamId) ?? 0;
+    if (all >= previews || own >= previewsPerTeam)
+      throw new AppError("overloaded", "Too many previews are in progress. Retry after 1 s.", {
+        retryAfterS: 1,
+      });
+    underWay.set(teamId, own + 1);
+    all += 1;
+    return () => {
+      const left = (underWay.get(teamId) ?? 0) - 1;
+      if (left > 0) underWay.set(teamId, left);
+      else underWay.delete(teamId);
+      all -= 1;
+    };
+  }
+
+  async function read(actor: Actor, uploadId: string, options: SourceOptions, cancelled: AbortSignal) {
+    const { key, etag } = await sources.find(actor, uploadId);
+    const ref = { bucket: null, key, etag };
+    const workbook = { at: () => randomBytesOf(streams, ref, cancelled), scratch: null };
+    const source = streams.openRead(ref, {}, cancelled);
+    const owner = { teamId: actor.teamId, isCancelled: () => cancelled.aborted };
+    const detect: DetectLayout = (head, asked) => detectElsewhere(head, asked, owner);
+    const opened = await openSource(source, { ...options, workbook, detect }, actor.limits.bulkBytes);
+    if (!opened.ok) throw refusal(opened);
+    const { tolerated, form, close } = opened.opened;
+    await close();
+    const { warnings } = opened.detected;
+    return render({ ...opened.detected, warnings: [...warnings, ...tolerated.warnings(byteUnitOf(form))] });
+  }
+
+  return async (actor, uploadId, options, cancelled) => {
+    // Each has a quarter of a megabyte of text in several forms.
+    const end = begin(actor.teamId);
+    try {
+      return await read(actor, uploadId, options, cancelled);
+    } catch (error) {
+      if (error instanceof MissingObject)
+        throw new AppError("upload_missing", "The bytes of the upload no longer exist.", {
+          cause: error,
+        });
+      throw error;
+    } finally {
+      end();
+    }
+  };
+}

@@ -1,0 +1,142 @@
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  ListPartsCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import type { Config } from "../../config/config.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { httpStatus, MissingObject } from "../../stores/objects/object-errors.ts";
+import type { ObjectStore } from "../../stores/objects/objects.ts";
+
+/** A part that object storage has. */
+export interface StoredPart {
+  number: number;
+  bytes: number;
+  etag: string;
+}
+
+/** Lets a client write one object, or its parts, without our credentials. URLs use S3_PUBLIC_ENDPOINT. */
+export interface UploadObjects {
+  /** How long a signature made now is valid, at most `wantedMs`: not longer than temporary credentials. */
+  validMs(wantedMs: number): Promise<number>;
+  /** @param bytes signed: a body of another length is refused. The caller must send `headers`. */
+  presignPut(
+    key: string,
+    bytes: number | null,
+    validMs: number,
+  ): Promise<{ url: string; headers: Record<string, string> }>;
+  presignPart(
+    key: string,
+    multipartId: string,
+    part: { number: number; bytes: number },
+    validMs: number,
+  ): Promise<string>;
+  /** @returns the id of a multipart upload */
+  startMultipart(key: string): Promise<string>;
+  /** All of them, by number. @throws MissingObject when there is no such upload (any more) */
+  listParts(key: string, multipartId: string): Promise<StoredPart[]>;
+  /** Combines the parts into the object. @throws MissingObject as `listParts` */
+  completeMultipart(
+    key: string,
+    multipartId: string,
+    parts: readonly StoredPart[],
+  ): Promise<{ etag: string }>;
+}
+
+function missing(error: unknown): unknown {
+  return httpStatus(error) === 404 ? new MissingObject("no such upload", { cause: error }) : error;
+}
+
+/**
+ * Loaded with the first URL: 40 ms that the start of a process need not wait for. By its default export: of a CommonJS
+ * package the build exports nothing else to an `import()`.
+ */
+const presigner = async () => (await import("@aws-sdk/s3-request-presigner")).default;
+
+/** Signed besides `Host`, where it is known. */
+const SIZE = new Set(["content-length"]);
+
+/** URLs state their validity in whole seconds: zero seconds cannot be signed. */
+const SHORTEST_MS = 1_000;
+
+/** A client that only signs: it opens no connection. Without checksums, which would require the bytes. */
+function createSigner(settings: NonNullable<Config["objects"]>): S3Client {
+  return new S3Client({
+    region: settings.region,
+    forcePathStyle: true,
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    ...(settings.publicEndpoint === null ? {} : { endpoint: settings.publicEndpoint }),
+    ...(settings.credentials === null ? {} : { credentials: settings.credentials }),
+  });
+}
+
+export function createUploadObjects(
+  store: Pick<ObjectStore, "client" | "bucket" | "within">,
+  settings: NonNullable<Config["objects"]>,
+  clock: Pick<Clock, "now">,
+): UploadObjects {
+  const { client, bucket: Bucket, within } = store;
+  const signer = createSigner(settings);
+  const expiresIn = (validMs: number) => ({ expiresIn: Math.floor(validMs / 1_000) });
+
+  return {
+    async validMs(wantedMs) {
+      const { expiration } = await signer.config.credentials();
+      if (expiration === undefined) return wantedMs;
+      return Math.min(wantedMs, Math.max(SHORTEST_MS, expiration.getTime() - clock.now()));
+    },
+    async presignPut(Key, bytes, validMs) {
+      const command = new PutObjectCommand({
+        Bucket,
+        Key,
+        ...(bytes === null ? {} : { ContentLength: bytes }),
+      });
+      const { getSignedUrl } = await presigner();
+      const url = await getSignedUrl(signer, command, { ...expiresIn(validMs), signableHeaders: SIZE });
+      return { url, headers: bytes === null ? {} : { "Content-Length": String(bytes) } };
+    },
+    async presignPart(Key, UploadId, { number: PartNumber, bytes: ContentLength }, validMs) {
+      const command = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, ContentLength });
+      const { getSignedUrl } = await presigner();
+      return getSignedUrl(signer, command, { ...expiresIn(validMs), signableHeaders: SIZE });
+    },
+    async startMultipart(Key) {
+      const command = new CreateMultipartUploadCommand({ Bucket, Key });
+      const { UploadId } = await within((abortSignal) => client.send(command, { abortSignal }));
+      if (UploadId === undefined) throw new Error("object storage started an upload without an id");
+      return UploadId;
+    },
+    async listParts(Key, UploadId) {
+      const found: StoredPart[] = [];
+      let marker: string | undefined;
+      do {
+        const command = new ListPartsCommand({ Bucket, Key, UploadId, PartNumberMarker: marker });
+        const page = await within((abortSignal) => client.send(command, { abortSignal })).catch((error) => {
+          throw missing(error);
+        });
+        for (const { PartNumber = 0, Size = 0, ETag = "" } of page.Parts ?? [])
+          found.push({ number: PartNumber, bytes: Size, etag: ETag });
+        marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+      } while (marker !== undefined);
+      return found;
+    },
+    async completeMultipart(Key, UploadId, parts) {
+      const Parts = parts.map(({ number: PartNumber, etag: ETag }) => ({ PartNumber, ETag }));
+      const command = new CompleteMultipartUploadCommand({
+        Bucket,
+        Key,
+        UploadId,
+        MultipartUpload: { Parts },
+      });
+      const { ETag = "" } = await within((abortSignal) => client.send(command, { abortSignal })).catch(
+        (error) => {
+          throw missing(error);
+        },
+      );
+      return { etag: ETag };
+    },
+  };
+}

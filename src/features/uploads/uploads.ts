@@ -1,0 +1,197 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import { AppError } from "../../platform/errors.ts";
+import { newId } from "../../platform/ids.ts";
+import { type Page, type PageRequest, pageOf } from "../../platform/page.ts";
+import { MissingObject, type ObjectStreams } from "../../stores/objects/object-streams.ts";
+import type { Database } from "../../stores/postgres/postgres.ts";
+import type { Actor } from "../identity/actor.ts";
+import { requireFeature } from "../identity/tier-features.ts";
+import { partsOf } from "./parts.ts";
+import type { PreviewUpload } from "./preview.ts";
+import type { ReceiveUpload } from "./receive.ts";
+import {
+  insertWithinLimit,
+  refreshFromStorage,
+  renderUpload,
+  requireUpload,
+  type Upload,
+  uploadNotFound,
+  uploadTooLarge,
+} from "./upload.ts";
+import type { UploadObjects } from "./upload-objects.ts";
+import { giveUpUpload, hideUpload, listUploads, noteParts, type UploadRow, uploadKey } from "./upload-sql.ts";
+
+/** What the client must send, and where. */
+export type CreatedUpload = Upload & { method: "PUT" } & (
+    | { url: string; headers: Record<string, string> }
+    | { parts: { part_number: number; url: string; first_byte: number; bytes: number }[] }
+  );
+
+/**
+ * Files for bulk jobs. Another team's are not found, nor live ones by a test key. All methods throw AppError
+ * `feature_unconfigured` without object storage.
+ */
+export interface Uploads {
+  /**
+   * Creates an upload that the client sends directly to object storage.
+   * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`
+   */
+  create(actor: Actor, input: { filename: string; bytes?: number | undefined }): Promise<CreatedUpload>;
+  /** Receives a file through this process. */
+  receive: ReceiveUpload;
+  /** Newest first, each as last seen: `get` looks for bytes that came by a URL. */
+  list(actor: Actor, ask: PageRequest): Promise<Page<Upload>>;
+  /** @throws AppError `not_found`, `bulk_too_large` */
+  get(actor: Actor, id: string): Promise<Upload>;
+  /** Combines the sent parts into the file. Idempotent. @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
+  complete(actor: Actor, id: string): Promise<Upload>;
+  preview: PreviewUpload;
+  /** @throws AppError `not_found`, `upload_in_use` */
+  remove(actor: Actor, id: string): Promise<void>;
+}
+
+export interface UploadStorage {
+  streams: Pick<ObjectStreams, "head" | "openWrite">;
+  objects: UploadObjects;
+}
+
+/** The team's view of an upload. */
+type Render = (row: UploadRow) => Upload;
+
+function createPresigned(sql: Database, { objects }: UploadStorage, render: Render): Uploads["create"] {
+  const { presignedMs } = LIMITS.uploads;
+
+  async function begin(id: string, key: string): Promise<string> {
+    try {
+      const multipartId = await objects.startMultipart(key);
+      if (!(await noteParts(sql, id, multipartId))) throw uploadNotFound();
+      return multipartId;
+    } catch (error) {
+      // Otherwise it counts as open until it expires.
+      await giveUpUpload(sql, id).catch(() => {});
+      throw error;
+    }
+  }
+
+  return async (actor, { filename, bytes }) => {
+    if (bytes !== undefined && bytes > actor.limits.bulkBytes) throw uploadTooLarge(actor);
+    const id = newId("upl");
+    const key = uploadKey(actor.teamId, id);
+    const parts = partsOf(bytes ?? 0);
+    const validMs = await objects.validMs(presignedMs);
+    // Before anything starts in object storage: the row leads to what a killed process leaves behind.
+    const row = await insertWithinLimit(sql, actor, {
+      id,
+      teamId: actor.teamId,
+      livemode: actor.livemode,
+      filename,
+      key,
+      bytes: bytes ?? null,
+      expiresInMs: validMs,
+    });
+    const upload = { ...render(row), method: "PUT" as const };
+    if (parts === null) return { ...upload, ...(await objects.presignPut(key, bytes ?? null, validMs)) };
+    const multipartId = await begin(id, key);
+    const signed = parts.map(async (part) => ({
+      part_number: part.number,
+      url: await objects.presignPart(key, multipartId, part, validMs),
+      first_byte: part.firstByte,
+      bytes: part.bytes,
+    }));
+    return { ...upload, parts: await Promise.all(signed) };
+  };
+}
+
+function createComplete(
+  sql: Database,
+  { objects, streams }: UploadStorage,
+  render: Render,
+): Uploads["complete"] {
+  /** @throws AppError `upload_missing` when the sent parts are not the announced file */
+  async function assemble({ key, bytes }: UploadRow, multipartId: string): Promise<void> {
+    const parts = await objects.listParts(key, multipartId);
+    const gap = parts.findIndex(({ number }, i) => number !== i + 1);
+    const sent = parts.reduce((sum, part) => sum + part.bytes, 0);
+    if (gap !== -1) throw new AppError("upload_missing", `Part ${gap + 1} has not been sent.`);
+    if (sent !== bytes)
+      throw new AppError(
+        "upload_missing",
+        `${sent} of ${bytes} bytes have been sent, in ${parts.length} parts.`,
+      );
+    await objects.completeMultipart(key, multipartId, parts);
+  }
+
+  return async (actor, id) => {
+    const row = await requireUpload(sql, actor, id);
+    if (row.multipartId !== null)
+      await assemble(row, row.multipartId).catch((error: unknown) => {
+        // Completed by another request, or by this one's first attempt; or it does not exist: the check decides.
+        if (!(error instanceof MissingObject)) throw error;
+      });
+    const stored = await refreshFromStorage(sql, streams, row, actor);
+    if (stored === null) throw new AppError("upload_missing", "Nothing has been sent yet.");
+    return render(stored);
+  };
+}
+
+export interface UploadsDeps {
+  sql: Database;
+  storage: UploadStorage;
+  receive: ReceiveUpload;
+  preview: PreviewUpload;
+  retentionDays: number;
+}
+
+function createStoredUploads({ sql, storage, receive, preview, retentionDays }: UploadsDeps): Uploads {
+  const render: Render = (row) => renderUpload(row, retentionDays);
+  return {
+    create: createPresigned(sql, storage, render),
+    receive,
+    preview,
+    async list({ teamId, livemode }, ask) {
+      const page = { after: ask.after, limit: ask.limit + 1, testOnly: !livemode };
+      const rows = await listUploads(sql, teamId, page);
+      return pageOf(rows, ask, (row) => row.id, render);
+    },
+    async get(actor, id) {
+      const row = await requireUpload(sql, actor, id);
+      if (row.status === "stored") return render(row);
+      return render((await refreshFromStorage(sql, storage.streams, row, actor)) ?? row);
+    },
+    complete: createComplete(sql, storage, render),
+    async remove(actor, id) {
+      await requireUpload(sql, actor, id);
+      const outcome = await sql.begin((tx) => hideUpload(tx, actor.teamId, id));
+      if (outcome === "missing") throw uploadNotFound();
+      if (outcome === "in use")
+        throw new AppError("upload_in_use", "An unfinished job uses it: cancel the job first.");
+    },
+  };
+}
+
+/** @param deps null: no object storage is configured */
+export function createUploads(deps: UploadsDeps | null): Uploads {
+  const uploads = deps === null ? null : createStoredUploads(deps);
+  const configured = () => {
+    if (uploads !== null) return uploads;
+    throw new AppError("feature_unconfigured", "Uploads require object storage, which is not configured.");
+  };
+  return {
+    async create(actor, input) {
+      requireFeature(actor, "bulk");
+      return configured().create(actor, input);
+    },
+    async receive(actor, file, body, cancelled) {
+      requireFeature(actor, "bulk");
+      return configured().receive(actor, file, body, cancelled);
+    },
+    list: async (actor, ask) => configured().list(actor, ask),
+    get: async (actor, id) => configured().get(actor, id),
+    complete: async (actor, id) => configured().complete(actor, id),
+    async preview(actor, id, options, cancelled) {
+      requireFeature(actor, "bulk");
+      return configured().preview(actor, id, options, cancelled);
+    },
+    remove: async (actor, id) => configured().remove(actor, id),
+  };
+}

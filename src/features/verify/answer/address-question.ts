@@ -1,0 +1,57 @@
+import type { ParsedAddress } from "../../../verification/address/address.ts";
+import type { AddressReading } from "../../../verification/address/addresses-in.ts";
+import type { Scope } from "../../../verification/evidence.ts";
+import type { MalformedReason } from "../../../verification/verdict/verdict.ts";
+import type { EvidenceFinding } from "./evidence-finding.ts";
+
+/** What a team, or the operator, says of a domain, and in which scope it is asked about. */
+export interface DomainStanding {
+  readonly blocked: boolean;
+  /** The team's overrides, or the operator's, call the domain disposable: nobody is asked. */
+  readonly overridden: boolean;
+  readonly scope: Scope;
+}
+
+/** One address as a team asks about it. */
+export interface AddressQuestion extends DomainStanding {
+  teamId: string;
+  /** As it was written, with what stands around the address. */
+  email: string;
+  withEvidence: boolean;
+  /** The caller asked for no probe. */
+  declined?: boolean;
+  /** null: badly formed. */
+  address: ParsedAddress | null;
+  /** `email` has more in it than the address. */
+  unwrapped: boolean;
+  /** Why there is no address, and how many there are where these are several. */
+  malformed: MalformedText | null;
+  /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */
+  isMemoryMiss?: boolean;
+  /** Whole monotonic milliseconds at which Redis was asked, and had nothing of it either; absent or negative: nothing is known of that. */
+  searchedMs?: number;
+  /** What is known of it, asked for before its token and its unit were there; absent: it was not. */
+  found?: Promise<EvidenceFinding>;
+}
+
+export interface MalformedText {
+  readonly reason: MalformedReason;
+  /** 0, but for `several_addresses`. */
+  readonly addresses: number;
+}
+
+const EMPTY: MalformedText = { reason: "empty", addresses: 0 };
+const NO_ADDRESS: MalformedText = { reason: "invalid_format", addresses: 0 };
+
+/** null: there is one address. */
+export function malformedTextOf(reading: AddressReading): MalformedText | null {
+  if (reading.kind === "one") return null;
+  if (reading.kind === "several") return { reason: "several_addresses", addresses: reading.texts.length };
+  return reading.kind === "empty" ? EMPTY : NO_ADDRESS;
+}
+
+/**
+ * `Question.soughtMs` of one that Redis was not asked for. A small integer, as is what takes its place in the first 24 days of a process:
+ * another number is an object for each row.
+ */
+export const NOT_SEARCHED = -1;

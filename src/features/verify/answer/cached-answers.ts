@@ -1,0 +1,90 @@
+import { LRUCache } from "lru-cache";
+import { RenderedJson } from "../../../platform/rendered-json.ts";
+import type { ParsedAddress } from "../../../verification/address/address.ts";
+import type { Scope } from "../../../verification/evidence.ts";
+import { isUncharged } from "../../../verification/verdict/verdict.ts";
+import type { Actor } from "../../identity/actor.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { Held } from "../cache/evidence-cache.ts";
+import type { AddressQuestion } from "./address-question.ts";
+import { CachedAnswer } from "./answer-note.ts";
+import type { Examiner } from "./examine.ts";
+import type { VerificationResult } from "./verification-result.ts";
+import type { VerificationTallies } from "./verification-tallies.ts";
+import type { VerifyInput } from "./verify-input.ts";
+
+/**
+ * Answers that were drawn and rendered before, by the text that was asked about: a memo of what `Examiner` would find and draw
+ * anew. It keeps no truth of its own: each answer belongs to one entry of the evidence
+ * cache and is good for as long as that is; blocklists and overrides are the actor's, asked each time.
+ */
+export interface CachedAnswers {
+  /** null: none is kept, or the answer is of another kind. Counts nothing. */
+  find(input: VerifyInput, actor: Actor, nowMs: number): CachedAnswer | null;
+  /** A question that was answered from the cache, and how: the same text is likely to be asked again. */
+  remember(question: AddressQuestion, result: VerificationResult): void;
+}
+
+/** An address by its text, with the last answer of each scope. */
+interface KnownAddress extends Record<Scope, CachedAnswer | null> {
+  readonly address: ParsedAddress;
+}
+
+export interface CachedAnswersDeps {
+  examiner: Pick<Examiner, "isPlain" | "hold" | "evictionEpoch" | "understand" | "draw">;
+  tallies: VerificationTallies;
+  limits: { cachedAnswers: number };
+}
+
+/** What failed is free of charge, and `retry_at` moves on: both are drawn anew each time. */
+function isConstant({ reason, retry_at: retryAt }: VerificationResult): boolean {
+  return !isUncharged(reason) && retryAt === null;
+}
+
+export function createCachedAnswers({ examiner, tallies, limits }: CachedAnswersDeps): CachedAnswers {
+  const addresses = new LRUCache<string, KnownAddress>({ max: limits.cachedAnswers });
+
+  function draw({ address }: KnownAddress, entry: CacheEntry, actor: Actor): CachedAnswer | null {
+    const { teamId, limits, overlay } = actor;
+    const asker = { teamId, probing: limits.probing, overlay };
+    const question = examiner.understand(address.normalised, false, asker);
+    const { decision, result } = examiner.draw(question, { entry, cached: true });
+    if (!isConstant(result)) return null;
+    const json = new RenderedJson(new TextEncoder().encode(JSON.stringify(result)));
+    return new CachedAnswer(entry, result, json, tallies(decision, true));
+  }
+
+  function answerFor(known: KnownAddress, { entry }: Held, actor: Actor, scope: Scope): CachedAnswer | null {
+    const before = known[scope];
+    return before?.entry === entry ? before : draw(known, entry, actor);
+  }
+
+  /** Asks the evidence cache, which says how long that need not be done again. */
+  function renew(known: KnownAddress, actor: Actor, scope: Scope): CachedAnswer | null {
+    const held = examiner.hold(known.address, scope);
+    const answer = held === undefined ? null : answerFor(known, held, actor, scope);
+    known[scope] = answer;
+    if (answer === null || held === undefined) return null;
+    answer.goodUntilMs = held.goodUntilMs;
+    answer.evictionEpoch = examiner.evictionEpoch();
+    return answer;
+  }
+
+  return {
+    find(input, actor, nowMs) {
+      if (input.refresh || input.withEvidence || !input.probe || !actor.livemode) return null;
+      const known = addresses.get(input.email);
+      if (known === undefined || !examiner.isPlain(known.address.domain, actor.overlay)) return null;
+      const scope = actor.limits.probing ? "probed" : "unprobed";
+      const answer = known[scope];
+      const isGood =
+        answer !== null && nowMs < answer.goodUntilMs && answer.evictionEpoch === examiner.evictionEpoch();
+      return isGood ? answer : renew(known, actor, scope);
+    },
+    remember({ email, address, unwrapped, overridden, withEvidence, declined }, result) {
+      if (address === null || unwrapped || overridden || withEvidence || declined === true) return;
+      if (!isConstant(result)) return;
+      if (addresses.get(email) === undefined) addresses.set(email, { address, probed: null, unprobed: null });
+    },
+  };
+}

@@ -1,0 +1,247 @@
+import type { Clock } from "../../../platform/time/clock.ts";
+import type { ParsedAddress } from "../../../verification/address/address.ts";
+import { readAddresses } from "../../../verification/address/addresses-in.ts";
+import { evidenceOf, type Scope } from "../../../verification/evidence.ts";
+import type { Lists } from "../../../verification/lists/lists.ts";
+import { withOverride } from "../../../verification/verdict/override.ts";
+import { type Decision, decide } from "../../../verification/verdict/verdict.ts";
+import type { Actor, TeamOverlay } from "../../identity/actor.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { EvidenceCache, Held } from "../cache/evidence-cache.ts";
+import type { InFlightChecks, VerificationWaiter } from "../checks/in-flight-checks.ts";
+import {
+  type AddressQuestion,
+  type DomainStanding,
+  malformedTextOf,
+  NOT_SEARCHED,
+} from "./address-question.ts";
+import type { EvidenceFinding } from "./evidence-finding.ts";
+import { renderResult } from "./render-result.ts";
+import type { VerificationResult } from "./verification-result.ts";
+
+/** Who asks, as far as it changes the answer. */
+export interface VerificationAsker {
+  teamId: string;
+  /** The tier probes mailboxes, and the caller has not declined that. */
+  probing: boolean;
+  /** The caller asked for no probe. Absent: no. */
+  declined?: boolean;
+  overlay: TeamOverlay;
+}
+
+/** @param probe false: the caller wants no mail server asked */
+export function askerOf({ teamId, limits, overlay }: Actor, probe: boolean): VerificationAsker {
+  return { teamId, probing: limits.probing && probe, declined: !probe, overlay };
+}
+
+/**
+ * See `FindingHandler`: what becomes of a finding. Where `find` itself throws, `failed` is not called; nor was `settled`, unless it is what
+ * `settled` threw of an answer that was there at once.
+ */
+export interface FindingHandler<T> {
+  settled(finding: EvidenceFinding): T;
+  failed(): void;
+}
+
+export interface DecidedAnswer {
+  decision: Decision;
+  result: VerificationResult;
+}
+
+/** The way from an address to its result, the same for single requests and for the rows of a job. */
+export interface Examiner {
+  /** @param email an address, or a text that it is read out of (`readAddresses`) */
+  understand(email: string, withEvidence: boolean, asker: VerificationAsker): AddressQuestion;
+  /** Neither the team nor the operator has said anything about the domain. */
+  isPlain(domain: string, overlay: TeamOverlay): boolean;
+  /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
+  hold(address: ParsedAddress, scope: Scope): Held | undefined;
+  /** See `EvidenceCache.evictionEpoch`. */
+  evictionEpoch(): number;
+  /** Whether `find` would answer at once. Not counted as a look. */
+  isKnown(question: AddressQuestion, refresh: boolean): boolean;
+  /**
+   * At once when the cache knows, or nobody need be asked.
+   * @param refresh do not be content with what the cache knows
+   * @param arrival makes what is returned of what was found
+   * @throws AppError `overloaded`
+   */
+  find<T>(
+    question: AddressQuestion,
+    refresh: boolean,
+    waiter: VerificationWaiter,
+    arrival: FindingHandler<T>,
+  ): T | Promise<T>;
+  /** Never changed by whoever gets it: answers from the cache are kept. */
+  draw(question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer;
+}
+
+export interface ExaminerDeps {
+  clock: Clock;
+  cache: EvidenceCache;
+  flights: InFlightChecks;
+  lists: Lists;
+  /** Whether the operator calls the domain disposable for everybody. */
+  isPromoted(domain: string): boolean;
+  /** Told of every look into the cache's memory. */
+  onLookup(result: "memory" | "miss"): void;
+}
+
+function standingOf(blocked: boolean, overridden: boolean, scope: Scope): DomainStanding {
+  return Object.freeze({ blocked, overridden, scope });
+}
+
+/** Of what is no address; and by whether the domain is blocked those that are overridden, and the others by scope. */
+const NO_DOMAIN_STANDING = standingOf(false, false, "unprobed");
+const OVERRIDDEN = [false, true].map((blocked) => standingOf(blocked, true, "unprobed"));
+const USUAL: Record<Scope, DomainStanding[]> = {
+  probed: [false, true].map((blocked) => standingOf(blocked, false, "probed")),
+  unprobed: [NO_DOMAIN_STANDING, standingOf(true, false, "unprobed")],
+};
+
+export function createExaminer(deps: ExaminerDeps): Examiner {
+  function standing(domain: string, { probing, overlay }: VerificationAsker): DomainStanding {
+    const overridden = overlay.isDisposable(domain) || deps.isPromoted(domain);
+    const others = overridden ? OVERRIDDEN : USUAL[probing ? "probed" : "unprobed"];
+    return others[overlay.isBlocked(domain) ? 1 : 0] as DomainStanding;
+  }
+
+  return {
+    understand(email, withEvidence, asker) {
+      const reading = readAddresses(email);
+      const address = reading.kind === "one" ? reading.address : null;
+      const { blocked, overridden, scope } =
+        address === null ? NO_DOMAIN_STANDING : standing(address.domain, asker);
+      const { teamId, declined = false } = asker;
+      return {
+        teamId,
+        email,
+        withEvidence,
+        declined,
+        address,
+        unwrapped: reading.kind === "one" && reading.unwrapped,
+        malformed: malformedTextOf(reading),
+        blocked,
+        overridden,
+        scope,
+        isMemoryMiss: false,
+        searchedMs: NOT_SEARCHED,
+      };
+    },
+    isPlain: (domain, overlay) =>
+      !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
+    hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),
+    evictionEpoch: () => deps.cache.evictionEpoch(),
+    isKnown: (question, refresh) =>
+      !needsLookup(question) ||
+      (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),
+    find: (question, refresh, waiter, arrival) => find(deps, question, refresh, waiter, arrival),
+    draw: (question, finding) => drawFrom(deps, question, finding),
+  };
+}
+
+function find<T>(
+  deps: ExaminerDeps,
+  question: AddressQuestion,
+  refresh: boolean,
+  waiter: VerificationWaiter,
+  arrival: FindingHandler<T>,
+): T | Promise<T> {
+  if (!needsLookup(question)) return arrival.settled(answerWithoutLookup(deps, question));
+  const { teamId, address, scope } = question;
+  if (!refresh) {
+    const entry = deps.cache.peek(scope, address.cacheKey);
+    deps.onLookup(entry ? "memory" : "miss");
+    if (entry) return arrival.settled({ entry, cached: true });
+  }
+  return deps.flights.join({ teamId, address, scope, refresh }, waiter, arrival);
+}
+
+export type NoLookupDeps = Pick<ExaminerDeps, "clock" | "lists">;
+
+/** Whether cache or engine have to be asked. */
+export function needsLookup(
+  question: AddressQuestion,
+): question is AddressQuestion & { address: ParsedAddress } {
+  return question.address !== null && !question.blocked;
+}
+
+/** The finding of a question that need not be asked. */
+export function answerWithoutLookup(deps: NoLookupDeps, { address }: AddressQuestion): EvidenceFinding {
+  return { entry: address === null ? null : evidenceWithoutLookup(deps, address), cached: false };
+}
+
+/** A blocked domain is not asked about anywhere; what lists know costs nothing. */
+function evidenceWithoutLookup(deps: NoLookupDeps, address: ParsedAddress): CacheEntry {
+  const evidence = evidenceOf({
+    mx: { status: "skipped", hosts: [], preferences: [], provider: null, ttlS: 0, fault: null },
+    disposable: deps.lists.disposable(address.domain),
+    role: deps.lists.role(address.local),
+    freeProvider: deps.lists.isFree(address.domain),
+    smtp: null,
+  });
+  return { evidence, storedAt: deps.clock.now(), ttlS: 0 };
+}
+
+/**
+ * Answers drawn from cached evidence, kept with it: the same entry, asked again, is the same answer, and its JSON
+ * need not be written again; but for `retry_at`, which moves on when it is past. An entry belongs to one scope, hence to one kind of tier; a blocked domain never gets here;
+ * what an override makes of an entry is kept apart from what all others see.
+ */
+const drawn = new WeakMap<CacheEntry, DecidedAnswer>();
+const drawnOverridden = new WeakMap<CacheEntry, DecidedAnswer>();
+
+function drawFrom(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer {
+  // The reason of one that declined a probe is its own.
+  if (!finding.cached || question.withEvidence || question.declined) return draw(deps, question, finding);
+  const answers = question.overridden ? drawnOverridden : drawn;
+  const known = answers.get(finding.entry);
+  if (known !== undefined) return known;
+  const fresh = draw(deps, question, finding);
+  if (fresh.result.retry_at === null) answers.set(finding.entry, fresh);
+  return fresh;
+}
+
+function draw(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer {
+  const { email, address, malformed } = question;
+  const found = finding.entry ?? lateEntry(deps, question, finding);
+  const entry = question.overridden ? overriddenEntry(found) : found;
+  const decision = decide({
+    address,
+    malformed: malformed?.reason ?? null,
+    evidence: entry?.evidence ?? null,
+    failure: finding.failure ?? null,
+    probing: question.scope === "probed",
+    declined: question.declined === true,
+    blocked: question.blocked,
+  });
+  const result = renderResult({
+    email: address?.normalised ?? email,
+    address,
+    addresses: malformed?.addresses ?? 0,
+    decision,
+    entry,
+    now: deps.clock.now(),
+    cached: finding.cached,
+    livemode: true,
+    withEvidence: question.withEvidence,
+  });
+  return { decision, result };
+}
+
+/** What is said at a deadline besides: what the DNS had answered, else what the lists know. It is kept nowhere. */
+function lateEntry(
+  deps: ExaminerDeps,
+  { address }: AddressQuestion,
+  finding: EvidenceFinding,
+): CacheEntry | null {
+  if (finding.failure !== "deadline" || address === null) return null;
+  const evidence = finding.known ?? null;
+  return evidence === null
+    ? evidenceWithoutLookup(deps, address)
+    : { evidence, storedAt: deps.clock.now(), ttlS: 0 };
+}
+
+function overriddenEntry(entry: CacheEntry | null): CacheEntry | null {
+  return entry === null ? null : { ...entry, evidence: withOverride(entry.evidence) };
+}

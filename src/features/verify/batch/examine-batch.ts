@@ -1,0 +1,252 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { CheckPool } from "../../../engine/threads/pool.ts";
+import type { Logger } from "../../../platform/log.ts";
+import { type Clock, pause } from "../../../platform/time/clock.ts";
+import type { RequestedSignals } from "../../../verification/evidence.ts";
+import { type AddressQuestion, NOT_SEARCHED } from "../answer/address-question.ts";
+import type { EvidenceFinding } from "../answer/evidence-finding.ts";
+import { type NoLookupDeps, needsLookup } from "../answer/examine.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { EvidenceCache } from "../cache/evidence-cache.ts";
+import type { InFlightChecksDeps, VerificationWaiter } from "../checks/in-flight-checks.ts";
+import { type BatchChecks, createBatchChecks } from "./batch-checks.ts";
+import { cutByDomain } from "./batch-cut.ts";
+import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
+import { createDisposableRows, type DisposableRows } from "./disposable-rows.ts";
+import { createNoLookupRows, type NoLookupRows } from "./no-lookup-rows.ts";
+
+export type { BatchAnswer } from "./batch-work.ts";
+
+export interface BatchOptions {
+  /** Do not be content with this entry of the cache. */
+  refresh(entry: CacheEntry): boolean;
+  /** Stand in line at a busy site, until handed in, instead of leaving it at once. */
+  waitsForSite: boolean;
+  /** Questions that are put to the check pool at once, at least 1; absent: all. The others follow in order, by the same thread's sessions. */
+  atOnce?: number;
+}
+
+/** Questions under way. */
+export interface BatchRun {
+  /**
+   * One answer for each question, in order. Never rejects. What a cancellation or the end of the pool interrupted is
+   * `unfinished`.
+   */
+  readonly done: Promise<BatchAnswer[]>;
+  /** Questions without an answer at present. */
+  readonly left: number;
+  /** Ends the waiting: `done` resolves soon with what is known, all else is `unfinished`. Idempotent. */
+  stopWaiting(): void;
+}
+
+/**
+ * Examines many addresses at once, as the rows of a chunk are, each of which stands in it once. The cache is asked in
+ * one round trip, and who is not in it goes through the check pool many at a time. How many rows are under way at once is
+ * its caller's to bound, by `left`; what the pool has no room for asks again until it has.
+ *
+ * There is no single flight as for requests: a job asks about an address once, and the few that two jobs ask about in
+ * the same moment cost a probe each, where a table of millions of flights would cost every row.
+ */
+export interface BatchExaminer {
+  /**
+   * What is found of a question at once: nobody need be asked, or the last check of its throw-away domain says it, or memory has
+   * it; undefined: it has to be examined, and `examine` asks memory no more. Whoever uses what memory had says so to `counted`.
+   */
+  ready(question: AddressQuestion): EvidenceFinding | undefined;
+  /** So many questions were answered by what memory had. */
+  countMemoryHits(fromMemory: number): void;
+  examine(
+    questions: readonly AddressQuestion[],
+    options: BatchOptions,
+    control: Pick<VerificationWaiter, "cancelled" | "onCancel">,
+  ): BatchRun;
+}
+
+export interface BatchExaminerDeps extends NoLookupDeps {
+  clock: Clock;
+  log: Logger;
+  cache: Pick<EvidenceCache, "peek" | "fetchMany" | "storeMany">;
+  pool: Pick<CheckPool, "checkBatch">;
+  keep: InFlightChecksDeps["keep"];
+  /** That the check threads ask for. */
+  signals: RequestedSignals;
+  /** Told of the looks into the cache's memory, `count` of them alike. */
+  onLookup(result: "memory" | "miss", count: number): void;
+}
+
+/** @param nowMs whole monotonic milliseconds */
+function wasSearched({ searchedMs = NOT_SEARCHED }: AddressQuestion, nowMs: number): boolean {
+  return searchedMs !== NOT_SEARCHED && nowMs - searchedMs < LIMITS.bulk.soughtMs;
+}
+
+class PooledBatchExaminer implements BatchExaminer {
+  readonly #deps: BatchExaminerDeps;
+  readonly #disposables: DisposableRows;
+  readonly #checks: BatchChecks;
+  readonly #unasked: NoLookupRows;
+
+  constructor(deps: BatchExaminerDeps) {
+    this.#deps = deps;
+    this.#disposables = createDisposableRows(deps);
+    this.#checks = createBatchChecks({ ...deps, disposables: this.#disposables });
+    this.#unasked = createNoLookupRows(deps);
+  }
+
+  ready(question: AddressQuestion): EvidenceFinding | undefined {
+    if (!needsLookup(question)) return this.#unasked.find(question);
+    const found = this.#disposables.find(question);
+    if (found !== undefined || question.isMemoryMiss) return found;
+    const entry = this.#deps.cache.peek(question.scope, question.address.cacheKey);
+    if (entry !== undefined) return { entry, cached: true };
+    question.isMemoryMiss = true;
+    return undefined;
+  }
+
+  countMemoryHits(fromMemory: number): void {
+    if (fromMemory > 0) this.#deps.onLookup("memory", fromMemory);
+  }
+
+  examine(
+    questions: readonly AddressQuestion[],
+    options: BatchOptions,
+    control: Pick<VerificationWaiter, "cancelled" | "onCancel">,
+  ): BatchRun {
+    const work = new BatchWork(questions.length);
+    control.onCancel(() => work.cancel());
+    const done = this.#run(work, questions, options).then(
+      () => work.answers(),
+      (error: unknown) => {
+        this.#deps.log.error({ err: error }, "a batch could not be examined");
+        return work.answers();
+      },
+    );
+    return {
+      done,
+      get left() {
+        return work.left;
+      },
+      stopWaiting: () => work.stopWaiting(),
+    };
+  }
+
+  /** What nobody need be asked about is answered; @returns the rest */
+  #look(work: BatchWork, questions: readonly AddressQuestion[], options: BatchOptions): AskedRow[] {
+    const asked: AskedRow[] = [];
+    const nowMs = Math.floor(this.#deps.clock.monotonic());
+    let known = 0;
+    for (const [at, question] of questions.entries()) {
+      if (!needsLookup(question)) {
+        work.answer(at, { finding: this.#unasked.find(question) });
+        continue;
+      }
+      const { address, scope } = question;
+      const { cacheKey } = address;
+      const row: AskedRow = { at, address, scope, cacheKey, redisKey: undefined, absent: false, question };
+      // A look into the memory of a long list is 0.7 us: its Map is far larger than what the core has at hand.
+      const isToPeek = !question.isMemoryMiss || wasSearched(question, nowMs);
+      const entry = isToPeek ? this.#remembered(row, options) : undefined;
+      if (entry === undefined) asked.push(row);
+      else {
+        known += 1;
+        work.answer(at, { finding: { entry, cached: true } });
+      }
+    }
+    if (known > 0) this.#deps.onLookup("memory", known);
+    if (asked.length > 0) this.#deps.onLookup("miss", asked.length);
+    return asked;
+  }
+
+  #remembered({ scope, cacheKey }: AskedRow, { refresh }: BatchOptions): CacheEntry | undefined {
+    const entry = this.#deps.cache.peek(scope, cacheKey);
+    return entry !== undefined && !refresh(entry) ? entry : undefined;
+  }
+
+  /**
+   * Those that other processes know are answered; @returns the rest. A row that leaves a busy site is soon back as a retry: what
+   * Redis had nothing of then is not looked for there again, and `look` has asked memory.
+   */
+  async #fetch(work: BatchWork, rows: readonly AskedRow[], { refresh }: BatchOptions): Promise<AskedRow[]> {
+    const nowMs = Math.floor(this.#deps.clock.monotonic());
+    const sought = rows.filter(({ question }) => !wasSearched(question, nowMs));
+    const entries = sought.length === 0 ? [] : await this.#deps.cache.fetchMany(sought);
+    const found = new Set<AskedRow>();
+    for (const [i, row] of sought.entries()) {
+      const entry = entries[i];
+      if (entry !== undefined && !refresh(entry)) {
+        work.answer(row.at, { finding: { entry, cached: true } });
+        found.add(row);
+      } else if (row.absent) row.question.searchedMs = nowMs;
+    }
+    return found.size === 0 ? [...rows] : rows.filter((row) => !found.has(row));
+  }
+
+  /**
+   * Rows that stand in line for long are looked up when their turn comes nearer, those in front at once: where a list that is sorted by
+   * domain begins, sites that nobody is asked at yet wait for what this takes of the processors.
+   */
+  async #check(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
+    const ahead = options.waitsForSite
+      ? (options.atOnce ?? asked.length) * LIMITS.bulk.aheadFillings
+      : asked.length;
+    const nowMs = Math.floor(this.#deps.clock.monotonic());
+    const isToSeek = ({ question }: AskedRow) => !wasSearched(question, nowMs);
+    if (asked.length <= ahead || !asked.some(isToSeek)) return this.#checkAll(work, asked, options);
+    const front = this.#checkAll(work, asked.slice(0, ahead), options);
+    await pause(this.#deps.clock, LIMITS.bulk.aheadMs, work.halted, front);
+    const rear = work.halted.aborted ? [] : await this.#fetch(work, asked.slice(ahead), options);
+    // Not beside it: places count `atOnce` rows, and the same thread has the site's sessions.
+    await front;
+    if (!work.halted.aborted) await this.#send(work, rear, options);
+  }
+
+  async #checkAll(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
+    await this.#send(work, await this.#fetch(work, asked, options), options);
+  }
+
+  /** Those that nobody knows go to check threads. */
+  async #send(work: BatchWork, unknown: readonly AskedRow[], options: BatchOptions): Promise<void> {
+    const { waitsForSite: patient, atOnce = unknown.length } = options;
+    const mode = patient ? "patient" : "bulk";
+    if (atOnce >= unknown.length) {
+      const cuts = cutByDomain(unknown, LIMITS.bulk.batchRows);
+      await Promise.all(cuts.map((rows) => this.#checks.check(work, rows, { mode, atOnce: rows.length })));
+      return;
+    }
+    // Each is with a thread in one piece, where one row follows another without a word between threads.
+    for (const rows of cutByDomain(unknown, LIMITS.check.batchAddresses)) {
+      if (work.halted.aborted) return;
+      await this.#checks.check(work, rows, { mode, atOnce });
+    }
+  }
+
+  /** Rows of a throw-away domain: the first, then those that are not answered by what was found of it. */
+  async #checkGroup(
+    work: BatchWork,
+    [first, ...others]: readonly AskedRow[],
+    options: BatchOptions,
+  ): Promise<void> {
+    await this.#check(work, first === undefined ? [] : [first], options);
+    const left: AskedRow[] = [];
+    for (const row of others) {
+      const finding = this.#disposables.find(row);
+      if (finding === undefined) left.push(row);
+      else work.answer(row.at, { finding });
+    }
+    if (!work.halted.aborted) await this.#check(work, left, options);
+  }
+
+  async #run(work: BatchWork, questions: readonly AddressQuestion[], options: BatchOptions): Promise<void> {
+    const asked = this.#look(work, questions, options);
+    if (options.waitsForSite) return this.#check(work, asked, options);
+    const { others, groups } = this.#disposables.cut(asked);
+    // Each by itself: one whose DNS is dead does not hold up the others.
+    await Promise.all([
+      this.#check(work, others, options),
+      ...groups.map((rows) => this.#checkGroup(work, rows, options)),
+    ]);
+  }
+}
+
+export function createBatchExaminer(deps: BatchExaminerDeps): BatchExaminer {
+  return new PooledBatchExaminer(deps);
+}

@@ -1,0 +1,97 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { DomainFacts, MailboxFinding } from "../../../verification/evidence/model.ts";
+import type { CacheEntry } from "./cache-entry.ts";
+import { halfKeyOf, RECORD_CHARS, recordText } from "./evidence-record.ts";
+
+/** Of `rcpt:ev:p:` and 128 bits. */
+const KEY_CHARS = 32;
+const PACKED_CHARS = KEY_CHARS + RECORD_CHARS;
+
+/**
+ * Entries on their way to Redis, in a few arguments however many: a SET of its own, or an argument of its own, costs this
+ * process several times as much.
+ *
+ * The first argument is facts and findings, the second entries of any length; a line of each is key, seconds that Redis keeps
+ * it, text, and no text has a line end in it. Then, by twos, seconds and entries of RECORD_CHARS which are kept so long: key and
+ * text, cut by their places, since a pattern costs Redis as much as the SET. Facts and findings are kept no shorter than they
+ * were: other processes' entries may need them.
+ */
+export const KEEP = `
+local call, sub = redis.call, string.sub
+for key, ttl, text in string.gmatch(ARGV[1], '(%S+) (%d+) ([^\\n]*)\\n') do
+  local left = call('TTL', key)
+  if left > tonumber(ttl) then ttl = left end
+  call('SET', key, text, 'EX', ttl)
+end
+for key, ttl, text in string.gmatch(ARGV[2], '(%S+) (%d+) ([^\\n]*)\\n') do
+  call('SET', key, text, 'EX', ttl)
+end
+for at = 3, #ARGV, 2 do
+  local ttl, packed = ARGV[at], ARGV[at + 1]
+  for from = 1, #packed, ${PACKED_CHARS} do
+    local text = from + ${KEY_CHARS}
+    call('SET', sub(packed, from, text - 1), sub(packed, text, text + ${RECORD_CHARS - 1}), 'EX', ttl)
+  end
+end
+`;
+
+export interface KeyedEntry {
+  redisKey: string;
+  entry: CacheEntry;
+}
+
+/** Facts or a finding that were sent. Monotonic milliseconds. */
+interface Sent {
+  /** Until then Redis has it, unless it was short of memory. */
+  untilMs: number;
+  atMs: number;
+}
+
+/**
+ * Sends facts and findings with the first entry that needs them, for so long that those of the next
+ * LIMITS.evidenceCache.halfAgainS need them no longer than they live; then again, with whatever entry, so that what Redis lost
+ * or dropped is missed for no longer.
+ */
+export class EntryWriter {
+  #sent = new WeakMap<DomainFacts | MailboxFinding, Sent>();
+
+  /** What was sent may not have arrived. */
+  forget(): void {
+    this.#sent = new WeakMap();
+  }
+
+  /**
+   * The arguments of KEEP.
+   * @param nowMs monotonic
+   */
+  argumentsOf(entries: readonly KeyedEntry[], nowMs: number): string[] {
+    let halves = "";
+    let lines = "";
+    const packed = new Map<number, string>();
+    for (const { redisKey, entry } of entries) {
+      const text = recordText(entry);
+      if (text === null) continue;
+      const lifeS = Math.floor(entry.ttlS);
+      const { facts, finding } = entry.evidence;
+      halves += this.#halfLine(facts, lifeS, nowMs) + this.#halfLine(finding, lifeS, nowMs);
+      if (text.length > RECORD_CHARS || redisKey.length !== KEY_CHARS)
+        lines += `${redisKey} ${lifeS} ${text}\n`;
+      else packed.set(lifeS, (packed.get(lifeS) ?? "") + redisKey + text);
+    }
+    const all: string[] = [halves, lines];
+    for (const [lifeS, texts] of packed) all.push(String(lifeS), texts);
+    return all;
+  }
+
+  /** "": Redis has it for as long. */
+  #halfLine(half: DomainFacts | MailboxFinding, lifeS: number, nowMs: number): string {
+    const { halfAgainS } = LIMITS.evidenceCache;
+    const sent = this.#sent.get(half);
+    const isThere =
+      sent !== undefined && sent.untilMs >= nowMs + lifeS * 1_000 && sent.atMs >= nowMs - halfAgainS * 1_000;
+    if (isThere) return "";
+    const halfS = lifeS + halfAgainS;
+    this.#sent.set(half, { untilMs: nowMs + halfS * 1_000, atMs: nowMs });
+    return `${halfKeyOf(half.id)} ${halfS} ${half.text}\n`;
+  }
+}

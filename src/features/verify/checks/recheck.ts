@@ -1,0 +1,289 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { CheckPool, PendingCheck } from "../../../engine/threads/pool.ts";
+import type { Logger } from "../../../platform/log.ts";
+import type { Clock, Timer } from "../../../platform/time/clock.ts";
+import type { Evidence, SmtpClass } from "../../../verification/evidence.ts";
+import { retryAfter } from "../answer/retry-after.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
+import type { EvidenceCache } from "../cache/evidence-cache.ts";
+import { DueTimes } from "./due-times.ts";
+import type { CheckQuestion, InFlightChecksDeps } from "./in-flight-checks.ts";
+import { RecheckQueue } from "./recheck-queue.ts";
+
+/** How a recheck ended: `turned_away` never began, for want of room. */
+export const RECHECK_RESULTS = [
+  "settled",
+  "put_off",
+  "given_up",
+  "superseded",
+  "failed",
+  "turned_away",
+] as const;
+export type RecheckResult = (typeof RECHECK_RESULTS)[number];
+
+/**
+ * Asks again, in the background, about addresses whose servers put us off: greylisting lets in who comes back. The same
+ * process asks, hence with the same sender by the same way, and what it learns replaces the cache's entry, for all
+ * processes. Nobody waits for it and nobody pays for it; it goes behind requests, and ends with the process: whoever asks
+ * then is a stranger to the server once more, no worse.
+ */
+export interface Rechecks {
+  /** A check of now has ended so. Put off: it is asked again in time. Else nothing is left to ask. */
+  onSettled(question: SettledQuestion, entry: CacheEntry): void;
+  /** Forgets all that waits, and cancels what is under way. */
+  stop(): void;
+  readonly pending: number;
+}
+
+type SettledQuestion = Pick<CheckQuestion, "teamId" | "address" | "scope">;
+
+export interface RechecksDeps {
+  clock: Clock;
+  log: Logger;
+  pool: Pick<CheckPool, "check" | "inFlight">;
+  cache: Pick<EvidenceCache, "fetch" | "store">;
+  keep: InFlightChecksDeps["keep"];
+  /** Where it would be asked. */
+  siteOf(evidence: Evidence, domain: string): string;
+  onEnd(result: RecheckResult): void;
+}
+
+const ANSWERS: ReadonlySet<SmtpClass> = new Set([
+  "accepted",
+  "mailbox_full",
+  "mailbox_not_found",
+  "mailbox_disabled",
+  "refused_by_policy",
+  "provider_unverifiable",
+]);
+
+interface Waiting {
+  key: string;
+  teamId: string;
+  site: string;
+  question: Pick<CheckQuestion, "address" | "scope">;
+  attempts: number;
+  /** Epoch milliseconds of the evidence it rests on. */
+  storedAt: number;
+  dueMs: number;
+}
+
+/** Something about the mailbox or the domain was said, which a look that fails must not take away. */
+function isAnswer({ smtp }: Evidence): boolean {
+  return smtp === null || ANSWERS.has(smtp.class);
+}
+
+const {
+  attempts: attemptsMax,
+  pending: pendingMax,
+  teamShare,
+  atOnce,
+  perSite,
+  loadShare,
+  busyMs,
+} = LIMITS.rechecks;
+
+class RefreshRechecks implements Rechecks {
+  readonly #deps: RechecksDeps;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #due = new DueTimes<Waiting>();
+  /** Those that are due and wait for room. */
+  readonly #turns = new RecheckQueue<Waiting>();
+  readonly #running = new Map<Waiting, PendingCheck | null>();
+  readonly #runningAt = new Map<string, number>();
+  readonly #byTeam = new Map<string, number>();
+  #timer: Timer | null = null;
+  #timerMs = Number.POSITIVE_INFINITY;
+  /** When those that are due look for room again. */
+  #lookMs = 0;
+  #stopped = false;
+
+  constructor(deps: RechecksDeps) {
+    this.#deps = deps;
+  }
+
+  onSettled(question: SettledQuestion, entry: CacheEntry): void {
+    if (this.#stopped) return;
+    const retry = retryAfter(entry.evidence.smtp);
+    if (this.#waiting.size === 0 && retry?.rechecked !== true) return;
+    const key = `${question.scope} ${question.address.cacheKey}`;
+    if (retry?.rechecked) {
+      this.#note(question, entry, key, retry.seconds);
+      return;
+    }
+    const known = this.#waiting.get(key);
+    if (known !== undefined) this.#forget(known, "superseded");
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const check of this.#running.values()) check?.cancel();
+    this.#due.clear();
+    this.#turns.clear();
+    this.#waiting.clear();
+    this.#byTeam.clear();
+    this.#arm();
+  }
+
+  get pending(): number {
+    return this.#waiting.size;
+  }
+
+  /** One timer, for the next that is due, and for those that found no room. */
+  #arm(): void {
+    const nextMs = this.#stopped
+      ? null
+      : this.#turns.size > 0
+        ? Math.min(this.#lookMs, this.#due.nextMs ?? this.#lookMs)
+        : this.#due.nextMs;
+    if (nextMs === this.#timerMs) return;
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#timerMs = Number.POSITIVE_INFINITY;
+    if (nextMs === null) return;
+    this.#timerMs = nextMs;
+    this.#timer = this.#deps.clock.after(Math.max(0, nextMs - this.#deps.clock.monotonic()), () => {
+      this.#timer = null;
+      this.#timerMs = Number.POSITIVE_INFINITY;
+      this.#begin();
+    });
+  }
+
+  #schedule(one: Waiting, dueMs: number): void {
+    one.dueMs = dueMs;
+    this.#due.add(one, dueMs);
+    this.#arm();
+  }
+
+  #forget(one: Waiting, result: RecheckResult): void {
+    const { teamId } = one;
+    this.#waiting.delete(one.key);
+    this.#due.remove(one);
+    this.#turns.remove(one);
+    const left = (this.#byTeam.get(teamId) ?? 1) - 1;
+    if (left > 0) this.#byTeam.set(teamId, left);
+    else this.#byTeam.delete(teamId);
+    this.#deps.onEnd(result);
+    this.#arm();
+  }
+
+  #isBusy(): boolean {
+    return this.#running.size >= atOnce || this.#deps.pool.inFlight >= LIMITS.check.tasksInFlight / loadShare;
+  }
+
+  #begin(): void {
+    const nowMs = this.#deps.clock.monotonic();
+    for (let one = this.#due.take(nowMs); one !== null; one = this.#due.take(nowMs)) this.#turns.add(one);
+    while (!this.#isBusy()) {
+      const one = this.#turns.take((site) => (this.#runningAt.get(site) ?? 0) < perSite);
+      if (one === null) break;
+      this.#run(one);
+    }
+    // Requests go first: those that are due look again.
+    this.#lookMs = nowMs + busyMs;
+    this.#arm();
+  }
+
+  #run(one: Waiting): void {
+    const { site } = one;
+    this.#running.set(one, null);
+    this.#runningAt.set(site, (this.#runningAt.get(site) ?? 0) + 1);
+    void this.#recheck(one).finally(() => {
+      this.#running.delete(one);
+      const left = (this.#runningAt.get(site) ?? 1) - 1;
+      if (left > 0) this.#runningAt.set(site, left);
+      else this.#runningAt.delete(site);
+      if (!this.#stopped) this.#begin();
+    });
+  }
+
+  async #recheck(one: Waiting): Promise<void> {
+    const { address, scope } = one.question;
+    try {
+      const known = await this.#deps.cache.fetch(scope, address.cacheKey);
+      if (this.#stopped || this.#waiting.get(one.key) !== one) return;
+      if (known !== undefined && known.storedAt > one.storedAt)
+        return this.#conclude(one, known, "superseded");
+      const check = this.#deps.pool.check(address.normalised, scope);
+      this.#running.set(one, check);
+      const evidence = await check.evidence;
+      if (this.#stopped) return;
+      if (evidence === null) return this.#again(one, null, "failed");
+      const fresher = await this.#deps.cache.fetch(scope, address.cacheKey);
+      if (this.#stopped || this.#waiting.get(one.key) !== one) return;
+      if (fresher !== undefined && fresher.storedAt > one.storedAt)
+        return this.#conclude(one, fresher, "superseded");
+      if (fresher !== undefined && isAnswer(fresher.evidence) && !isAnswer(evidence))
+        return this.#again(one, retryAfter(evidence.smtp)?.seconds ?? null, "failed");
+      const entry = this.#stored(one, evidence);
+      this.#conclude(one, entry, "settled");
+    } catch (error) {
+      this.#deps.log.debug({ err: error }, "an address could not be asked about again");
+      if (!this.#stopped) this.#again(one, null, "failed");
+    }
+  }
+
+  #stored({ question: { scope, address } }: Waiting, evidence: Evidence): CacheEntry {
+    const { ttlS, shared } = this.#deps.keep(scope, address, evidence);
+    const entry = { evidence, storedAt: this.#deps.clock.now(), ttlS };
+    this.#deps.cache.store(scope, address.cacheKey, entry, shared);
+    return entry;
+  }
+
+  #conclude(one: Waiting, entry: CacheEntry, result: "settled" | "superseded"): void {
+    if (this.#waiting.get(one.key) !== one) return;
+    const retry = retryAfter(entry.evidence.smtp);
+    one.storedAt = entry.storedAt;
+    if (retry?.rechecked) this.#again(one, retry.seconds, "put_off");
+    else this.#forget(one, result);
+  }
+
+  /** Later each time, and not for ever. */
+  #again(one: Waiting, seconds: number | null, result: "put_off" | "failed"): void {
+    if (this.#waiting.get(one.key) !== one) return;
+    one.attempts += 1;
+    if (one.attempts >= attemptsMax) {
+      this.#forget(one, "given_up");
+      return;
+    }
+    this.#deps.onEnd(result);
+    const { usualS, maxS } = LIMITS.rechecks;
+    const waitS = Math.min(maxS, (seconds ?? usualS) * 2 ** one.attempts);
+    this.#schedule(one, this.#deps.clock.monotonic() + waitS * 1_000);
+  }
+
+  #note(question: SettledQuestion, entry: CacheEntry, key: string, seconds: number): void {
+    const dueMs = this.#deps.clock.monotonic() + seconds * 1_000;
+    const known = this.#waiting.get(key);
+    if (known !== undefined) {
+      // Asked meanwhile, and put off again: no later than was planned.
+      known.storedAt = entry.storedAt;
+      if (this.#running.has(known) || known.dueMs <= dueMs) return;
+      this.#due.remove(known);
+      this.#schedule(known, dueMs);
+      return;
+    }
+    const mine = this.#byTeam.get(question.teamId) ?? 0;
+    if (this.#waiting.size >= pendingMax || mine >= pendingMax / teamShare) {
+      this.#deps.onEnd("turned_away");
+      return;
+    }
+    this.#byTeam.set(question.teamId, mine + 1);
+    const { teamId, address, scope } = question;
+    const one: Waiting = {
+      key,
+      teamId,
+      site: this.#deps.siteOf(entry.evidence, address.domain),
+      question: { address, scope },
+      attempts: 0,
+      storedAt: entry.storedAt,
+      dueMs,
+    };
+    this.#waiting.set(key, one);
+    this.#schedule(one, dueMs);
+  }
+}
+
+export function createRechecks(deps: RechecksDeps): Rechecks {
+  return new RefreshRechecks(deps);
+}

@@ -1,0 +1,71 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { DeliveryQueue } from "../webhook-queue.ts";
+import type { AttemptCounts } from "./attempt-counts.ts";
+
+/** A dispatcher's attempts in progress, and when each lane and team last started one. */
+export interface DispatcherLoad {
+  lanes: Pick<AttemptCounts, "inFlight" | "lastStarted">;
+  teams: Pick<AttemptCounts, "inFlight" | "lastStarted">;
+  /** Attempts in progress in all, and those whose lane was failing when they started. */
+  total: number;
+  failing: number;
+}
+
+export interface LaneShare {
+  lane: string;
+  take: number;
+  failing: boolean;
+}
+
+/** Decides who goes next, the weightiest criterion first: the smallest goes first. */
+type Rank = readonly number[];
+
+function isBefore(a: Rank, b: Rank): boolean {
+  const at = a.findIndex((value, i) => value !== b[i]);
+  return at >= 0 && (a[at] ?? 0) < (b[at] ?? 0);
+}
+
+/**
+ * Distributes the free slots of a dispatcher among lanes with due deliveries, one by one: each goes to the team with the
+ * fewest attempts in progress, among equals to the one that started longest ago, and within a team likewise. So no slow,
+ * backlogged or early lane takes the slots that others need. A webhook gets at most LIMITS.webhooks.inFlightPerWebhook, one
+ * whose last attempt failed inFlightPerFailing, a team inFlightPerTeam over all its webhooks, and all failing ones together
+ * inFlightFailing: the rest is out of their reach.
+ */
+export function shareSlots(lanes: readonly DeliveryQueue[], busy: DispatcherLoad): LaneShare[] {
+  const { inFlight, inFlightFailing, inFlightPerTeam, inFlightPerWebhook, inFlightPerFailing } =
+    LIMITS.webhooks;
+  const shares = new Map<string, LaneShare>();
+  const teams = new Map<string, number>();
+  let failing = busy.failing;
+
+  const ofLane = ({ lane }: DeliveryQueue) => busy.lanes.inFlight(lane) + (shares.get(lane)?.take ?? 0);
+  const ofTeam = ({ teamId }: DeliveryQueue) => busy.teams.inFlight(teamId) + (teams.get(teamId) ?? 0);
+  const mayTake = (lane: DeliveryQueue) =>
+    ofTeam(lane) < inFlightPerTeam &&
+    ofLane(lane) < (lane.failing ? inFlightPerFailing : inFlightPerWebhook) &&
+    (!lane.failing || failing < inFlightFailing);
+  const rank = (lane: DeliveryQueue): Rank => [
+    ofTeam(lane),
+    busy.teams.lastStarted(lane.teamId),
+    ofLane(lane),
+    busy.lanes.lastStarted(lane.lane),
+  ];
+
+  let open = lanes.filter(({ due, disabled }) => due && !disabled);
+  for (let room = inFlight - busy.total; room > 0; room--) {
+    // A lane that may not take now may not in the rest of the round either: counts only grow.
+    open = open.filter(mayTake);
+    let next: { lane: DeliveryQueue; rank: Rank } | null = null;
+    for (const lane of open) {
+      const its = rank(lane);
+      if (next === null || isBefore(its, next.rank)) next = { lane, rank: its };
+    }
+    if (next === null) break;
+    const { lane, teamId } = next.lane;
+    shares.set(lane, { lane, take: (shares.get(lane)?.take ?? 0) + 1, failing: next.lane.failing });
+    teams.set(teamId, (teams.get(teamId) ?? 0) + 1);
+    if (next.lane.failing) failing += 1;
+  }
+  return [...shares.values()];
+}

@@ -1,0 +1,133 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { LifecyclePart } from "../../../platform/lifecycle.ts";
+import type { Logger } from "../../../platform/log.ts";
+import type { Clock, Timer } from "../../../platform/time/clock.ts";
+import type { Database } from "../../../stores/postgres/postgres.ts";
+import { stopDeliveries } from "../webhook-deliveries.ts";
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type DeliveryQueue,
+  listDeliveryQueues,
+} from "../webhook-queue.ts";
+import { createAttemptCounts } from "./attempt-counts.ts";
+import { shareSlots } from "./fair-share.ts";
+import type { DeliveryError } from "./outcome.ts";
+import type { Deliver } from "./webhook-delivery.ts";
+
+export interface DispatcherDeps {
+  sql: Database;
+  deliver: Deliver;
+  clock: Clock;
+  log: Logger;
+}
+
+const DISABLED: DeliveryError = "webhook_disabled";
+
+const { dispatchEveryMs, dispatchAgainMs, lanesPerRound, inFlight } = LIMITS.webhooks;
+
+/**
+ * Attempts due deliveries. A round asks which webhooks have any, a page of them in turn, distributes its free slots among
+ * those, and claims that many of each; attempts continue during the next rounds. Any number of relays may dispatch: a claim
+ * is exclusive until its lease ends. Claims of a killed relay then become due again, so a receiver may get an event twice
+ * and recognises it by `webhook-id`.
+ */
+class WebhookDispatcher implements LifecyclePart {
+  readonly name = "webhook deliveries";
+  readonly #deps: DispatcherDeps;
+  readonly #lanes = createAttemptCounts();
+  readonly #teams = createAttemptCounts();
+  readonly #underWay = new Set<Promise<void>>();
+  #failing = 0;
+  #after = "";
+  /** The round to come; null while one is made. */
+  #next: { atMs: number; timer: Timer } | null = null;
+  #round: Promise<void> | null = null;
+  #stopping = false;
+
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#schedule(dispatchEveryMs);
+  }
+
+  async drain(): Promise<void> {
+    this.#stopping = true;
+    this.#next?.timer.cancel();
+    this.#next = null;
+    await this.#round;
+    await Promise.all(this.#underWay);
+  }
+
+  #begin(claimed: ClaimedDelivery, ofFailing: boolean): void {
+    const { lane, team_id: team } = claimed;
+    this.#lanes.begin(lane);
+    this.#teams.begin(team);
+    if (ofFailing) this.#failing += 1;
+    const work = this.#deps
+      .deliver(claimed)
+      .catch((error) =>
+        this.#deps.log.warn({ err: error, delivery: claimed.id }, "cannot record a delivery's outcome"),
+      )
+      .finally(() => {
+        this.#lanes.end(lane);
+        this.#teams.end(team);
+        if (ofFailing) this.#failing -= 1;
+        this.#underWay.delete(work);
+        if (this.#next !== null) this.#schedule(dispatchAgainMs);
+      });
+    this.#underWay.add(work);
+  }
+
+  async #stopDisabled(found: readonly DeliveryQueue[]): Promise<void> {
+    for (const { lane, disabled } of found)
+      if (disabled) await stopDeliveries(this.#deps.sql, lane, DISABLED);
+  }
+
+  async #dispatch(): Promise<void> {
+    if (this.#underWay.size >= inFlight) return;
+    const found = await listDeliveryQueues(this.#deps.sql, this.#after, lanesPerRound);
+    this.#after = found.length < lanesPerRound ? "" : (found.at(-1)?.lane ?? "");
+    await this.#stopDisabled(found);
+    const shares = shareSlots(found, {
+      lanes: this.#lanes,
+      teams: this.#teams,
+      total: this.#underWay.size,
+      failing: this.#failing,
+    });
+    if (shares.length === 0 || this.#stopping) return;
+    const ofFailing = new Set(shares.filter((share) => share.failing).map(({ lane }) => lane));
+    for (const claimed of await claimDeliveries(this.#deps.sql, shares))
+      this.#begin(claimed, ofFailing.has(claimed.lane));
+  }
+
+  async #makeRound(): Promise<void> {
+    let pauseMs: number = dispatchEveryMs;
+    try {
+      await this.#dispatch();
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, "cannot claim due webhook deliveries");
+      pauseMs = LIMITS.relay.everyMs;
+    }
+    this.#round = null;
+    if (!this.#stopping) this.#schedule(pauseMs);
+  }
+
+  /** Has a round made in `delayMs`, or earlier if one is to be made earlier anyway. */
+  #schedule(delayMs: number): void {
+    const atMs = this.#deps.clock.monotonic() + delayMs;
+    if (this.#next !== null && this.#next.atMs <= atMs) return;
+    this.#next?.timer.cancel();
+    const timer = this.#deps.clock.after(delayMs, () => {
+      this.#next = null;
+      this.#round = this.#makeRound();
+    });
+    this.#next = { atMs, timer };
+  }
+}
+
+export function createWebhookDispatcher(deps: DispatcherDeps): LifecyclePart {
+  return new WebhookDispatcher(deps);
+}

@@ -1,0 +1,85 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import { newId } from "../../platform/ids.ts";
+import type { Database } from "../../stores/postgres/postgres.ts";
+import { limitsOf } from "../auth/lookup.ts";
+import type { DeliveryError } from "./deliver/outcome.ts";
+import { countPendingDeliveries, insertDeliveries, type NewDelivery } from "./webhook-deliveries.ts";
+import {
+  lockWebhookSubscriptions,
+  markFannedOut,
+  takeWaitingEvents,
+  type WaitingEvent,
+  type WebhookSubscription,
+} from "./webhook-queue.ts";
+
+/**
+ * Turns events into deliveries, each exactly once however many relays run it.
+ * @returns the number of events, at most LIMITS.webhooks.eventsPerFanOut
+ */
+export type FanOut = () => Promise<number>;
+
+/**
+ * Whether a webhook gets an event: always one addressed to it; others if they are of its mode, it is subscribed, and they
+ * did not happen before it was created, which may have been long ago.
+ */
+function isSubscribed(webhook: WebhookSubscription, event: WaitingEvent): boolean {
+  if (webhook.team_id !== event.team_id) return false;
+  if (event.only_webhook_id !== null) return event.only_webhook_id === webhook.id;
+  if (webhook.livemode !== event.livemode || webhook.created_at > event.created_at) return false;
+  return webhook.events === null || webhook.events.includes(event.type);
+}
+
+/** The deliveries of an event. A team whose tier has no webhooks gets none. */
+export function deliveriesForEvent(
+  event: WaitingEvent,
+  subscriptions: readonly WebhookSubscription[],
+): Omit<NewDelivery, "refused">[] {
+  if (!limitsOf(event).webhooks) return [];
+  const made = (to: NewDelivery["to"], lane: string) => ({
+    id: newId("dlv"),
+    teamId: event.team_id,
+    eventId: event.id,
+    to,
+    lane,
+  });
+  const deliveries = subscriptions
+    .filter((webhook) => isSubscribed(webhook, event))
+    .map(({ id }) => made({ webhookId: id }, id));
+  if (event.extra_url !== null) deliveries.push(made({ url: event.extra_url }, event.team_id));
+  return deliveries;
+}
+
+/** Refuses deliveries for a full lane. @param pending number of waiting ones by lane */
+function boundBacklog(
+  deliveries: readonly Omit<NewDelivery, "refused">[],
+  pending: ReadonlyMap<string, number>,
+): NewDelivery[] {
+  const full: DeliveryError = "backlog_full";
+  const counts = new Map(pending);
+  return deliveries.map((delivery) => {
+    const count = counts.get(delivery.lane) ?? 0;
+    counts.set(delivery.lane, count + 1);
+    return { ...delivery, refused: count < LIMITS.webhooks.pendingPerWebhook ? null : full };
+  });
+}
+
+export function createFanOut(sql: Database): FanOut {
+  return () =>
+    sql.begin(async (tx) => {
+      const events = await takeWaitingEvents(tx, LIMITS.webhooks.eventsPerFanOut);
+      if (events.length === 0) return 0;
+      const subscriptions = await lockWebhookSubscriptions(tx, [
+        ...new Set(events.map((event) => event.team_id)),
+      ]);
+      const deliveries = events.flatMap((event) => deliveriesForEvent(event, subscriptions));
+      if (deliveries.length > 0) {
+        const pending = await countPendingDeliveries(tx, [...new Set(deliveries.map(({ lane }) => lane))]);
+        await insertDeliveries(tx, boundBacklog(deliveries, pending));
+      }
+      await markFannedOut(
+        tx,
+        events.map(({ id }) => id),
+      );
+      return events.length;
+    });
+}

@@ -1,0 +1,184 @@
+import { Piscina } from "piscina";
+import { LIMITS } from "../config/limits/limits.ts";
+import { AppError, type AppErrorOptions, type ErrorCode } from "./errors.ts";
+import type { Logger } from "./log.ts";
+import type { Clock } from "./time/clock.ts";
+
+/** The outcome of a task that did not crash: an AppError would lose its class between threads. */
+export type TaskOutcome<T> = { value: T } | { refusal: PackedRefusal };
+
+type PackedRefusal = { code: ErrorCode; detail: string } & Omit<AppErrorOptions, "cause">;
+
+/** The thread's side: the result or refusal of `work`, as plain data. */
+export async function captureOutcome<T>(work: () => T | Promise<T>): Promise<TaskOutcome<T>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const { code, message: detail, errors, candidates, retryAfterS, headers } = error;
+    return {
+      refusal: {
+        code,
+        detail,
+        ...(errors === undefined ? {} : { errors }),
+        ...(candidates === undefined ? {} : { candidates }),
+        ...(retryAfterS === undefined ? {} : { retryAfterS }),
+        ...(headers === undefined ? {} : { headers }),
+      },
+    };
+  }
+}
+
+/** The argument of the thread's function. */
+export interface ThreadTask {
+  task: string;
+  input: unknown;
+}
+
+/** The owner of a task. */
+export interface TaskOwner {
+  teamId: string;
+  /** The client has gone: a task that has not started is skipped. */
+  isCancelled(): boolean;
+}
+
+/**
+ * The API's thread for work that would block the event loop: one task at a time, in order of arrival. It starts with the
+ * first task, ends after LIMITS.requestThread.idleMs without one, and is restarted after it died.
+ */
+export interface RequestThread {
+  /**
+   * @param task one of workers/request.ts
+   * @param transfer parts of `input` whose ownership is transferred
+   * @throws AppError `overloaded` when too many tasks wait, in all or of the team; what the task throws; Error when the
+   *   thread died of it, or did not end it in time
+   */
+  run<T>(task: string, input: unknown, owner: TaskOwner, transfer?: readonly ArrayBuffer[]): Promise<T>;
+  /** Ends the thread; what is under way fails. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface RequestThreadDeps {
+  clock: Clock;
+  log: Logger;
+  /** The thread's module. */
+  file: string;
+  limits?: RequestThreadLimits;
+}
+
+export interface RequestThreadLimits {
+  tasks: number;
+  tasksPerTeam: number;
+  /** The part of `tasks` reserved for teams that have none. */
+  tasksKept: number;
+  taskMs: number;
+  idleMs: number;
+  heapMb: number;
+}
+
+function createPool(filename: string, { idleMs, heapMb }: RequestThreadLimits): Piscina {
+  return new Piscina({
+    filename,
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: idleMs,
+    atomics: "disabled",
+    recordTiming: false,
+    resourceLimits: { maxOldGenerationSizeMb: heapMb },
+  });
+}
+
+/** Counts waiting and running tasks. */
+function createTaskSlots({ tasks, tasksPerTeam, tasksKept }: RequestThreadLimits) {
+  const byTeam = new Map<string, number>();
+  let all = 0;
+  return {
+    /** @throws AppError `overloaded` */
+    take(teamId: string): void {
+      const own = byTeam.get(teamId) ?? 0;
+      // Few teams at their maximum must not keep the others out.
+      if (all >= (own === 0 ? tasks : tasks - tasksKept) || own >= tasksPerTeam)
+        throw new AppError("overloaded", "Too many large requests are in progress. Retry after 1 s.", {
+          retryAfterS: 1,
+        });
+      byTeam.set(teamId, own + 1);
+      all += 1;
+    },
+    giveBack(teamId: string): void {
+      const own = (byTeam.get(teamId) ?? 0) - 1;
+      if (own > 0) byTeam.set(teamId, own);
+      else byTeam.delete(teamId);
+      all -= 1;
+    },
+  };
+}
+
+export function createRequestThread(deps: RequestThreadDeps): RequestThread {
+  const { clock, log, file, limits = LIMITS.requestThread } = deps;
+  const slots = createTaskSlots(limits);
+  let pool: Piscina | null = null;
+  let closed = false;
+  /** Resolves with the last task added. */
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** The next task starts another thread. */
+  function drop(failed: Piscina): void {
+    if (pool === failed) pool = null;
+    failed.destroy().catch(() => undefined);
+  }
+
+  function startPool(): Piscina {
+    const started = createPool(file, limits);
+    // A thread that fails while it loads: Piscina starts no other then, and its task would wait for ever.
+    started.on("error", (error) => {
+      log.error({ err: error }, "the request thread failed");
+      drop(started);
+    });
+    return started;
+  }
+
+  function inTime<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = clock.after(limits.taskMs, () => reject(new Error("the task took too long")));
+      work.then(resolve, reject).finally(() => timer.cancel());
+    });
+  }
+
+  async function runNow(task: string, input: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown> {
+    if (closed) throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
+    pool ??= startPool();
+    const running = pool;
+    let outcome: TaskOutcome<unknown>;
+    try {
+      outcome = await inTime(
+        running.run({ task, input } satisfies ThreadTask, { transferList: [...transfer] }),
+      );
+    } catch (cause) {
+      drop(running);
+      throw new Error(`the request thread failed at ${task}`, { cause });
+    }
+    if ("value" in outcome) return outcome.value;
+    const { code, detail, ...options } = outcome.refusal;
+    throw new AppError(code, detail, options);
+  }
+
+  return {
+    async run<T>(task: string, input: unknown, owner: TaskOwner, transfer: readonly ArrayBuffer[] = []) {
+      slots.take(owner.teamId);
+      const work = last.then(() => {
+        if (owner.isCancelled()) throw new AppError("bad_request", "The client has gone.");
+        return runNow(task, input, transfer);
+      });
+      last = work.catch(() => undefined);
+      try {
+        return (await work) as T;
+      } finally {
+        slots.giveBack(owner.teamId);
+      }
+    },
+    async close() {
+      closed = true;
+      await pool?.destroy();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+
+/** How many sessions an MX host must still close, once they are free, for others that wait for a slot. */
+export class OwedSessions {
+  #count = 0;
+  /** Of those, the ones that need no minimum age. */
+  #soon = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @returns false when all `sessions` of the host are owed already */
+  add(isSoon: boolean, sessions: number): boolean {
+    if (this.#count >= sessions) return false;
+    this.#count++;
+    if (isSoon) this.#soon++;
+    return true;
+  }
+
+  /** Whether a session of age `ageMs` has served long enough to be closed. */
+  isDueFrom(ageMs: number): boolean {
+    return this.#soon > 0 || ageMs >= LIMITS.smtp.slotTenureMs;
+  }
+
+  /** One session was closed. It counts first for the waiter that cannot wait. */
+  settle(): void {
+    this.#count--;
+    if (this.#soon > 0) this.#soon--;
+  }
+
+  /** The host has no more than `sessions` left to close. */
+  limitTo(sessions: number): void {
+    this.#count = Math.min(this.#count, sessions);
+    this.#soon = Math.min(this.#soon, this.#count);
+  }
+}

@@ -1,0 +1,16 @@
+import { DurationSeries, PROBE_BUCKETS_S } from "../../config/durations.ts";
+
+/**
+ * What sessions have written, as plain numbers that a session raises once a write, whatever the number of transactions.
+ * Several sites may share one.
+ */
+export class SessionTraffic {
+  /** Finished transactions, answered or not. */
+  transactions = 0;
+  /** Of those, in pipelined writes. */
+  groups = 0;
+  /** Pipelined writes. */
+  writes = 0;
+  /** From MAIL to the answer, of answered transactions; those of a write count when its last one is answered. */
+  readonly answered = new DurationSeries(PROBE_BUCKETS_S);
+}

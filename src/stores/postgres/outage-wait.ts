@@ -1,0 +1,106 @@
+import { ConfigError } from "../../config/config.ts";
+import { LIMITS } from "../../config/limits/limits.ts";
+import { Unavailable } from "../../platform/exit-codes.ts";
+import type { LifecyclePart } from "../../platform/lifecycle.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { isAccessRefused, isOutage } from "./postgres.ts";
+
+/** Makes a starting process wait while Postgres is away, as in a fail-over: restarting would not help. */
+export interface OutageWait {
+  /**
+   * Resolves to the result of `attempt`. An attempt that fails because Postgres is away is repeated every
+   * LIMITS.postgres.startPollMs. null: stopped meanwhile.
+   * @throws Unavailable when Postgres has been away for LIMITS.postgres.startWaitMs; ConfigError when it rejects our
+   *   DATABASE_URL; what `attempt` throws when it is no outage
+   */
+  retryThroughOutage<T>(attempt: () => Promise<T>): Promise<T | null>;
+  /** Ends all waits at once and allows no new one. */
+  stop(): void;
+}
+
+interface Deps {
+  clock: Clock;
+  log: Logger;
+}
+
+/** One line. Some of the client's own errors have no message, and some no code. */
+function reasonOf(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException;
+  return message || code || String(error);
+}
+
+export function createOutageWait({ clock, log }: Deps): OutageWait {
+  const { startPollMs, startLogMs, startWaitMs } = LIMITS.postgres;
+  let stopped = false;
+  let wake = () => {};
+
+  function pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = clock.after(startPollMs, resolve);
+      wake = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  return {
+    async retryThroughOutage(attempt) {
+      const sinceMs = clock.monotonic();
+      let loggedMs = Number.NEGATIVE_INFINITY;
+      while (!stopped) {
+        try {
+          const value = await attempt();
+          if (loggedMs >= 0) log.info("Postgres is available again");
+          return value;
+        } catch (error) {
+          // Its connections are closed by then: that is no outage.
+          if (stopped) break;
+          if (isAccessRefused(error))
+            throw new ConfigError(`DATABASE_URL: Postgres refuses access: ${reasonOf(error)}`, {
+              cause: error,
+            });
+          if (!isOutage(error)) throw error;
+          const awayMs = clock.monotonic() - sinceMs;
+          if (awayMs >= startWaitMs)
+            throw new Unavailable(
+              `Postgres has been away for ${Math.round(awayMs / 1_000)} s: ${reasonOf(error)}`,
+              { cause: error },
+            );
+          if (clock.monotonic() - loggedMs >= startLogMs) {
+            loggedMs = clock.monotonic();
+            const leftS = Math.round((startWaitMs - awayMs) / 1_000);
+            log.warn({ why: reasonOf(error), give_up_s: leftS }, "Postgres is unavailable: waiting for it");
+          }
+        }
+        await pause();
+      }
+      return null;
+    },
+    stop() {
+      stopped = true;
+      wake();
+    },
+  };
+}
+
+/** A lifecycle part whose start waits through an outage of Postgres. */
+export function withOutageWait(
+  part: LifecyclePart & { start(): Promise<void> | void },
+  deps: Deps,
+): LifecyclePart {
+  const wait = createOutageWait(deps);
+  return {
+    name: part.name,
+    leave: () => part.leave?.(),
+    async start() {
+      await wait.retryThroughOutage(async () => part.start());
+    },
+    async drain() {
+      wait.stop();
+      await part.drain?.();
+    },
+    stop: () => part.stop?.(),
+  };
+}

@@ -1,0 +1,71 @@
+import { MIGRATION_LIMITS } from "../../config/limits/migrations.ts";
+import type { LifecyclePart } from "../../platform/lifecycle.ts";
+import type { Logger } from "../../platform/log.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { appliedMigrations } from "./migrate.ts";
+import { MigrationError } from "./migration-lock.ts";
+import type { Migration } from "./migrations/index.ts";
+import { createOutageWait } from "./outage-wait.ts";
+import type { Database } from "./postgres.ts";
+
+/**
+ * Makes a process wait until the schema is the one this version needs: meanwhile it is alive and not ready, logs what it
+ * waits for, and processes of the previous version go on serving. A newer schema is accepted: the previous version must be
+ * able to restart while it is replaced (docs/upgrades.md). While Postgres is unreachable it waits too, each time for as
+ * long as `OutageWait` allows: that says nothing about the schema.
+ *
+ * @param migrations absent: this version's
+ */
+export function createSchemaWait(deps: {
+  sql: Database;
+  clock: Clock;
+  log: Logger;
+  migrations?: readonly Migration[];
+}): LifecyclePart {
+  const { sql, clock, log, migrations } = deps;
+  const outage = createOutageWait({ clock, log });
+  let stopping = false;
+  let wake = () => {};
+
+  function pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = clock.after(MIGRATION_LIMITS.waitPollMs, resolve);
+      wake = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  /** Missing migrations, e.g. `13 (tags)`. @throws MigrationError when a step was applied in another form */
+  async function pending(): Promise<readonly string[]> {
+    const state = await appliedMigrations(sql, migrations);
+    if (state === null) return ["all"];
+    const [changed] = state.changed;
+    if (changed !== undefined)
+      throw new MigrationError(`migration ${changed} was applied in another form than this version has`);
+    return state.pending;
+  }
+
+  return {
+    name: "schema",
+    async start() {
+      let loggedMs = Number.NEGATIVE_INFINITY;
+      for (;;) {
+        const missing = await outage.retryThroughOutage(pending);
+        if (missing === null || missing.length === 0 || stopping) return;
+        const nowMs = clock.monotonic();
+        if (nowMs - loggedMs >= MIGRATION_LIMITS.waitLogMs) {
+          loggedMs = nowMs;
+          log.warn({ missing }, "the schema is older than this version: waiting for `main migrate`");
+        }
+        await pause();
+      }
+    },
+    drain() {
+      stopping = true;
+      outage.stop();
+      wake();
+    },
+  };
+}

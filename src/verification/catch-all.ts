@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Clock } from "../platform/time/clock.ts";
+import type { CatchAll, SmtpClass } from "./evidence.ts";
+
+/**
+ * Does a host accept everybody at a domain? Asked with a made-up address, only after a real one was accepted there, and
+ * **once per domain and host**: whoever claims a key first asks the server and settles the answer; all others, in every
+ * thread, wait for it. A backup MX often accepts what its primary would refuse, hence the host in the key.
+ *
+ * What was settled lives in this process and, through `CatchAllStore`, beyond it. An inconclusive answer is soon asked
+ * again and stays here; what we failed to ask at all is forgotten at once.
+ */
+export type CatchAllAnswer = Exclude<CatchAll, "not_probed">;
+/** What is worth keeping beyond the process. */
+export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive" | "put_off">;
+
+export interface CatchAllFacts {
+  /** The settled answer, where it is known without asking anybody; undefined: `claim` will tell. */
+  known(key: string): CatchAllAnswer | undefined;
+  /** The key will soon be claimed: what the store has of it is asked for now. */
+  prefetch(key: string): void;
+  /**
+   * The settled answer; `not_probed` when whoever asked gave up; or `ask`: the caller must ask the server and then
+   * `settle` or `abandon`, whatever happens.
+   */
+  claim(key: string): Promise<CatchAll | "ask">;
+  /** @param retryAfterS of one that was put off: the server told us when to come again */
+  settle(key: string, answer: CatchAllAnswer, retryAfterS: number | null): void;
+  /** We could not ask, for reasons of our own. Those who wait are told `not_probed`; nothing is remembered. */
+  abandon(key: string): void;
+}
+
+/** Where answers outlive the process. Neither ever rejects; an unreachable store knows nothing. */
+export interface CatchAllStore {
+  /** With the seconds it may still be believed. */
+  get(key: string): Promise<{ answer: CatchAllFact; ttlS: number } | null>;
+  put(key: string, answer: CatchAllFact, ttlS: number): void;
+}
+
+/** Seconds an answer is believed. */
+const TTL_S: Record<CatchAllAnswer, number> = {
+  accepted: 12 * 3600,
+  refused: 24 * 3600,
+  inconclusive: 300,
+  // Asked again with the next address: once in so long, however many addresses of the domain wait for it.
+  put_off: 5,
+};
+/** Longest that a named delay is respected. */
+const PUT_OFF_MAX_S = 300;
+
+/** True of what is worth keeping beyond the process. */
+export function isLastingCatchAllAnswer(answer: CatchAll): answer is CatchAllFact {
+  return answer === "accepted" || answer === "refused";
+}
+
+const WEEK_MS = 7 * 86_400_000;
+
+export function catchAllKey(domain: string, site: string, host: string): string {
+  return `${domain}|${site}|${host}`;
+}
+
+/** What a key was made of; neither domains nor sites hold a bar. */
+export function parseCatchAllKey(key: string): { site: string; domain: string } {
+  const [domain = "", site = ""] = key.split("|");
+  return { site, domain };
+}
+
+/**
+ * A local part that nobody has: 80 bits, a letter first so that no rule about numbers applies. The same for a domain
+ * all week: a server that greylists strangers must meet the same stranger again, or it would never answer.
+ *
+ * @param salt what tells this deployment from others, so that nobody can prepare for its strangers
+ */
+export function catchAllLocalPart(domain: string, epochMs: number, salt: string): string {
+  const week = Math.floor(epochMs / WEEK_MS);
+  const digest = createHash("sha256").update(`${salt}\n${domain}\n${week}`).digest("hex");
+  return `q${BigInt(`0x${digest.slice(0, 20)}`).toString(36)}`;
+}
+
+/**
+ * What the reply to the catch-all probe says. Only a refusal that is about the recipient counts as one.
+ * @param temporary the server wants to be asked again
+ */
+export function catchAllAnswerOf(reply: SmtpClass, temporary: boolean): CatchAllAnswer {
+  switch (reply) {
+    case "accepted":
+    case "mailbox_full":
+      return "accepted";
+    case "mailbox_not_found":
+    case "mailbox_disabled":
+      return "refused";
+    default:
+      return temporary ? "put_off" : "inconclusive";
+  }
+}
+
+export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAllFacts {
+  const known = new LRUCache<string, { answer: CatchAllAnswer; until: number }>({
+    max: LIMITS.check.catchAllFacts,
+  });
+  const asking = new Map<string, ((answer: CatchAll) => void)[]>();
+  /** Asked of the store before the keys are claimed. */
+  const foreseen = new LRUCache<string, { stored: ReturnType<CatchAllStore["get"]>; until: number }>({
+    max: LIMITS.check.catchAllPrefetched,
+  });
+
+  function askStore(key: string): ReturnType<CatchAllStore["get"]> {
+    const before = foreseen.get(key);
+    foreseen.delete(key);
+    return before !== undefined && before.until > clock.monotonic() ? before.stored : store.get(key);
+  }
+
+  function remember(key: string, answer: CatchAllAnswer, ttlS: number): void {
+    known.set(key, { answer, until: clock.monotonic() + ttlS * 1000 });
+  }
+
+  function wake(key: string, answer: CatchAll): void {
+    const waiting = asking.get(key) ?? [];
+    asking.delete(key);
+    for (const resolve of waiting) resolve(answer);
+  }
+
+  function settled(key: string): CatchAllAnswer | undefined {
+    const fact = known.get(key);
+    return fact && fact.until > clock.monotonic() ? fact.answer : undefined;
+  }
+
+  return {
+    known: settled,
+    prefetch(key) {
+      if (settled(key) !== undefined || asking.has(key) || foreseen.has(key)) return;
+      foreseen.set(key, { stored: store.get(key), until: clock.monotonic() + LIMITS.check.prefetchedMs });
+    },
+    async claim(key) {
+      const fact = settled(key);
+      if (fact !== undefined) return fact;
+      const others = asking.get(key);
+      if (others) return new Promise((resolve) => others.push(resolve));
+      asking.set(key, []);
+      const stored = await askStore(key);
+      if (stored === null) return "ask";
+      remember(key, stored.answer, stored.ttlS);
+      wake(key, stored.answer);
+      return stored.answer;
+    },
+    settle(key, answer, retryAfterS) {
+      // Whoever comes again when the server said meets no older answer.
+      const isNamed = answer === "put_off" && retryAfterS !== null;
+      remember(key, answer, isNamed ? Math.min(PUT_OFF_MAX_S, retryAfterS) : TTL_S[answer]);
+      if (isLastingCatchAllAnswer(answer)) store.put(key, answer, TTL_S[answer]);
+      wake(key, answer);
+    },
+    abandon: (key) => wake(key, "not_probed"),
+  };
+}

@@ -1,0 +1,37 @@
+import { lazy } from "../../platform/lazy.ts";
+import { ACQUITTING } from "./lexicon/acquitting.ts";
+import { compilePhrases } from "./phrases.ts";
+import { spellingsOf, spokenOf, UNSPACED } from "./spoken.ts";
+
+/** `name` as it stands in a spoken text: whole words, a stem by its beginning, characters without spaces anywhere. */
+export function phraseOf(name: string): string {
+  const stem = name.endsWith("~");
+  const spoken = spokenOf(stem ? name.slice(0, -1) : name);
+  if (UNSPACED.test(spoken)) return spoken.trim();
+  return stem ? spoken.trimEnd() : spoken;
+}
+
+const book = lazy(() =>
+  compilePhrases([
+    ...new Set(
+      Object.values(ACQUITTING)
+        .flatMap(({ passing, proof, asker, alternative }) => [passing, proof, asker, alternative])
+        .flatMap((terms) => terms.split(","))
+        .flatMap((term) => spellingsOf(term.trim()))
+        .map(phraseOf),
+    ),
+  ]),
+);
+
+/**
+ * Whether a reply has a word that acquits the recipient in any language: it passes, somebody has to log in, strangers
+ * are meant, or the other half of an alternative is a policy. Linear.
+ * @param spoken by `spokenOf`
+ */
+export function isDoubtful(spoken: string): boolean {
+  let found = false;
+  book().scan(spoken, () => {
+    found = true;
+  });
+  return found;
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { createQuota } from "../../../../src/features/quota/quota.ts";
+import { createQuotaLedger, type QuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
+import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
+import type { Database } from "../../../../src/stores/postgres/postgres.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { until } from "../../../support/until.ts";
+
+let sql: Database;
+const closing = createClosing();
+before(async () => {
+  ({ sql } = await openDatabase(closing));
+});
+after(closing.close);
+
+const LIMIT = 1_000;
+
+/** A process whose ledger does as it is told at once, and whose answers to `late` come only when they are let go. */
+async function setUp(late: "lease" | "flush" | "release", limit = LIMIT) {
+  const { teamId } = await newTeam(sql);
+  const actor = actorFor(teamId, { dailyQuota: limit });
+  const clock = createFakeClock();
+  const ledger = createQuotaLedger(sql);
+  let waiting: (() => void)[] | null = null;
+  let done = 0;
+  const held = async <T>(work: Promise<T>): Promise<T> => {
+    const value = await work;
+    done += 1;
+    await new Promise<void>((resolve) => (waiting === null ? resolve() : waiting.push(resolve)));
+    return value;
+  };
+  const slow: QuotaLedger = {
+    ...ledger,
+    [late]: (...args: never[]) => held((ledger[late] as (...args: never[]) => Promise<unknown>)(...args)),
+  };
+  const quota = createQuota({ ledger: slow, clock, log: silentLog, metrics: createMetrics() });
+  quota.start();
+  const reserve = async () => quota.reserve(actor);
+  const take = async (count: number) => {
+    for (let i = 0; i < count; i++) (await reserve()).commit();
+  };
+  const told = (beatMs = 0) =>
+    until("the ledger has done something more", async () => {
+      await clock.advanceAsync(beatMs);
+      return done > 0;
+    });
+  return {
+    teamId,
+    quota,
+    clock,
+    reserve,
+    take,
+    left: () => quota.snapshot(actor).remaining,
+    used: async () => (await quota.view(teamId)).used,
+    /** From now on answers are withheld. */
+    hold() {
+      waiting = [];
+      done = 0;
+    },
+    /** Resolves once the ledger has done what its withheld answer is about; lets `beatMs` pass as often as it takes. */
+    told,
+    async release() {
+      const all = waiting ?? [];
+      waiting = null;
+      for (const resolve of all) resolve();
+      await clock.advanceAsync(0);
+    },
+  };
+}
+
+const { leaseFirst, flushEveryMs, idleReturnMs } = LIMITS.quota;
+
+describe("what is left, to the unit, when answers of the ledger cross", () => {
+  it("knows that a flush whose answer is late has been counted", async () => {
+    const { quota, clock, take, left, used, ...ledger } = await setUp("flush");
+    ledger.hold();
+    await take(leaseFirst);
+    await clock.advanceAsync(flushEveryMs);
+    await ledger.told();
+    await take(1);
+    assert.deepEqual([left(), await used()], [LIMIT - leaseFirst - 1, leaseFirst + 1]);
+    await ledger.release();
+    assert.deepEqual([left(), await used()], [LIMIT - leaseFirst - 1, leaseFirst + 1]);
+    await quota.drain();
+    assert.equal(await used(), leaseFirst + 1);
+  });
+
+  it("knows that a lease whose release is not answered has been settled", async () => {
+    const { quota, clock, take, left, used, ...ledger } = await setUp("release");
+    await take(2);
+    ledger.hold();
+    await clock.advanceAsync(idleReturnMs);
+    await ledger.told(flushEveryMs);
+    await take(1);
+    assert.deepEqual([left(), await used()], [LIMIT - 3, 3]);
+    await ledger.release();
+    assert.deepEqual([left(), await used()], [LIMIT - 3, 3]);
+    await quota.drain();
+    assert.equal(await used(), 3);
+  });
+
+  it("knows what was told after a lease was granted whose answer is late", async () => {
+    const { quota, clock, take, left, used, ...ledger } = await setUp("lease");
+    await take(leaseFirst);
+    ledger.hold();
+    const late = take(1);
+    await ledger.told();
+    // Flushed, settled and forgotten, all before the answer comes that shows none of it.
+    await clock.advanceAsync(flushEveryMs);
+    await until("the first lease is settled", async () => {
+      await clock.advanceAsync(0);
+      const [row] = await sql<[{ used: number }]>`
+        select used from quota_days where team_id = ${ledger.teamId}`;
+      return row.used === leaseFirst;
+    });
+    await ledger.release();
+    await late;
+    assert.deepEqual([left(), await used()], [LIMIT - leaseFirst - 1, leaseFirst + 1]);
+    await quota.drain();
+    assert.equal(await used(), leaseFirst + 1);
+  });
+
+  it("gives a unit that came back out again at once, though all of its lease was taken at the last beat", async () => {
+    const { teamId, quota, clock, reserve, used } = await setUp("release", 1);
+    (await reserve()).giveBack();
+    for (let i = 0; i < 5; i++) {
+      const unit = quota.reserve(actorFor(teamId, { dailyQuota: 1 }));
+      assert.ok(!(unit instanceof Promise), "the ledger was asked");
+      await clock.advanceAsync(flushEveryMs);
+      unit.giveBack();
+    }
+    await quota.drain();
+    assert.equal(await used(), 0);
+  });
+
+  it("refuses nobody for a unit of its own that is on its way back", async () => {
+    const { teamId, quota, reserve, used } = await setUp("release", 2);
+    (await reserve()).giveBack();
+    // The lower limit retires the lease, which has the day's only unit now.
+    const lowered = actorFor(teamId, { dailyQuota: 1 }, { limitsAsOfMs: 1 });
+    (await quota.reserve(lowered)).commit();
+    await assert.rejects(async () => quota.reserve(lowered), { code: "quota_exceeded" });
+    await quota.drain();
+    assert.equal(await used(), 1);
+  });
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { request } from "node:http";
+import { describe, it, type TestContext } from "node:test";
+import { createUploadObjects } from "../../../../src/features/uploads/upload-objects.ts";
+import { systemClock } from "../../../../src/platform/time/clock.ts";
+import { createObjectStreams, MissingObject } from "../../../../src/stores/objects/object-streams.ts";
+import { createObjectStore } from "../../../../src/stores/objects/objects.ts";
+import { testObjects } from "../../../support/embedded.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+
+const KEY = "teams/t/uploads/upl_1";
+const own = { bucket: null, key: KEY };
+const HOUR_MS = 3_600_000;
+const PART_MIN_BYTES = 5_242_880;
+
+async function open(t: TestContext, publicEndpoint?: string) {
+  const { endpoint, region, bucket, ...credentials } = await testObjects();
+  const settings = { endpoint, publicEndpoint: publicEndpoint ?? endpoint, region, bucket, credentials };
+  const store = createObjectStore(settings, systemClock);
+  t.after(() => store.stop());
+  return {
+    store,
+    settings,
+    uploads: createUploadObjects(store, settings, systemClock),
+    streams: createObjectStreams(store, systemClock),
+    endpoint,
+  };
+}
+
+/** As `curl` would send it; @param host instead of the URL's */
+function put(url: string, body: Buffer, headers: Record<string, string> = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: "PUT", agent: false, headers }, (res) => {
+      res.resume();
+      resolve(res.statusCode ?? 0);
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+describe("presigned uploads", () => {
+  it("hold no longer than the credentials that sign them", async (t) => {
+    const { store, settings } = await open(t);
+    const clock = createFakeClock();
+    const signedBy = (expiration?: Date) => {
+      const temporary = { ...settings.credentials, ...(expiration === undefined ? {} : { expiration }) };
+      return createUploadObjects(store, { ...settings, credentials: temporary }, clock);
+    };
+    const inMs = (ms: number) => signedBy(new Date(clock.now() + ms)).validMs(12 * HOUR_MS);
+    assert.equal(await signedBy().validMs(12 * HOUR_MS), 12 * HOUR_MS);
+    assert.equal(await inMs(HOUR_MS), HOUR_MS);
+    assert.equal(await inMs(24 * HOUR_MS), 12 * HOUR_MS);
+    assert.equal(await inMs(-HOUR_MS), 1_000);
+  });
+
+  it("take a body of any size where none was signed, with no header of ours", async (t) => {
+    const { uploads, streams } = await open(t);
+    const { url, headers } = await uploads.presignPut(KEY, null, HOUR_MS);
+    assert.deepEqual(headers, {});
+    const { status } = await fetch(url, { method: "PUT", body: "email\na@b.example\n" });
+    assert.equal(status, 200);
+    assert.equal((await streams.head(own))?.bytes, 18);
+  });
+
+  it("take the signed size only, by plain fetch too, and for the signed key and host only", async (t) => {
+    const { uploads, streams } = await open(t);
+    const { url, headers } = await uploads.presignPut(KEY, 5, HOUR_MS);
+    assert.equal(await put(url, Buffer.from("123456")), 403);
+    assert.equal(await put(url, Buffer.from("1234")), 403);
+    assert.equal(await put(url.replace("upl_1", "upl_2"), Buffer.from("12345")), 403);
+    assert.equal(await put(url, Buffer.from("12345"), { host: "elsewhere.example" }), 403);
+    assert.equal(await streams.head(own), null);
+    assert.equal((await fetch(url, { method: "PUT", headers, body: "12345" })).status, 200);
+    assert.equal((await streams.head(own))?.bytes, 5);
+  });
+
+  it("are of the public endpoint and say how long they hold", async (t) => {
+    const { uploads } = await open(t, "https://files.example.com");
+    const { url } = await uploads.presignPut(KEY, null, HOUR_MS);
+    const parsed = new URL(url);
+    assert.equal(parsed.origin, "https://files.example.com");
+    assert.equal(parsed.searchParams.get("X-Amz-Expires"), "3600");
+    assert.ok(![...parsed.searchParams.keys()].some((name) => /checksum/i.test(name)), url);
+  });
+
+  it("in parts: each of its size, told by the store, then one object", async (t) => {
+    const { uploads, streams } = await open(t);
+    const id = await uploads.startMultipart(KEY);
+    const bodies = [randomBytes(PART_MIN_BYTES), randomBytes(1_000)];
+    for (const [i, body] of bodies.entries()) {
+      const part = { number: i + 1, bytes: body.length };
+      const url = await uploads.presignPart(KEY, id, part, HOUR_MS);
+      // Few bytes: of many the refusal, which comes at once, could be lost with the connection.
+      assert.equal(await put(url, body.subarray(0, 500)), 403);
+      assert.equal(await put(url, body), 200);
+    }
+    const parts = await uploads.listParts(KEY, id);
+    assert.deepEqual(
+      parts.map(({ number, bytes }) => [number, bytes]),
+      bodies.map((body, i) => [i + 1, body.length]),
+    );
+    const { etag } = await uploads.completeMultipart(KEY, id, parts);
+    assert.deepEqual(await streams.head(own), { bytes: PART_MIN_BYTES + 1_000, etag });
+    await assert.rejects(uploads.listParts(KEY, id), MissingObject);
+    await assert.rejects(uploads.completeMultipart(KEY, id, parts), MissingObject);
+  });
+});

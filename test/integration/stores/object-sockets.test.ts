@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { createJobObjects } from "../../../src/features/bulk/results/job-objects.ts";
+import { createObjectStreams } from "../../../src/stores/objects/object-streams.ts";
+import { createObjectStore } from "../../../src/stores/objects/objects.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
+import { until } from "../../support/until.ts";
+
+const FIRST = Buffer.alloc(1_000, "x");
+
+/** Object storage that takes whatever is put, begins each read and holds it there, and holds each look. */
+async function holding(t: TestContext) {
+  const looks: ServerResponse[] = [];
+  const server = createServer((request, response) => {
+    request.resume();
+    if (request.method === "HEAD") looks.push(response);
+    else if (request.method === "GET")
+      response.writeHead(200, { ETag: '"x"', "Content-Length": "1000000" }).write(FIRST);
+    else response.writeHead(200, { ETag: '"x"' }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clock = createFakeClock();
+  const settings = { endpoint, publicEndpoint: endpoint, region: "us-east-1", bucket: "own-1" };
+  const credentials = { accessKeyId: "a", secretAccessKey: "b" };
+  const store = createObjectStore({ ...settings, credentials }, clock);
+  t.after(() => {
+    store.stop();
+    server.closeAllConnections();
+    server.close();
+  });
+  const own = { bucket: null, key: "k" };
+  return { looks, clock, own, streams: createObjectStreams(store, clock), objects: createJobObjects(store) };
+}
+
+function answerLook(response: ServerResponse): void {
+  response.writeHead(200, { ETag: '"x"', "Content-Length": "5" }).end();
+}
+
+describe("sockets to object storage", () => {
+  it("are there for what is short, however many reads last", async (t) => {
+    const { looks, own, streams, objects } = await holding(t);
+    const stop = new AbortController();
+    const readings = Array.from({ length: LIMITS.results.downloads + LIMITS.bulk.tasksAtOnce }, () =>
+      streams.openRead(own, {}, stop.signal)[Symbol.asyncIterator](),
+    );
+    // All of them have begun, and nobody takes more.
+    for (const first of await Promise.all(readings.map((reading) => reading.next())))
+      assert.equal(first.done, false);
+    await objects.put("source", "x", "text/csv");
+    const looked = streams.head(own);
+    await until("the look is asked for", () => looks.length > 0);
+    looks.forEach(answerLook);
+    assert.deepEqual(await looked, { bytes: 5, etag: '"x"' });
+    stop.abort(new Error("done"));
+    await Promise.allSettled(readings.map((reading) => reading.return?.()));
+  });
+
+  it("are there for who writes, whatever others look at; of looks too many are refused, and those that wait are answered", async (t) => {
+    const { looks, own, streams, objects } = await holding(t);
+    const { atOnce, waiting } = LIMITS.objects.looks;
+    const tooMany = 100;
+    const outcomes: string[] = [];
+    const flood = Array.from({ length: atOnce + waiting + tooMany }, () =>
+      streams.head(own).then(
+        () => outcomes.push("found"),
+        (error: { code?: string; name: string }) => outcomes.push(error.code ?? error.name),
+      ),
+    );
+    await until("as many look as may", () => looks.length >= atOnce);
+    await until("what is too much is refused", () => outcomes.length === tooMany);
+    await objects.put("source", "x", "text/csv");
+    // No look has been given up: each waits for those before it, and not for a connection.
+    assert.deepEqual(new Set(outcomes), new Set(["overloaded"]));
+    let answered = 0;
+    await until("the others are answered", () => {
+      for (; answered < looks.length; answered++) answerLook(looks[answered] as ServerResponse);
+      return outcomes.length === flood.length;
+    });
+    assert.equal(outcomes.filter((outcome) => outcome === "found").length, atOnce + waiting);
+  });
+});

@@ -1,0 +1,305 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { MIGRATION_LIMITS } from "../../../../src/config/limits/migrations.ts";
+import { createLog } from "../../../../src/platform/log.ts";
+import { systemClock } from "../../../../src/platform/time/clock.ts";
+import { appliedMigrations, migrate } from "../../../../src/stores/postgres/migrate.ts";
+import { MigrationError } from "../../../../src/stores/postgres/migration-lock.ts";
+import { MIGRATIONS } from "../../../../src/stores/postgres/migrations/index.ts";
+import {
+  createPostgres,
+  type Database,
+  isOutage,
+  pingPostgres,
+} from "../../../../src/stores/postgres/postgres.ts";
+import { createSchemaWait } from "../../../../src/stores/postgres/schema-wait.ts";
+import { createTestDatabase } from "../../../support/embedded.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { createClosing } from "../../../support/store.ts";
+import { createTcpGate, throughGate } from "../../../support/tcp-gate.ts";
+import { until } from "../../../support/until.ts";
+
+const log = createLog("silent");
+const closing = createClosing();
+after(closing.close);
+
+async function emptyDatabase(): Promise<Database> {
+  const database = await createTestDatabase();
+  const sql = createPostgres({ url: database.url, maxConnections: 8, applicationName: "rcpt-test" });
+  closing.after(async () => {
+    await sql.end({ timeout: 1 });
+    await database.drop();
+  });
+  return sql;
+}
+
+const STEP = { id: 1, name: "step", sql: "create table step (n integer); insert into step values (1);" };
+
+describe("migrating", () => {
+  it("brings an empty database up to date once, however many start at once", async () => {
+    const sql = await emptyDatabase();
+    await Promise.all(Array.from({ length: 5 }, () => migrate(sql, log)));
+    await migrate(sql, log);
+    const applied = await sql<{ id: number }[]>`select id from schema_migrations order by id`;
+    assert.deepEqual(
+      applied.map((row) => row.id),
+      MIGRATIONS.map((migration) => migration.id),
+    );
+  });
+
+  it("numbers its steps in order, without gaps", () => {
+    assert.deepEqual(
+      MIGRATIONS.map((migration) => migration.id),
+      MIGRATIONS.map((_, i) => i + 1),
+    );
+  });
+
+  it("stops when an applied step was changed", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    await assert.rejects(migrate(sql, log, [{ ...STEP, sql: "select 1" }]), MigrationError);
+  });
+
+  it("leaves nothing of a step that fails, and goes on from there when it is mended", async () => {
+    const sql = await emptyDatabase();
+    const broken = { id: 2, name: "broken", sql: "create table half (n integer); select nonsense;" };
+    await assert.rejects(migrate(sql, log, [STEP, broken]));
+    await migrate(sql, log, [STEP, { ...broken, sql: "create table half (n integer);" }]);
+    const [row] = await sql<[{ steps: number }]>`select count(*) as steps from step`;
+    assert.equal(row.steps, 1);
+  });
+
+  it("says that it takes two connections, rather than wait for itself", async () => {
+    const url = "postgres://127.0.0.1:1/none";
+    const sql = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-test" });
+    await assert.rejects(migrate(sql, log, [STEP]), /migrating needs two connections/);
+    await sql.end();
+  });
+
+  it("leaves a schema alone that is ahead of it", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP, { id: 2, name: "next", sql: "create table next (n integer);" }]);
+    await migrate(sql, log, [STEP]);
+  });
+});
+
+const HASTY = { ...MIGRATION_LIMITS, lockTimeoutMs: 50, pauseMinMs: 10, pauseMaxMs: 20, turnPollMs: 10 };
+const ALTERING = { id: 2, name: "altering", sql: "alter table step add column m integer" };
+
+describe("a migration of a table that is in use", () => {
+  /** Somebody reads the table, in a transaction that ends with `work`. */
+  async function whileRead(sql: Database, work: () => Promise<void>): Promise<void> {
+    await sql.begin(async (tx) => {
+      await tx`select n from step`;
+      await work();
+    });
+  }
+
+  it("waits a moment and steps back, so that nobody stands behind it for long; then it is tried again", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    let migrating = Promise.resolve();
+    await whileRead(sql, async () => {
+      migrating = migrate(sql, log, [STEP, ALTERING], { limits: HASTY });
+      await until("the migration waits for the table", () => waitsForTable(sql));
+      // Whoever comes later waits behind it, for no longer than it does.
+      await sql`select n from step`;
+      assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, ["2 (altering)"]);
+    });
+    await migrating;
+    assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, []);
+  });
+
+  it("is given up when patience is at its end, with nothing of it done", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    const clock = createFakeClock();
+    const limits = { ...HASTY, pauseMinMs: 40, pauseMaxMs: 60, patienceMs: 125 };
+    const pausing = () => until("it pauses", () => clock.pending === 2);
+    await whileRead(sql, async () => {
+      const giving = migrate(sql, log, [STEP, ALTERING], { clock, limits, random: () => 0.5 });
+      const refused = assert.rejects(giving, (error: Error) => {
+        assert.ok(error instanceof MigrationError);
+        assert.match(error.message, /^migration 2 \(altering\) could not lock a table in 3 attempts/);
+        return true;
+      });
+      // At 0, 50 and 100 ms; a fourth attempt would be at 150.
+      for (let paused = 0; paused < 2; paused++) {
+        await pausing();
+        await clock.advanceAsync(50);
+      }
+      await refused;
+    });
+    assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, ["2 (altering)"]);
+  });
+
+  async function waitsForTable(sql: Database): Promise<boolean> {
+    const [row] = await sql<[{ waiting: number }]>`
+      select count(*) as waiting from pg_locks where locktype = 'relation' and not granted
+        and database = (select oid from pg_database where datname = current_database())`;
+    return row.waiting > 0;
+  }
+});
+
+describe("one who would migrate while another does", () => {
+  /** Has the turn, as another process would. */
+  const whileMigrated = (sql: Database, work: () => Promise<void>) =>
+    sql.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(7227801::bigint)`;
+      await work();
+    });
+
+  it("waits for longer than a statement may take, and finds nothing left to do", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    const clock = createFakeClock();
+    let second = Promise.resolve();
+    await whileMigrated(sql, async () => {
+      second = migrate(sql, log, [STEP, ALTERING], { clock });
+      for (let waitedMs = 0; waitedMs < 400_000; waitedMs += 50_000) {
+        await until("it waits", () => clock.pending === 1);
+        await clock.advanceAsync(50_000);
+      }
+      // No statement of it stands in line, to be ended by the server.
+      await until("it waits again", () => clock.pending === 1);
+      const [row] = await sql<[{ waiting: number }]>`
+        select count(*)::int as waiting from pg_locks where not granted
+          and database = (select oid from pg_database where datname = current_database())`;
+      assert.equal(row.waiting, 0);
+    });
+    await until("it waits no more", async () => {
+      await clock.advanceAsync(MIGRATION_LIMITS.turnPollMs);
+      return (await appliedMigrations(sql, [STEP, ALTERING]))?.pending.length === 0;
+    });
+    await second;
+  });
+
+  it("gives up with words that say whom to look for", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    const clock = createFakeClock();
+    await whileMigrated(sql, async () => {
+      const refused = assert.rejects(migrate(sql, log, [STEP, ALTERING], { clock }), (error: Error) => {
+        assert.ok(error instanceof MigrationError);
+        assert.match(error.message, /^another process has been migrating for 600 s: look for it in/);
+        return true;
+      });
+      await until("it waits", () => clock.pending === 1);
+      await clock.advanceAsync(MIGRATION_LIMITS.turnWaitMs);
+      await refused;
+    });
+  });
+
+  it("is not in doubt whose turn it is: who has lost it does no further step", async () => {
+    const sql = await emptyDatabase();
+    const clock = createFakeClock();
+    await migrate(sql, log, [STEP]);
+    await sql.begin(async (tx) => {
+      await tx`select n from step`;
+      const migrating = migrate(sql, log, [STEP, ALTERING], { clock, limits: HASTY });
+      const refused = assert.rejects(migrating, isOutage);
+      await until("it pauses", () => clock.pending === 2);
+      await sql`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`;
+      await refused;
+    });
+    await clock.advanceAsync(MIGRATION_LIMITS.pauseMaxMs);
+    assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, ["2 (altering)"]);
+  });
+});
+
+describe("a process whose schema is another", () => {
+  it("waits for one that is older, and goes on when it was migrated", async () => {
+    const sql = await emptyDatabase();
+    const part = createSchemaWait({ sql, clock: systemClock, log, migrations: [STEP, ALTERING] });
+    let started = false;
+    const starting = Promise.resolve(part.start?.()).then(() => {
+      started = true;
+    });
+    await migrate(sql, log, [STEP]);
+    assert.equal(started, false);
+    await migrate(sql, log, [STEP, ALTERING]);
+    await starting;
+    assert.equal(started, true);
+  });
+
+  it("ends its wait when it is told to stop", async () => {
+    const sql = await emptyDatabase();
+    const part = createSchemaWait({ sql, clock: systemClock, log, migrations: [STEP] });
+    const starting = part.start?.();
+    await part.drain?.();
+    await starting;
+  });
+
+  it("waits for a Postgres that goes away meanwhile: that says nothing about the schema", async () => {
+    const database = await createTestDatabase();
+    const gate = await createTcpGate(database.url);
+    const url = throughGate(database.url, gate);
+    const own = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-test" });
+    const direct = createPostgres({ url: database.url, maxConnections: 2, applicationName: "rcpt-test" });
+    closing.after(async () => {
+      await Promise.all([own, direct].map((sql) => sql.end({ timeout: 1 })));
+      await gate.close();
+      await database.drop();
+    });
+    const said: string[] = [];
+    const warn = (_event: unknown, message: string) => void said.push(message);
+    const clock = createFakeClock();
+    const listening = Object.assign(Object.create(log), { warn }) as typeof log;
+    const part = createSchemaWait({ sql: own, clock, log: listening, migrations: [STEP] });
+    const starting = part.start?.();
+    await until("it waits for the schema", () => said.length === 1);
+    gate.shut();
+    await until("it waits for Postgres", async () => {
+      await clock.advanceAsync(MIGRATION_LIMITS.waitPollMs);
+      return said.some((message) => message.startsWith("Postgres is unavailable"));
+    });
+    gate.open();
+    await migrate(direct, log, [STEP]);
+    let started = false;
+    void Promise.resolve(starting).then(() => {
+      started = true;
+    });
+    await until("it goes on", async () => {
+      await clock.advanceAsync(Math.max(MIGRATION_LIMITS.waitPollMs, LIMITS.postgres.startPollMs));
+      return started;
+    });
+  });
+
+  it("starts with one that is newer: the version before it must, while it is being replaced", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP, ALTERING]);
+    await createSchemaWait({ sql, clock: systemClock, log, migrations: [STEP] }).start?.();
+  });
+
+  it("refuses one whose steps were applied in another form", async () => {
+    const sql = await emptyDatabase();
+    await migrate(sql, log, [STEP]);
+    const changed = { ...STEP, sql: "select 1" };
+    const part = createSchemaWait({ sql, clock: systemClock, log, migrations: [changed] });
+    await assert.rejects(async () => part.start?.(), /migration 1 \(step\) was applied in another form/);
+  });
+});
+
+describe("the Postgres client", () => {
+  it("ends a statement that takes too long", async () => {
+    const database = await createTestDatabase();
+    const sql = createPostgres({
+      url: database.url,
+      maxConnections: 1,
+      applicationName: "rcpt-test",
+      // Far above what the statements below take, also on a loaded machine.
+      statementTimeoutMs: 2_000,
+    });
+    closing.after(async () => {
+      await sql.end({ timeout: 1 });
+      await database.drop();
+    });
+    await assert.rejects(sql`select pg_sleep(300)`, { code: "57014" });
+    await pingPostgres(sql);
+    const [row] = await sql<[{ name: string; big: number }]>`
+      select current_setting('application_name') as name, 9007199254740991::bigint as big`;
+    assert.deepEqual({ ...row }, { name: "rcpt-test", big: Number.MAX_SAFE_INTEGER });
+  });
+});

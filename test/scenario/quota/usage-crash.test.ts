@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startLoad } from "../../support/load.ts";
+import { createProcesses } from "../../support/processes.ts";
+import { type Answer, createDeployment, type TestDeployment } from "../../support/service.ts";
+import { createClosing } from "../../support/store.ts";
+import { until } from "../../support/until.ts";
+
+/** Real processes that end in the middle of their work: what is reported of them afterwards. */
+const LOADERS = 8;
+const closing = createClosing();
+const processes = createProcesses();
+let deployment: TestDeployment;
+
+before(async () => {
+  deployment = await createDeployment();
+  closing.after(() => deployment.stop());
+  closing.after(() => processes.close());
+});
+after(closing.close);
+
+const start = (role: string) => processes.start({ ...deployment.settings, ROLE: role });
+
+let fresh = 0;
+const newAddress = () => `exists-u${fresh++}@plain.test`;
+
+async function verifyAt(url: string, key: string): Promise<Answer> {
+  const email = fresh % 2 === 0 ? newAddress() : "exists@plain.test";
+  fresh += 1;
+  const response = await fetch(`${url}/v1/verify?email=${encodeURIComponent(email)}`, {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  const { status, headers } = response;
+  return { status, headers, body: (await response.json()) as Answer["body"] };
+}
+
+interface Figures {
+  used: number;
+  single: number;
+  verdicts: number;
+}
+
+async function figuresAt(url: string, key: string): Promise<Figures> {
+  const response = await fetch(`${url}/v1/usage`, { headers: { Authorization: `Bearer ${key}` } });
+  assert.equal(response.status, 200);
+  const body = (await response.json()) as Figures & { verdicts: Record<string, number> };
+  const verdicts = Object.values(body.verdicts).reduce((sum, count) => sum + count, 0);
+  return { used: body.used, single: body.single, verdicts };
+}
+
+const answeredOf = (samples: readonly { status: number | null }[]) =>
+  samples.filter(({ status }) => status === 200).length;
+
+/** Units that were leased and not settled, and how many of them a dead process may be charged beyond what it told. */
+async function leased(teamId: string): Promise<{ leases: number; tranches: number }> {
+  const [row] = await deployment.sql<[{ leases: number; tranches: number }]>`
+    select count(*) as leases, coalesce(sum(tranche), 0)::bigint as tranches
+    from quota_leases where team_id = ${teamId}`;
+  return row;
+}
+
+describe("use as reported", () => {
+  it("after kill -9 lacks nothing of what was charged, and at most the last answers of the counters", async () => {
+    const [relay, doomed, witness] = [start("relay"), start("api"), start("api")];
+    const [url, witnessUrl] = await Promise.all([doomed.ready, witness.ready, relay.ready]);
+    const { id, liveKey } = await deployment.team("enterprise");
+
+    const earlier = startLoad(LOADERS, () => verifyAt(url, liveKey));
+    await until("it answers", () => answeredOf(earlier.samples) >= 200);
+    const reported = answeredOf(await earlier.stop());
+    await until("the other process reports all of it, asked of nobody", async () => {
+      const { used, single, verdicts } = await figuresAt(witnessUrl, liveKey);
+      assert.ok(used <= reported && single <= reported);
+      return used === reported && single === reported && verdicts === reported;
+    });
+
+    const later = startLoad(LOADERS, () => verifyAt(url, liveKey));
+    await until("it answers more", () => answeredOf(later.samples) >= 200);
+    doomed.kill("SIGKILL");
+    assert.equal((await doomed.exited).signal, "SIGKILL");
+    const answered = reported + answeredOf(await later.stop());
+    const { tranches } = await leased(id);
+
+    await until("the relay has settled what expired", async () => (await leased(id)).leases === 0);
+    const { used, single, verdicts } = await figuresAt(witnessUrl, liveKey);
+    assert.ok(used >= answered, `${used} used, ${answered} answered`);
+    assert.ok(
+      used <= answered + LOADERS + tranches,
+      `${used} used, ${answered} answered, ${tranches} not told`,
+    );
+    assert.ok(single >= reported && single <= answered + LOADERS, `${single} of ${reported} to ${answered}`);
+    assert.equal(verdicts, single);
+    for (const process of [witness, relay]) {
+      process.kill("SIGTERM");
+      assert.equal((await process.exited).code, 0);
+    }
+  });
+
+  it("after SIGTERM lacks nothing", async () => {
+    const [api, witness] = [start("api"), start("api")];
+    const [url, witnessUrl] = await Promise.all([api.ready, witness.ready]);
+    const { liveKey } = await deployment.team("enterprise");
+    const load = startLoad(LOADERS, () => verifyAt(url, liveKey));
+    await until("it answers", () => answeredOf(load.samples) >= 200);
+    api.kill("SIGTERM");
+    assert.deepEqual(await api.exited, { code: 0, signal: null });
+    const read = answeredOf(await load.stop());
+    const { used, single, verdicts } = await figuresAt(witnessUrl, liveKey);
+    assert.equal(single, used);
+    assert.equal(verdicts, single);
+    // An answer on its way when its connection closed was answered, though its client read none.
+    assert.ok(single >= read && single <= read + LOADERS, `${single} counted, ${read} answers read`);
+    witness.kill("SIGTERM");
+    assert.equal((await witness.exited).code, 0);
+  });
+});

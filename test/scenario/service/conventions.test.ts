@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import * as v from "valibot";
+import type { Method, Route, TeamRoute } from "../../../src/api/routing/route.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { newId } from "../../../src/platform/ids.ts";
+import { ContractProblem } from "../../support/contract.ts";
+import { routes } from "../../support/route-table.ts";
+import {
+  createDeployment,
+  type Response,
+  type SendOptions,
+  type Team,
+  type TestApi,
+  type TestDeployment,
+} from "../../support/service.ts";
+
+/** What every route has in common, asked of each: whoever adds one adds it here too, without doing anything. */
+let deployment: TestDeployment;
+let api: TestApi;
+let team: Team;
+
+before(async () => {
+  deployment = await createDeployment();
+  api = await deployment.startApi({ TRUSTED_PROXIES: "127.0.0.1" });
+  team = await deployment.team("enterprise");
+});
+after(() => deployment.stop());
+
+const fill = (path: string) =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === "domain" ? "some.example" : newId("wh")));
+
+let clients = 0;
+/** Each request comes from an address of its own: one that has many bodies or credentials refused is refused itself. */
+function fromAnother() {
+  clients += 1;
+  return { "X-Forwarded-For": `198.18.${Math.floor(clients / 256)}.${clients % 256}` };
+}
+
+/** Asks as the owner, unless told otherwise. */
+function ask({ method, path }: { method: string; path: string }, options: SendOptions = {}, query = "") {
+  const headers = { ...fromAnother(), ...options.headers };
+  return api.send(method, fill(path) + query, { key: team.session, ...options, headers });
+}
+
+function assertProblem(answer: Response, status: number, code: string, what: string): void {
+  assert.deepEqual(
+    [answer.status, answer.body?.code],
+    [status, code],
+    `${what}: ${JSON.stringify(answer.body)}`,
+  );
+  v.assert(ContractProblem, answer.body);
+  assert.equal(answer.headers.get("content-type"), "application/problem+json", what);
+  assert.equal(answer.headers.get("x-request-id"), answer.body.request_id, what);
+}
+
+const nameOf = ({ method, path }: Route) => `${method} ${path}`;
+const ofTeams = routes.filter((route): route is TeamRoute => route.access !== "public");
+const bodied = routes.filter((route) => route.body !== undefined);
+
+describe("every route of a team", () => {
+  it("refuses a stranger, and tells him how to send a credential", async () => {
+    assert.ok(ofTeams.length >= 20);
+    for (const route of ofTeams)
+      for (const authorization of [undefined, "Bearer nonsense", "Basic dXNlcjpwYXNz"]) {
+        const answer = await api.send(route.method, fill(route.path), {
+          headers: {
+            ...fromAnother(),
+            ...(authorization === undefined ? {} : { Authorization: authorization }),
+          },
+        });
+        assertProblem(answer, 401, "unauthorized", nameOf(route));
+        assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer\b/);
+        assert.equal(answer.headers.get("ratelimit"), null);
+      }
+  });
+
+  it("refuses whose role is too low, before it looks at the input", async () => {
+    const member = await api.send<{ secret: string }>("POST", "/v1/keys", {
+      key: team.session,
+      body: { label: "a member", env: "live", role: "member" },
+    });
+    for (const route of ofTeams) {
+      if (route.access.role === "member") continue;
+      const answer = await ask(route, { key: member.body.secret, ...(route.body ? { body: "{" } : {}) });
+      assertProblem(answer, 403, "insufficient_role", nameOf(route));
+    }
+  });
+});
+
+describe("every path", () => {
+  it("says which methods it has, to the others and to OPTIONS", async () => {
+    const methods: Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+    for (const path of new Set(routes.map((route) => route.path))) {
+      const own = routes.filter((route) => route.path === path).map((route) => route.method);
+      const options = await ask({ method: "OPTIONS", path });
+      assert.equal(options.status, 204);
+      const allow = options.headers.get("allow")?.split(", ") ?? [];
+      for (const method of own) assert.ok(allow.includes(method), path);
+      for (const method of methods.filter((method) => !own.includes(method))) {
+        const answer = await ask({ method, path });
+        assertProblem(answer, 405, "method_not_allowed", `${method} ${path}`);
+        assert.deepEqual(answer.headers.get("allow")?.split(", "), allow);
+      }
+    }
+  });
+
+  it("takes no parameter that it does not know", async () => {
+    for (const route of routes.filter(({ query }) => query !== "ignored")) {
+      const body = route.bodyExample === undefined ? {} : { body: route.bodyExample };
+      const answer = await ask(route, body, "?no_such_parameter=1");
+      assertProblem(answer, 400, "validation_failed", nameOf(route));
+      const paths = (answer.body.errors as { path: string }[]).map(({ path }) => path);
+      assert.ok(paths.includes("no_such_parameter"), nameOf(route));
+    }
+  });
+});
+
+describe("every body", () => {
+  it("must be JSON, and say so", async () => {
+    for (const route of bodied)
+      for (const type of [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/json; charset=latin1",
+        "",
+      ]) {
+        const answer = await ask(route, {
+          body: JSON.stringify(route.bodyExample),
+          headers: { "Content-Type": type },
+        });
+        assertProblem(answer, 415, "unsupported_media_type", `${nameOf(route)} ${type}`);
+      }
+  });
+
+  it("must be well formed", async () => {
+    for (const route of bodied)
+      for (const body of ["{", '{"a":1}}', "\u0000", '{"a":"\ud800', "undefined"])
+        assertProblem(await ask(route, { body }), 400, "malformed_json", nameOf(route));
+  });
+
+  it("must be an object with the fields that it wants and no other", async () => {
+    for (const route of bodied) {
+      for (const body of ["[]", "null", '"text"', "1"])
+        assertProblem(await ask(route, { body }), 400, "validation_failed", `${nameOf(route)} ${body}`);
+      const answer = await ask(route, { body: { ...(route.bodyExample as object), no_such_field: true } });
+      assertProblem(answer, 400, "validation_failed", nameOf(route));
+      const errors = answer.body.errors as { path: string; message: string }[];
+      assert.deepEqual(errors, [{ path: "no_such_field", message: "is not a known field" }], nameOf(route));
+    }
+  });
+
+  it("has its bound", async () => {
+    for (const route of bodied) {
+      const bytes = (route.bodyBytes ?? LIMITS.http.bodyBytes) + 1;
+      assertProblem(await ask(route, { body: " ".repeat(bytes) }), 413, "body_too_large", nameOf(route));
+    }
+  });
+
+  it("is told which item of a list is wrong", async () => {
+    const domains = ["one.example", "two.example", 3, "x".repeat(254)];
+    const answer = await ask({ method: "POST", path: "/v1/admin/disposable" }, { body: { domains } });
+    assertProblem(answer, 400, "validation_failed", "domains");
+    const paths = (answer.body.errors as { path: string }[]).map(({ path }) => path);
+    assert.deepEqual([...new Set(paths)], ["domains.2", "domains.3"]);
+  });
+});

@@ -1,0 +1,287 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { ListObjectsV2Command, PutObjectCommand } from "@aws-sdk/client-s3";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { systemClock } from "../../../src/platform/time/clock.ts";
+import { createObjectStore, type ObjectStore } from "../../../src/stores/objects/objects.ts";
+import { testObjects } from "../../support/embedded.ts";
+import { answersBesideLimit, type Sample, startLoad, tally } from "../../support/load.ts";
+import { addKeyWithoutUser, addMember } from "../../support/members.ts";
+import {
+  type Answer,
+  createDeployment,
+  type Team,
+  type TestApi,
+  type TestDeployment,
+} from "../../support/service.ts";
+import { createClosing } from "../../support/store.ts";
+import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
+import { until } from "../../support/until.ts";
+
+/** The end of a team: who may bring it about, what stops at once, and that nothing of it is left anywhere. */
+const closing = createClosing();
+let deployment: TestDeployment;
+let one: TestApi;
+let two: TestApi;
+let objects: ObjectStore;
+let storageGate: TcpGate;
+let storage: Record<string, string>;
+
+before(async () => {
+  deployment = await createDeployment();
+  closing.after(() => deployment.stop());
+  [one, two] = await Promise.all([
+    deployment.startApi({ TRUSTED_PROXIES: "127.0.0.1" }),
+    deployment.startApi({ TRUSTED_PROXIES: "127.0.0.1" }),
+  ]);
+  const { endpoint, region, bucket, ...credentials } = await testObjects();
+  objects = createObjectStore(
+    { endpoint, publicEndpoint: endpoint, region, bucket, credentials },
+    systemClock,
+  );
+  closing.after(() => objects.stop());
+  storageGate = await createTcpGate(endpoint);
+  closing.after(() => storageGate.close());
+  storage = {
+    S3_ENDPOINT: throughGate(endpoint, storageGate),
+    S3_REGION: region,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  };
+});
+after(closing.close);
+
+async function end(key: string | undefined, api = one): Promise<string> {
+  const { status, body } = await api.send<{ code: string } | null>(
+    "DELETE",
+    "/v1/team",
+    key === undefined ? {} : { key },
+  );
+  return body === null ? String(status) : `${status} ${body.code}`;
+}
+
+/** Tables in which rows name the team, and how many. */
+async function tracesOf(teamId: string): Promise<Record<string, number>> {
+  const tables = await deployment.sql<{ table_name: string }[]>`
+    select table_name from information_schema.columns
+    where table_schema = 'public' and column_name = 'team_id' order by table_name`;
+  const traces: Record<string, number> = {};
+  for (const { table_name: table } of tables) {
+    const rows = await deployment.sql`select from ${deployment.sql(table)} where team_id = ${teamId}`;
+    if (rows.length > 0) traces[table] = rows.length;
+  }
+  return traces;
+}
+
+describe("deleting a team", () => {
+  it("needs a credential (401) and the role owner (403)", async () => {
+    const team = await deployment.team("free");
+    const admin = await addMember(deployment.sql, team.id, "admin");
+    const member = await addMember(deployment.sql, team.id, "member");
+    const orphan = await addKeyWithoutUser(deployment.sql, { teamId: team.id, userId: team.ownerId });
+    assert.equal(await end(undefined), "401 unauthorized");
+    assert.equal(await end(`${team.liveKey}x`), "401 unauthorized");
+    for (const key of [admin.session, member.session, orphan.secret])
+      assert.equal(await end(key), "403 insufficient_role");
+    assert.equal((await one.send("GET", "/v1/team", { key: team.session })).status, 200);
+    assert.equal(await end(team.session), "204");
+    assert.equal(await end(team.session), "401 unauthorized");
+  });
+
+  it("takes all it has in the database with it, and leaves its members their accounts", async () => {
+    const [team, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
+    for (const { session, liveKey } of [team, other]) {
+      assert.equal((await one.verify(liveKey, "exists@plain.test")).status, 200);
+      // Writes what was counted.
+      assert.equal((await one.get("/v1/usage", liveKey)).status, 200);
+      const sent = { key: session, body: { domain: "blocked.example" } };
+      assert.equal((await one.send("POST", "/v1/blocklist", sent)).status, 201);
+    }
+    const { sql } = deployment;
+    await sql`insert into s3_grants (team_id, bucket, prefix) values (${team.id}, 'customers', 'a/')`;
+    await sql`
+      insert into events (id, team_id, type, livemode, data) values ('evt_gone', ${team.id}, 'ping', true, '{}')`;
+    const before = await tracesOf(team.id);
+    for (const table of [
+      "api_keys",
+      "blocklist",
+      "events",
+      "memberships",
+      "quota_days",
+      "s3_grants",
+      "sessions",
+      "usage_days",
+    ])
+      assert.ok((before[table] ?? 0) > 0, table);
+    const others = await tracesOf(other.id);
+    assert.equal(await end(team.session), "204");
+    assert.deepEqual(await tracesOf(team.id), { team_removals: 1 });
+    assert.equal((await sql`select from users where id = ${team.ownerId}`).length, 1);
+    assert.deepEqual(Object.keys(await tracesOf(other.id)), Object.keys(others));
+    assert.equal((await one.verify(other.liveKey, "exists@plain.test")).status, 200);
+  });
+
+  it("that takes its time keeps no other team from its figures", async () => {
+    const [doomed, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
+    const verify = async ({ liveKey }: Team) => (await one.verify(liveKey, "exists@plain.test")).status;
+    let answered = 0;
+    await until("a lease of the quota was in hand when the row was locked", async () => {
+      assert.equal(await verify(doomed), 200);
+      answered += 1;
+      return deployment.sql.begin(async (tx) => {
+        await tx`select from teams where id = ${doomed.id} for update`;
+        // On a loaded machine it may have gone back, being idle: then there is none to be had.
+        if ((await verify(doomed)) === 503) return false;
+        answered += 1;
+        assert.equal(await verify(other), 200);
+        const { status, body } = await one.get("/v1/usage", other.liveKey);
+        assert.deepEqual([status, body.used, body.single], [200, 1, 1]);
+        assert.equal((await one.get("/v1/usage/history", other.liveKey)).status, 200);
+        assert.equal((await one.get("/v1/usage", doomed.liveKey)).status, 200);
+        return true;
+      });
+    });
+    // It was not deleted after all: nothing is lost.
+    assert.equal((await one.get("/v1/usage", doomed.liveKey)).body.single, answered);
+  });
+
+  it("stops its credentials under load, within a second, and disturbs no other team", async () => {
+    const [team, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
+    let fresh = 0;
+    // New addresses lease quota, from the very rows that go.
+    const ask = (api: TestApi, key: string, from: string) => () =>
+      api.send<Answer["body"]>("GET", `/v1/verify?email=exists-d${fresh++}%40plain.test`, {
+        key,
+        headers: { "X-Forwarded-For": from },
+      });
+    const loads = [one, two].flatMap((api) =>
+      [team, other].map(({ liveKey }, i) => startLoad(4, ask(api, liveKey, `192.0.2.${i}`))),
+    );
+    try {
+      await until("all are served", () => loads.every(({ samples }) => samples.length >= 20));
+      assert.equal(await end(team.session, two), "204");
+      const lateMs = performance.now() + LIMITS.keys.confirmMs;
+      const isLate = ({ beganMs }: Sample) => beganMs > lateMs;
+      await until("requests began late enough", () =>
+        loads.every(({ samples }) => samples.filter(isLate).length >= 20),
+      );
+      for (const [i, { samples }] of loads.entries()) {
+        const isTeams = i % 2 === 0;
+        const late = samples.filter(isLate);
+        if (isTeams) assert.ok(answersBesideLimit(late).every((how) => how === "401 unauthorized"));
+        else assert.deepEqual(Object.keys(tally(late)), ["200"]);
+        const all = Object.keys(tally(samples));
+        assert.ok(!all.some((name) => name.startsWith("5")), JSON.stringify(tally(samples)));
+      }
+    } finally {
+      await Promise.all(loads.map((load) => load.stop()));
+    }
+  });
+
+  it("answers 503 while the database is cut off, and has deleted nothing", async () => {
+    const gate = await createTcpGate(deployment.settings.DATABASE_URL);
+    const api = await deployment.startApi({
+      DATABASE_URL: throughGate(deployment.settings.DATABASE_URL, gate),
+    });
+    try {
+      const team = await deployment.team("free");
+      assert.equal((await api.send("GET", "/v1/team", { key: team.session })).status, 200);
+      gate.shut();
+      assert.equal(await end(team.session, api), "503 unavailable");
+      gate.open();
+      await until("it is back", async () => (await api.get("/readyz")).status === 200);
+      assert.equal((await one.send("GET", "/v1/team", { key: team.session })).status, 200);
+      assert.equal(await end(team.session, api), "204");
+    } finally {
+      await api.stop();
+      await gate.close();
+    }
+  });
+
+  it("many times at once, by two processes, does it once", async () => {
+    const team = await deployment.team("free");
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => end(team.session, i % 2 === 0 ? one : two)),
+    );
+    assert.equal(answers.filter((answer) => answer === "204").length, 1);
+    assert.deepEqual(new Set(answers), new Set(["204", "401 unauthorized"]));
+  });
+});
+
+async function put(key: string): Promise<void> {
+  await objects.client.send(new PutObjectCommand({ Bucket: objects.bucket, Key: key, Body: "x" }));
+}
+
+async function keysBelow(prefix: string): Promise<number> {
+  const { KeyCount } = await objects.client.send(
+    new ListObjectsV2Command({ Bucket: objects.bucket, Prefix: prefix }),
+  );
+  return KeyCount ?? 0;
+}
+
+const removalOf = async ({ id }: Team) =>
+  (
+    await deployment.sql<{ sweeps_done: number; failures: number }[]>`
+    select sweeps_done, failures from team_removals where team_id = ${id}`
+  )[0] ?? null;
+
+describe("the objects of a deleted team", () => {
+  it("are deleted by the relays, and what came later with a second sweep; others' stay", async () => {
+    const [team, other] = [await deployment.team("free"), await deployment.team("free")];
+    const names = ["jobs/a/source", "jobs/a/shards/00000001-1", "uploads/ü & <odd>+%2F.csv"];
+    for (const { id } of [team, other]) for (const name of names) await put(`teams/${id}/${name}`);
+    // The id of no team, but it starts with that of one.
+    await put(`teams/${team.id}x/jobs/a/source`);
+    assert.equal(await end(team.session), "204");
+    const relays = await Promise.all([deployment.startRelay(storage), deployment.startRelay(storage)]);
+    try {
+      await until("the first sweep is done", async () => (await removalOf(team))?.sweeps_done === 1);
+      assert.equal(await keysBelow(`teams/${team.id}/`), 0);
+      await put(`teams/${team.id}/jobs/a/results-1.csv`);
+      // The second sweep is due a day later.
+      const [due] = await deployment.sql<[{ hours: number }]>`
+        select extract(epoch from due_at - now())::float8 / 3600 as hours from team_removals where team_id = ${team.id}`;
+      assert.ok(due.hours > 23 && due.hours <= 24, `${due.hours}`);
+      await deployment.sql`update team_removals set due_at = now() where team_id = ${team.id}`;
+      await until("the second sweep is done", async () => (await removalOf(team)) === null);
+      assert.equal(await keysBelow(`teams/${team.id}/`), 0);
+      assert.equal(await keysBelow(`teams/${other.id}/`), names.length);
+      assert.equal(await keysBelow(`teams/${team.id}x/`), 1);
+    } finally {
+      await Promise.all(relays.map((relay) => relay.stop()));
+    }
+  });
+
+  it("are deleted once storage answers again, however long it did not", async () => {
+    const team = await deployment.team("free");
+    await put(`teams/${team.id}/jobs/a/source`);
+    assert.equal(await end(team.session), "204");
+    storageGate.shut();
+    const relay = await deployment.startRelay(storage);
+    try {
+      await until("it was tried in vain", async () => ((await removalOf(team))?.failures ?? 0) > 0);
+      assert.equal(await keysBelow(`teams/${team.id}/`), 1);
+      storageGate.open();
+      await deployment.sql`update team_removals set due_at = now() where team_id = ${team.id}`;
+      await until("the first sweep is done", async () => (await removalOf(team))?.sweeps_done === 1);
+      assert.deepEqual([await keysBelow(`teams/${team.id}/`), (await removalOf(team))?.failures], [0, 0]);
+    } finally {
+      storageGate.open();
+      await relay.stop();
+    }
+  });
+
+  it("are none where there is no object storage: a removal ends all the same", async () => {
+    const team = await deployment.team("free");
+    assert.equal(await end(team.session), "204");
+    const relay = await deployment.startRelay();
+    try {
+      await until("the first sweep is done", async () => (await removalOf(team))?.sweeps_done === 1);
+      await deployment.sql`update team_removals set due_at = now() where team_id = ${team.id}`;
+      await until("the removal has ended", async () => (await removalOf(team)) === null);
+    } finally {
+      await relay.stop();
+    }
+  });
+});

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createBodyBudget } from "../../../../src/api/body/body-budget.ts";
+
+it("an account holds its share of a budget, all together no more than that, and what is given back is free", () => {
+  const budget = createBodyBudget({ bytes: 100, share: 0.5 });
+  const [a, b, c] = [budget.accountOf("a"), budget.accountOf("b"), budget.accountOf("c")];
+  assert.equal(a.take(51), false);
+  assert.equal(a.take(50), true);
+  assert.equal(budget.accountOf("a").take(1), false, "another request of the same account");
+  assert.equal(b.take(40), true);
+  assert.equal(c.take(11), false, "the budget is used up");
+  assert.equal(c.take(10), true);
+  a.giveBack(50);
+  assert.equal(c.take(40), true);
+  assert.equal(c.take(1), false);
+  b.giveBack(40);
+  c.giveBack(50);
+  assert.equal(a.take(50) && b.take(50), true);
+});

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { fieldsOf } from "../../../../../src/features/bulk/csv/field.ts";
+import { findLines, lineAt } from "../../../../../src/features/bulk/csv/lines.ts";
+import { parseRecords } from "../../../../../src/features/bulk/csv/parse.ts";
+import fc from "../../../../support/properties.ts";
+
+/** Of more records than `rows` one more. */
+function recordsOf(content: Buffer, rows: number): string[][] {
+  const lines = findLines(content, { delimiter: ",", emailColumn: 0 }, rows);
+  return Array.from({ length: lines.count }, (_, number) =>
+    fieldsOf(lineAt(lines, number), { delimiter: "," }),
+  );
+}
+
+describe("records that are split", () => {
+  it("are those that csv-parse reads", () => {
+    const bytes = fc.string({
+      unit: fc.constantFrom("a", "b", ",", "\r", "\n", '"', " ", "\xe4", "\0"),
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(bytes, (text) => {
+        const content = Buffer.from(text, "latin1");
+        let oracle: string[][] | null;
+        try {
+          oracle = parseRecords(content, { delimiter: "," });
+        } catch {
+          oracle = null;
+        }
+        if (oracle !== null) assert.deepEqual(recordsOf(content, oracle.length), oracle);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { LIMITS } from "../../../../../src/config/limits/limits.ts";
+import { createAttemptCounts } from "../../../../../src/features/webhooks/deliver/attempt-counts.ts";
+import { type DispatcherLoad, shareSlots } from "../../../../../src/features/webhooks/deliver/fair-share.ts";
+import type { DeliveryQueue } from "../../../../../src/features/webhooks/webhook-queue.ts";
+import fc from "../../../../support/properties.ts";
+
+const { inFlight, inFlightFailing, inFlightPerTeam, inFlightPerWebhook, inFlightPerFailing } =
+  LIMITS.webhooks;
+const lane = (name: string, rest: Partial<DeliveryQueue> = {}): DeliveryQueue => ({
+  lane: name,
+  teamId: `team of ${name}`,
+  due: true,
+  failing: false,
+  disabled: false,
+  ...rest,
+});
+/** So many attempts under way by name; nobody's turn was later than another's. */
+const counted = (counts: Record<string, number> = {}) => ({
+  inFlight: (name: string) => counts[name] ?? 0,
+  lastStarted: () => 0,
+});
+const idle: DispatcherLoad = { lanes: counted(), teams: counted(), total: 0, failing: 0 };
+const shares = (lanes: readonly DeliveryQueue[], busy: DispatcherLoad) =>
+  shareSlots(lanes, busy).map((share) => [share.lane, share.take]);
+
+describe("the places of a dispatcher", () => {
+  it("go to each webhook up to its share, less to one that fails, none where nothing is to be done", () => {
+    const lanes = [
+      lane("a"),
+      lane("b", { failing: true }),
+      lane("c", { due: false }),
+      lane("d", { disabled: true }),
+    ];
+    assert.deepEqual(shareSlots(lanes, idle), [
+      { lane: "a", take: inFlightPerWebhook, failing: false },
+      { lane: "b", take: inFlightPerFailing, failing: true },
+    ]);
+  });
+
+  it("count what is under way", () => {
+    const busy = { ...idle, lanes: counted({ a: inFlightPerWebhook - 1 }), total: 5 };
+    assert.deepEqual(shares([lane("a")], busy), [["a", 1]]);
+    assert.deepEqual(shares([lane("a")], { ...busy, total: inFlight }), []);
+  });
+
+  it("are each webhook's in turn when they are few", () => {
+    const lanes = [lane("a"), lane("b"), lane("c")];
+    assert.deepEqual(shares(lanes, { ...idle, total: inFlight - 4 }), [
+      ["a", 2],
+      ["b", 1],
+      ["c", 1],
+    ]);
+  });
+
+  it("go to the team that has the fewest, however many webhooks another has and however old they are", () => {
+    const many = Array.from({ length: 16 }, (_, n) => lane(`a${n}`, { teamId: "old" }));
+    const lanes = [...many, lane("z", { teamId: "new" })];
+    const last = { ...idle, total: inFlight - 1 };
+    assert.deepEqual(shares(lanes, { ...last, teams: counted({ old: 1 }) }), [["z", 1]]);
+    assert.deepEqual(shares(lanes, { ...last, teams: counted({ old: 1, new: 2 }) }), [["a0", 1]]);
+    const half = shares(lanes, { ...idle, total: inFlight - 4 });
+    assert.deepEqual(half.at(1), ["z", 2]);
+  });
+
+  it("come round to everybody while all are taken and given back one by one", () => {
+    const names = Array.from({ length: inFlight + 100 }, (_, n) => `l${String(n).padStart(3, "0")}`);
+    const lanes = names.map((name, n) => lane(name, { teamId: `t${n % 300}` }));
+    const turns = { lanes: createAttemptCounts(), teams: createAttemptCounts() };
+    const underWay: DeliveryQueue[] = [];
+    const served = new Set<string>();
+    const give = () => {
+      for (const { lane: name, take } of shareSlots(lanes, {
+        ...turns,
+        total: underWay.length,
+        failing: 0,
+      })) {
+        const given = lanes.find((one) => one.lane === name) ?? lane("");
+        assert.equal(take, 1);
+        turns.lanes.begin(name);
+        turns.teams.begin(given.teamId);
+        underWay.push(given);
+        served.add(name);
+      }
+    };
+    give();
+    for (let ended = 0; ended < 2 * names.length; ended++) {
+      const done = underWay.shift() ?? lane("");
+      turns.lanes.end(done.lane);
+      turns.teams.end(done.teamId);
+      give();
+    }
+    assert.deepEqual([...served].sort(), names);
+  });
+
+  it("are kept for others by a half that no failing webhooks can take", () => {
+    const failing = Array.from({ length: inFlight }, (_, n) => lane(`a${n}`, { failing: true }));
+    const taken = shareSlots([...failing, lane("z")], idle);
+    assert.equal(taken.filter((share) => share.failing).length, inFlightFailing);
+    assert.deepEqual(taken.at(-1), { lane: "z", take: inFlightPerWebhook, failing: false });
+    assert.deepEqual(shareSlots(failing, { ...idle, total: inFlightFailing, failing: inFlightFailing }), []);
+  });
+
+  it("are never more than there are, of a team or of a webhook", () => {
+    const someLanes = fc.array(
+      fc
+        .tuple(fc.nat(30), fc.nat(5), fc.boolean(), fc.boolean())
+        .map(([n, team, failing, due]) => lane(`l${n}`, { teamId: `t${team}`, failing, due })),
+      { maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(someLanes, fc.nat(inFlight), (found, total) => {
+        const lanes = [...new Map(found.map((item) => [item.lane, item])).values()];
+        const failingBefore = Math.min(total, inFlightFailing);
+        const given = shareSlots(lanes, { ...idle, total, failing: failingBefore });
+        const sum = (of: readonly { take: number }[]) => of.reduce((n, { take }) => n + take, 0);
+        assert.ok(sum(given) <= inFlight - total);
+        assert.ok(sum(given.filter((share) => share.failing)) <= inFlightFailing - failingBefore);
+        for (const team of new Set(lanes.map(({ teamId }) => teamId))) {
+          const own = given.filter((share) => lanes.find((l) => l.lane === share.lane)?.teamId === team);
+          assert.ok(sum(own) <= inFlightPerTeam);
+        }
+        for (const { lane: name, take } of given) {
+          const { failing, due } = lanes.find((l) => l.lane === name) ?? lane("");
+          assert.ok(due && take >= 1 && take <= (failing ? inFlightPerFailing : inFlightPerWebhook));
+        }
+      }),
+    );
+  });
+});

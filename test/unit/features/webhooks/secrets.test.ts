@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { openSecrets, secretSealContext } from "../../../../src/features/webhooks/secrets.ts";
+import { createSecretBox, SecretBoxError } from "../../../../src/platform/secret-box.ts";
+
+const box = createSecretBox(Buffer.alloc(32, 1));
+/** Of a SECRETS_KEY that was in force before. */
+const former = createSecretBox(Buffer.alloc(32, 2));
+const place = secretSealContext({ webhookId: "wh_1" });
+const sealed = (secret: Buffer | null, old: Buffer | null) => ({
+  team_id: "team_1",
+  webhook_id: "wh_1",
+  secret,
+  old_secret: old,
+});
+
+describe("what a delivery is signed with", () => {
+  it("is the secret in force, and the one before while both hold", () => {
+    assert.deepEqual(openSecrets(box, sealed(box.seal("new", place), null)), ["new"]);
+    assert.deepEqual(openSecrets(box, sealed(box.seal("new", place), box.seal("old", place))), [
+      "new",
+      "old",
+    ]);
+  });
+
+  it("is the new one alone when the one before was sealed under another SECRETS_KEY", () => {
+    assert.deepEqual(openSecrets(box, sealed(box.seal("new", place), former.seal("old", place))), ["new"]);
+  });
+
+  it("is nothing when the one in force cannot be opened", () => {
+    const unreadable = sealed(former.seal("new", place), box.seal("old", place));
+    assert.throws(() => openSecrets(box, unreadable), SecretBoxError);
+    assert.throws(() => openSecrets(box, sealed(null, null)), /secret is missing/);
+  });
+});

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it, type TestContext } from "node:test";
+import { AppError } from "../../../src/platform/errors.ts";
+import { createLog } from "../../../src/platform/log.ts";
+import {
+  captureOutcome,
+  createRequestThread,
+  type RequestThreadLimits,
+} from "../../../src/platform/request-thread.ts";
+import { systemClock } from "../../../src/platform/time/clock.ts";
+
+/** Tasks that a thread does, well or badly. */
+const TASKS = `
+const tasks = {
+  add: ({ a, b }) => ({ value: a + b }),
+  sum: ({ bytes }) => ({ value: bytes.reduce((all, byte) => all + byte, 0) }),
+  refuse: () => ({ refusal: { code: "malformed_json", detail: "no", errors: [{ path: "a", message: "b" }] } }),
+  fail: () => { throw new Error("a fault of the task"); },
+  die: () => process.exit(7),
+  fill: () => { const kept = []; for (;;) kept.push(new Array(1e5).fill(kept.length)); },
+  hang: () => new Promise(() => setInterval(() => {}, 1_000)),
+  spin: () => { for (;;); },
+};
+export default ({ task, input }) => tasks[task](input);
+`;
+const folder = mkdtempSync(join(tmpdir(), "rcpt-request-thread-"));
+const FILE = join(folder, "tasks.mjs");
+writeFileSync(FILE, TASKS);
+after(() => rmSync(folder, { recursive: true }));
+
+const LIMITS = { tasks: 4, tasksPerTeam: 3, tasksKept: 0, taskMs: 60_000, idleMs: 60_000, heapMb: 32 };
+const ours = (teamId = "team_1", isCancelled = () => false) => ({ teamId, isCancelled });
+
+function threadOf(t: TestContext, limits: Partial<RequestThreadLimits> = {}, file = FILE) {
+  const log = createLog("silent");
+  const thread = createRequestThread({ clock: systemClock, log, file, limits: { ...LIMITS, ...limits } });
+  t.after(() => thread.close());
+  return thread;
+}
+
+const isOverloaded = (error: unknown) => error instanceof AppError && error.code === "overloaded";
+
+describe("the request thread", () => {
+  it("does tasks one behind the other, and takes what it is given", async (t) => {
+    const thread = threadOf(t);
+    const bytes = Uint8Array.from([1, 2, 3]);
+    const sums = [
+      thread.run("add", { a: 1, b: 2 }, ours()),
+      thread.run("sum", { bytes }, ours(), [bytes.buffer]),
+    ];
+    assert.deepEqual(await Promise.all(sums), [3, 6]);
+    assert.equal(bytes.length, 0);
+  });
+
+  it("throws what a task refuses, as it was", async (t) => {
+    await assert.rejects(threadOf(t).run("refuse", {}, ours()), (error) => {
+      assert.ok(error instanceof AppError);
+      assert.deepEqual([error.code, error.message], ["malformed_json", "no"]);
+      assert.deepEqual(error.errors, [{ path: "a", message: "b" }]);
+      return true;
+    });
+  });
+
+  for (const [how, task] of [
+    ["throws", "fail"],
+    ["ends its thread", "die"],
+    ["fills the memory", "fill"],
+  ]) {
+    it(`fails the one request whose task ${how}, and serves those behind it`, async (t) => {
+      const thread = threadOf(t);
+      const failed = thread.run(task ?? "", {}, ours());
+      const next = thread.run("add", { a: 1, b: 1 }, ours());
+      await assert.rejects(failed, (error) => error instanceof Error && !(error instanceof AppError));
+      assert.equal(await next, 2);
+    });
+  }
+
+  for (const task of ["hang", "spin"]) {
+    it(`gives up a task that does not end (${task}), with its thread`, async (t) => {
+      const thread = threadOf(t, { taskMs: 300 });
+      await assert.rejects(thread.run(task, {}, ours()), /failed at/);
+    });
+  }
+
+  it("fails a task whose thread cannot be loaded", async (t) => {
+    const thread = threadOf(t, {}, join(folder, "missing.mjs"));
+    await assert.rejects(thread.run("add", {}, ours()), /failed at add/);
+  });
+
+  it("refuses more tasks than may wait, of a team and in all, and takes more when they are done", async (t) => {
+    const thread = threadOf(t);
+    const work = ["a", "a", "a", "b"].map((team) => thread.run("add", { a: 1, b: 1 }, ours(team)));
+    await assert.rejects(thread.run("add", {}, ours("a")), isOverloaded);
+    await assert.rejects(thread.run("add", {}, ours("c")), isOverloaded);
+    await Promise.all(work);
+    assert.equal(await thread.run("add", { a: 2, b: 2 }, ours("a")), 4);
+  });
+
+  it("keeps room for teams that have no task yet", async (t) => {
+    const thread = threadOf(t, { tasks: 4, tasksKept: 2 });
+    const run = (team: string) => thread.run("add", { a: 1, b: 1 }, ours(team));
+    const work = [run("a"), run("a")];
+    await assert.rejects(run("a"), isOverloaded);
+    work.push(run("b"), run("c"));
+    await assert.rejects(run("d"), isOverloaded);
+    assert.deepEqual(await Promise.all(work), [2, 2, 2, 2]);
+  });
+
+  it("does not begin a task whose client has gone meanwhile", async (t) => {
+    const thread = threadOf(t);
+    let isGone = false;
+    const first = thread.run("add", { a: 1, b: 1 }, ours());
+    const bytes = new Uint8Array(8);
+    const second = thread.run(
+      "sum",
+      { bytes },
+      ours("team_1", () => isGone),
+      [bytes.buffer],
+    );
+    isGone = true;
+    await first;
+    await assert.rejects(second, AppError);
+    assert.equal(bytes.length, 8);
+  });
+
+  it("fails what is under way, and what waits, when it is closed", async (t) => {
+    const thread = threadOf(t);
+    const work = [thread.run("hang", {}, ours()), thread.run("add", {}, ours())];
+    const settled = Promise.allSettled(work);
+    await thread.close();
+    assert.deepEqual(
+      (await settled).map(({ status }) => status),
+      ["rejected", "rejected"],
+    );
+    await assert.rejects(thread.run("add", {}, ours()), (error) => error instanceof AppError);
+  });
+});
+
+describe("the outcome of a task", () => {
+  it("is what it returns, or its refusal as plain data", async () => {
+    assert.deepEqual(await captureOutcome(() => 1), { value: 1 });
+    const refused = () => {
+      throw new AppError("overloaded", "later", { retryAfterS: 2 });
+    };
+    assert.deepEqual(structuredClone(await captureOutcome(refused)), {
+      refusal: { code: "overloaded", detail: "later", retryAfterS: 2 },
+    });
+  });
+
+  it("is none when it fails", async () => {
+    await assert.rejects(
+      captureOutcome(() => {
+        throw new TypeError("a fault");
+      }),
+      TypeError,
+    );
+  });
+});

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { RcptOutcome } from "../../../../src/smtp/session/outcome.ts";
+import { OutcomeDispatcher } from "../../../../src/smtp/session/outcome-dispatcher.ts";
+import type { RcptCaller } from "../../../../src/smtp/session/rcpt-job.ts";
+
+const outcome = (detail: string) => ({ kind: "failure", detail }) as RcptOutcome;
+
+describe("the tellings of outcomes", () => {
+  /** An asker that notes what it hears, as `name detail`, and then does `next`. */
+  function world() {
+    const tellings = new OutcomeDispatcher();
+    const heard: string[] = [];
+    const asker = (name: string, next: () => void = () => {}): RcptCaller => ({
+      cancelled: () => false,
+      deadlineAt: Number.POSITIVE_INFINITY,
+      onSettled(told) {
+        heard.push(`${name} ${told.kind === "failure" ? told.detail : ""}`);
+        next();
+      },
+    });
+    return { tellings, heard, asker };
+  }
+
+  it("come once the call is through, each to who asked, in order", async () => {
+    const { tellings, heard, asker } = world();
+    for (const round of [1, 2]) {
+      for (const name of ["a", "b", "c"]) tellings.add(outcome(`${round}`), asker(name));
+      assert.deepEqual(heard.splice(0), []);
+      await Promise.resolve();
+      assert.deepEqual(heard.splice(0), [`a ${round}`, `b ${round}`, `c ${round}`]);
+    }
+  });
+
+  it("reach who is answered at once as it hears of another one, behind all others", async () => {
+    const { tellings, heard, asker } = world();
+    const again = asker("a", () => tellings.add(outcome("second"), asker("a")));
+    tellings.add(outcome("first"), again);
+    tellings.add(outcome("first"), asker("b"));
+    await Promise.resolve();
+    assert.deepEqual(heard.splice(0), ["a first", "b first", "a second"]);
+    tellings.add(outcome("third"), asker("c"));
+    await Promise.resolve();
+    assert.deepEqual(heard, ["c third"], "nobody hears twice");
+  });
+});
