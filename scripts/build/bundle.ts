@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import { BUILT_LISTS, packLists } from "../../src/verification/lists/built.ts";
 import { compileLists } from "../../src/verification/lists/lists.ts";
 
-/** Where parts lie that several entries share: as deep as `src/core`, whose modules look for files beside the tree. */
+/** Where parts lie that several entries share: as deep as `src/platform`, whose modules look for files beside the tree. */
 const CHUNKS = "src/chunks";
 /** Made by the build; the packages that it is made from are not beside what is built. */
 export const LISTS_FILE = `${CHUNKS}/${BUILT_LISTS}`;

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { environmentLine, type Import, importsOf } from "./scan.ts";
 import { repeatableSubselects } from "./subselects.ts";
-import { ENVIRONMENT_READER, FILE_LINES_MAX, LAYERS, layerOf, UWS } from "./table.ts";
+import { ENVIRONMENT_READER, FILE_LINES_MAX, featureOf, LAYERS, layerOf, UWS } from "./table.ts";
 
 /** Text of each source file by its path relative to the project, with forward slashes. */
 export type Sources = ReadonlyMap<string, string>;
@@ -12,7 +12,7 @@ function targetOf(path: string, specifier: string): string | null {
 }
 
 /** Why this import is not allowed, or null. */
-function objection(path: string, { specifier, typeOnly }: Import): string | null {
+function objection(path: string, { specifier }: Import): string | null {
   if (specifier === UWS.specifier && path !== UWS.only) return `only ${UWS.only} may import ${UWS.specifier}`;
   const target = targetOf(path, specifier);
   if (target === null || target === "package.json") return null;
@@ -23,7 +23,6 @@ function objection(path: string, { specifier, typeOnly }: Import): string | null
   const layer = LAYERS[from];
   if (!layer) return `src/${from} is in no row of the table`;
   if (layer.may === "all" || layer.may.includes(to)) return null;
-  if (layer.types?.includes(to)) return typeOnly ? null : `${from} may import only types from ${to}`;
   return `${from} may not import ${to}`;
 }
 
@@ -45,32 +44,62 @@ function checkFile(path: string, text: string): string[] {
   return found;
 }
 
-/** Each cycle of imports once, as `a → b → a`. Imports of types count: a cycle is a knot in the design, not the run. */
-function importCycles(sources: Sources): string[] {
+type Graph = ReadonlyMap<string, Iterable<string>>;
+
+/** What each file imports of the others. Imports of types count: a cycle is a knot in the design, not in the run. */
+function fileGraph(sources: Sources): Graph {
+  const targets = (path: string, text: string) =>
+    importsOf(text).flatMap(({ specifier }) => {
+      const target = targetOf(path, specifier);
+      return target !== null && sources.has(target) ? [target] : [];
+    });
+  return new Map([...sources].map(([path, text]) => [path, targets(path, text)]));
+}
+
+/** Which features import which. */
+function featureGraph(files: Graph): Graph {
+  const graph = new Map<string, Set<string>>();
+  for (const [path, targets] of files) {
+    const from = featureOf(path);
+    if (from === null) continue;
+    const edges = graph.get(from) ?? new Set<string>();
+    graph.set(from, edges);
+    for (const target of targets) {
+      const to = featureOf(target);
+      if (to !== null && to !== from) edges.add(to);
+    }
+  }
+  return graph;
+}
+
+/** Each cycle once, as `a → b → a`. */
+function cyclesOf(graph: Graph): string[] {
   const state = new Map<string, "open" | "done">();
   const trail: string[] = [];
   const found: string[] = [];
-  function visit(path: string): void {
-    if (state.get(path) === "done") return;
-    if (state.get(path) === "open") {
-      found.push([...trail.slice(trail.indexOf(path)), path].join(" → "));
+  function visit(node: string): void {
+    if (state.get(node) === "done") return;
+    if (state.get(node) === "open") {
+      found.push([...trail.slice(trail.indexOf(node)), node].join(" → "));
       return;
     }
-    state.set(path, "open");
-    trail.push(path);
-    for (const { specifier } of importsOf(sources.get(path) ?? "")) {
-      const target = targetOf(path, specifier);
-      if (target !== null && sources.has(target)) visit(target);
-    }
+    state.set(node, "open");
+    trail.push(node);
+    for (const next of graph.get(node) ?? []) visit(next);
     trail.pop();
-    state.set(path, "done");
+    state.set(node, "done");
   }
-  for (const path of sources.keys()) visit(path);
+  for (const node of graph.keys()) visit(node);
   return found;
 }
 
 /** Everything that breaks a rule, one line each; empty when all is well. */
 export function checkSources(sources: Sources): string[] {
   const broken = [...sources].flatMap(([path, text]) => checkFile(path, text));
-  return [...broken, ...importCycles(sources).map((cycle) => `import cycle: ${cycle}`)];
+  const files = fileGraph(sources);
+  return [
+    ...broken,
+    ...cyclesOf(files).map((cycle) => `import cycle: ${cycle}`),
+    ...cyclesOf(featureGraph(files)).map((cycle) => `cycle of features: ${cycle}`),
+  ];
 }

@@ -1,29 +1,32 @@
-/** What a layer may import besides itself; `types` by `import type` only. "all": it is a composition root. */
+/** What a layer may import besides itself. "all": it is a composition root. */
 interface Layer {
   may: readonly string[] | "all";
-  types?: readonly string[];
 }
 
-/** The table of ARCHITECTURE.md. Imports point down only, and never sideways between http, bulk and relay. */
+const BELOW_FEATURES = ["engine", "verification", "egress", "smtp", "dns", "stores", "platform", "config"];
+
+/** The table of ARCHITECTURE.md. Imports point down only; features may import one another, but in no circle. */
 export const LAYERS: Record<string, Layer> = {
-  core: { may: [] },
-  dns: { may: ["core"] },
-  smtp: { may: ["core"] },
-  check: { may: ["core", "dns", "smtp"] },
-  store: { may: ["core"], types: ["check"] },
-  services: { may: ["core", "store", "check"] },
-  http: { may: ["core", "services"] },
-  bulk: { may: ["core", "store", "services", "check"] },
-  relay: { may: ["core", "store", "services", "check"] },
-  /** The thread that puts results together, of workers of jobs alone. */
-  joins: { may: ["core", "store", "services", "bulk"] },
-  /** The thread of large requests. */
-  requests: { may: ["core", "http", "services"] },
-  workers: { may: ["core", "dns", "smtp", "check"] },
+  config: { may: [] },
+  platform: { may: ["config"] },
+  stores: { may: ["platform", "config"] },
+  dns: { may: ["platform", "config"] },
+  smtp: { may: ["platform", "config"] },
+  verification: { may: ["smtp", "dns", "platform", "config"] },
+  egress: { may: ["verification", "smtp", "dns", "stores", "platform", "config"] },
+  engine: { may: ["verification", "egress", "smtp", "dns", "stores", "platform", "config"] },
+  features: { may: BELOW_FEATURES },
+  api: { may: ["features", "verification", "platform", "config"] },
+  /** The thread that joins results, of bulk workers alone. */
+  joins: { may: ["features", "stores", "platform", "config"] },
+  /** The thread for large requests. */
+  requests: { may: ["api", "features", "platform", "config"] },
+  /** The check thread. */
+  workers: { may: ["engine", "verification", "egress", "smtp", "dns", "platform", "config"] },
   root: { may: "all" },
 };
 
-const ROOT_FILES = /^src\/(main|compose|supervisor)\.ts$|^src\/(compose|operator)\//;
+const ROOT_FILES = /^src\/(main|supervisor)\.ts$|^src\/(app|operator)\//;
 
 /** The layer of a path relative to the project, null when it belongs to none. */
 export function layerOf(path: string): string | null {
@@ -32,6 +35,11 @@ export function layerOf(path: string): string | null {
   if (path.startsWith("workers/")) return "workers";
   if (ROOT_FILES.test(path)) return "root";
   return /^src\/([a-z]+)\//.exec(path)?.[1] ?? null;
+}
+
+/** The feature that a file belongs to, as `features/bulk`; null outside of features. */
+export function featureOf(path: string): string | null {
+  return /^src\/(features\/[a-z-]+)\//.exec(path)?.[1] ?? null;
 }
 
 export const UWS = { specifier: "uWebSockets.js", only: "src/api/server/server.ts" };

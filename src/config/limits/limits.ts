@@ -105,7 +105,7 @@ export const LIMITS = {
     deadlineLateMs: 50,
     /** This long before a deadline the other facts about the address are looked up, for the answer. */
     knownAheadMs: 200,
-    /** By the wait for our own CPU: see services/verify/{admission,concurrency-limit}.ts. */
+    /** By the wait for our own CPU: see features/verify/checks/. */
     admission: {
       targetMs: 50,
       lookMs: 50,

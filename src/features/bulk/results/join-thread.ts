@@ -1,10 +1,9 @@
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { Piscina } from "piscina";
 import type { Config } from "../../../config/config.ts";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Logger } from "../../../platform/log.ts";
+import { workerFile } from "../../../platform/worker-file.ts";
 import type { ObjectStreams } from "../../../stores/objects/object-streams.ts";
 import type { SpanDeps } from "../analysis/spans.ts";
 import { Interruption, interruptOnOutage } from "../run/control.ts";
@@ -65,11 +64,6 @@ function serveRequests(sources: JoinSources, jobId: string, port: MessagePort): 
   });
 }
 
-/** Beside this tree, with the importer's own extension: `.ts` under tsx, `.js` compiled. */
-const JOIN_FILE = fileURLToPath(
-  new URL(`../../../../workers/join${extname(import.meta.url)}`, import.meta.url),
-);
-
 function startPool(setup: JoinThreadSetup, filename: string): Piscina {
   const { threadIdleMs, threadHeapMb } = LIMITS.results;
   return new Piscina({
@@ -102,7 +96,15 @@ function rejectIfAbortedBeforeStart(port: MessagePort, signal: AbortSignal): Pro
   });
 }
 
-export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: string = JOIN_FILE): JoinThread {
+function closedThread(cause?: unknown): Interruption {
+  return new Interruption("the thread that puts results together was closed", { cause });
+}
+
+export function createJoinThread(
+  setup: JoinThreadSetup,
+  log: Logger,
+  file: string = workerFile("join"),
+): JoinThread {
   let pool: Piscina | null = null;
   let closed = false;
 
@@ -138,8 +140,7 @@ export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: stri
       return await Promise.race([ended, died, rejectIfAbortedBeforeStart(port, signal)]);
     } catch (error) {
       if (signal.aborted && error === signal.reason) throw error;
-      if (closed)
-        throw new Interruption("the thread that puts results together was closed", { cause: error });
+      if (closed) throw closedThread(error);
       log.error({ err: error, job: task.material.jobId }, "the thread that puts results together died");
       drop(running);
       throw new Error("the thread that puts results together died", { cause: error });
@@ -149,7 +150,7 @@ export function createJoinThread(setup: JoinThreadSetup, log: Logger, file: stri
   return {
     async write(material, key, sources, signal) {
       signal.throwIfAborted();
-      if (closed) throw new Interruption("the thread that puts results together was closed");
+      if (closed) throw closedThread();
       pool ??= start();
       const { port1, port2 } = new MessageChannel();
       const cancel = () => port1.postMessage({ type: "cancel" } satisfies MessageToJoin);

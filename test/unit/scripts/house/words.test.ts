@@ -32,7 +32,7 @@ test("each place counts by itself, a module's path only where the module is", ()
 const c = \`house \${a} stranger\`; // a tour
 const d = /house/ + 'beat';
 `;
-  assert.deepEqual(words(text, "src/check/house/a.ts"), {
+  assert.deepEqual(words(text, "src/egress/house/a.ts"), {
     house: [1, 0, 0, 2],
     stranger: [0, 0, 0, 1],
     beat: [0, 0, 0, 1],

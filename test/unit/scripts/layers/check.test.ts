@@ -8,49 +8,64 @@ function broken(path: string, text: string, others: Record<string, string> = {})
 }
 
 test("what points down is allowed", () => {
-  assert.deepEqual(broken("src/api/routes/verify.ts", 'import { x } from "../../services/x.ts";\n'), []);
-  assert.deepEqual(broken("src/app/api.ts", 'import { x } from "../http/server.ts";\n'), []);
-  assert.deepEqual(broken("src/operator/bootstrap.ts", 'import { x } from "../store/accounts.ts";\n'), []);
+  assert.deepEqual(broken("src/api/routes/verify.ts", 'import { x } from "../../features/x/x.ts";\n'), []);
+  assert.deepEqual(broken("src/app/api.ts", 'import { x } from "../api/server/server.ts";\n'), []);
+  assert.deepEqual(broken("src/operator/bootstrap.ts", 'import { x } from "../stores/redis.ts";\n'), []);
   assert.deepEqual(broken("src/api/server/server.ts", 'import uWS from "uWebSockets.js";\n'), []);
   assert.deepEqual(broken("src/config/config.ts", "const env = process.env;\n"), []);
-  assert.deepEqual(broken("src/store/a.ts", 'import type { Evidence } from "../check/evidence.ts";\n'), []);
+  assert.deepEqual(broken("src/engine/a.ts", 'import type { Evidence } from "../verification/b.ts";\n'), []);
 });
 
 const VIOLATIONS: [string, string, string, RegExp][] = [
-  ["up", "src/core/a.ts", 'import { b } from "../check/b.ts";', /a\.ts:1 core may not import check/],
-  ["up by type", "src/check/a.ts", 'import type { B } from "../store/b.ts";', /check may not import store/],
-  ["sideways", "src/http/a.ts", 'import { b } from "../relay/b.ts";', /http may not import relay/],
-  ["past a layer", "src/http/a.ts", 'import { b } from "../store/b.ts";', /http may not import store/],
   [
-    "a value where types may pass",
-    "src/store/a.ts",
-    'import { b } from "../check/b.ts";',
-    /only types from check/,
+    "up",
+    "src/platform/a.ts",
+    'import { b } from "../engine/b.ts";',
+    /a\.ts:1 platform may not import engine/,
   ],
-  ["an inline type", "src/store/a.ts", 'import { type B } from "../check/b.ts";', /only types from check/],
+  ["up by type", "src/engine/a.ts", 'import type { B } from "../api/b.ts";', /engine may not import api/],
+  ["sideways", "src/dns/a.ts", 'import { b } from "../stores/b.ts";', /dns may not import stores/],
+  [
+    "up to a feature",
+    "src/egress/a.ts",
+    'import { b } from "../features/x/b.ts";',
+    /egress may not import features/,
+  ],
+  ["past a layer", "src/api/a.ts", 'import { b } from "../stores/b.ts";', /api may not import stores/],
+  [
+    "an inline type",
+    "src/stores/a.ts",
+    'import { type B } from "../engine/b.ts";',
+    /stores may not import engine/,
+  ],
   ["over lines", "src/dns/a.ts", 'import {\n  b,\n  c,\n} from "../smtp/b.ts";', /dns may not import smtp/],
-  ["by re-export", "src/core/a.ts", 'export * from "../dns/b.ts";', /core may not import dns/],
+  ["by re-export", "src/platform/a.ts", 'export * from "../dns/b.ts";', /platform may not import dns/],
   [
     "a type by re-export",
-    "src/core/a.ts",
+    "src/platform/a.ts",
     'export type { B } from "../dns/b.ts";',
-    /core may not import dns/,
+    /platform may not import dns/,
   ],
-  ["for its effect", "src/core/a.ts", 'import "../dns/b.ts";', /core may not import dns/],
-  ["dynamically", "src/core/a.ts", 'const b = await import("../dns/b.ts");', /core may not import dns/],
-  ["by require", "src/core/a.ts", 'const b = require("../dns/b.ts");', /core may not import dns/],
-  ["after a comment", "src/core/a.ts", '/* x */\nimport { b } from "../dns/b.ts";', /a\.ts:2 core/],
+  ["for its effect", "src/platform/a.ts", 'import "../dns/b.ts";', /platform may not import dns/],
+  [
+    "dynamically",
+    "src/platform/a.ts",
+    'const b = await import("../dns/b.ts");',
+    /platform may not import dns/,
+  ],
+  ["by require", "src/platform/a.ts", 'const b = require("../dns/b.ts");', /platform may not import dns/],
+  ["after a comment", "src/platform/a.ts", '/* x */\nimport { b } from "../dns/b.ts";', /a\.ts:2 platform/],
   [
     "after a regex with a quote",
-    "src/core/a.ts",
+    "src/platform/a.ts",
     'const q = /["`]/;\nawait import("../dns/b.ts");',
-    /:2 core/,
+    /:2 platform/,
   ],
   [
     "from the root",
-    "src/services/a.ts",
-    'import { b } from "../compose/b.ts";',
-    /services may not import root/,
+    "src/features/x/a.ts",
+    'import { b } from "../../app/b.ts";',
+    /features may not import root/,
   ],
   [
     "from scripts",
@@ -60,27 +75,32 @@ const VIOLATIONS: [string, string, string, RegExp][] = [
   ],
   ["from tests", "workers/a.ts", 'import { b } from "../test/support/b.ts";', /belongs to no layer/],
   [
-    "a worker to the store",
+    "a worker to the stores",
     "workers/a.ts",
-    'import { b } from "../src/store/b.ts";',
-    /workers may not import store/,
+    'import { b } from "../src/stores/b.ts";',
+    /workers may not import stores/,
   ],
-  ["uWebSockets.js", "src/http/a.ts", 'import uWS from "uWebSockets.js";', /only src\/http\/server\.ts/],
+  [
+    "uWebSockets.js",
+    "src/api/a.ts",
+    'import uWS from "uWebSockets.js";',
+    /only src\/api\/server\/server\.ts/,
+  ],
   [
     "uWebSockets.js types",
-    "src/http/a.ts",
+    "src/api/a.ts",
     'import type uWS from "uWebSockets.js";',
-    /only src\/http\/server/,
+    /only src\/api\/server\/server/,
   ],
   [
     "process.env",
-    "src/check/a.ts",
+    "src/engine/a.ts",
     "const a = 1;\nconst p = process.env.PORT;",
-    /a\.ts:2 only src\/core\/config/,
+    /a\.ts:2 only src\/config\/config/,
   ],
-  ["process['env']", "src/check/a.ts", 'const p = process["env"];', /may read process\.env/],
-  ["env by import", "src/check/a.ts", 'import { env } from "node:process";', /may read process\.env/],
-  ["an unknown layer", "src/misc/a.ts", 'import { b } from "../core/b.ts";', /misc is in no row/],
+  ["process['env']", "src/engine/a.ts", 'const p = process["env"];', /may read process\.env/],
+  ["env by import", "src/engine/a.ts", 'import { env } from "node:process";', /may read process\.env/],
+  ["an unknown layer", "src/misc/a.ts", 'import { b } from "../platform/b.ts";', /misc is in no row/],
   ["a file beside the layers", "src/loose.ts", "const a = 1;", /belongs to no layer/],
   ["a long file", "test/unit/a.test.ts", "x();\n".repeat(401), /401 lines, 400 at most/],
 ];
@@ -98,15 +118,25 @@ for (const [name, path, text, expected] of VIOLATIONS) {
 test("what is only mentioned is not imported", () => {
   const text =
     '// import { b } from "../dns/b.ts";\n/*\nimport "../dns/b.ts";\nprocess.env\n*/\nconst a = 1;\n';
-  assert.deepEqual(broken("src/core/a.ts", text), []);
+  assert.deepEqual(broken("src/platform/a.ts", text), []);
 });
 
 test("a cycle is named once", () => {
   const others = {
-    "src/core/b.ts": 'import { c } from "./c.ts";\n',
-    "src/core/c.ts": 'import type { A } from "./a.ts";\n',
+    "src/platform/b.ts": 'import { c } from "./c.ts";\n',
+    "src/platform/c.ts": 'import type { A } from "./a.ts";\n',
   };
-  assert.deepEqual(broken("src/core/a.ts", 'import { b } from "./b.ts";\n', others), [
-    "import cycle: src/core/b.ts → src/core/c.ts → src/core/a.ts → src/core/b.ts",
+  assert.deepEqual(broken("src/platform/a.ts", 'import { b } from "./b.ts";\n', others), [
+    "import cycle: src/platform/b.ts → src/platform/c.ts → src/platform/a.ts → src/platform/b.ts",
+  ]);
+});
+
+test("features that need each other are a cycle, also when no file is", () => {
+  const others = {
+    "src/features/a/two.ts": "export const two = 2;\n",
+    "src/features/b/one.ts": 'import { two } from "../a/two.ts";\n',
+  };
+  assert.deepEqual(broken("src/features/a/one.ts", 'import type { B } from "../b/one.ts";\n', others), [
+    "cycle of features: features/a → features/b → features/a",
   ]);
 });

@@ -31,12 +31,14 @@ test("a folder with folders in it may have few files beside them", () => {
 test("a function has 70 lines at most, with those of the functions inside it", () => {
   const inner = (name: string, lines: number) => `  function ${name}() {\n${steps(lines)}  }\n`;
   const source = (lines: number) => `function create() {\n${inner("a", 32)}${inner("b", lines)}}\n`;
-  const beside = files("src/core", 2);
-  assert.deepEqual(found({ "src/core/a.ts": source(32) }, beside), []);
-  assert.deepEqual(found({ "src/core/a.ts": source(33) }, beside), ["functions src/core/a.ts#create 71"]);
-  assert.deepEqual(found({ "src/core/a.ts": source(80) }, beside), [
-    "functions src/core/a.ts#create 118",
-    "functions src/core/a.ts#create.b 82",
+  const beside = files("src/platform", 2);
+  assert.deepEqual(found({ "src/platform/a.ts": source(32) }, beside), []);
+  assert.deepEqual(found({ "src/platform/a.ts": source(33) }, beside), [
+    "functions src/platform/a.ts#create 71",
+  ]);
+  assert.deepEqual(found({ "src/platform/a.ts": source(80) }, beside), [
+    "functions src/platform/a.ts#create 118",
+    "functions src/platform/a.ts#create.b 82",
   ]);
 });
 
@@ -50,15 +52,15 @@ test("two long functions of one name are two findings", () => {
 
 test("a name is exported by one file of src and workers", () => {
   const beside = [
-    ...files("src/core", 2),
+    ...files("src/platform", 2),
     ...files("src/smtp", 2),
     ...files("workers", 2),
     ...files("bench", 2),
   ];
   const sources = {
-    "src/core/a.ts": "export const reply = 1;\nexport const own = 1;\n",
+    "src/platform/a.ts": "export const reply = 1;\nexport const own = 1;\n",
     "src/smtp/a.ts": "export interface reply {}\n",
-    "workers/a.ts": 'export { own } from "../src/core/a.ts";\nexport const worker = 1;\n',
+    "workers/a.ts": 'export { own } from "../src/platform/a.ts";\nexport const worker = 1;\n',
     "bench/a.ts": "export const worker = 1;\n",
   };
   assert.deepEqual(found(sources, beside), ["exports reply 2"]);

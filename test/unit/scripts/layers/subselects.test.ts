@@ -6,7 +6,7 @@ import { subselectsOf } from "../../../../scripts/layers/subselects.ts";
 import { templatesOf } from "../../../../scripts/layers/templates.ts";
 
 /** Broken rules of a file of the store that has this code. */
-const broken = (code: string) => checkSources(new Map([["src/store/a.ts", code]]));
+const broken = (code: string) => checkSources(new Map([["src/stores/a.ts", code]]));
 
 const LOCKS = /a\.ts:\d+ locks rows in a subselect/;
 const VIOLATIONS: [string, string, RegExp][] = [
@@ -125,7 +125,7 @@ test("tests and commands may write what they like, and what was released stays a
   const sources = (path: string) => checkSources(new Map([[path, code]]));
   assert.deepEqual(sources("test/unit/a.test.ts"), []);
   assert.deepEqual(sources("src/stores/postgres/migrations/0007-usage.ts"), []);
-  assert.equal(sources("src/store/migrations/0016-next.ts").length, 1);
+  assert.equal(sources("src/stores/postgres/migrations/0016-next.ts").length, 1);
 });
 
 test("templates are found whole, with those inside them, at their places", () => {

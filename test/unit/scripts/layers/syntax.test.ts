@@ -4,7 +4,7 @@ import { parseSources } from "../../../../scripts/layers/parse.ts";
 import { exportsOf, functionsOf } from "../../../../scripts/layers/syntax.ts";
 
 function parse(text: string) {
-  const tree = parseSources(new Map([["src/core/a.ts", text]])).get("src/core/a.ts");
+  const tree = parseSources(new Map([["src/platform/a.ts", text]])).get("src/platform/a.ts");
   assert.ok(tree);
   return tree;
 }
@@ -83,5 +83,5 @@ export default hidden;
 });
 
 test("what cannot be parsed is an error, not a file without functions", () => {
-  assert.throws(() => parse("function a( {\n"), /src\/core\/a\.ts/);
+  assert.throws(() => parse("function a( {\n"), /src\/platform\/a\.ts/);
 });

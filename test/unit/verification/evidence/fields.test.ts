@@ -9,9 +9,9 @@ const SRC = join(import.meta.dirname, "../../../../src");
 /** The files through which evidence passes as a whole: its model, the threads' messages, memory and Redis. */
 const CARRIERS = [
   ...readdirSync(join(SRC, "verification/evidence")).map((name) => `verification/evidence/${name}`),
-  ...readdirSync(join(SRC, "store"))
+  ...readdirSync(join(SRC, "features/verify/cache"))
     .filter((name) => /^(evidence-.*|cache-entry)\.ts$/.test(name))
-    .map((name) => `store/${name}`),
+    .map((name) => `features/verify/cache/${name}`),
 ];
 
 describe("a field of evidence", () => {
