@@ -21,7 +21,6 @@ import { type ClientLimiter, createClientLimiter, createPublicRate } from "../fe
 import { createRateBuckets } from "../features/rate-limit/rate-bucket.ts";
 import { createRateLimiter, type RateLimiter } from "../features/rate-limit/rate-limit.ts";
 import { createUsageCounter, type UsageCounter } from "../features/usage/counts.ts";
-import { createReadiness } from "../features/usage/readiness.ts";
 import { createUsage } from "../features/usage/usage.ts";
 import { createUsageStore } from "../features/usage/usage-sql.ts";
 import { createCachedAnswers } from "../features/verify/answer/cached-answers.ts";
@@ -34,6 +33,7 @@ import { createRowDrawer } from "../features/verify/batch/draw-rows.ts";
 import type { CheckAdmission } from "../features/verify/checks/admission.ts";
 import type { LifecyclePart } from "../platform/lifecycle.ts";
 import type { Logger } from "../platform/log.ts";
+import { createReadiness } from "../platform/readiness.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/tracing.ts";
 import { systemClock } from "../platform/time/clock.ts";

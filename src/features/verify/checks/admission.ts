@@ -1,7 +1,7 @@
 import { AppError } from "../../../platform/errors.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
-import { HeavyTeams } from "../../rate-limit/heavy-teams.ts";
 import { type ConcurrencyLimitSettings, createConcurrencyLimit } from "./concurrency-limit.ts";
+import { HeavyTeams } from "./heavy-teams.ts";
 
 /**
  * Decides which checks may begin. It bounds the wait for our own CPU, as the check pool and our event loop measure it. While that

@@ -1,6 +1,6 @@
-import { LIMITS } from "../../config/limits/limits.ts";
-import type { Metrics } from "../../platform/telemetry/metrics.ts";
-import type { Clock } from "../../platform/time/clock.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { Metrics } from "./telemetry/metrics.ts";
+import type { Clock } from "./time/clock.ts";
 
 const DEPENDENCIES = ["postgres", "redis", "objects", "checks"] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import { createReadiness, type Probes } from "../../../../src/features/usage/readiness.ts";
-import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
-import { createFakeClock } from "../../../support/fake-clock.ts";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { createReadiness, type Probes } from "../../../src/platform/readiness.ts";
+import { createMetrics } from "../../../src/platform/telemetry/metrics.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 
 const up = async () => {};
 const down = async () => {
