@@ -4,7 +4,7 @@ import { subselectsOf } from "../../scripts/layers/subselects.ts";
 import { templatesOf } from "../../scripts/layers/templates.ts";
 
 const SOURCES = resolve(import.meta.dirname, "../../src");
-const RUN_ONCE = /^src\/store\/migrations\//;
+const RUN_ONCE = /^src\/stores\/postgres\/migrations\//;
 
 /** The function or method in whose code `index` lies, by the last one that begins before it. */
 function functionAt(source: string, index: number): string {
