@@ -32,8 +32,20 @@ async function setUp(late: "lease" | "flush" | "release", limit = LIMIT) {
     await new Promise<void>((resolve) => (waiting === null ? resolve() : waiting.push(resolve)));
     return value;
   };
+  /** Calls other than `late` that the process has no answer to yet. */
+  let unanswered = 0;
+  const counted = <Args extends unknown[], T>(call: (...args: Args) => Promise<T>) => {
+    return (...args: Args): Promise<T> => {
+      unanswered += 1;
+      return call(...args).finally(() => {
+        unanswered -= 1;
+      });
+    };
+  };
   const slow: QuotaLedger = {
     ...ledger,
+    flush: counted(ledger.flush),
+    release: counted(ledger.release),
     [late]: (...args: never[]) => held((ledger[late] as (...args: never[]) => Promise<unknown>)(...args)),
   };
   const quota = createQuota({ ledger: slow, clock, log: silentLog, metrics: createMetrics() });
@@ -62,6 +74,7 @@ async function setUp(late: "lease" | "flush" | "release", limit = LIMIT) {
     },
     /** Resolves once the ledger has done what its withheld answer is about; lets `beatMs` pass as often as it takes. */
     told,
+    hasAnswered: () => unanswered === 0,
     async release() {
       const all = waiting ?? [];
       waiting = null;
@@ -114,7 +127,7 @@ describe("what is left, to the unit, when answers of the ledger cross", () => {
       await clock.advanceAsync(0);
       const [row] = await sql<[{ used: number }]>`
         select used from quota_days where team_id = ${ledger.teamId}`;
-      return row.used === leaseFirst;
+      return row.used === leaseFirst && ledger.hasAnswered();
     });
     await ledger.release();
     await late;

@@ -24,9 +24,12 @@ async function used(teamId: string): Promise<number> {
   return (await createQuotaLedger(sql).usage(teamId)).used;
 }
 
-/** As if every lease of the team had run out of time. */
+/** As if every lease of the team had run out of time. Locks the day first, as a release does: neither waits for the other's leases. */
 async function expireLeases(teamId: string): Promise<void> {
-  await sql`update quota_leases set expires_at = clock_timestamp() - interval '1 second' where team_id = ${teamId}`;
+  await sql`
+    with days as materialized (select day from quota_days where team_id = ${teamId} order by day for update)
+    update quota_leases set expires_at = clock_timestamp() - interval '1 second'
+    where team_id = ${teamId} and day in (select day from days)`;
 }
 
 async function leases(teamId: string): Promise<{ granted: number; spent: number }[]> {
