@@ -27,7 +27,7 @@ export interface SelfCheckWatch {
 
 export interface SelfCheckWatchDeps {
   clock: Clock;
-  /** Milliseconds between two looks, more or less by LIMITS.house.jitter of it. */
+  /** Milliseconds between two looks, more or less by LIMITS.selfCheck.jitter of it. */
   everyMs: number;
   /** 0 to 1. */
   random(): number;

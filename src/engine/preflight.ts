@@ -32,7 +32,7 @@ export interface PreflightDeps {
   greet(path: EgressRoute, host: string, address: string): Promise<Greeting>;
   /** True when a socket can be bound to the address. Never rejects. */
   canBind(address: string): Promise<boolean>;
-  /** Lists of addresses, at most LIMITS.house.zones. */
+  /** Lists of addresses, at most LIMITS.selfCheck.zones. */
   dnsblZones: readonly string[];
   /** The HELO name of the way was given, not made up. */
   isHeloConfigured(path: EgressRoute): boolean;

@@ -17,7 +17,7 @@ interface ControlDeps extends GuardedProbeDeps {
 /**
  * Whether a site that refused the target as unknown may be believed. Where so many were refused that it is in doubt, the
  * control question falls to one of them, who puts it here: `postmaster`, which every domain has to accept (RFC 5321
- * §4.5.1), at LIMITS.belief.controls domains; the others wait for the answer. It has time of its own, whatever is left to
+ * §4.5.1), at LIMITS.learnedBehaviour.controls domains; the others wait for the answer. It has time of its own, whatever is left to
  * the target's check: an answer that it had no time for would be one for the site.
  */
 export function isRefusalBelieved(

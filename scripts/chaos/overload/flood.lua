@@ -4,7 +4,7 @@
 -- requests a second on it never sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is idle, and it sleeps while
 -- none is. At the end a line of JSON: see flood.ts.
 --
--- Before this stand bench/sockets.lua and: port, connections, forS, onsetS, graceS, teams, a list of { name, key, perS }, perS 0 where there is no rate, and of
+-- Before this stand bench/sinks/sockets.lua and: port, connections, forS, onsetS, graceS, teams, a list of { name, key, perS }, perS 0 where there is no rate, and of
 -- what their addresses are made, see `requestOf`.
 local ROOM, TURN, STEP_US, STEPS = 8192, 64, 100, 600000
 

@@ -248,7 +248,7 @@ export const BULK_LIMITS = {
     blocksKept: 32,
   },
   /**
-   * A worker's heaps may grow by this much before they are collected, by each isolate's share; bench/memory-bound.ts counts
+   * A worker's heaps may grow by this much before they are collected, by each isolate's share; bench/bulk/memory-bound.ts counts
    * it.
    */
   heapRoomBytes: 46_137_344,

@@ -4,7 +4,7 @@ import { type DistrustPeriod, type RouteReport, routeReportOf, type SelfCheckFin
 /**
  * What a look comes to, with what those before it found. A failure that withdraws trust stands until a look finds the
  * contrary: that a list did not answer, or no server named our address, is no sign that we are well again. It stands for
- * LIMITS.house.rememberedMs after it was last seen.
+ * LIMITS.selfCheck.rememberedMs after it was last seen.
  * @param before the report of the look before; null: none is known
  * @param everyMs between two looks: for so long nobody may have seen what this one found
  */

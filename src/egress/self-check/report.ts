@@ -64,7 +64,7 @@ export interface RouteReport {
   trusted: boolean;
   /** What most mail servers take for our address; null: not known. */
   address: string | null;
-  /** All that they took for it in LIMITS.house.rememberedMs, at most LIMITS.house.addresses. */
+  /** All that they took for it in LIMITS.selfCheck.rememberedMs, at most LIMITS.selfCheck.addresses. */
   addresses: SeenAddress[];
   /** ISO 8601, UTC. */
   checkedAt: string;

@@ -32,7 +32,7 @@ export function mostFrequentAddress(addresses: readonly string[]): string | null
 
 /**
  * What was seen now and, of the same family, not long ago: a pool shows another of its addresses each time. The newest, at
- * most LIMITS.house.addresses.
+ * most LIMITS.selfCheck.addresses.
  */
 export function withRemembered(
   seen: readonly string[],

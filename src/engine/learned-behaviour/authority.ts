@@ -14,17 +14,17 @@ import { AcceptedProbeTally, RefusalRun } from "./tallies.ts";
 /**
  * Which sites cannot be believed at RCPT, learnt from what they answer.
  *
- * - `accepts_all`: strangers of LIMITS.belief.strangerDomains registrants were accepted there, and nobody was refused.
+ * - `accepts_all`: strangers of LIMITS.learnedBehaviour.strangerDomains registrants were accepted there, and nobody was refused.
  * - `refuses_all`: so many were refused as unknown in a row that it may be no chance. Then a question is put that has to
- *   be answered well, `postmaster` (RFC 5321 §4.5.1), at LIMITS.belief.controls domains, while those who are refused
+ *   be answered well, `postmaster` (RFC 5321 §4.5.1), at LIMITS.learnedBehaviour.controls domains, while those who are refused
  *   meanwhile wait for the answer: nobody is condemned by a site that is being found out. One acceptance, of anybody, and
  *   the site is honest.
  *
  * Whoever owns domains can make them answer as he likes, wherever they are hosted. Hence registrants are counted, never
  * domains; the domains asked are drawn; and of a named provider nothing is believed, its operator is told.
  *
- * A belief ends with the first evidence against it, after which none forms for LIMITS.belief.controlEveryMs, and after
- * LIMITS.belief.heldMs. Processes of an egress share theirs, as far as the store can be reached; what they rest on stays
+ * A belief ends with the first evidence against it, after which none forms for LIMITS.learnedBehaviour.controlEveryMs, and after
+ * LIMITS.learnedBehaviour.heldMs. Processes of an egress share theirs, as far as the store can be reached; what they rest on stays
  * in each.
  */
 export interface BehaviourAuthority {
@@ -85,7 +85,7 @@ export interface BehaviourAuthorityDeps {
   isProvider(site: string): boolean;
   /** 0 to 1. */
   random(): number;
-  /** At most once in LIMITS.belief.heldMs for a provider and habit. */
+  /** At most once in LIMITS.learnedBehaviour.heldMs for a provider and habit. */
   onSuspect(suspicion: BehaviourSuspicion): void;
   onChange(event: BehaviourEvent): void;
 }

@@ -16,7 +16,7 @@ export interface SiteBehaviours {
   /** What was learnt of the site; null: it is believed. */
   behaviourOf(site: string): LearnedBehaviour | null;
   /**
-   * Whether this check asks all the same, so that a habit that ends is noticed: one in LIMITS.belief.exploreEvery. Of a site
+   * Whether this check asks all the same, so that a habit that ends is noticed: one in LIMITS.learnedBehaviour.exploreEvery. Of a site
    * that refuses everybody also the first at each domain: were it the domains of some that it refuses, the others are heard.
    */
   shouldExplore(site: string, domain: string): boolean;

@@ -15,7 +15,7 @@ function trim<T extends { atMs: number }>(kept: Map<string, T>, most: number, si
   }
 }
 
-/** Refusals in a row at a site, and the postmasters that were asked about them. Bounded by LIMITS.belief. */
+/** Refusals in a row at a site, and the postmasters that were asked about them. Bounded by LIMITS.learnedBehaviour. */
 export class RefusalRun {
   readonly #addresses = new Map<string, { atMs: number }>();
   /** By registrant: of several domains of one, the latest stands for all. */

@@ -51,7 +51,7 @@ export function malformedTextOf(reading: AddressReading): MalformedText | null {
 }
 
 /**
- * `Question.soughtMs` of one that Redis was not asked for. A small integer, as is what takes its place in the first 24 days of a process:
+ * `Question.searchedMs` of one that Redis was not asked for. A small integer, as is what takes its place in the first 24 days of a process:
  * another number is an object for each row.
  */
 export const NOT_SEARCHED = -1;

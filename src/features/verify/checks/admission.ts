@@ -49,7 +49,7 @@ export interface CheckAdmissionLimits extends ConcurrencyLimitSettings {
 
 export interface CheckAdmissionDeps {
   clock: Clock;
-  /** See `CheckWaits.take`. */
+  /** See `CheckWaits.takeMeanMs`. */
   takeWaitMs(): number;
   /** The share of time since the last call in which our event loop had nothing to do: 0 to 1. */
   takeIdle(): number;
