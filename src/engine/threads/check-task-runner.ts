@@ -22,9 +22,8 @@ export interface CheckTaskRunnerDeps {
 
 /**
  * Runs batches in a check thread. Of a batch `atOnce` addresses are checked at once; each waits in its site's queue. A
- * batch is answered once, when its last address is. A halted batch of a list starts no more checks and is answered within
- * LIMITS.check.haltPollMs (patientHaltPollMs for patient ones) with what is known, whatever its checks wait for; those notice at
- * their next step.
+ * batch is answered once, when its last address is. A halted batch starts no more checks and is answered within
+ * LIMITS.check.haltPollMs with what is known, whatever its checks wait for; those notice at their next step.
  */
 export class CheckTaskRunner {
   readonly #deps: CheckTaskRunnerDeps;
@@ -46,7 +45,7 @@ export class CheckTaskRunner {
     const batch = new RunningBatch(task);
     this.#batches[task.slot] = batch;
     this.#startRows(batch);
-    if (!batch.isEnded && task.mode !== "single") this.#poll(task.mode === "patient");
+    if (!batch.isEnded) this.#poll(task.mode !== "bulk");
   }
 
   /** The answers since the last call; null: none. */
@@ -121,22 +120,17 @@ export class CheckTaskRunner {
     this.#deps.onAnswers();
   }
 
-  /**
-   * One timer for all batches of lists. The first that is not patient beside patient ones needs an earlier one. A request's check
-   * is not looked at: its slot counts until the engine has noticed, else callers who leave at once could start without bound.
-   */
+  /** One timer for all batches. The first batch that is not patient beside patient ones needs an earlier one. */
   #poll(isPatient: boolean): void {
     if (this.#polling !== null && (isPatient || !this.#polling.isPatient)) return;
     this.#polling?.timer.cancel();
     const { patientHaltPollMs, haltPollMs } = LIMITS.check;
     const timer = this.#deps.clock.after(isPatient ? patientHaltPollMs : haltPollMs, () => {
       this.#polling = null;
-      const batches = this.#batches
-        .filter((batch) => batch !== undefined)
-        .filter(({ task }) => task.mode !== "single");
+      const batches = this.#batches.filter((batch) => batch !== undefined);
       for (const batch of batches) if (this.isHalted(batch.task.slot)) this.#end(batch);
       const left = batches.filter(({ isEnded }) => !isEnded);
-      if (left.length > 0) this.#poll(left.every(({ task }) => task.mode === "patient"));
+      if (left.length > 0) this.#poll(left.every(({ task }) => task.mode !== "bulk"));
     });
     this.#polling = { timer, isPatient };
   }
