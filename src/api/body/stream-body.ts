@@ -18,7 +18,7 @@ export class WrongStreamLength extends Error {
   override name = "WrongStreamLength";
 }
 
-const { pieceBytes, corkBytes, keptBytes, quietMs, turnBytes } = LIMITS.http.streams;
+const { pieceBytes, chunkBytes, keptBytes, quietMs, turnBytes } = LIMITS.http.streams;
 
 export interface StreamSendOptions {
   /** Aborted when nobody wants more: the response must not be touched from then on. */
@@ -115,69 +115,35 @@ async function sendWithLength(
   response.cork(() => response.end());
 }
 
-/** Bytes that the connection may keep, as far as is known. */
-function createBufferEstimate(clock: Clock) {
-  let older = 0;
-  let recent = 0;
-  let sinceMs = clock.monotonic();
-  let drainsBefore = 0;
-  return {
-    get bytes() {
-      return older + recent;
-    },
-    clear() {
-      older = 0;
-      recent = 0;
-    },
-    /** @param drains how often something that was kept has gone out so far */
-    add(bytes: number, drains: number) {
-      const nowMs = clock.monotonic();
-      if (nowMs - sinceMs >= quietMs) {
-        older = drains === drainsBefore ? recent : older + recent;
-        recent = 0;
-        sinceMs = nowMs;
-        drainsBefore = drains;
-      }
-      recent += bytes;
-    },
-  };
-}
-
 /**
- * Of an unknown length, in chunks. What the connection does not take is kept by uWebSockets.js, which says whether there
- * is any, only of pieces that do not fit its own buffer (`corkBytes`), and never how much. So what may be kept is counted
- * as if nothing went out until a write succeeds. At the bound nothing is written any more, and what is kept goes out as
- * the client takes it. Of a connection that takes none of it within 12 s the client is cut off; so after `quietMs` in
- * which nothing went out, and nobody was cut off, nothing is kept. Of small pieces, which tell nothing and take long to come
- * to the bound, those of before such a time are forgotten.
+ * Of an unknown length, in chunks. What the connection does not take is kept by uWebSockets.js, which never says how much:
+ * a write tells only whether all that was written before it has gone out. So what is kept is counted as if nothing of it
+ * went out until a write tells that it did. At the bound nothing is written any more, and what is kept goes out as the
+ * client takes it. Of a connection that takes none of it within 12 s the client is cut off; so after `quietMs` in which
+ * nothing went out, and nobody was cut off, nothing is kept.
+ *
+ * No chunk exceeds what uWebSockets.js gathers before it writes: of one that does, versions before April 2026 drop the bytes
+ * when the connection has just become too full for the chunk's own head, and the client takes what follows for them.
  */
 async function sendChunks(
   response: StreamWriter,
   pieces: AsyncIterable<Uint8Array>,
-  {
-    wait,
-    onSent: sent,
-    clock,
-    drains,
-  }: Pick<StreamSendOptions, "onSent" | "clock"> & { wait: Wait; drains: () => number },
+  { wait, onSent: sent }: Pick<StreamSendOptions, "onSent"> & { wait: Wait },
 ): Promise<void> {
-  const kept = createBufferEstimate(clock);
-  let isBehind = false;
+  let kept = 0;
+  // The head was gathered in this turn; what is gathered from here on is the chunk's alone.
+  await turn();
   for await (const piece of pieces)
-    for (let rest = piece; rest.length > 0; ) {
-      const slice = rest.subarray(0, isBehind ? corkBytes : pieceBytes);
-      let isTaken = true;
+    for (let at = 0; at < piece.length; at += chunkBytes) {
+      const chunk = piece.subarray(at, at + chunkBytes);
+      let isEarlierGone = true;
       response.cork(() => {
-        isTaken = response.write(slice);
+        isEarlierGone = response.write(chunk);
       });
-      sent(slice.length);
-      rest = rest.subarray(slice.length);
-      const isTold = slice.length >= corkBytes;
-      if (isTold && isTaken) kept.clear();
-      else kept.add(slice.length, drains());
-      if (isTold) isBehind = !isTaken;
-      if (!isTaken && (await wait(quietMs))) kept.clear();
-      while (kept.bytes > keptBytes) if (await wait(quietMs)) kept.clear();
+      sent(chunk.length);
+      kept = chunk.length + (isEarlierGone ? 0 : kept);
+      if (!isEarlierGone && (await wait(quietMs))) kept = 0;
+      while (kept > keptBytes) if (await wait(quietMs)) kept = 0;
     }
   response.cork(() => response.end());
 }
@@ -185,18 +151,16 @@ async function sendChunks(
 /**
  * Sends a body after its head, as fast as the client takes it, and in turns with others. A client that takes nothing for
  * about 10 s is cut off by uWebSockets.js.
- * @throws the reason of `gone`; WrongLength; what the stream throws. The connection is to be closed then, if it is there.
+ * @throws the reason of `gone`; WrongStreamLength; what the stream throws. The connection is to be closed then, if it is there.
  */
 export async function sendStream(
   response: StreamWriter,
   body: BodyStream,
   sending: StreamSendOptions,
 ): Promise<void> {
-  const { clientGone: gone, onSent: sent, clock } = sending;
-  let drained = 0;
+  const { clientGone: gone, onSent: sent } = sending;
   const { open, wait } = createDrainWait(sending);
   response.onWritable(() => {
-    drained++;
     // Sends on what is kept, which uWebSockets.js leaves to whoever listens here.
     if (body.bytes === null) response.cork(() => {});
     open();
@@ -209,7 +173,5 @@ export async function sendStream(
     await sendChunks(response, body.endless === true ? pieces : inLargePieces(pieces), {
       wait,
       onSent: sent,
-      clock,
-      drains: () => drained,
     });
 }

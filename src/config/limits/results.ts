@@ -67,8 +67,11 @@ export const RESULT_LIMITS = {
 export const STREAM_LIMITS = {
   /** Passed to a connection at a time. */
   pieceBytes: 65_536,
-  /** A write of this many bytes exceeds uWebSockets.js's buffer for corked writes, and so returns its outcome. */
-  corkBytes: 16_384,
+  /**
+   * A chunk of a body of unknown length: with its head, and the fields that uWebSockets.js writes before the first, less
+   * than the 16,384 bytes that it gathers before it writes.
+   */
+  chunkBytes: 15_872,
   /** For a body of unknown length, the maximum that uWebSockets.js may buffer for its client. */
   keptBytes: 1_048_576,
   /** Longer than uWebSockets.js lets a connection accept nothing (10 s, counted in steps of 4 s). */

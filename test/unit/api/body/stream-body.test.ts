@@ -1,73 +1,99 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { type StreamWriter, sendStream } from "../../../../src/api/body/stream-body.ts";
+import { sendStream } from "../../../../src/api/body/stream-body.ts";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import fc from "../../../support/properties.ts";
+import { UwsConnection } from "../../../support/uws-connection.ts";
 
-const PIECE_BYTES = 4_096;
-const { keptBytes, quietMs } = LIMITS.http.streams;
+const { chunkBytes, keptBytes, pieceBytes } = LIMITS.http.streams;
 
-/** Events of so many bytes in all, one each second, to a connection that tells nothing of small pieces. */
-async function send(totalBytes: number, onPiece: (drain: () => void) => void) {
-  const clock = createFakeClock();
-  let drain = () => {};
-  let written = 0;
-  const response: StreamWriter = {
-    cork: (write) => write(),
-    write(chunk) {
-      written += chunk.length;
-      return true;
-    },
-    tryEnd: () => [true, true],
-    getWriteOffset: () => written,
-    onWritable(handler) {
-      drain = () => void handler(written);
-    },
-    end: () => undefined,
-  };
-  async function* open() {
-    for (let bytes = 0; bytes < totalBytes; bytes += PIECE_BYTES) {
-      clock.advance(1_000);
-      onPiece(drain);
-      yield Buffer.alloc(PIECE_BYTES);
-    }
+/** The payload of a chunked answer; throws where a chunk is not what its head says. */
+function payloadOf(answer: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let at = answer.indexOf("\r\n\r\n") + 2;
+  for (;;) {
+    assert.equal(answer.toString("latin1", at, at + 2), "\r\n", `a chunk ends at ${at}`);
+    const end = answer.indexOf("\r\n", at + 2);
+    const bytes = Number.parseInt(answer.toString("latin1", at + 2, end), 16);
+    if (bytes === 0) return Buffer.concat(parts);
+    parts.push(answer.subarray(end + 2, end + 2 + bytes));
+    at = end + 2 + bytes;
   }
-  const gone = new AbortController();
-  let isSent = false;
-  const sending = sendStream(
-    response,
-    { bytes: null, endless: true, open },
-    {
-      clientGone: gone.signal,
-      clock,
-      onSent: () => undefined,
-    },
-  ).then(
-    () => {
-      isSent = true;
-    },
-    () => undefined,
-  );
-  // Nothing is waited for but the sender itself, which lets others have their turn each MiB.
-  for (let turns = 0; turns < 100 && !isSent; turns++) await turn();
-  gone.abort(new Error("over"));
-  await sending;
-  return { isSent, written };
 }
 
-describe("small pieces of a body without an end", () => {
-  it("are sent on and on to who takes them as they come", async () => {
-    const { isSent, written } = await send(3 * keptBytes, () => {});
-    assert.deepEqual([isSent, written], [true, 3 * keptBytes]);
+/** Sends pieces to a client that reads `readBytes()` bytes a turn of the event loop. */
+async function send(
+  pieces: readonly Uint8Array[],
+  { sendBytes, readBytes, endless }: { sendBytes: number; readBytes: () => number; endless: boolean },
+) {
+  const connection = new UwsConnection(sendBytes);
+  const gone = new AbortController();
+  async function* open() {
+    for (const piece of pieces) yield piece;
+  }
+  let isOver = false;
+  const sending = sendStream(
+    connection,
+    { bytes: null, endless, open },
+    { clientGone: gone.signal, clock: createFakeClock(), onSent: () => undefined },
+  ).then(() => {
+    isOver = true;
+  });
+  const read: Buffer[] = [];
+  for (let turns = 0; turns < 2_000; turns++) {
+    await turn();
+    const taken = connection.read(readBytes());
+    read.push(taken);
+    if (isOver && taken.length === 0) break;
+  }
+  gone.abort(new Error("over"));
+  await sending.catch(() => undefined);
+  return { payload: () => payloadOf(Buffer.concat(read)), isOver, keptMax: connection.keptMax };
+}
+
+/** Pieces that tell where they stand. */
+function piecesOf(sizes: readonly number[]): Buffer[] {
+  let at = 0;
+  return sizes.map((bytes) => Buffer.from(Array.from({ length: bytes }, () => at++ % 251)));
+}
+
+describe("a body of unknown length", () => {
+  it("reaches a client whole, wherever the connection becomes full", async () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 3 * chunkBytes }), { minLength: 1, maxLength: 12 });
+    const connection = fc.record({
+      sendBytes: fc.integer({ min: 1_000, max: 2 * pieceBytes }),
+      readBytes: fc.integer({ min: 1_000, max: pieceBytes }),
+      endless: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(sizes, connection, async (bytes, { sendBytes, readBytes, endless }) => {
+        const pieces = piecesOf(bytes);
+        const sent = await send(pieces, { sendBytes, readBytes: () => readBytes, endless });
+        assert.ok(sent.isOver);
+        assert.deepEqual(sent.payload(), Buffer.concat(pieces));
+      }),
+      { numRuns: 60 },
+    );
   });
 
-  it("are bounded for who takes a little now and then", async () => {
-    let pieces = 0;
-    const { isSent, written } = await send(3 * keptBytes, (drain) => {
-      if (++pieces % (quietMs / 2_000) < 1) drain();
-    });
-    assert.equal(isSent, false);
-    assert.ok(written <= keptBytes + PIECE_BYTES, `${written} bytes`);
+  it("reaches a client whole that becomes full between a chunk's head and its bytes", async () => {
+    const pieces = piecesOf(Array.from({ length: 4 }, () => pieceBytes));
+    for (let sendBytes = pieceBytes - 64; sendBytes < pieceBytes + 128; sendBytes++) {
+      const sent = await send(pieces, { sendBytes, readBytes: () => 50_000, endless: false });
+      assert.deepEqual(sent.payload(), Buffer.concat(pieces));
+    }
+  });
+
+  it("is kept within its bound for a client that reads a little now and then", async () => {
+    const pieces = Array.from({ length: (3 * keptBytes) / 4_096 }, () => Buffer.alloc(4_096));
+    for (const endless of [true, false]) {
+      let turns = 0;
+      const readBytes = () => (++turns % 8 < 1 ? 512 : 0);
+      const { isOver, keptMax } = await send(pieces, { sendBytes: 4_096, readBytes, endless });
+      assert.equal(isOver, false);
+      assert.ok(keptMax <= keptBytes + 2 * chunkBytes, `${keptMax} bytes`);
+    }
   });
 });
