@@ -22,8 +22,10 @@ export interface CheckTaskRunnerDeps {
 
 /**
  * Runs batches in a check thread. Of a batch `atOnce` addresses are checked at once; each waits in its site's queue. A
- * batch is answered once, when its last address is. A halted batch starts no more checks and is answered within
- * LIMITS.check.haltPollMs with what is known, whatever its checks wait for; those notice at their next step.
+ * batch is answered once, when its last address is. A halted batch starts no more checks. It is answered with what is
+ * known once the engine has let go of all its checks. A list's does not wait for that longer than LIMITS.check.haltPollMs
+ * (patientHaltPollMs where all are patient): its job goes on. A request's does: its slot is what bounds the checks that wait
+ * in the engine, and callers who leave at once must not start more than that.
  */
 export class CheckTaskRunner {
   readonly #deps: CheckTaskRunnerDeps;
@@ -45,7 +47,7 @@ export class CheckTaskRunner {
     const batch = new RunningBatch(task);
     this.#batches[task.slot] = batch;
     this.#startRows(batch);
-    if (!batch.isEnded) this.#poll(task.mode !== "bulk");
+    if (!batch.isEnded && task.mode !== "single") this.#poll(task.mode === "patient");
   }
 
   /** The answers since the last call; null: none. */
@@ -92,7 +94,7 @@ export class CheckTaskRunner {
     if (batch.isStarting || rows.length === addresses.length) return;
     batch.isStarting = true;
     while (rows.length < addresses.length && !this.isHalted(task.slot)) {
-      if (rows.length - (addresses.length - batch.remaining) >= task.atOnce) break;
+      if (batch.underWay >= task.atOnce) break;
       const address = addresses[rows.length] ?? "";
       const trace = task.isTraced ? new CheckTrace(this.#deps.clock) : null;
       const row = new BatchRow(this, batch, rows.length, trace);
@@ -104,6 +106,7 @@ export class CheckTaskRunner {
       }
     }
     batch.isStarting = false;
+    if (!batch.isEnded && batch.underWay === 0 && this.isHalted(task.slot)) this.#end(batch);
   }
 
   #end(batch: RunningBatch): void {
@@ -120,17 +123,19 @@ export class CheckTaskRunner {
     this.#deps.onAnswers();
   }
 
-  /** One timer for all batches. The first batch that is not patient beside patient ones needs an earlier one. */
+  /** One timer for all batches of lists. The first that is not patient beside patient ones needs an earlier one. */
   #poll(isPatient: boolean): void {
     if (this.#polling !== null && (isPatient || !this.#polling.isPatient)) return;
     this.#polling?.timer.cancel();
     const { patientHaltPollMs, haltPollMs } = LIMITS.check;
     const timer = this.#deps.clock.after(isPatient ? patientHaltPollMs : haltPollMs, () => {
       this.#polling = null;
-      const batches = this.#batches.filter((batch) => batch !== undefined);
+      const batches = this.#batches
+        .filter((batch) => batch !== undefined)
+        .filter(({ task }) => task.mode !== "single");
       for (const batch of batches) if (this.isHalted(batch.task.slot)) this.#end(batch);
       const left = batches.filter(({ isEnded }) => !isEnded);
-      if (left.length > 0) this.#poll(left.every(({ task }) => task.mode !== "bulk"));
+      if (left.length > 0) this.#poll(left.every(({ task }) => task.mode === "patient"));
     });
     this.#polling = { timer, isPatient };
   }
@@ -153,6 +158,11 @@ class RunningBatch {
     this.addresses = task.addresses.split("\n");
     this.remaining = this.addresses.length;
     this.outcomes = new Array(this.remaining);
+  }
+
+  /** Addresses that the engine has. */
+  get underWay(): number {
+    return this.rows.length - (this.addresses.length - this.remaining);
   }
 }
 

@@ -45,13 +45,19 @@ function runnerBy(engine: CheckEngine) {
       for (const slot of answers.slots) waiting.get(slot)?.(answers);
     },
   });
-  async function run(addresses: string[], over: Partial<CheckBatch> = {}): Promise<CheckAnswers> {
+  /** @param beforeStart what happens while the batch is on its way to the thread */
+  async function run(
+    addresses: string[],
+    over: Partial<CheckBatch> = {},
+    beforeStart: (board: SharedBoard) => void = () => {},
+  ): Promise<CheckAnswers> {
     const task: CheckBatch = {
       ...{ slot: SLOT, mode: "bulk", scope: "probed", addresses: addresses.join("\n") },
       ...{ atOnce: addresses.length, isTraced: false, askedMs: 0 },
       ...over,
     };
     board.startTask(task.slot, addresses.length);
+    beforeStart(board);
     return new Promise((resolve) => {
       waiting.set(task.slot, resolve);
       runner.start(task);
@@ -220,6 +226,19 @@ describe("a batch of which some are asked about at once", () => {
     ]);
   });
 
+  it("is answered when the last one under way is, once it was handed in", async () => {
+    const { batch, asked, board } = thread();
+    const lines = batch(ADDRESSES, "patient", 2);
+    asked[0]?.end(evidenceOf("a"));
+    await rest();
+    board.finishEarly(SLOT);
+    asked[1]?.end(evidenceOf("b"));
+    asked[2]?.end(evidenceOf("c"));
+    const unfinished = { deferred: { site: "", cause: "unfinished" } };
+    const expected = [evidenceOf("a"), evidenceOf("b"), evidenceOf("c"), unfinished, unfinished];
+    assert.deepEqual(await lines, expected);
+  });
+
   it("that is cancelled keeps what it knew, and nothing else was asked", async () => {
     const { batch, asked, board, clock } = thread();
     const lines = batch(ADDRESSES, "patient", 2);
@@ -257,12 +276,24 @@ describe("a request's check in a thread", () => {
     assert.deepEqual(readOutcomes((await second).outcomes), [evidenceOf("b")]);
   });
 
-  it("that is cancelled while it waits gives its slot back all the same", async () => {
-    const { batch, board, clock } = thread();
-    const outcomes = batch(["a@one.test"], "single");
+  it("that is cancelled keeps its slot until the engine lets it go", async () => {
+    const { run, asked, board, clock } = thread();
+    let isAnswered = false;
+    const answer = run(["a@one.test"], { mode: "single" }).finally(() => {
+      isAnswered = true;
+    });
     board.cancel(SLOT);
-    await clock.advanceAsync(LIMITS.check.patientHaltPollMs);
-    assert.deepEqual(await outcomes, [null]);
+    await clock.advanceAsync(10 * LIMITS.check.patientHaltPollMs);
+    assert.deepEqual([isAnswered, clock.pending], [false, 0]);
+    asked[0]?.end(null);
+    assert.deepEqual(readOutcomes((await answer).outcomes), [null]);
+  });
+
+  it("that is cancelled before its thread has read it is answered at once, and asks nobody", async () => {
+    const { run, asked, clock } = thread();
+    const answer = await run(["a@one.test"], { mode: "single" }, (board) => board.cancel(SLOT));
+    assert.deepEqual(readOutcomes(answer.outcomes), [null]);
+    assert.deepEqual([asked.length, clock.pending], [0, 0]);
   });
 
   it("reports how it went where it is traced", async () => {
