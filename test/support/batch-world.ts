@@ -54,7 +54,6 @@ export function createBatchWorld(react: (sent: Sent) => void = () => {}) {
     writes: 0,
     lookups: [] as string[],
   };
-  const outage = { is: false };
   let overloads = 0;
   let closed = false;
   const batches = createBatchExaminer({
@@ -72,8 +71,6 @@ export function createBatchWorld(react: (sent: Sent) => void = () => {}) {
       peek: (_, key) => memory.get(key),
       async fetchMany(keys) {
         seen.fetches.push(keys.length);
-        if (outage.is) return keys.map(() => undefined);
-        for (const key of keys) key.absent = !redis.has(key.cacheKey);
         return keys.map(({ cacheKey }) => redis.get(cacheKey));
       },
       storeMany(deposits) {
@@ -128,7 +125,7 @@ export function createBatchWorld(react: (sent: Sent) => void = () => {}) {
     closed = true;
   };
   const ready = batches.ready.bind(batches);
-  return { clock, sent, memory, redis, seen, outage, examine, ready, controls, overload, close };
+  return { clock, sent, memory, redis, seen, examine, ready, controls, overload, close };
 }
 
 /** `cached`, `fresh`, `none`, a failure, or why it was deferred and where. */

@@ -133,11 +133,6 @@ export const BULK_LIMITS = {
   /** From this many deferred rows of a chunk for one site, they are a retry of their own. */
   retryRowsPerSite: 20,
   /**
-   * Entries absent in Redis are not looked up again for this long: less than a deferred row waits in its site's queue
-   * anyhow.
-   */
-  soughtMs: 5_000,
-  /**
    * Of queued rows, this many times those in progress are looked up at once, the others after this time or when these are
    * answered: before the queue of a slow site reaches them.
    */

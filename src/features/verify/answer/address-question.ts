@@ -28,8 +28,6 @@ export interface AddressQuestion extends DomainStanding {
   malformed: MalformedText | null;
   /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */
   isMemoryMiss?: boolean;
-  /** Whole monotonic milliseconds at which Redis was asked, and had nothing of it either; absent or negative: nothing is known of that. */
-  searchedMs?: number;
   /** What is known of it, asked for before its token and its unit were there; absent: it was not. */
   found?: Promise<EvidenceFinding>;
 }
@@ -49,9 +47,3 @@ export function malformedTextOf(reading: AddressReading): MalformedText | null {
   if (reading.kind === "several") return { reason: "several_addresses", addresses: reading.texts.length };
   return reading.kind === "empty" ? EMPTY : NO_ADDRESS;
 }
-
-/**
- * `Question.searchedMs` of one that Redis was not asked for. A small integer, as is what takes its place in the first 24 days of a process:
- * another number is an object for each row.
- */
-export const NOT_SEARCHED = -1;

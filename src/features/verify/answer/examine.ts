@@ -9,12 +9,7 @@ import type { Actor, TeamOverlay } from "../../identity/actor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { EvidenceCache, Held } from "../cache/evidence-cache.ts";
 import type { InFlightChecks, VerificationWaiter } from "../checks/in-flight-checks.ts";
-import {
-  type AddressQuestion,
-  type DomainStanding,
-  malformedTextOf,
-  NOT_SEARCHED,
-} from "./address-question.ts";
+import { type AddressQuestion, type DomainStanding, malformedTextOf } from "./address-question.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
@@ -125,7 +120,6 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
         overridden,
         scope,
         isMemoryMiss: false,
-        searchedMs: NOT_SEARCHED,
       };
     },
     isPlain: (domain, overlay) =>

@@ -3,7 +3,7 @@ import type { CheckPool } from "../../../engine/threads/pool.ts";
 import type { Logger } from "../../../platform/log.ts";
 import { type Clock, pause } from "../../../platform/time/clock.ts";
 import type { RequestedSignals } from "../../../verification/evidence.ts";
-import { type AddressQuestion, NOT_SEARCHED } from "../answer/address-question.ts";
+import type { AddressQuestion } from "../answer/address-question.ts";
 import type { EvidenceFinding } from "../answer/evidence-finding.ts";
 import { type NoLookupDeps, needsLookup } from "../answer/examine.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
@@ -74,11 +74,6 @@ export interface BatchExaminerDeps extends NoLookupDeps {
   onLookup(result: "memory" | "miss", count: number): void;
 }
 
-/** @param nowMs whole monotonic milliseconds */
-function wasSearched({ searchedMs = NOT_SEARCHED }: AddressQuestion, nowMs: number): boolean {
-  return searchedMs !== NOT_SEARCHED && nowMs - searchedMs < LIMITS.bulk.soughtMs;
-}
-
 class PooledBatchExaminer implements BatchExaminer {
   readonly #deps: BatchExaminerDeps;
   readonly #disposables: DisposableRows;
@@ -132,7 +127,6 @@ class PooledBatchExaminer implements BatchExaminer {
   /** What nobody need be asked about is answered; @returns the rest */
   #look(work: BatchWork, questions: readonly AddressQuestion[], options: BatchOptions): AskedRow[] {
     const asked: AskedRow[] = [];
-    const nowMs = Math.floor(this.#deps.clock.monotonic());
     let known = 0;
     for (const [at, question] of questions.entries()) {
       if (!needsLookup(question)) {
@@ -141,10 +135,9 @@ class PooledBatchExaminer implements BatchExaminer {
       }
       const { address, scope } = question;
       const { cacheKey } = address;
-      const row: AskedRow = { at, address, scope, cacheKey, redisKey: undefined, absent: false, question };
+      const row: AskedRow = { at, address, scope, cacheKey, redisKey: undefined, question };
       // A look into the memory of a long list is 0.7 us: its Map is far larger than what the core has at hand.
-      const isToPeek = !question.isMemoryMiss || wasSearched(question, nowMs);
-      const entry = isToPeek ? this.#remembered(row, options) : undefined;
+      const entry = question.isMemoryMiss ? undefined : this.#remembered(row, options);
       if (entry === undefined) asked.push(row);
       else {
         known += 1;
@@ -161,23 +154,16 @@ class PooledBatchExaminer implements BatchExaminer {
     return entry !== undefined && !refresh(entry) ? entry : undefined;
   }
 
-  /**
-   * Those that other processes know are answered; @returns the rest. A row that leaves a busy site is soon back as a retry: what
-   * Redis had nothing of then is not looked for there again, and `look` has asked memory.
-   */
+  /** Those that other processes know are answered; @returns the rest */
   async #fetch(work: BatchWork, rows: readonly AskedRow[], { refresh }: BatchOptions): Promise<AskedRow[]> {
-    const nowMs = Math.floor(this.#deps.clock.monotonic());
-    const sought = rows.filter(({ question }) => !wasSearched(question, nowMs));
-    const entries = sought.length === 0 ? [] : await this.#deps.cache.fetchMany(sought);
-    const found = new Set<AskedRow>();
-    for (const [i, row] of sought.entries()) {
+    const entries = rows.length === 0 ? [] : await this.#deps.cache.fetchMany(rows);
+    const unknown: AskedRow[] = [];
+    for (const [i, row] of rows.entries()) {
       const entry = entries[i];
-      if (entry !== undefined && !refresh(entry)) {
-        work.answer(row.at, { finding: { entry, cached: true } });
-        found.add(row);
-      } else if (row.absent) row.question.searchedMs = nowMs;
+      if (entry === undefined || refresh(entry)) unknown.push(row);
+      else work.answer(row.at, { finding: { entry, cached: true } });
     }
-    return found.size === 0 ? [...rows] : rows.filter((row) => !found.has(row));
+    return unknown;
   }
 
   /**
@@ -188,9 +174,7 @@ class PooledBatchExaminer implements BatchExaminer {
     const ahead = options.waitsForSite
       ? (options.atOnce ?? asked.length) * LIMITS.bulk.aheadFillings
       : asked.length;
-    const nowMs = Math.floor(this.#deps.clock.monotonic());
-    const isToSeek = ({ question }: AskedRow) => !wasSearched(question, nowMs);
-    if (asked.length <= ahead || !asked.some(isToSeek)) return this.#checkAll(work, asked, options);
+    if (asked.length <= ahead) return this.#checkAll(work, asked, options);
     const front = this.#checkAll(work, asked.slice(0, ahead), options);
     await pause(this.#deps.clock, LIMITS.bulk.aheadMs, work.halted, front);
     const rear = work.halted.aborted ? [] : await this.#fetch(work, asked.slice(ahead), options);

@@ -24,8 +24,6 @@ export interface ScopedCacheKey {
 export interface BatchCacheLookup extends ScopedCacheKey {
   /** Noted by `fetchMany`, so that the address need not be hashed again when its entry is stored. */
   redisKey?: string | undefined;
-  /** Noted by `fetchMany`: Redis was reached, and has nothing of it. */
-  absent?: boolean;
 }
 
 /** Who asks for an entry. */
@@ -166,10 +164,7 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
     const keys = keysOf(questions);
     for (const [i, question] of questions.entries()) question.redisKey = keys[i] as string;
     const texts = await fetchTexts(keys);
-    return questions.map((question, i) => {
-      question.absent = texts[i] === null;
-      return newestOrMiss(question, texts[i] ?? null);
-    });
+    return questions.map((question, i) => newestOrMiss(question, texts[i] ?? null));
   }
 
   async function answerAll(askers: readonly EntryWaiter[]): Promise<void> {

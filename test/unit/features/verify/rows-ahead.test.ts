@@ -45,14 +45,6 @@ describe("rows that stand in a long line", () => {
     await run.done;
   });
 
-  it("are sent together where Redis was asked for them a moment ago", async () => {
-    const { examine, sent, clock } = world();
-    const known = rows().map((row) => ({ ...row, searchedMs: clock.monotonic() }));
-    void examine(known, OPTIONS);
-    await rest();
-    assert.equal(sent[0]?.addresses.length, 400);
-  });
-
   it("are unfinished, and never sent, when the run ends before", async () => {
     for (const halt of ["in", "off"] as const) {
       const { examine, sent, seen, controls, clock } = world();
