@@ -8,7 +8,7 @@ function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length);
 }
 
-/** By the names that app/request-thread.ts asks for, with the inputs it sends. */
+/** By the names that app/request-work.ts asks for, with the inputs it sends. */
 const TASKS: Record<string, (input: never) => unknown> = {
   parseBody: ({ name, bytes }: { name: LargeBodyName; bytes: Uint8Array }) => parseLargeBody(name, bytes),
   analyseList: ({ emails, options }: { emails: readonly string[]; options: InlineOptions }) =>

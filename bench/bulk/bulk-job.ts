@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { BulkJob } from "../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import { InvalidRun } from "../report/figures.ts";
 
 /** Whom a bench asks, and as whom. */

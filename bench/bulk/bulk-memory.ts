@@ -1,5 +1,5 @@
 import { loadConfig } from "../../src/config/config.ts";
-import type { BulkJob } from "../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import { residentOf } from "../cpu/resident.ts";
 import { planInternet } from "../probing/plan-internet.ts";
 import { InvalidRun } from "../report/figures.ts";

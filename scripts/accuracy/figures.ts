@@ -1,4 +1,4 @@
-import type { RcptOutcome } from "../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../src/smtp/wire/outcome.ts";
 import type { SmtpReply } from "../../src/smtp/wire/reply.ts";
 import { classify } from "../../src/verification/classify/classify.ts";
 import { FAULT_OF } from "../../src/verification/classify/rule.ts";

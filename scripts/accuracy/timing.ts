@@ -1,5 +1,5 @@
 import { median } from "../../bench/report/figures.ts";
-import type { RcptOutcome } from "../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../src/smtp/wire/outcome.ts";
 import { classify } from "../../src/verification/classify/classify.ts";
 import { type Labelled, parsedReply, SELF } from "../../test/corpus/labelled.ts";
 import { outcomeOf } from "./figures.ts";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "csv-parse";
-import type { BulkJob } from "../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import { createSink, type Sink } from "../../test/support/mail-world/sink.ts";
 import type { MailWorld } from "../../test/support/mail-world/world.ts";
 import {

@@ -45,7 +45,7 @@ import type { StartedThreads } from "./checks/check-threads.ts";
 import { type Checks, composeChecks } from "./checks/checks.ts";
 import { composeExaminers } from "./checks/examiner.ts";
 import type { SelfCheckService } from "./checks/self-check.ts";
-import { composeRequestWork } from "./request-thread.ts";
+import { composeRequestWork } from "./request-work.ts";
 import { composeResources } from "./resources.ts";
 import type { Stores } from "./stores.ts";
 

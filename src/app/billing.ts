@@ -6,7 +6,7 @@ import { createBillingProvider } from "../features/billing/provider.ts";
 import { createBillingRereads } from "../features/billing/reread.ts";
 import { pruneStripeEvents } from "../features/billing/subscription-sql.ts";
 import type { Logger } from "../platform/log.ts";
-import type { PeriodicTask } from "../platform/periodic-tasks.ts";
+import type { PeriodicTask } from "../platform/periodic/periodic-tasks.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { Clock } from "../platform/time/clock.ts";
 import type { Stores } from "./stores.ts";

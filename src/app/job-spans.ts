@@ -1,4 +1,4 @@
-import type { JobRow } from "../features/bulk/schedule/job-sql.ts";
+import type { JobRow } from "../features/bulk/jobs/job-sql.ts";
 import type { Tracer } from "../platform/telemetry/tracing.ts";
 
 /**

@@ -11,7 +11,7 @@ import { createMailOutbox } from "../features/mail/mail-outbox.ts";
 import { createMailTransport } from "../features/mail/mail-transport.ts";
 import { createMailQueue } from "../features/mail/queue.ts";
 import type { Logger } from "../platform/log.ts";
-import type { PeriodicTask } from "../platform/periodic-tasks.ts";
+import type { PeriodicTask } from "../platform/periodic/periodic-tasks.ts";
 import { createMailSecretBox, portalBaseUrl } from "./portal-mail.ts";
 import type { Stores } from "./stores.ts";
 

@@ -13,7 +13,7 @@ import type { Clock } from "../platform/time/clock.ts";
 import { composeBilling } from "./billing.ts";
 import { composeBulkJobs } from "./bulk.ts";
 import { composePortal } from "./portal.ts";
-import type { RequestWork } from "./request-thread.ts";
+import type { RequestWork } from "./request-work.ts";
 import type { Stores } from "./stores.ts";
 import { composeUploads } from "./uploads.ts";
 import { composeWebhooks } from "./webhooks.ts";

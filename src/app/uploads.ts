@@ -7,10 +7,10 @@ import { createUploadSources } from "../features/uploads/upload-sources.ts";
 import { uploadPeriodicTasks } from "../features/uploads/upload-tasks.ts";
 import { createUploads, type Uploads } from "../features/uploads/uploads.ts";
 import type { Logger } from "../platform/log.ts";
-import type { PeriodicTask } from "../platform/periodic-tasks.ts";
+import type { PeriodicTask } from "../platform/periodic/periodic-tasks.ts";
 import { systemClock } from "../platform/time/clock.ts";
 import { createObjectStreams } from "../stores/objects/object-streams.ts";
-import type { RequestWork } from "./request-thread.ts";
+import type { RequestWork } from "./request-work.ts";
 import type { Stores } from "./stores.ts";
 
 interface Deps {

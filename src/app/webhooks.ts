@@ -14,7 +14,7 @@ import { countBacklog, pruneEvents } from "../features/webhooks/webhook-queue.ts
 import { createWebhooks, type Webhooks } from "../features/webhooks/webhooks.ts";
 import type { LifecyclePart } from "../platform/lifecycle.ts";
 import type { Logger } from "../platform/log.ts";
-import type { PeriodicTask } from "../platform/periodic-tasks.ts";
+import type { PeriodicTask } from "../platform/periodic/periodic-tasks.ts";
 import { createSecretBox, type SecretBox } from "../platform/secret-box.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { Clock } from "../platform/time/clock.ts";

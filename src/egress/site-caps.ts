@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../config/limits/limits.ts";
 import type { Clock } from "../platform/time/clock.ts";
-import { LearnedLimit } from "../smtp/pool/learned-limit.ts";
+import { LearnedLimit } from "../smtp/session/learned-limit.ts";
 
 /**
  * How many connections of this process a site bears, learnt from its refusals. `site` is a key of slots.

@@ -1,6 +1,6 @@
 import type { Clock } from "../platform/time/clock.ts";
-import type { FailureCause, RcptOutcome, Stage } from "../smtp/session/outcome.ts";
 import type { SessionTimes } from "../smtp/session/rcpt-job.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../smtp/wire/outcome.ts";
 
 /** A question put to one host. Times in milliseconds from when the check began in its thread. */
 export interface AttemptTimes {

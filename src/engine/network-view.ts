@@ -4,9 +4,9 @@ import type { Resolver } from "../dns/resolver.ts";
 import { type NetworkReports, suggestsCutOff } from "../egress/network-health.ts";
 import type { SharedBoard } from "../egress/shared-board.ts";
 import type { Clock } from "../platform/time/clock.ts";
-import type { RcptOutcome } from "../smtp/session/outcome.ts";
 import { dialTargetKey } from "../smtp/wire/dial.ts";
 import type { EgressRoutes } from "../smtp/wire/egress-routes.ts";
+import type { RcptOutcome } from "../smtp/wire/outcome.ts";
 import { lookUpHostAddresses } from "./mx.ts";
 import { hasConnected } from "./probe.ts";
 

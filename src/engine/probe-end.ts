@@ -1,5 +1,5 @@
 import type { ProbeEnd } from "../egress/breaker/messages.ts";
-import type { FailureCause, RcptOutcome } from "../smtp/session/outcome.ts";
+import type { FailureCause, RcptOutcome } from "../smtp/wire/outcome.ts";
 import type { Classification } from "../verification/classify/classify.ts";
 import { hasMailReply } from "./probe.ts";
 

@@ -1,7 +1,7 @@
 import { LIMITS } from "../config/limits/limits.ts";
 import type { SiteQueues } from "../egress/site-queues.ts";
-import type { RcptOutcome } from "../smtp/session/outcome.ts";
 import type { RcptCaller, SessionTimes } from "../smtp/session/rcpt-job.ts";
+import type { RcptOutcome } from "../smtp/wire/outcome.ts";
 import type { Classification } from "../verification/classify/classify.ts";
 import { evidenceOfFacts } from "../verification/evidence/model.ts";
 import type { Evidence, SmtpEvidence } from "../verification/evidence.ts";

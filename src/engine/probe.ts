@@ -1,10 +1,10 @@
 import { LIMITS } from "../config/limits/limits.ts";
 import type { Resolver } from "../dns/resolver.ts";
 import type { SmtpPool } from "../smtp/pool/pool.ts";
-import type { FailureCause, RcptOutcome, Stage } from "../smtp/session/outcome.ts";
 import type { RcptJobOptions, SessionTimes } from "../smtp/session/rcpt-job.ts";
 import type { EgressRoute, EgressRoutes } from "../smtp/wire/egress-routes.ts";
 import type { Mailbox } from "../smtp/wire/mailbox.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../smtp/wire/outcome.ts";
 import type { SitePolicy } from "../smtp/wire/policy.ts";
 import type { Site } from "../verification/lists/site.ts";
 import { addressesInOrder } from "./mx.ts";

@@ -1,6 +1,6 @@
 import type { Breaker, ProbeGuard } from "../egress/breaker/mirror.ts";
 import type { SelfIdentities } from "../egress/self-identities.ts";
-import type { RcptOutcome } from "../smtp/session/outcome.ts";
+import type { RcptOutcome } from "../smtp/wire/outcome.ts";
 import { type Classification, redactReply } from "../verification/classify/classify.ts";
 import type { NetworkView } from "./network-view.ts";
 import { type Exchanger, furthestOf } from "./probe.ts";

@@ -1,4 +1,4 @@
-import type { RcptOutcome } from "../smtp/session/outcome.ts";
+import type { RcptOutcome } from "../smtp/wire/outcome.ts";
 import type { Classification, ClassifyContext } from "./classify/classify.ts";
 import { delayOf } from "./classify/delay.ts";
 import { classifyFor, commonReading, mayContainLocalPart, redactedReplyFor } from "./classify/reading.ts";

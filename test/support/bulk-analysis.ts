@@ -2,12 +2,7 @@ import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import type { TierLimits } from "../../src/config/tiers.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "../../src/features/bulk/analysis/repeats.ts";
-import { repeatsKey } from "../../src/features/bulk/results/job-objects.ts";
-import { materialOf } from "../../src/features/bulk/results/job-results.ts";
-import { type AnalysisDeps, runAnalysis } from "../../src/features/bulk/run/analysis.ts";
-import { type Control, createControl } from "../../src/features/bulk/run/control.ts";
-import { TaskReport } from "../../src/features/bulk/run/task-report.ts";
-import { createJobEndings, type JobEndings } from "../../src/features/bulk/schedule/job-endings.ts";
+import { createJobEndings, type JobEndings } from "../../src/features/bulk/jobs/job-endings.ts";
 import {
   findJob,
   insertJob,
@@ -15,7 +10,12 @@ import {
   type JobSource,
   type NewJob,
   type ObjectPlace,
-} from "../../src/features/bulk/schedule/job-sql.ts";
+} from "../../src/features/bulk/jobs/job-sql.ts";
+import { repeatsKey } from "../../src/features/bulk/results/job-objects.ts";
+import { materialOf } from "../../src/features/bulk/results/job-results.ts";
+import { type AnalysisDeps, runAnalysis } from "../../src/features/bulk/run/analysis-task.ts";
+import { type Control, createControl } from "../../src/features/bulk/run/control.ts";
+import { TaskReport } from "../../src/features/bulk/run/task-report.ts";
 import { insertAnalysis, startTask } from "../../src/features/bulk/schedule/job-tasks.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { systemClock } from "../../src/platform/time/clock.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
+import { findJob } from "../../src/features/bulk/jobs/job-sql.ts";
 import { materialOf } from "../../src/features/bulk/results/job-results.ts";
 import { readJoined } from "../../src/features/bulk/results/join.ts";
-import { findJob } from "../../src/features/bulk/schedule/job-sql.ts";
 import { chunksOf } from "../../src/features/bulk/schedule/job-tasks.ts";
 import type { Database } from "../../src/stores/postgres/postgres.ts";
 import { createScratch } from "../../src/stores/scratch.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CreateBucketCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
-import type { BulkJob } from "../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import type { Response, TestApi, TestDeployment } from "./service.ts";
 
 type Submitted = Response<BulkJob & { code?: string; detail?: string }>;

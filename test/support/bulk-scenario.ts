@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { BulkJob } from "../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import { jobOf, ledgerState } from "./bulk.ts";
 import { submitAs, uploaded } from "./bulk-files.ts";
 import type { JobView, MixedList } from "./mixed-list.ts";

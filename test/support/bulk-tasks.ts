@@ -1,4 +1,6 @@
 import { tmpdir } from "node:os";
+import { createJobEndings } from "../../src/features/bulk/jobs/job-endings.ts";
+import { insertJob, type NewJob, queueJob, recordAnalysis } from "../../src/features/bulk/jobs/job-sql.ts";
 import { type JobObjects, repeatsKey, sourceKey } from "../../src/features/bulk/results/job-objects.ts";
 import type { JoinThread } from "../../src/features/bulk/results/join-thread.ts";
 import type { SiteParking } from "../../src/features/bulk/run/chunk.ts";
@@ -12,13 +14,6 @@ import type {
   VerifiedRow,
 } from "../../src/features/bulk/run/row-verifier.ts";
 import { createBulkTaskRunner } from "../../src/features/bulk/run/task-runner.ts";
-import { createJobEndings } from "../../src/features/bulk/schedule/job-endings.ts";
-import {
-  insertJob,
-  type NewJob,
-  queueJob,
-  recordAnalysis,
-} from "../../src/features/bulk/schedule/job-sql.ts";
 import { type ChunkRange, insertAnalysis, insertChunks } from "../../src/features/bulk/schedule/job-tasks.ts";
 import { createGrantCheck, type GrantCheck } from "../../src/features/bulk/submit/grant-check.ts";
 import { analyseInline, INLINE_COLUMNS } from "../../src/features/bulk/submit/source.ts";

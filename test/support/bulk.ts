@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { BulkJob } from "../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
 import type { Response, TestApi, TestDeployment } from "./service.ts";
 import { until } from "./until.ts";

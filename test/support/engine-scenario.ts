@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before } from "node:test";
-import type { BulkJob } from "../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
 import { ended, ledgerState, resultLines, submitted } from "./bulk.ts";
 import type { MailHost } from "./mail-world/host.ts";

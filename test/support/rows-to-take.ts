@@ -5,7 +5,8 @@ import { lockUnmailed, pruneRegistrations } from "../../src/features/accounts/re
 import { deleteSurplusSessions, pruneSessions } from "../../src/features/accounts/session-sql.ts";
 import { leaseReread } from "../../src/features/billing/billing-rereads.ts";
 import { pruneStripeEvents } from "../../src/features/billing/subscription-sql.ts";
-import { clearTasks, deleteJob } from "../../src/features/bulk/schedule/job-clearing.ts";
+import { clearTasks, deleteJob } from "../../src/features/bulk/jobs/job-clearing.ts";
+import { hideExpiredJobs } from "../../src/features/bulk/jobs/job-sql.ts";
 import {
   emittedTasks,
   makeReadyAgain,
@@ -16,7 +17,6 @@ import {
   releaseEgress,
   takeReadyRetries,
 } from "../../src/features/bulk/schedule/job-retries.ts";
-import { hideExpiredJobs } from "../../src/features/bulk/schedule/job-sql.ts";
 import {
   evictIdempotencyKeys,
   pruneIdempotencyKeys,
@@ -156,13 +156,13 @@ export const TAKINGS: readonly Taking[] = [
     takes: { invites: portal },
   },
   {
-    place: "src/features/bulk/schedule/job-clearing.ts clearTasks",
+    place: "src/features/bulk/jobs/job-clearing.ts clearTasks",
     fill: ONE_JOB + CHUNKS("ready") + RETRIES("ready", "now()"),
     run: (tx) => clearTasks(tx, "j1"),
     takes: { job_tasks: 2 * tasksPerStatement },
   },
   {
-    place: "src/features/bulk/schedule/job-clearing.ts deleteJob",
+    place: "src/features/bulk/jobs/job-clearing.ts deleteJob",
     fill: ONE_JOB + CHUNKS("done"),
     run: (tx) => deleteJob(tx, "j1"),
     takes: { job_tasks: PENDING, jobs: 1 },
@@ -198,7 +198,7 @@ export const TAKINGS: readonly Taking[] = [
     takes: { job_tasks: N },
   },
   {
-    place: "src/features/bulk/schedule/job-sql.ts hideExpiredJobs",
+    place: "src/features/bulk/jobs/job-sql.ts hideExpiredJobs",
     fill: `insert into ${JOB_COLUMNS} ${JOB("'j' || n", "cancelled", LONG_AGO)} ${SERIES};`,
     run: (tx) => hideExpiredJobs(tx, 1_000, N),
     takes: { jobs: N },

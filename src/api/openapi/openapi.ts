@@ -3,7 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { ERRORS, type ErrorCode } from "../../platform/errors.ts";
 import type { RetainedHeader } from "../request/request.ts";
 import { jsonBounds, type Route, type Success } from "../routing/route.ts";
-import { ProblemSchema } from "../routing/schemas.ts";
+import { ProblemSchema } from "../schemas/problem.ts";
 import { errorsOf, problemExample } from "./errors.ts";
 import { createSchemas, type Json, type Schemas } from "./schemas.ts";
 import { TAGS } from "./tags.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
+import type { BulkJobs } from "../../features/bulk/jobs/jobs.ts";
 import { CONTENT_TYPES, type Format } from "../../features/bulk/results/result-rows.ts";
 import type { ResultsBody } from "../../features/bulk/results/results.ts";
-import type { BulkJobs } from "../../features/bulk/schedule/jobs.ts";
 import { HttpReply } from "../reply/reply.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import { completedJob, JobParamsSchema, queuedJob, ResultsQuerySchema } from "../schemas/bulk.ts";

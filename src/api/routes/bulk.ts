@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
-import type { BulkJobs } from "../../features/bulk/schedule/jobs.ts";
+import type { BulkJobs } from "../../features/bulk/jobs/jobs.ts";
 import type { BulkList } from "../../features/bulk/submit/submit.ts";
 import { inlineTooLarge } from "../../features/bulk/submit/submit-inline.ts";
 import { jobSpanRef } from "../../platform/telemetry/trace-context.ts";

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { HttpReply } from "../reply/reply.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
 import { type PublicRoute, publicRoute } from "../routing/route.ts";
-import { HealthSchema, type Readiness, ReadinessSchema } from "../routing/schemas.ts";
+import { HealthSchema, type Readiness, ReadinessSchema } from "../schemas/health.ts";
 
 const HEALTHY = { status: "ok" } as const;
 

@@ -4,7 +4,7 @@ import type { VerificationResult } from "../../features/verify/answer/verificati
 import type { VerifyAddress } from "../../features/verify/answer/verify-address.ts";
 import type { VerifyInput } from "../../features/verify/answer/verify-input.ts";
 import { teamRoute } from "../routing/route.ts";
-import { VerificationResultSchema, VerifyQuerySchema } from "../routing/schemas.ts";
+import { VerificationResultSchema, VerifyQuerySchema } from "../schemas/verification.ts";
 
 type Query = v.InferOutput<typeof VerifyQuerySchema>;
 

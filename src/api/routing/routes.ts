@@ -6,7 +6,7 @@ import type { Registration } from "../../features/accounts/registration.ts";
 import type { SignIn } from "../../features/accounts/sign-in.ts";
 import type { Billing } from "../../features/billing/billing.ts";
 import type { Blocklist } from "../../features/blocklist/blocklist.ts";
-import type { BulkJobs } from "../../features/bulk/schedule/jobs.ts";
+import type { BulkJobs } from "../../features/bulk/jobs/jobs.ts";
 import type { Overrides } from "../../features/overrides/overrides.ts";
 import type { Keys } from "../../features/teams/keys.ts";
 import type { Members } from "../../features/teams/members.ts";
@@ -38,8 +38,8 @@ import { createUsageRoutes } from "../routes/usage.ts";
 import { createVerifyRoute } from "../routes/verify.ts";
 import { createWebhookDeliveryRoutes } from "../routes/webhook-deliveries.ts";
 import { createWebhookRoutes } from "../routes/webhooks.ts";
+import type { Readiness } from "../schemas/health.ts";
 import type { Route } from "./route.ts";
-import type { Readiness } from "./schemas.ts";
 
 export interface RouteDeps {
   verify: VerifyAddress;

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
+import type { BulkJob } from "../../features/bulk/jobs/job-view.ts";
 import { FORMATS } from "../../features/bulk/results/result-rows.ts";
 import { VERDICTS } from "../../features/bulk/results/shard.ts";
-import type { BulkJob } from "../../features/bulk/schedule/view.ts";
 import { JOB_ERROR_CODES, JOB_ERRORS } from "../../platform/job-errors.ts";
 import { fileOptionEntries, storableText } from "./file-options.ts";
 import { CandidateSchema, inlineSourceColumnsExample, JobSourceSchema } from "./source-columns.ts";

@@ -3,7 +3,7 @@ import type { SharedBoard } from "../../egress/shared-board.ts";
 import { AppError } from "../../platform/errors.ts";
 import { readOutcomes } from "../../verification/evidence/outcomes.ts";
 import type { CheckTimes } from "../check-times.ts";
-import { type CheckWaits, createCheckWaits } from "../check-waits.ts";
+import { type CheckWaits, createCheckWaits } from "./check-waits.ts";
 import type { MainMessage } from "./thread-messages.ts";
 import type { CheckAnswers, CheckBatch, CheckOutcome } from "./thread-tasks.ts";
 

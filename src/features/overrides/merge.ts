@@ -1,6 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../../platform/log.ts";
-import { createTeamGuard } from "../../platform/team-guard.ts";
+import { createTeamGuard } from "../../platform/periodic/team-guard.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import type { ChangePublisher } from "../auth/publish.ts";
 import { recordEvent } from "../webhooks/outbox.ts";

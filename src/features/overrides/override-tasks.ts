@@ -1,5 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
-import type { PeriodicTask } from "../../platform/periodic-tasks.ts";
+import type { PeriodicTask } from "../../platform/periodic/periodic-tasks.ts";
 import type { MergeOverrides } from "./merge.ts";
 
 /** Merges the teams' disposable overrides. */

@@ -6,7 +6,7 @@ import { startStallTolerantTimer } from "../../platform/time/stall-tolerant-time
 import { Lease } from "./lease.ts";
 import type { LeaseSettler } from "./lease-settler.ts";
 import type { LeaseGrant, LeaseRequest, QuotaLedger } from "./quota-ledger.ts";
-import type { TeamQuota } from "./team.ts";
+import type { TeamQuota } from "./team-quota.ts";
 
 /** The way of units from the ledger into the hands of teams. Of a team one question by itself and one with others' at a time. */
 export interface LeaseFetcher {

@@ -3,7 +3,7 @@ import type { Logger } from "../../platform/log.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { Lease } from "./lease.ts";
 import type { LeaseReport, QuotaLedger } from "./quota-ledger.ts";
-import type { TeamQuota } from "./team.ts";
+import type { TeamQuota } from "./team-quota.ts";
 
 /** The way back to the ledger: what was spent of the leases, and what is no longer needed. */
 export interface LeaseSettler {

@@ -15,7 +15,7 @@ import { type UnitReservation, unreportedUnits } from "./lease.ts";
 import { createLeaseFetcher, type LeaseFetcher } from "./lease-fetcher.ts";
 import { createLeaseSettler, type LeaseSettler } from "./lease-settler.ts";
 import type { QuotaLedger } from "./quota-ledger.ts";
-import { quotaExceeded, TeamQuota, type UnitWaiter } from "./team.ts";
+import { quotaExceeded, TeamQuota, type UnitWaiter } from "./team-quota.ts";
 
 export type { UnitReservation } from "./lease.ts";
 

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../../platform/log.ts";
-import { createTeamGuard } from "../../platform/team-guard.ts";
+import { createTeamGuard } from "../../platform/periodic/team-guard.ts";
 import { DAY_MS } from "../../platform/time/clock.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import { limitsOf } from "../auth/lookup.ts";

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../../platform/log.ts";
-import type { PeriodicTask } from "../../platform/periodic-tasks.ts";
+import type { PeriodicTask } from "../../platform/periodic/periodic-tasks.ts";
 import type { SweepOutcome, TeamRemoval, TeamRemovals } from "./team-removal-sql.ts";
 
 export interface TeamRemovalDeps {

@@ -6,7 +6,7 @@ import { retryDeadlocks } from "../../stores/postgres/deadlock.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import { lockActingMember } from "../auth/acting-member.ts";
 import type { ChangePublisher } from "../auth/publish.ts";
-import { hideActiveJobs } from "../bulk/schedule/job-sql.ts";
+import { hideActiveJobs } from "../bulk/jobs/job-sql.ts";
 import type { Actor, MemberRole } from "../identity/actor.ts";
 import { findMember, listMembers, setMemberRole } from "../identity/member-sql.ts";
 import { deleteHistory, deleteTeam, findTeam, renameTeam } from "../identity/team-sql.ts";

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError, type ErrorCode } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/log.ts";
-import { createSweep, runEach } from "../../platform/sweep.ts";
+import { createSweep, runEach } from "../../platform/periodic/sweep.ts";
 import { DAY_MS } from "../../platform/time/clock.ts";
 import type { ObjectStreams } from "../../stores/objects/object-streams.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";

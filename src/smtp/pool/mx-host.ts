@@ -1,6 +1,9 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { runAfterCurrentCall } from "../../platform/time/ticks.ts";
+import { Backlog } from "../session/backlog.ts";
+import { mayBeCrowded, saysCrowded } from "../session/crowding.ts";
+import type { LearnedSiteLimits } from "../session/learned-site-limits.ts";
 import { PipelineDepth } from "../session/pipeline-depth.ts";
 import { PooledSession, type SessionOwner } from "../session/pooled-session.ts";
 import { type RcptJob, sessionFailure } from "../session/rcpt-job.ts";
@@ -9,9 +12,6 @@ import { SessionGrowth } from "../session/session-growth.ts";
 import type { SessionTraffic } from "../session/session-traffic.ts";
 import type { SessionEnd } from "../wire/handshake.ts";
 import type { SitePolicy, TlsPolicy } from "../wire/policy.ts";
-import { Backlog } from "./backlog.ts";
-import { mayBeCrowded, saysCrowded } from "./crowding.ts";
-import type { LearnedSiteLimits } from "./learned-site-limits.ts";
 import { OwedSessions } from "./owed-sessions.ts";
 import type { SlotSource } from "./slots.ts";
 

@@ -3,7 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../../platform/log.ts";
 import { mayDial } from "../../platform/public-address.ts";
 import type { Clock, Timer } from "../../platform/time/clock.ts";
-import type { RcptOutcome } from "../session/outcome.ts";
+import { type LearnedSiteLimits, LearnedSiteLimitsCache } from "../session/learned-site-limits.ts";
 import { OutcomeDispatcher } from "../session/outcome-dispatcher.ts";
 import {
   PromiseRcptCaller,
@@ -17,13 +17,13 @@ import { SessionTraffic } from "../session/session-traffic.ts";
 import type { EgressRoute } from "../wire/egress-routes.ts";
 import type { SessionEnd } from "../wire/handshake.ts";
 import { type Mailbox, parseHeloName, parseReversePath } from "../wire/mailbox.ts";
+import type { RcptOutcome } from "../wire/outcome.ts";
 import type { SitePolicy } from "../wire/policy.ts";
-import { YoungDials } from "../wire/young-dials.ts";
-import { type LearnedSiteLimits, LearnedSiteLimitsCache } from "./learned-site-limits.ts";
 import { MxHost } from "./mx-host.ts";
 import { MxHosts } from "./mx-hosts.ts";
 import { createPrefetchingSlots, type PrefetchingSlotSource } from "./prefetching-slots.ts";
 import type { SlotSource } from "./slots.ts";
+import { YoungDials } from "./young-dials.ts";
 
 export interface Destination {
   site: string;

@@ -1,8 +1,8 @@
 import { mailFrom, RSET, rcptTo, transactionCommands } from "../wire/command.ts";
 import type { SessionEnd } from "../wire/handshake.ts";
 import type { Mailbox, ReversePath } from "../wire/mailbox.ts";
+import type { FailureCause } from "../wire/outcome.ts";
 import type { SmtpReply } from "../wire/reply.ts";
-import type { FailureCause } from "./outcome.ts";
 
 /** One recipient to ask about. */
 export interface SmtpTransaction {

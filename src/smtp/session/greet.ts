@@ -4,8 +4,8 @@ import { QUIT } from "../wire/command.ts";
 import { type ConnectionTarget, createConnection } from "../wire/connection.ts";
 import { Handshake, type HandshakeStep } from "../wire/handshake.ts";
 import type { HeloName } from "../wire/mailbox.ts";
+import type { FailureCause, Stage } from "../wire/outcome.ts";
 import { createReplyParser, type SmtpReply } from "../wire/reply.ts";
-import type { FailureCause, Stage } from "./outcome.ts";
 
 /** How far a server's handshake got when no recipient was asked about. */
 export interface Greeting {

@@ -1,5 +1,5 @@
 import { runAfterCurrentCall } from "../../platform/time/ticks.ts";
-import type { RcptOutcome } from "./outcome.ts";
+import type { RcptOutcome } from "../wire/outcome.ts";
 import type { RcptCaller } from "./rcpt-job.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { LearnedLimit } from "../pool/learned-limit.ts";
+import { LearnedLimit } from "./learned-limit.ts";
 
 /** The writes that broke a session at a site, over all its hosts. */
 export class LearnedDepthLimit {

@@ -1,9 +1,9 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Clock } from "../../platform/time/clock.ts";
-import type { Backlog } from "../pool/backlog.ts";
-import { saysCrowded } from "../pool/crowding.ts";
 import type { SessionEnd } from "../wire/handshake.ts";
+import type { Backlog } from "./backlog.ts";
 import type { BatchProgress, TransactionEnd } from "./batch.ts";
+import { saysCrowded } from "./crowding.ts";
 import { type RcptJob, type ServingSession, sessionFailure } from "./rcpt-job.ts";
 import type { Session, SessionHandler } from "./session.ts";
 import { isNearlyExhausted, isRecipientLimit, isSetUpExpensive, parseNamedLimit } from "./session-limits.ts";

@@ -2,8 +2,8 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { EgressRoute } from "../wire/egress-routes.ts";
 import type { SessionEnd } from "../wire/handshake.ts";
 import type { Mailbox } from "../wire/mailbox.ts";
+import type { Endpoint, FailureCause, RcptOutcome, Stage } from "../wire/outcome.ts";
 import type { SmtpTransaction } from "./batch.ts";
-import type { Endpoint, FailureCause, RcptOutcome, Stage } from "./outcome.ts";
 
 export interface RcptJobOptions {
   /**

@@ -1,9 +1,9 @@
 import { LIMITS } from "../../config/limits/limits.ts";
-import { LearnedLimit } from "../pool/learned-limit.ts";
 import type { DefaultMtaLimits } from "../wire/mta.ts";
 import type { SitePolicy } from "../wire/policy.ts";
 import type { SmtpReply } from "../wire/reply.ts";
 import { extractServerText } from "../wire/server-text.ts";
+import { LearnedLimit } from "./learned-limit.ts";
 
 /** How far a session had come when its server ended or slowed it. Counts are of finished transactions. */
 export interface LimitHit {

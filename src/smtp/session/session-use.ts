@@ -1,7 +1,7 @@
-import type { LearnedSiteLimits } from "../pool/learned-site-limits.ts";
 import { defaultLimitsOf, type Mta } from "../wire/mta.ts";
 import type { SitePolicy } from "../wire/policy.ts";
 import type { BatchProgress, TransactionEnd } from "./batch.ts";
+import type { LearnedSiteLimits } from "./learned-site-limits.ts";
 import type { PipelineDepth } from "./pipeline-depth.ts";
 import {
   isRecipientLimit,

@@ -6,11 +6,11 @@ import type { Closure, ConnectionTarget } from "../wire/connection.ts";
 import { type Capabilities, Handshake, type HandshakeStep, type SessionEnd } from "../wire/handshake.ts";
 import type { HeloName, ReversePath } from "../wire/mailbox.ts";
 import type { Mta } from "../wire/mta.ts";
+import type { Endpoint, Stage } from "../wire/outcome.ts";
 import type { TlsPolicy } from "../wire/policy.ts";
 import { createRearmableDeadline } from "../wire/rearmable-deadline.ts";
 import { createReplyParser, type SmtpReply } from "../wire/reply.ts";
 import { Batch, type BatchProgress, type SmtpTransaction, type TransactionEnd } from "./batch.ts";
-import type { Endpoint, Stage } from "./outcome.ts";
 
 /** An address of the host, and how to reach it. */
 export interface SessionTarget extends ConnectionTarget, Endpoint {

@@ -1,7 +1,7 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { ProxyConfig } from "../../config/config.ts";
-import type { FailureCause } from "../session/outcome.ts";
+import type { FailureCause } from "./outcome.ts";
 import { openTunnel, type Tunnel } from "./proxy.ts";
 
 /** Why a connection ended. */

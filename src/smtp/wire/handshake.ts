@@ -1,7 +1,7 @@
-import type { Endpoint, FailureCause, Stage, TriedAddress } from "../session/outcome.ts";
 import { ehlo, helo, STARTTLS } from "./command.ts";
 import type { HeloName } from "./mailbox.ts";
 import { detectMta, type Mta } from "./mta.ts";
+import type { Endpoint, FailureCause, Stage, TriedAddress } from "./outcome.ts";
 import type { TlsPolicy } from "./policy.ts";
 import type { SmtpReply } from "./reply.ts";
 

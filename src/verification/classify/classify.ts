@@ -1,5 +1,5 @@
 import { lazy } from "../../platform/lazy.ts";
-import type { FailureCause, RcptOutcome } from "../../smtp/session/outcome.ts";
+import type { FailureCause, RcptOutcome } from "../../smtp/wire/outcome.ts";
 import type { Fault, SmtpClass } from "../evidence.ts";
 import { prepareReply, type SelfIdentity, withoutOurNames } from "./matchable-reply.ts";
 import { compileRules } from "./matcher.ts";

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
-import type { Stage } from "../../smtp/session/outcome.ts";
+import type { Stage } from "../../smtp/wire/outcome.ts";
 import type { SmtpReply } from "../../smtp/wire/reply.ts";
 import { decoded } from "./decoding.ts";
 import { NAME, textOf, withoutAddresses, withoutCourtesies, withoutHosts, withoutNames } from "./text.ts";

@@ -1,4 +1,4 @@
-import type { RcptOutcome } from "../../smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../smtp/wire/outcome.ts";
 import type { SmtpReply } from "../../smtp/wire/reply.ts";
 import { type Classification, type ClassifyContext, classify } from "./classify.ts";
 import type { SelfIdentity } from "./matchable-reply.ts";

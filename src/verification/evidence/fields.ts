@@ -1,4 +1,4 @@
-import type { Stage } from "../../smtp/session/outcome.ts";
+import type { Stage } from "../../smtp/wire/outcome.ts";
 import {
   flag,
   integer,

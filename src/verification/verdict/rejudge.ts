@@ -1,4 +1,4 @@
-import type { RcptOutcome } from "../../smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../smtp/wire/outcome.ts";
 import { type Classification, classify, restoreReply, type SelfIdentity } from "../classify/classify.ts";
 import { RULES } from "../classify/rules/rules.ts";
 import type { SmtpEvidence } from "../evidence.ts";

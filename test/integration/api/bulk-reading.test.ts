@@ -1,6 +1,6 @@
 import { it } from "node:test";
 import { createBulkReadingRoutes } from "../../../src/api/routes/bulk-reading.ts";
-import type { BulkJobs } from "../../../src/features/bulk/schedule/jobs.ts";
+import type { BulkJobs } from "../../../src/features/bulk/jobs/jobs.ts";
 import { until } from "../../support/until.ts";
 import { AUTHORIZATION, connect, startServer } from "./harness.ts";
 

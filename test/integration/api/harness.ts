@@ -7,7 +7,7 @@ import {
 } from "../../../src/api/routes/operations.ts";
 import { createVerifyRoute } from "../../../src/api/routes/verify.ts";
 import { type Route, teamRoute } from "../../../src/api/routing/route.ts";
-import type { Readiness } from "../../../src/api/routing/schemas.ts";
+import type { Readiness } from "../../../src/api/schemas/health.ts";
 import type { RequestGate } from "../../../src/api/server/dispatch.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/api/server/server.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";

@@ -18,7 +18,7 @@ import { type Guard, startGuard } from "../../../scripts/embedded/guard.ts";
 import type { Program } from "../../../scripts/embedded/program.ts";
 import { HttpReply } from "../../../src/api/reply/reply.ts";
 import { incomingRoute, publicRoute, type Route, teamRoute } from "../../../src/api/routing/route.ts";
-import type { Readiness } from "../../../src/api/routing/schemas.ts";
+import type { Readiness } from "../../../src/api/schemas/health.ts";
 import { judgeHttp } from "../../../src/operator/doctor/http.ts";
 import { askHealth } from "../../../src/operator/doctor/http-facts.ts";
 import { AppError } from "../../../src/platform/errors.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
-import { VerificationResultSchema } from "../../../src/api/routing/schemas.ts";
+import { VerificationResultSchema } from "../../../src/api/schemas/verification.ts";
 import { AppError } from "../../../src/platform/errors.ts";
 import { actor, exchange, get, type Harness, openGate, resultFor, startServer } from "./harness.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
-import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import { classify } from "../../../src/verification/classify/classify.ts";
 import fc from "../../support/properties.ts";
 import { createPoolFixture } from "./fixture.ts";

@@ -9,10 +9,10 @@ import {
   type SmtpPool,
   type SmtpPoolDeps,
 } from "../../../src/smtp/pool/pool.ts";
-import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
 import { SessionTraffic } from "../../../src/smtp/session/session-traffic.ts";
 import { createEgressRoutes } from "../../../src/smtp/wire/egress-routes.ts";
 import { parseMailbox } from "../../../src/smtp/wire/mailbox.ts";
+import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import type { SitePolicy } from "../../../src/smtp/wire/policy.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { createLocalSlots, type LocalSlots } from "../../support/local-slots.ts";

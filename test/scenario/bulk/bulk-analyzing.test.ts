@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { ended, jobOf, ledgerState } from "../../support/bulk.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
 import { type FaultyS3, startFaultyS3 } from "../../support/s3-faults.ts";

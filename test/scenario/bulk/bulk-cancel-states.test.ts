@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { systemClock } from "../../../src/platform/time/clock.ts";
 import { createObjectStore, type ObjectStore } from "../../../src/stores/objects/objects.ts";
 import { jobOf, ledgerState, resultLines, submitted } from "../../support/bulk.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { ended, jobOf, ledgerState, resultLines, submitted } from "../../support/bulk.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";

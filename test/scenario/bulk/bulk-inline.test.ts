@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { ended, ledgerState, resultLines, resultsText, submitted } from "../../support/bulk.ts";
 import { EXPECTATIONS } from "../../support/mail-world/behaviours.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
 import * as v from "valibot";
 import { BulkJobSchema } from "../../../src/api/schemas/bulk.ts";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { newId } from "../../../src/platform/ids.ts";
 import { ended, jobOf, resultLines, resultsText, submit, submitted } from "../../support/bulk.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { parse } from "csv-parse/sync";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import type { Verdict } from "../../../src/verification/verdict/table.ts";
 import { ended, jobOf, type ResultLine, resultLines, resultsText, submitted } from "../../support/bulk.ts";
 import { followJob } from "../../support/job-events.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, it } from "node:test";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { ended, jobOf, ledgerState, resultLines, submitted } from "../../support/bulk.ts";
 import { say } from "../../support/mail-world/action.ts";
 import type { MailHost } from "../../support/mail-world/host.ts";

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { bundle } from "../../../scripts/build/bundle.ts";
 import { assembleTree } from "../../../scripts/image/tree.ts";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import type { VerificationResult } from "../../../src/features/verify/answer/verification-result.ts";
 import { createProcesses, type MainProcess } from "../../support/processes.ts";
 import { createDeployment, type Team, type TestDeployment } from "../../support/service.ts";

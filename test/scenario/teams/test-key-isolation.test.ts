@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
-import type { BulkJob } from "../../../src/features/bulk/schedule/view.ts";
+import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { type IdPrefix, newId } from "../../../src/platform/ids.ts";
 import { submitAs } from "../../support/bulk-files.ts";
 import { routes } from "../../support/route-table.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CheckTrace } from "../../../src/engine/check-times.ts";
-import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
 import type { SessionTimes } from "../../../src/smtp/session/rcpt-job.ts";
+import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const SITE = { site: "mx.plain.test", provider: null };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
 import type { RcptJobOptions } from "../../../src/smtp/session/rcpt-job.ts";
+import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import { engine, failed, OK, UNKNOWN } from "../../support/check-engine.ts";
 
 describe("what the engine tells of our network", () => {

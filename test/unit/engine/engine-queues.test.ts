@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { loadShaping } from "../../../src/egress/shaping.ts";
 import { AppError } from "../../../src/platform/errors.ts";
-import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import { engine, OK, UNKNOWN } from "../../support/check-engine.ts";
 
 const { maxConnections } = loadShaping().policyFor(null);

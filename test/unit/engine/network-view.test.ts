@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createSharedBoard } from "../../../src/egress/shared-board.ts";
 import { createNetworkView } from "../../../src/engine/network-view.ts";
-import type { FailureCause, RcptOutcome } from "../../../src/smtp/session/outcome.ts";
 import { createEgressRoutes } from "../../../src/smtp/wire/egress-routes.ts";
+import type { FailureCause, RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createScriptedResolver } from "../../support/scripted-resolver.ts";
 

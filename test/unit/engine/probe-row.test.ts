@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import type { CheckMode } from "../../../src/verification/evidence.ts";
 import { engine, failed, OK, replied, UNKNOWN } from "../../support/check-engine.ts";
 import fc from "../../support/properties.ts";

@@ -4,9 +4,9 @@ import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { DnsOutcome, Resolver } from "../../../src/dns/resolver.ts";
 import { type ProbeControl, probeMailbox } from "../../../src/engine/probe.ts";
 import type { Destination, SmtpPool } from "../../../src/smtp/pool/pool.ts";
-import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/session/outcome.ts";
 import { createEgressRoutes } from "../../../src/smtp/wire/egress-routes.ts";
 import { parseMailbox } from "../../../src/smtp/wire/mailbox.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../../../src/smtp/wire/outcome.ts";
 
 const POLICY = {
   maxConnections: 1,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RcptOutcome } from "../../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import { createReplyParser, type SmtpReply } from "../../../src/smtp/wire/reply.ts";
 import { classify, redactReply, type SelfIdentity } from "../../../src/verification/classify/classify.ts";
 import { delayOf } from "../../../src/verification/classify/delay.ts";

@@ -2,7 +2,7 @@ import type { Clock } from "../../../platform/time/clock.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
 import { limitsOf } from "../../auth/lookup.ts";
 import { findTeamTerms } from "../../identity/team-sql.ts";
-import { type Analysis, endAnalysis, recordAnalysis, shareLockTeam } from "../schedule/job-sql.ts";
+import { type Analysis, endAnalysis, recordAnalysis, shareLockTeam } from "../jobs/job-sql.ts";
 import { type ChunkRange, finishTask, insertChunks, type TaskPointer } from "../schedule/job-tasks.ts";
 import { reserve, reserveInTime } from "../submit/reserve.ts";
 

@@ -1,8 +1,8 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
+import type { JobEndings } from "../jobs/job-endings.ts";
 import { type Control, interruptOnOutage } from "../run/control.ts";
 import type { TaskReport } from "../run/task-report.ts";
-import type { JobEndings } from "../schedule/job-endings.ts";
 import { type AssemblyTask, chunksOf } from "../schedule/job-tasks.ts";
 import { newResultsKey } from "./job-objects.ts";
 import { type JobMaterial, materialOf } from "./job-results.ts";

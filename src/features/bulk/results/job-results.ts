@@ -1,5 +1,5 @@
 import type { Queryable } from "../../../stores/postgres/postgres.ts";
-import type { JobLayout, JobStatus, ObjectPlace } from "../schedule/job-sql.ts";
+import type { JobLayout, JobStatus, ObjectPlace } from "../jobs/job-sql.ts";
 
 /** The inputs of a job's results. */
 export interface JobMaterial {

@@ -13,7 +13,7 @@ import { ScratchFull } from "../../../stores/scratch.ts";
 import type { Verdict } from "../../../verification/verdict/table.ts";
 import { parseRange, type RangeHeaders, type RequestedRange } from "../analysis/byte-ranges.ts";
 import { filterRows } from "../analysis/filter-rows.ts";
-import type { JobRow } from "../schedule/job-sql.ts";
+import type { JobRow } from "../jobs/job-sql.ts";
 import { chunksOf } from "../schedule/job-tasks.ts";
 import { SourceLost } from "../submit/source-rows.ts";
 import { createTeamSlots } from "../submit/team-slots.ts";

@@ -1,6 +1,6 @@
 import type { VerificationResult } from "../../verify/answer/verification-result.ts";
+import type { JobCounts } from "../jobs/job-sql.ts";
 import { DrawnRows } from "../results/drawn-rows.ts";
-import type { JobCounts } from "../schedule/job-sql.ts";
 import type { SortedRows } from "./deferrals.ts";
 
 /** Rows of a task that are answered for good. */

@@ -4,10 +4,10 @@ import type { Database } from "../../../stores/postgres/postgres.ts";
 import type { TeamOverlay } from "../../identity/actor.ts";
 import type { VerificationResult } from "../../verify/answer/verification-result.ts";
 import { dialectOfResults } from "../csv/dialect.ts";
+import { startJob } from "../jobs/job-sql.ts";
 import { DrawnRows } from "../results/drawn-rows.ts";
 import { type JobObjects, newShardKey } from "../results/job-objects.ts";
 import { encodeShard, ResultsTooLarge } from "../results/shard.ts";
-import { startJob } from "../schedule/job-sql.ts";
 import {
   type ChunkTask,
   finishRows,

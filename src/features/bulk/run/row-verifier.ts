@@ -8,12 +8,12 @@ import type { Examiner, VerificationAsker } from "../../verify/answer/examine.ts
 import type { TestKeys } from "../../verify/answer/test-keys.ts";
 import type { VerificationResult } from "../../verify/answer/verification-result.ts";
 import { cutByDomain } from "../../verify/batch/batch-cut.ts";
-import { type DeferralReason, deferrable, wasDeferred } from "../../verify/batch/deferrable.ts";
 import type { RowDrawer } from "../../verify/batch/draw-rows.ts";
 import type { BatchAnswer, BatchExaminer, BatchRun } from "../../verify/batch/examine-batch.ts";
 import type { CacheEntry } from "../../verify/cache/cache-entry.ts";
 import type { DrawnRows } from "../results/drawn-rows.ts";
 import { type Control, Interruption } from "./control.ts";
+import { type DeferralReason, deferrable, wasDeferred } from "./deferrable.ts";
 import { createRowAdmission, type RowAdmission } from "./row-admission.ts";
 import type { HeldRowSlots } from "./row-slots.ts";
 

@@ -15,7 +15,7 @@ import {
   type Task,
   type TaskPointer,
 } from "../schedule/job-tasks.ts";
-import { type AnalysisDeps, runAnalysis } from "./analysis.ts";
+import { type AnalysisDeps, runAnalysis } from "./analysis-task.ts";
 import { type ChunkDeps, runRows } from "./chunk.ts";
 import { type Control, Interruption, interruptOnOutage } from "./control.ts";
 import { watchForeignSources } from "./foreign-sources.ts";

@@ -3,7 +3,7 @@ import type { LifecyclePart } from "../../../platform/lifecycle.ts";
 import type { Logger } from "../../../platform/log.ts";
 import type { Clock, Timer } from "../../../platform/time/clock.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
-import { activeJobsOf } from "../schedule/job-sql.ts";
+import { activeJobsOf } from "../jobs/job-sql.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 export interface WorkerDeps {

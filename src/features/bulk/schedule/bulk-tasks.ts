@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
-import type { PeriodicTask } from "../../../platform/periodic-tasks.ts";
+import type { PeriodicTask } from "../../../platform/periodic/periodic-tasks.ts";
+import type { BulkRemoval } from "../jobs/removal.ts";
 import type { Emitter } from "./emit.ts";
-import type { BulkRemoval } from "./removal.ts";
 
 /** Streams whose idle consumers are removed. */
 export interface BulkStreams {

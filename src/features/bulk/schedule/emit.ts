@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
-import { clearTasks, jobsWithTasksLeft, noteTasksCleared } from "./job-clearing.ts";
+import { clearTasks, jobsWithTasksLeft, noteTasksCleared } from "../jobs/job-clearing.ts";
 import {
   type EmittedTask,
   emittedTasks,

@@ -1,5 +1,5 @@
 import type { Queryable } from "../../../stores/postgres/postgres.ts";
-import type { JobStatus } from "./job-sql.ts";
+import type { JobStatus } from "../jobs/job-sql.ts";
 
 /** States of a job that has not ended. */
 export const UNFINISHED = [

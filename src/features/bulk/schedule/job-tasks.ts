@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../../../stores/postgres/postgres.ts";
-import type { JobCounts, JobLayout, ObjectPlace } from "./job-sql.ts";
+import type { JobCounts, JobLayout, ObjectPlace } from "../jobs/job-sql.ts";
 
 /**
  * SQL of the tasks of bulk jobs: creating, starting, finishing. See migration 12 for their states, job-emission.ts for

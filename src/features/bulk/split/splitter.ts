@@ -5,7 +5,7 @@ import { textIn } from "../csv/field.ts";
 import { kindOfCell, UNSURE_CELL } from "../csv/plain-address.ts";
 import { type ValuePlace, valueAt } from "../csv/value-place.ts";
 import { writeValue } from "../csv/write.ts";
-import type { JobLayout } from "../schedule/job-sql.ts";
+import type { JobLayout } from "../jobs/job-sql.ts";
 import { writeMark } from "./mark.ts";
 
 /** Before the columns of the list: a mark (mark.ts), and the address that is verified. */

@@ -2,7 +2,7 @@ import { LIMITS } from "../../../config/limits/limits.ts";
 import { type Clock, sleep } from "../../../platform/time/clock.ts";
 import type { Transaction } from "../../../stores/postgres/postgres.ts";
 import { type HoldAnswer, holdQuota } from "../../quota/quota-holds.ts";
-import { setJobDay } from "../schedule/job-sql.ts";
+import { setJobDay } from "../jobs/job-sql.ts";
 
 /** What a job is to hold of the day. */
 export interface JobReservation {

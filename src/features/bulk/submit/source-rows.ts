@@ -4,8 +4,8 @@ import {
   MissingObject,
   type ObjectStreams,
 } from "../../../stores/objects/object-streams.ts";
+import type { ObjectPlace } from "../jobs/job-sql.ts";
 import { jobPrefix } from "../results/job-objects.ts";
-import type { ObjectPlace } from "../schedule/job-sql.ts";
 import type { GrantCheck } from "./grant-check.ts";
 
 /** A source that is not ours to keep: it has been removed or changed since it was analysed, or is ours to read no longer. */

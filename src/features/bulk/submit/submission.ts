@@ -10,7 +10,7 @@ import {
   lockTeamAndCountActiveJobs,
   type NewJob,
   type ObjectPlace,
-} from "../schedule/job-sql.ts";
+} from "../jobs/job-sql.ts";
 
 /** What is asked for with a list, wherever it comes from; it has been checked. */
 export interface SubmissionTerms {

@@ -3,7 +3,7 @@ import { ForbiddenObject, type ObjectStreams } from "../../../stores/objects/obj
 import { listGrants } from "../../../stores/objects/s3-grants.ts";
 import type { Database, Transaction } from "../../../stores/postgres/postgres.ts";
 import type { Actor } from "../../identity/actor.ts";
-import { findJob, insertJob, type JobRow } from "../schedule/job-sql.ts";
+import { findJob, insertJob, type JobRow } from "../jobs/job-sql.ts";
 import { insertAnalysis } from "../schedule/job-tasks.ts";
 import { isGranted, type S3ObjectRef } from "./grant-check.ts";
 import {

@@ -8,7 +8,6 @@ import { readAddresses } from "../../../verification/address/addresses-in.ts";
 import type { Actor } from "../../identity/actor.ts";
 import { settleHold } from "../../quota/quota-holds.ts";
 import { refuseTestAddress } from "../../verify/answer/test-keys.ts";
-import { type JobObjects, repeatsKey, sourceKey } from "../results/job-objects.ts";
 import {
   abandonSubmission,
   findJob,
@@ -18,7 +17,8 @@ import {
   queueJob,
   recordAnalysis,
   shareLockTeam,
-} from "../schedule/job-sql.ts";
+} from "../jobs/job-sql.ts";
+import { type JobObjects, repeatsKey, sourceKey } from "../results/job-objects.ts";
 import { insertChunks } from "../schedule/job-tasks.ts";
 import { reserve, reserveInTime } from "./reserve.ts";
 import { type AnalysedSource, type AnalyseInline, INLINE_COLUMNS, inlineBytes } from "./source.ts";

@@ -8,15 +8,15 @@ import { isUncharged } from "../../../verification/verdict/verdict.ts";
 import type { AddressQuestion, DomainStanding } from "../answer/address-question.ts";
 import type { EvidenceFinding } from "../answer/evidence-finding.ts";
 import type { Examiner } from "../answer/examine.ts";
+import type { VerificationResult } from "../answer/verification-result.ts";
+import type { CacheEntry } from "../cache/cache-entry.ts";
 import {
   type LocalPartFacts,
   localPartFactsOf,
   matchesTemplate,
   type TemplateTraits,
   templateKeyOf,
-} from "../answer/template-match.ts";
-import type { VerificationResult } from "../answer/verification-result.ts";
-import type { CacheEntry } from "../cache/cache-entry.ts";
+} from "./template-match.ts";
 
 /**
  * What the results of rows have in common whose evidence differs in nothing that is shown, but for how long the server took

@@ -1,8 +1,8 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
-import { NO_SLOT, TextMap } from "../../../platform/text-map.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import type { Evidence } from "../../../verification/evidence.ts";
 import type { CacheEntry } from "./cache-entry.ts";
+import { NO_SLOT, TextMap } from "./text-map.ts";
 
 /** An entry in memory, for who asks for it again and again. It may be over, as memory has another one or none, once `endings` has grown. */
 export interface Held {

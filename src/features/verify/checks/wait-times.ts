@@ -3,7 +3,7 @@ import type { Span } from "../../../platform/telemetry/tracing.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import type { Evidence, Scope } from "../../../verification/evidence.ts";
 import type { WaitTimes } from "../answer/answer-note.ts";
-import { recordCheckSpans } from "../answer/check-spans.ts";
+import { recordCheckSpans } from "./check-spans.ts";
 
 /** A flight, as far as it is told how long it took. Times are monotonic milliseconds. */
 export interface TimedCheck {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { composePipelineCounts } from "../../../../src/app/pipeline-counts.ts";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { endJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { createEmitter, type Emitter } from "../../../../src/features/bulk/schedule/emit.ts";
-import { endJob } from "../../../../src/features/bulk/schedule/job-sql.ts";
 import {
   createJobStreams,
   type JobStreams,

@@ -5,7 +5,7 @@ import {
   findJob,
   type JobCounts,
   type JobEnding,
-} from "../../../../src/features/bulk/schedule/job-sql.ts";
+} from "../../../../src/features/bulk/jobs/job-sql.ts";
 import {
   type ChunkTask,
   finishRows,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import {
   createRowVerifier,
   type RowVerifier,
   type RowVerifierDeps,
 } from "../../../../src/features/bulk/run/row-verifier.ts";
-import { findJob } from "../../../../src/features/bulk/schedule/job-sql.ts";
 import { createExaminer, type ExaminerDeps } from "../../../../src/features/verify/answer/examine.ts";
 import { createTestKeys } from "../../../../src/features/verify/answer/test-keys.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { createJobEndings } from "../../../../src/features/bulk/jobs/job-endings.ts";
+import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import type { RowVerifier } from "../../../../src/features/bulk/run/row-verifier.ts";
-import { createJobEndings } from "../../../../src/features/bulk/schedule/job-endings.ts";
-import { findJob } from "../../../../src/features/bulk/schedule/job-sql.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { countedRows, shownRows } from "../../../support/bulk-counts.ts";
 import { ALL_VALID, answered, createRunner, queueInline, rowsBy } from "../../../support/bulk-tasks.ts";

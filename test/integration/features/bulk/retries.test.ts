@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { createEmitter, type Emitter } from "../../../../src/features/bulk/schedule/emit.ts";
 import {
   deferredRows,
@@ -8,7 +9,6 @@ import {
   type TakenRetries,
   takeReadyRetries,
 } from "../../../../src/features/bulk/schedule/job-retries.ts";
-import { findJob } from "../../../../src/features/bulk/schedule/job-sql.ts";
 import { createJobStreams, type JobStreams } from "../../../../src/features/bulk/schedule/job-stream.ts";
 import {
   type ChunkTask,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { sourceKey } from "../../../../src/features/bulk/results/job-objects.ts";
-import { findJob } from "../../../../src/features/bulk/schedule/job-sql.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { ALL_VALID, createMemoryObjects, createRunner, queueInline } from "../../../support/bulk-tasks.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";

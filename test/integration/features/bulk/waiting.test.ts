@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { findJob, type JobRow } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { sourceKey } from "../../../../src/features/bulk/results/job-objects.ts";
 import { createControl } from "../../../../src/features/bulk/run/control.ts";
 import type { RowVerifier, RowWait, RowWaitPolicy } from "../../../../src/features/bulk/run/row-verifier.ts";
-import { findJob, type JobRow } from "../../../../src/features/bulk/schedule/job-sql.ts";
 import { ObjectsOutage } from "../../../../src/stores/objects/object-errors.ts";
 import { ForbiddenObject } from "../../../../src/stores/objects/object-streams.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { findJob } from "../../../../src/features/bulk/schedule/job-sql.ts";
+import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { allValid, createRunner, queueFile, rowsBy } from "../../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";

@@ -8,7 +8,7 @@ import type { Actor } from "../../../../src/features/identity/actor.ts";
 import { createMergeOverrides } from "../../../../src/features/overrides/merge.ts";
 import { overridePeriodicTasks } from "../../../../src/features/overrides/override-tasks.ts";
 import { createOverrides, type Overrides } from "../../../../src/features/overrides/overrides.ts";
-import { createRelay } from "../../../../src/platform/periodic-tasks.ts";
+import { createRelay } from "../../../../src/platform/periodic/periodic-tasks.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { refuseEvents } from "../../../support/refuse-events.ts";

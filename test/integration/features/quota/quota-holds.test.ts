@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { insertJob } from "../../../../src/features/bulk/schedule/job-sql.ts";
+import { insertJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { holdQuota, settleHold } from "../../../../src/features/quota/quota-holds.ts";
 import { createQuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
 import { newId } from "../../../../src/platform/ids.ts";

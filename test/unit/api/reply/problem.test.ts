@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { problemReply } from "../../../../src/api/reply/problem.ts";
 import { HttpReply, renderJson } from "../../../../src/api/reply/reply.ts";
 import { type ResponseWriter, writeReply } from "../../../../src/api/reply/respond.ts";
-import { ProblemSchema } from "../../../../src/api/routing/schemas.ts";
+import { ProblemSchema } from "../../../../src/api/schemas/problem.ts";
 import { AppError, ERRORS, type ErrorCode } from "../../../../src/platform/errors.ts";
 
 const body = (reply: HttpReply) => JSON.parse(String(reply.body));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
 import { createRouter } from "../../../../src/api/routing/router.ts";
-import type { VerificationResultSchema } from "../../../../src/api/routing/schemas.ts";
+import type { VerificationResultSchema } from "../../../../src/api/schemas/verification.ts";
 import { MEMBER_ROLES } from "../../../../src/features/identity/actor.ts";
 import type { VerificationResult } from "../../../../src/features/verify/answer/verification-result.ts";
 import { routes } from "../../../support/route-table.ts";

@@ -5,7 +5,7 @@ import type { Actor } from "../../../../src/features/identity/actor.ts";
 import { createLeaseSettler } from "../../../../src/features/quota/lease-settler.ts";
 import { createQuota } from "../../../../src/features/quota/quota.ts";
 import type { LeaseGrant, QuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
-import { TeamQuota } from "../../../../src/features/quota/team.ts";
+import { TeamQuota } from "../../../../src/features/quota/team-quota.ts";
 import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
 import { DAY_MS } from "../../../../src/platform/time/clock.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";

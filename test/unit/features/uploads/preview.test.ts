@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { recheckColumn } from "../../../../src/features/bulk/columns/recheck.ts";
+import { recheckColumn } from "../../../../src/features/bulk/columns/recheck-column.ts";
 import type { Actor } from "../../../../src/features/identity/actor.ts";
 import { createPreviewUpload, detectForPreview } from "../../../../src/features/uploads/preview.ts";
 import { analysedList } from "../../../support/analysed-list.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RcptOutcome } from "../../../../src/smtp/session/outcome.ts";
 import { OutcomeDispatcher } from "../../../../src/smtp/session/outcome-dispatcher.ts";
 import type { RcptCaller } from "../../../../src/smtp/session/rcpt-job.ts";
+import type { RcptOutcome } from "../../../../src/smtp/wire/outcome.ts";
 
 const outcome = (detail: string) => ({ kind: "failure", detail }) as RcptOutcome;
 

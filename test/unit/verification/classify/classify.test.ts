@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import type { FailureCause, RcptOutcome, Stage } from "../../../../src/smtp/session/outcome.ts";
+import type { FailureCause, RcptOutcome, Stage } from "../../../../src/smtp/wire/outcome.ts";
 import {
   type Classification,
   classify,

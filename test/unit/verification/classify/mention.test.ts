@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RcptOutcome } from "../../../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../../../src/smtp/wire/outcome.ts";
 import { type Classification, classify } from "../../../../src/verification/classify/classify.ts";
 import { parsedReply, readCorpus, SELF } from "../../../corpus/labelled.ts";
 import fc from "../../../support/properties.ts";

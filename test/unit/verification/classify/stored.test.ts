@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import type { RcptOutcome } from "../../../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../../../src/smtp/wire/outcome.ts";
 import type { SmtpReply } from "../../../../src/smtp/wire/reply.ts";
 import { classify, redactReply, restoreReply } from "../../../../src/verification/classify/classify.ts";
 import type { ReplyStage } from "../../../../src/verification/classify/matchable-reply.ts";

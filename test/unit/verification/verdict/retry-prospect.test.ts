@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { RcptOutcome } from "../../../../src/smtp/session/outcome.ts";
+import type { RcptOutcome } from "../../../../src/smtp/wire/outcome.ts";
 import { classify } from "../../../../src/verification/classify/classify.ts";
 import { replyEvidenceOf } from "../../../../src/verification/reply-readings.ts";
 import { retryProspectOf } from "../../../../src/verification/verdict/retry-prospect.ts";

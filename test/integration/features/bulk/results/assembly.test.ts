@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
+import { findJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { decodeShard, encodeShard } from "../../../../../src/features/bulk/results/shard.ts";
 import { createControl } from "../../../../../src/features/bulk/run/control.ts";
-import { findJob } from "../../../../../src/features/bulk/schedule/job-sql.ts";
 import type { VerificationResult } from "../../../../../src/features/verify/answer/verification-result.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { createScratch, ScratchFull } from "../../../../../src/stores/scratch.ts";

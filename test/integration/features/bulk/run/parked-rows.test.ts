@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
+import { findJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import type { SiteParking } from "../../../../../src/features/bulk/run/chunk.ts";
 import { createParkedRows } from "../../../../../src/features/bulk/run/parked-rows.ts";
 import type { RowWait } from "../../../../../src/features/bulk/run/row-verifier.ts";
@@ -8,7 +9,6 @@ import {
   type RetryCursor,
   releaseBlockedRetries,
 } from "../../../../../src/features/bulk/schedule/job-retries.ts";
-import { findJob } from "../../../../../src/features/bulk/schedule/job-sql.ts";
 import { systemClock } from "../../../../../src/platform/time/clock.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { answered, createRunner, EGRESS, queueInline, rowsBy } from "../../../../support/bulk-tasks.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
+import { findJob, type JobRow } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { MissingObject } from "../../../../../src/features/bulk/results/job-objects.ts";
 import { createControl } from "../../../../../src/features/bulk/run/control.ts";
 import type { RowVerifier } from "../../../../../src/features/bulk/run/row-verifier.ts";
-import { findJob, type JobRow } from "../../../../../src/features/bulk/schedule/job-sql.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { ALL_VALID, allValid, createRunner, queueInline, rowsBy } from "../../../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../../../support/memory-objects.ts";

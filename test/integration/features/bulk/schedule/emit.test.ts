@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
+import { insertJob, startJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { createEmitter, type Emitter } from "../../../../../src/features/bulk/schedule/emit.ts";
 import { takeReadyTasks } from "../../../../../src/features/bulk/schedule/job-emission.ts";
-import { insertJob, startJob } from "../../../../../src/features/bulk/schedule/job-sql.ts";
 import { createJobStreams, type JobStreams } from "../../../../../src/features/bulk/schedule/job-stream.ts";
 import {
   type ChunkTask,

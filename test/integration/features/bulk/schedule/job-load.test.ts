@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { endJob, hideJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { readJobLoad } from "../../../../../src/features/bulk/schedule/job-load.ts";
-import { endJob, hideJob } from "../../../../../src/features/bulk/schedule/job-sql.ts";
 import { newId } from "../../../../../src/platform/ids.ts";
 import type { Database, Transaction } from "../../../../../src/stores/postgres/postgres.ts";
 import { inlineJob, queueChunks } from "../../../../support/bulk-tasks.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { effectiveLimits, type TierLimits } from "../../../../../src/config/tiers.ts";
-import { startAnalysis } from "../../../../../src/features/bulk/schedule/job-sql.ts";
+import { startAnalysis } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { startTask } from "../../../../../src/features/bulk/schedule/job-tasks.ts";
 import { analyseInline } from "../../../../../src/features/bulk/submit/source.ts";
 import type { BulkInput } from "../../../../../src/features/bulk/submit/submit.ts";

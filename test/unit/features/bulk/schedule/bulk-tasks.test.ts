@@ -4,8 +4,8 @@ import {
   type BulkPeriodicTaskDeps,
   bulkPeriodicTasks,
 } from "../../../../../src/features/bulk/schedule/bulk-tasks.ts";
-import { pipelineCountTasks } from "../../../../../src/features/bulk/schedule/pipeline-counts.ts";
-import { createRelay } from "../../../../../src/platform/periodic-tasks.ts";
+import { pipelineCountTasks } from "../../../../../src/features/bulk/schedule/pipeline-count-tasks.ts";
+import { createRelay } from "../../../../../src/platform/periodic/periodic-tasks.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { testLog } from "../../../../support/log.ts";
 

@@ -1,0 +1,67 @@
+import type { SharedBoard } from "../../egress/shared-board.ts";
+
+/**
+ * How long batches of checks wait for our own CPU: from when they are asked for until a thread starts them, and from when
+ * an answer is posted until the main thread receives it. The time of name and mail servers is no part of it.
+ */
+export interface CheckWaits {
+  /** A batch is on its way to a thread. */
+  onSent(): void;
+  /** Answers to so many batches were received, `ms` after they were posted. */
+  onReceived(batches: number, ms: number): void;
+  /** A thread died with batches: how many of them it had started is not known. */
+  onThreadLost(): void;
+  /** Both waits of a batch, on average since the last call, in milliseconds; 0 where none waited. */
+  takeMeanMs(): number;
+}
+
+/** Mean of one kind of wait since it was last taken. */
+class WaitMean {
+  #count = 0;
+  #sumMs = 0;
+
+  add(count: number, ms: number): void {
+    this.#count += count;
+    this.#sumMs += count * Math.max(0, ms);
+  }
+
+  take(): number {
+    const mean = this.#count === 0 ? 0 : this.#sumMs / this.#count;
+    this.#count = 0;
+    this.#sumMs = 0;
+    return mean;
+  }
+}
+
+export function createCheckWaits(board: Pick<SharedBoard, "started">, now: () => number): CheckWaits {
+  const receiving = new WaitMean();
+  /** Sent and, as far as is known, not started. */
+  let unstarted = 0;
+  let seen = board.started();
+  /** When something was last started, or nothing waited to be. */
+  let movedMs = now();
+
+  /** Where no thread starts anything, batches have waited since one last did. */
+  function threadWait(): number {
+    const { checks, waitedTenths } = board.started();
+    const begun = (checks - seen.checks) >>> 0;
+    const tenths = (waitedTenths - seen.waitedTenths) >>> 0;
+    seen = { checks, waitedTenths };
+    unstarted = Math.max(0, unstarted - begun);
+    if (begun === 0 && unstarted > 0) return now() - movedMs;
+    movedMs = now();
+    return begun === 0 ? 0 : tenths / 10 / begun;
+  }
+
+  return {
+    onSent() {
+      if (unstarted === 0) movedMs = now();
+      unstarted += 1;
+    },
+    onReceived: (batches, ms) => receiving.add(batches, ms),
+    onThreadLost() {
+      unstarted = 0;
+    },
+    takeMeanMs: () => threadWait() + receiving.take(),
+  };
+}

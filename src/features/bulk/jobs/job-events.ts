@@ -1,0 +1,172 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Logger } from "../../../platform/log.ts";
+import { type Clock, sleep } from "../../../platform/time/clock.ts";
+import { createTeamSlots } from "../submit/team-slots.ts";
+import type { JobRow } from "./job-sql.ts";
+import type { BulkJob } from "./job-view.ts";
+
+/** The events of a job, on their way to one who follows it. */
+export interface JobEvents {
+  /** Server-sent events, as they happen, until the job has ended or is gone; at most once. */
+  open(gone: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Nobody follows any more. Idempotent. */
+  release(): void;
+}
+
+/**
+ * The progress of jobs, for those who follow them: all followers of a process share one look at Postgres in
+ * LIMITS.results.followEveryMs. Each is told of the newest state only: who is slow misses what was in between.
+ *
+ * Events: `job`, how it stands at first; `progress` with the job whenever it has changed; `end` with the job when it has
+ * ended. The id of `end` is ENDED: who comes back with it has heard all.
+ */
+export interface JobFollowers {
+  /** @throws AppError `overloaded`, `rate_limited` */
+  follow(job: JobRow): JobEvents;
+}
+
+export const END_EVENT_ID = "end";
+
+export interface FollowersDeps {
+  /** Jobs as they are now, those that are to be seen. */
+  jobsOf(ids: readonly string[]): Promise<JobRow[]>;
+  render(row: JobRow): BulkJob;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A job that is followed. */
+interface FollowedJob {
+  /** null: it is gone. */
+  row: JobRow | null;
+  /** Climbs with each change. */
+  version: number;
+  followers: Set<() => void>;
+}
+
+/** What of a job may change without anybody having done anything: its age. So the row is compared, not what is shown. */
+function isSame(a: JobRow | null, b: JobRow | null): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function eventOf(event: string, id: string, job: BulkJob): Buffer {
+  return Buffer.from(`event: ${event}\nid: ${id}\ndata: ${JSON.stringify(job)}\n\n`);
+}
+
+const HEARTBEAT = Buffer.from(": still there\n\n");
+
+const { followers, teamFollowers, followEveryMs, followPage, followFailures, heartbeatMs, reconnectMs } =
+  LIMITS.results;
+
+class StreamJobFollowers implements JobFollowers {
+  readonly #deps: FollowersDeps;
+  readonly #places = createTeamSlots({ all: followers, ofTeam: teamFollowers }, "followers of jobs");
+  readonly #jobs = new Map<string, FollowedJob>();
+  #looking = false;
+
+  constructor(deps: FollowersDeps) {
+    this.#deps = deps;
+  }
+
+  follow(row: JobRow): JobEvents {
+    const release = this.#places.take(row.team_id);
+    return { open: (gone) => this.#tell(row, gone), release };
+  }
+
+  #note(id: string, row: JobRow | null): void {
+    const job = this.#jobs.get(id);
+    if (job === undefined || isSame(job.row, row)) return;
+    job.row = row;
+    job.version += 1;
+    for (const wake of job.followers) wake();
+  }
+
+  /** True: these were looked at. Never rejects. */
+  async #lookAt(ids: readonly string[]): Promise<boolean> {
+    try {
+      const found = new Map((await this.#deps.jobsOf(ids)).map((row) => [row.id, row]));
+      for (const id of ids) this.#note(id, found.get(id) ?? null);
+      return true;
+    } catch (error) {
+      this.#deps.log.warn({ err: error, jobs: ids.length }, "jobs that are followed were not looked at");
+      return false;
+    }
+  }
+
+  /** One job that cannot be read keeps nobody from hearing of another; when none can be, it ends soon. */
+  async #look(): Promise<void> {
+    const ids = [...this.#jobs.keys()];
+    let failures = 0;
+    for (let from = 0; from < ids.length; from += followPage) {
+      const page = ids.slice(from, from + followPage);
+      if ((await this.#lookAt(page)) || page.length === 1) continue;
+      for (const id of page) {
+        failures = (await this.#lookAt([id])) ? 0 : failures + 1;
+        if (failures >= followFailures) return;
+      }
+    }
+  }
+
+  /** Looks again and again while anybody follows. */
+  async #watch(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    while (this.#jobs.size > 0) {
+      await sleep(this.#deps.clock, followEveryMs);
+      await this.#look();
+    }
+    this.#looking = false;
+  }
+
+  #join(row: JobRow, wake: () => void): FollowedJob {
+    const job = this.#jobs.get(row.id) ?? { row, version: 0, followers: new Set() };
+    this.#jobs.set(row.id, job);
+    job.followers.add(wake);
+    void this.#watch();
+    return job;
+  }
+
+  #leave(id: string, job: FollowedJob, wake: () => void): void {
+    job.followers.delete(wake);
+    if (job.followers.size === 0 && this.#jobs.get(id) === job) this.#jobs.delete(id);
+  }
+
+  async *#tell(first: JobRow, gone: AbortSignal): AsyncGenerator<Uint8Array> {
+    let wake: () => void = () => {};
+    const notify = () => wake();
+    const job = this.#join(first, notify);
+    gone.addEventListener("abort", notify);
+    /** Until something happens; false: nothing did for a while. */
+    const happens = (version: number) =>
+      new Promise<boolean>((resolve) => {
+        const timer = this.#deps.clock.after(heartbeatMs, () => resolve(false));
+        wake = () => {
+          timer.cancel();
+          resolve(true);
+        };
+        if (job.version !== version || gone.aborted) wake();
+      });
+    try {
+      yield Buffer.concat([
+        Buffer.from(`retry: ${reconnectMs}\n`),
+        eventOf("job", "0", this.#deps.render(first)),
+      ]);
+      for (let told = first; ; ) {
+        const { row, version } = job;
+        if (gone.aborted || row === null) return;
+        if (row.completed_at !== null) return yield eventOf("end", END_EVENT_ID, this.#deps.render(row));
+        if (!isSame(row, told)) {
+          told = row;
+          yield eventOf("progress", `${version}`, this.#deps.render(row));
+        } else if (!(await happens(version))) yield HEARTBEAT;
+      }
+    } finally {
+      gone.removeEventListener("abort", notify);
+      this.#leave(first.id, job, notify);
+    }
+  }
+}
+
+export function createJobFollowers(deps: FollowersDeps): JobFollowers {
+  return new StreamJobFollowers(deps);
+}

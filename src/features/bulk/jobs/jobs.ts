@@ -1,0 +1,104 @@
+import { AppError } from "../../../platform/errors.ts";
+import { isId } from "../../../platform/ids.ts";
+import { type Page, type PageRequest, pageOf } from "../../../platform/page.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import type { Database } from "../../../stores/postgres/postgres.ts";
+import { type Actor, canAccessMode } from "../../identity/actor.ts";
+import type { Results, ResultsBody, ResultsQuery } from "../results/results.ts";
+import type { SubmitBulk } from "../submit/submit.ts";
+import { isActive, type JobEndings } from "./job-endings.ts";
+import { END_EVENT_ID, type JobEvents, type JobFollowers } from "./job-events.ts";
+import { findJob, hideJob, type JobRow, listJobs, lockJob, shareLockTeam } from "./job-sql.ts";
+import { type BulkJob, renderJob, type ViewSettings } from "./job-view.ts";
+
+/** Bulk jobs as their team uses them. Another team's job is not found, nor a live one by a test key. */
+export interface BulkJobs {
+  submit: SubmitBulk;
+  /** @throws AppError `not_found` */
+  get(actor: Actor, id: string): Promise<BulkJob>;
+  /** Newest first. */
+  list(actor: Actor, ask: PageRequest): Promise<Page<BulkJob>>;
+  /** Ends a job at once; what is answered is charged and can be read. @throws AppError `not_found`, `job_finished` */
+  cancel(actor: Actor, id: string): Promise<BulkJob>;
+  /** Cancels it if it runs, and removes it with its results. @throws AppError `not_found` */
+  remove(actor: Actor, id: string): Promise<void>;
+  /**
+   * To be released when it is sent.
+   * @param gone aborted when the client has gone
+   * @throws AppError `not_found`, and those of `Results`
+   */
+  results(actor: Actor, id: string, ask: ResultsQuery, gone: AbortSignal): Promise<ResultsBody>;
+  /**
+   * To be released when nobody follows any more.
+   * @param lastEventId the id of the last event that the follower has heard of; "": of none
+   * @returns null: the job has ended, and he has heard of it
+   * @throws AppError `not_found`, and those of `JobFollowers`
+   */
+  events(actor: Actor, id: string, lastEventId: string): Promise<JobEvents | null>;
+}
+
+export interface BulkJobsDeps {
+  sql: Database;
+  clock: Clock;
+  view: ViewSettings;
+  endings: JobEndings;
+  submit: SubmitBulk;
+  /** null: no object storage is configured. */
+  results: Results | null;
+  followers: JobFollowers;
+}
+
+function notFound(): AppError {
+  return new AppError("not_found", "There is no such job.");
+}
+
+export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
+  const { sql, endings } = deps;
+  const render = (row: JobRow) => renderJob(row, deps.view, deps.clock.now());
+
+  async function find(actor: Actor, id: string): Promise<JobRow> {
+    const row = isId("job", id) ? await findJob(sql, actor.teamId, id) : null;
+    if (row === null || !canAccessMode(actor, row)) throw notFound();
+    return row;
+  }
+
+  return {
+    submit: deps.submit,
+    get: async (actor, id) => render(await find(actor, id)),
+    async list(actor, ask) {
+      const page = { after: ask.after, limit: ask.limit + 1, testOnly: !actor.livemode };
+      const rows = await listJobs(sql, actor.teamId, page);
+      return pageOf(rows, ask, (row) => row.id, render);
+    },
+    async cancel(actor, id) {
+      await find(actor, id);
+      const ended = await endings.endAlone(sql, actor.teamId, id, { status: "cancelled" });
+      if (ended === null) throw notFound();
+      if (typeof ended === "string") throw new AppError("job_finished", `The job is ${ended}.`);
+      return render(ended);
+    },
+    async remove(actor, id) {
+      await find(actor, id);
+      const ended = await sql.begin(async (tx) => {
+        if (!(await shareLockTeam(tx, actor.teamId))) throw notFound();
+        const status = await lockJob(tx, actor.teamId, id);
+        if (status === null) throw notFound();
+        const ending = { status: "cancelled" } as const;
+        const was = isActive(status) ? await endings.end(tx, actor.teamId, id, ending) : null;
+        await hideJob(tx, id);
+        return was;
+      });
+      endings.committed(ended);
+    },
+    async results(actor, id, ask, gone) {
+      const job = await find(actor, id);
+      if (deps.results === null)
+        throw new AppError("feature_unconfigured", "Object storage is not configured here.");
+      return deps.results.read(job, ask, gone);
+    },
+    async events(actor, id, lastEventId) {
+      const job = await find(actor, id);
+      return job.completed_at !== null && lastEventId === END_EVENT_ID ? null : deps.followers.follow(job);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { createJobEndings } from "../../../../../src/features/bulk/jobs/job-endings.ts";
+import { findJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
+import { type BulkJobsDeps, createBulkJobs } from "../../../../../src/features/bulk/jobs/jobs.ts";
+import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
+import { queueInline } from "../../../../support/bulk-tasks.ts";
+import { createFakeClock } from "../../../../support/fake-clock.ts";
+import { createMemoryObjects } from "../../../../support/memory-objects.ts";
+import { createClosing, openDatabase } from "../../../../support/store.ts";
+
+/** Who wants to know of a job's end hears of it when that has been committed, once. */
+const closing = createClosing();
+let sql: Database;
+
+before(async () => {
+  ({ sql } = await openDatabase(closing));
+});
+after(closing.close);
+
+const VIEW = { publicUrl: null, retentionDays: 30 };
+const CANCELLED = { status: "cancelled" } as const;
+
+/** A job, and what happens of its end in order. `database` tells of commits. */
+async function setUp() {
+  const { id, teamId } = await queueInline(sql, createMemoryObjects(), ["a@example.com"]);
+  const order: string[] = [];
+  const clock = createFakeClock();
+  const endings = createJobEndings({
+    ...{ clock, view: VIEW },
+    onEnded: (job) => void order.push(`${job.id === id ? "told" : "told of another"}: ${job.status}`),
+  });
+  const database = new Proxy(sql, {
+    get(target, name) {
+      if (name !== "begin") return Reflect.get(target, name);
+      return async (work: Parameters<Database["begin"]>[0]) => {
+        const result = await target.begin(work);
+        order.push("committed");
+        return result;
+      };
+    },
+  });
+  const unasked = {} as Pick<BulkJobsDeps, "submit" | "results" | "followers">;
+  const jobs = createBulkJobs({ ...unasked, sql: database, clock, view: VIEW, endings });
+  const actor = { teamId, livemode: true } as Parameters<typeof jobs.cancel>[0];
+  return { id, teamId, order, endings, database, jobs, actor };
+}
+
+describe("who wants to know of a job's end", () => {
+  it("hears of it behind its commit, and not again when it is ended again", async () => {
+    const { id, teamId, order, endings, database } = await setUp();
+    await endings.endAlone(database, teamId, id, CANCELLED);
+    assert.deepEqual(order, ["committed", "told: cancelled"]);
+    assert.equal(await endings.endAlone(database, teamId, id, CANCELLED), "cancelled");
+    assert.deepEqual(order, ["committed", "told: cancelled", "committed"]);
+  });
+
+  it("hears nothing of one that was rolled back", async () => {
+    const { id, teamId, order, endings } = await setUp();
+    const broken = sql.begin(async (tx) => {
+      await endings.end(tx, teamId, id, CANCELLED);
+      throw new Error("of its own");
+    });
+    await assert.rejects(broken, /of its own/);
+    assert.deepEqual(order, []);
+    assert.equal((await findJob(sql, teamId, id))?.status, "queued");
+  });
+
+  it("hears of one that its team cancels, and of one that it removes", async () => {
+    const cancelled = await setUp();
+    await cancelled.jobs.cancel(cancelled.actor, cancelled.id);
+    assert.deepEqual(cancelled.order, ["committed", "told: cancelled"]);
+    await cancelled.jobs.remove(cancelled.actor, cancelled.id);
+    assert.deepEqual(cancelled.order, ["committed", "told: cancelled", "committed"]);
+    const removed = await setUp();
+    await removed.jobs.remove(removed.actor, removed.id);
+    assert.deepEqual(removed.order, ["committed", "told: cancelled"]);
+  });
+});

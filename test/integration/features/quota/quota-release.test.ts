@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, it } from "node:test";
+import { createQuota } from "../../../../src/features/quota/quota.ts";
+import { createQuotaLedger, type QuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
+import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
+import type { Database, Queryable } from "../../../../src/stores/postgres/postgres.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { until } from "../../../support/until.ts";
+
+const closing = createClosing();
+let sql: Database;
+let ledger: QuotaLedger;
+
+before(async () => {
+  ({ sql } = await openDatabase(closing));
+  ledger = createQuotaLedger(sql);
+});
+after(closing.close);
+
+/** A lease of ten units of a new team. */
+async function leased() {
+  const { teamId } = await newTeam(sql);
+  const id = randomUUID();
+  await ledger.lease(id, teamId, { limit: 100, want: 10, share: 1 });
+  return { teamId, id };
+}
+
+const used = async (teamId: string) => (await ledger.usage(teamId)).used;
+const report = (id: string, taken: number, inFlight = 0) => ({ id, taken, inFlight, revision: 1 });
+
+describe("leases that are released together", () => {
+  it("are each settled by what was taken of them; what is in flight stays, and unknown ones are passed over", async () => {
+    const [one, other, flying] = [await leased(), await leased(), await leased()];
+    const told = [report(one.id, 3), report(randomUUID(), 7), report(other.id, 0), report(flying.id, 5, 2)];
+    assert.deepEqual(await ledger.releaseTogether(told), new Set([one.id, other.id, flying.id]));
+    assert.deepEqual(await Promise.all([one, other, flying].map(({ teamId }) => used(teamId))), [3, 0, 5]);
+    const left = await sql<{ id: string; granted: number }[]>`select id, granted from quota_leases`;
+    assert.deepEqual(
+      left.map(({ id, granted }) => ({ id, granted })),
+      [{ id: flying.id, granted: 5 }],
+    );
+    const again = [report(one.id, 3), report(flying.id, 4)].map((each) => ({ ...each, revision: 2 }));
+    assert.deepEqual(await ledger.releaseTogether(again), new Set([flying.id]));
+    assert.deepEqual([await used(one.teamId), await used(flying.teamId)], [3, 4]);
+  });
+
+  it("are all settled where several are of one team and day", async () => {
+    const { teamId, id } = await leased();
+    const ids = [id, randomUUID(), randomUUID(), randomUUID()];
+    for (const each of ids.slice(1)) await ledger.lease(each, teamId, { limit: 100, want: 10, share: 1 });
+    assert.deepEqual(await ledger.releaseTogether(ids.map((each) => report(each, 4))), new Set(ids));
+    assert.equal(await used(teamId), 16);
+  });
+
+  it("pass over one whose day is locked, which keeps no other", async () => {
+    const [held, free] = [await leased(), await leased()];
+    await sql.begin(async (tx) => {
+      await tx`select from quota_days where team_id = ${held.teamId} for update`;
+      const told = [report(held.id, 2), report(free.id, 6)];
+      assert.deepEqual(await ledger.releaseTogether(told), new Set([free.id]));
+      assert.equal(await used(free.teamId), 6);
+    });
+    await ledger.release(report(held.id, 2));
+    assert.equal(await used(held.teamId), 2);
+  });
+});
+
+describe("a process that gives its leases back", () => {
+  it("has those of all teams back but the one whose day is locked, and that one once it is free", async () => {
+    const clock = createFakeClock();
+    const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
+    const teamIds: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const { teamId } = await newTeam(sql);
+      teamIds.push(teamId);
+      (await quota.reserve(actorFor(teamId, { dailyQuota: 100 }))).commit();
+    }
+    const [held = "", ...others] = teamIds;
+    const settled = (queryable: Queryable, teamId: string) => queryable<{ used: number }[]>`
+      select used::int from quota_days where team_id = ${teamId}
+        and not exists (select from quota_leases l where l.team_id = ${teamId})`;
+    let drained: Promise<void> | undefined;
+    await sql.begin(async (tx) => {
+      await tx`select from quota_days where team_id = ${held} for update`;
+      drained = quota.drain();
+      for (const teamId of others)
+        await until("the others are settled", async () => (await settled(sql, teamId))[0]?.used === 1);
+      assert.equal((await settled(tx, held)).length, 0);
+    });
+    await drained;
+    assert.equal((await settled(sql, held))[0]?.used, 1);
+  });
+});

@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { createSharedBoard, openSharedBoard } from "../../../../src/egress/shared-board.ts";
+import { type CheckWaits, createCheckWaits } from "../../../../src/engine/threads/check-waits.ts";
+
+function waits() {
+  const board = createSharedBoard(1, 1);
+  const thread = openSharedBoard(board.shared);
+  const time = { ms: 1_000 };
+  return { thread, time, waits: createCheckWaits(board, () => time.ms) };
+}
+
+function sent(of: CheckWaits, batches: number): void {
+  for (let i = 0; i < batches; i++) of.onSent();
+}
+
+describe("the waits of checks for our own CPU", () => {
+  it("are those for the thread and for the answer, of a batch on average", () => {
+    const { waits: of, thread } = waits();
+    sent(of, 4);
+    thread.noteStarted(3, 10);
+    thread.noteStarted(1, 30);
+    of.onReceived(1, 5);
+    of.onReceived(1, 7);
+    assert.equal(of.takeMeanMs(), 15 + 6);
+    assert.equal(of.takeMeanMs(), 0);
+  });
+
+  it("grow while a thread begins nothing of what waits", () => {
+    const { waits: of, thread, time } = waits();
+    sent(of, 5);
+    time.ms += 40;
+    assert.equal(of.takeMeanMs(), 40);
+    time.ms += 40;
+    sent(of, 5);
+    assert.equal(of.takeMeanMs(), 80);
+    thread.noteStarted(10, 90);
+    assert.equal(of.takeMeanMs(), 90);
+    time.ms += 1_000;
+    assert.equal(of.takeMeanMs(), 0);
+  });
+
+  it("are none while checks that were begun wait for others", () => {
+    const { waits: of, thread, time } = waits();
+    sent(of, 8_000);
+    thread.noteStarted(8_000, 0);
+    for (let i = 0; i < 10; i++) {
+      time.ms += 1_000;
+      assert.equal(of.takeMeanMs(), 0);
+    }
+  });
+
+  it("count from when something came to wait, not from the last look", () => {
+    const { waits: of, time } = waits();
+    of.takeMeanMs();
+    time.ms += 5_000;
+    sent(of, 1);
+    time.ms += 10;
+    assert.equal(of.takeMeanMs(), 10);
+  });
+
+  it("forget what a dead thread took with it", () => {
+    const { waits: of, thread, time } = waits();
+    sent(of, 5);
+    time.ms += 40;
+    of.onThreadLost();
+    assert.equal(of.takeMeanMs(), 0);
+    thread.noteStarted(5, 40);
+    assert.equal(of.takeMeanMs(), 40);
+    time.ms += 40;
+    assert.equal(of.takeMeanMs(), 0);
+  });
+
+  it("are bounded, and fit whatever was counted before", () => {
+    const { waits: of, thread } = waits();
+    for (let round = 0; round < 300; round++) {
+      sent(of, 8_192);
+      thread.noteStarted(8_192, 1_000_000);
+      assert.equal(of.takeMeanMs(), 10_000);
+      sent(of, 1);
+      thread.noteStarted(1, -5);
+      assert.equal(of.takeMeanMs(), 0);
+    }
+  });
+});
