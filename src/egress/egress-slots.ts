@@ -11,16 +11,16 @@ import { SlotReports } from "./slot-reports.ts";
  * The slots of this process out of those that all processes of the egress share.
  *
  * A request is granted at once from a slot that is leased and idle, else from the store: one call at a time for a site,
- * all sites of a turn in one, and no more than is asked for. A released slot stays leased for a short while, so that a
- * connection after another costs no call; then it goes back. Who waits here is served in order of arrival.
+ * all sites of a tick in one, and no more slots than are asked for. A released slot stays leased for a short while, so that
+ * the next connection costs no call; then it goes back. Waiters of this process are served in order of arrival.
  *
- * When a site is full, whoever waits presses the holders here, and this process stands in line at the store, which
- * tells the other holders. Told so, a process gives its idle slots back at once. Has it none, and more in use than the
- * one that asks, it presses a holder and *owes* the next slot released: that one goes to the store and not to who waits
- * here, and who waits here stands in line behind the other.
+ * When a site is full, a waiter presses the holders in this process, and this process queues at the store, which notifies
+ * the other holders. A notified process gives its idle slots back at once. If it has none, and uses more slots than the
+ * process that asks, it presses a holder and *owes* the next slot released: that slot goes to the store, not to a waiter
+ * here, and the waiters here queue behind the other process.
  *
- * Without the store a process is *alone*: it keeps what it holds, and may use LIMITS.slots.alone of a site of which it
- * holds none. It comes back by stating all it holds; what is then too much goes back as connections end.
+ * While the store is unreachable, a process keeps the slots it holds, and may use LIMITS.slots.slotsWithoutStore of a site
+ * of which it holds none. Once the store answers, the process states all it holds; surplus slots go back as connections end.
  */
 export interface EgressSlots extends SlotSource {
   /** Begins to follow the other processes. */

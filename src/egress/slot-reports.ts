@@ -9,16 +9,16 @@ export interface SlotReportsDeps {
   clock: Clock;
   log: Logger;
   onAnswer(site: SiteSlots, statement: SlotStatement, answer: SlotAnswer): void;
-  /** The store did not answer: nothing will come of what was asked. Also for each try to come back that fails. */
+  /** The store did not answer: what was asked for will not be granted. Called for each failed attempt to reconnect, too. */
   onLost(): void;
-  /** It answers again and knows all that is held. */
+  /** The store answers again and knows all that is held. */
   onRestored(): void;
 }
 
 /**
- * What this process tells the store. Sites that changed in a turn are stated at its end in one call, a site never twice
- * at once: statements that overtook each other would leave the older truth. While the store does not answer nothing is
- * stated but, every LIMITS.slots.aloneMs, all that is held, with which the process comes back.
+ * Reports the slots of this process to the store. Sites that changed in a tick are stated at its end in one call; a site is
+ * never in two calls at once, since the older statement might arrive last. While the store does not answer, the process
+ * states only all it holds, every LIMITS.slots.storeRetryMs, until that succeeds.
  */
 export class SlotReports {
   readonly #deps: SlotReportsDeps;

@@ -24,7 +24,7 @@ import { createTeamLists, type TeamListsStore } from "./team-lists.ts";
  * Postgres.
  *
  * An entry may be used while it is *confirmed*: it was read, or the change feed proved it, less than
- * LIMITS.keys.confirmMs ago (authenticate-feed.ts says what proves it). Times are those at which the proof *began*, so
+ * LIMITS.keys.confirmMs ago (feed.ts says what proves it). Times are those at which the proof *began*, so
  * a change committed at R is out of use in every process by R + confirmMs, whatever fails. An entry that is no longer
  * confirmed is read again; when Postgres cannot be reached either, the answer is 503 `unavailable`, never a guess.
  *

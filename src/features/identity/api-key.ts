@@ -5,7 +5,7 @@ import { crc32 } from "node:zlib";
  * Secrets of keys, sessions and mailed links: `rcpt_` kind `_`, 27 random letters and digits (160.7 bits), then 6 that are the CRC-32
  * of all before them in base 62. The checksum tells a mistyped or cut secret without a look-up; it guards nothing.
  * A secret is stored, looked up and cached by its SHA-256 only; in the memory of a process that it was sent to, it lies for
- * a second or two (authenticate/header-memo.ts). It needs no salt and no slow hash, being random, and no
+ * a second or two (auth/header-memo.ts). It needs no salt and no slow hash, being random, and no
  * constant-time comparison: none is compared but there, behind 47 bits of it, and what an index look-up's timing tells of a hash is
  * no help in finding a secret that has it.
  */

@@ -67,7 +67,7 @@ function frozen(reply: SmtpReply): SmtpReply {
 const REPLY_CACHE = new ReplyCache<SmtpReply>();
 
 /**
- * An incremental parser, bounded by `LIMITS.smtp.reply*`. It tolerates what real servers send: bare LF, no text or no space
+ * An incremental parser, bounded by the `reply…` bounds of `LIMITS.smtp`. It tolerates what real servers send: bare LF, no text or no space
  * after the code. Lines of one reply with different codes, or a line without a code, are a protocol fault. The exception is
  * a greeting that is started and taken back: Postfix's postscreen sends `220-mx.example.com ESMTP`, looks us up, and goes
  * on with `521 5.7.1 Service unavailable; client [192.0.2.1] blocked using …`. The refusal is the reply.

@@ -69,15 +69,15 @@ export function looksRandom(local: string): boolean {
   return letters.length >= 12 && vowels / letters.length < 0.1;
 }
 
-/** Of a local part that has nothing to say for itself, as `isOrdinaryLocal` tells it. */
-export const PLAIN_LOCAL: readonly Signal[] = [];
+/** An ordinary local part: no signal. */
+const PLAIN_LOCAL: readonly Signal[] = [];
 const RANDOM_LOCAL: readonly Signal[] = ["random_looking_local_part"];
 const DIGITS_LOCAL: readonly Signal[] = ["digits_only_local_part"];
 const RANDOM_DIGITS_LOCAL: readonly Signal[] = [...RANDOM_LOCAL, ...DIGITS_LOCAL];
 
 /**
- * All that the local part itself has to say: what else is said of two addresses of a domain with the same evidence is
- * the same. Of equal signals it is one and the same array.
+ * The signals of the local part itself. Two addresses of a domain with the same evidence differ in no other signal. Equal
+ * signals are the same array, so that they can be compared by identity.
  */
 export function localSignals(local: string): readonly Signal[] {
   const digits = /^[0-9]{4,}$/.test(local);

@@ -30,7 +30,7 @@ export interface SourceOptions {
   /** Of a workbook: the name of a sheet, or its index from 0. */
   sheet?: string | number;
   escape?: Escape;
-  /** Of ENCODINGS (csv/charset.ts). */
+  /** Of ENCODINGS (csv/encoding/charset.ts). */
   charset?: string;
 }
 

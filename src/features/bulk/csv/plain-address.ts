@@ -2,10 +2,10 @@ import { mailboxRulesOf } from "../../../verification/mailbox/rules.ts";
 import type { ValuePlace } from "./value-place.ts";
 
 /**
- * What a cell surely is, by its bytes alone: `PLAIN`, an address that is verified as it stands, and is its own cache key;
- * `NONE`, text without an `@` that nothing stands round; `UNSURE_CELL`, what has to be read by `readAddresses`, whose word
- * counts: a test holds this to them. Nearly all of a list is one of the first two, and reading it so takes a tenth of
- * the time.
+ * The kind of a cell, decided by its bytes alone. `PLAIN_CELL`: an address that is verified as it stands and is its own cache
+ * key. `NO_ADDRESS_CELL`: characters of a local part without an `@`, such as a name or a number. `UNSURE_CELL`: has to be read
+ * by `readAddresses`, which decides; a test compares the first two with it. Nearly all cells of a list are one of the first
+ * two, and take a tenth of the time of `readAddresses`.
  */
 export const UNSURE_CELL = 0;
 export const PLAIN_CELL = 1;

@@ -18,7 +18,7 @@ import { RowResult, renderCells } from "./result-cells.ts";
  * (u32 each), all big-endian; the cells of RESULT_COLUMNS as the results will have them, each with its delimiter before it,
  * and the result as JSON. So whoever joins shards parses and renders nothing.
  *
- * Rows whose results were drawn from templates (verify/draw-rows.ts) come before the frames, in a part of their own
+ * Rows whose results were drawn from templates (verify/batch/draw-rows.ts) come before the frames, in a part of their own
  * (drawn-shard.ts): a tenth of the bytes, so that a small shard is kept as it is.
  */
 export const VERDICTS: readonly Verdict[] = ["valid", "invalid", "risky", "unknown"];

@@ -10,7 +10,9 @@ import { HeavyTeams } from "./heavy-teams.ts";
  *
  * Young checks are limited: those admitted so recently that they may still wait for CPU, or for their token. An older one
  * waits for a mail server. Two rules: all young checks together stay below a limit that follows the wait
- * (`concurrency-limit.ts`), and at that limit each team still has its share.
+ * (`concurrency-limit.ts`), and at that limit each team still has its share: the limit divided by the teams with young checks.
+ * The share of a team that was refused often lately (`heavy-teams.ts`) is one of the present, lowered limit; that of any other
+ * team is one of the first limit, so that a team that asks for little is not refused because another one floods.
  */
 export interface CheckAdmission {
   /**
