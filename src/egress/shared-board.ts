@@ -5,8 +5,8 @@
  *
  * Layout: four Int32 [number of ways; 1 while every way in use is down; checks of requests that threads have begun; tenths of
  * milliseconds they had waited for that; both begin again at 0 when they are full], a BigInt64 for each way (epoch milliseconds of the
- * last connection), an Int32 for each way (1 while nothing leaves by it), then two Int32 a task's slot: a flag (0 goes on,
- * 1 cancelled, 2 handed in) and the number of its addresses without an answer.
+ * last connection), an Int32 for each way (1 while nothing leaves by it), then two Int32 a task's slot: flags (1 cancelled,
+ * 2 handed in, 4 a thread has started it) and the number of its addresses without an answer.
  */
 const ROUTES = 0;
 const ALL_DOWN = 1;
@@ -16,9 +16,9 @@ const HEADER_CELLS = 4;
 const HEADER_BYTES = HEADER_CELLS * Int32Array.BYTES_PER_ELEMENT;
 const CELLS_PER_SLOT = 2;
 
-const RUNNING = 0;
 const CANCELLED = 1;
 const FINISHING_EARLY = 2;
+const STARTED_BY_THREAD = 4;
 
 /** A connection is noted again when the last note is older than this: a load is cheaper than a store. */
 const NOTED_FOR_MS = 10n;
@@ -38,10 +38,11 @@ export interface SharedBoard {
   noteReached(way: number, epochMs: number): void;
   /** Wall time of the last one, to 10 ms; 0: none yet. */
   lastReachedMs(way: number): number;
-  /** A thread begins so many checks of requests, each of which had waited so long for it. */
-  noteStarted(checks: number, waitedMs: number): void;
-  /** Checks that were begun so far, and tenths of milliseconds they had waited: both modulo 2^32. */
-  started(): { checks: number; waitedTenths: number };
+  /** A thread starts the task, which had waited so long for it. */
+  noteStarted(slot: number, waitedMs: number): void;
+  isStarted(slot: number): boolean;
+  /** Tasks that were started so far, and tenths of milliseconds they had waited: both modulo 2^32. */
+  started(): { tasks: number; waitedTenths: number };
   /** A task of `addresses` addresses takes the slot. */
   startTask(slot: number, addresses: number): void;
   cancel(slot: number): void;
@@ -71,8 +72,9 @@ export function openSharedBoard(shared: SharedArrayBuffer): SharedBoard {
   const ways = Atomics.load(header, ROUTES);
   const reached = new BigInt64Array(shared, HEADER_BYTES, ways);
   const cells = new Int32Array(shared, HEADER_BYTES + reached.byteLength);
-  const flagOf = (slot: number) => ways + slot * CELLS_PER_SLOT;
-  const leftOf = (slot: number) => flagOf(slot) + 1;
+  const flagsOf = (slot: number) => ways + slot * CELLS_PER_SLOT;
+  const leftOf = (slot: number) => flagsOf(slot) + 1;
+  const hasFlag = (slot: number, flags: number) => (Atomics.load(cells, flagsOf(slot)) & flags) !== 0;
   return {
     shared,
     isNetworkDown: () => Atomics.load(header, ALL_DOWN) === 1,
@@ -88,27 +90,28 @@ export function openSharedBoard(shared: SharedArrayBuffer): SharedBoard {
       if (now - Atomics.load(reached, way) >= NOTED_FOR_MS) Atomics.store(reached, way, now);
     },
     lastReachedMs: (way) => Number(Atomics.load(reached, way)),
-    noteStarted(checks, waitedMs) {
-      const tenths = Math.round(Math.min(WAIT_MAX_MS, Math.max(0, waitedMs)) * 10);
-      Atomics.add(header, WAITED, checks * tenths);
-      Atomics.add(header, STARTED, checks);
+    noteStarted(slot, waitedMs) {
+      Atomics.add(header, WAITED, Math.round(Math.min(WAIT_MAX_MS, Math.max(0, waitedMs)) * 10));
+      Atomics.add(header, STARTED, 1);
+      Atomics.or(cells, flagsOf(slot), STARTED_BY_THREAD);
     },
+    isStarted: (slot) => hasFlag(slot, STARTED_BY_THREAD),
     started: () => ({
-      checks: Atomics.load(header, STARTED) >>> 0,
+      tasks: Atomics.load(header, STARTED) >>> 0,
       waitedTenths: Atomics.load(header, WAITED) >>> 0,
     }),
     startTask(slot, addresses) {
-      Atomics.store(cells, flagOf(slot), RUNNING);
+      Atomics.store(cells, flagsOf(slot), 0);
       Atomics.store(cells, leftOf(slot), addresses);
     },
     cancel(slot) {
-      Atomics.store(cells, flagOf(slot), CANCELLED);
+      Atomics.or(cells, flagsOf(slot), CANCELLED);
     },
     finishEarly(slot) {
-      Atomics.compareExchange(cells, flagOf(slot), RUNNING, FINISHING_EARLY);
+      Atomics.or(cells, flagsOf(slot), FINISHING_EARLY);
     },
-    isCancelled: (slot) => Atomics.load(cells, flagOf(slot)) === CANCELLED,
-    isHalted: (slot) => Atomics.load(cells, flagOf(slot)) !== RUNNING,
+    isCancelled: (slot) => hasFlag(slot, CANCELLED),
+    isHalted: (slot) => hasFlag(slot, CANCELLED | FINISHING_EARLY),
     countAnswer(slot) {
       Atomics.sub(cells, leftOf(slot), 1);
     },

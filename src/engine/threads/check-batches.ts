@@ -5,7 +5,7 @@ import { readOutcomes } from "../../verification/evidence/outcomes.ts";
 import type { CheckTimes } from "../check-times.ts";
 import { type CheckWaits, createCheckWaits } from "./check-waits.ts";
 import type { MainMessage } from "./thread-messages.ts";
-import type { CheckAnswers, CheckBatch, CheckOutcome } from "./thread-tasks.ts";
+import { type CheckAnswers, type CheckBatch, type CheckOutcome, unansweredOutcome } from "./thread-tasks.ts";
 
 /** Gets a batch's result: one of `onOutcomes` and `onError`, once, and never within the call that started it. */
 export interface BatchListener {
@@ -88,7 +88,7 @@ export class CheckBatches {
       isTraced,
       askedMs: this.#now(),
     };
-    const batch = new RunningBatch(this.#board, slot, addresses.length, atOnce, listener);
+    const batch = new RunningBatch(this.#board, slot, addresses.length, atOnce, listener, this.#onHalted);
     this.#running[slot] = batch;
     if (batch.count === 1) this.#singles += 1;
     else this.#large.add(batch);
@@ -159,10 +159,21 @@ export class CheckBatches {
 
   #forget(thread: Thread): void {
     this.#threads.splice(this.#threads.indexOf(thread), 1);
-    this.#waits.onThreadLost();
-    for (const batch of this.#running)
-      if (batch?.thread === thread) this.#take(batch).onError(new Error("the check thread ended"));
+    for (const batch of this.#running) {
+      if (batch?.thread !== thread) continue;
+      if (!this.#board.isStarted(batch.slot)) this.#waits.onNeverStarted(1);
+      this.#take(batch).onError(new Error("the check thread ended"));
+    }
   }
+
+  /** A batch that waits for a thread is answered here: none may come. */
+  readonly #onHalted = (batch: RunningBatch): void => {
+    if (batch.thread !== null) return;
+    this.#unsent = this.#unsent.filter(({ slot }) => slot !== batch.slot);
+    this.#waits.onNeverStarted(1);
+    const outcome = unansweredOutcome("", this.#board.isCancelled(batch.slot));
+    this.#take(batch).onOutcomes(new Array<CheckOutcome>(batch.count).fill(outcome));
+  };
 }
 
 class Thread {
@@ -189,9 +200,18 @@ export class RunningBatch {
   thread: Thread | null = null;
   isDone = false;
   readonly #board: SharedBoard;
+  readonly #onHalted: (batch: RunningBatch) => void;
 
-  constructor(board: SharedBoard, slot: number, count: number, atOnce: number, listener: BatchListener) {
+  constructor(
+    board: SharedBoard,
+    slot: number,
+    count: number,
+    atOnce: number,
+    listener: BatchListener,
+    onHalted: (batch: RunningBatch) => void,
+  ) {
     this.#board = board;
+    this.#onHalted = onHalted;
     this.slot = slot;
     this.count = count;
     this.atOnce = atOnce;
@@ -205,12 +225,16 @@ export class RunningBatch {
 
   /** Asks for the answer soon, about LIMITS.check.haltPollMs from now: what is not known is deferred, `unfinished`. */
   finishEarly(): void {
-    if (!this.isDone) this.#board.finishEarly(this.slot);
+    if (this.isDone) return;
+    this.#board.finishEarly(this.slot);
+    this.#onHalted(this);
   }
 
   /** No one waits for it any more. */
   cancel(): void {
-    if (!this.isDone) this.#board.cancel(this.slot);
+    if (this.isDone) return;
+    this.#board.cancel(this.slot);
+    this.#onHalted(this);
   }
 }
 

@@ -7,7 +7,13 @@ import { OutcomePacker } from "../../verification/evidence/outcomes.ts";
 import type { CheckCaller, EngineResult } from "../caller.ts";
 import { type CheckTimes, CheckTrace } from "../check-times.ts";
 import type { CheckEngine } from "../engine.ts";
-import type { CheckAnswers, CheckBatch, CheckOutcome, Deferred } from "./thread-tasks.ts";
+import {
+  type CheckAnswers,
+  type CheckBatch,
+  type CheckOutcome,
+  deferredOutcome,
+  unansweredOutcome,
+} from "./thread-tasks.ts";
 
 export interface CheckTaskRunnerDeps {
   engine: Pick<CheckEngine, "submit">;
@@ -43,7 +49,7 @@ export class CheckTaskRunner {
 
   start(task: CheckBatch): void {
     const { board, now } = this.#deps;
-    board.noteStarted(1, now() - task.askedMs);
+    board.noteStarted(task.slot, now() - task.askedMs);
     const batch = new RunningBatch(task);
     this.#batches[task.slot] = batch;
     this.#startRows(batch);
@@ -205,12 +211,4 @@ class BatchRow implements CheckCaller {
     this.#isAnswered = true;
     this.#runner.fail(this, error);
   }
-}
-
-function unansweredOutcome(site: string, isCancelled: boolean): CheckOutcome {
-  return isCancelled ? null : deferredOutcome(site, "unfinished");
-}
-
-function deferredOutcome(site: string, cause: Deferred["cause"]): CheckOutcome {
-  return { deferred: { site, cause } };
 }

@@ -9,8 +9,8 @@ export interface CheckWaits {
   onSent(): void;
   /** Answers to so many batches were received, `ms` after they were posted. */
   onReceived(batches: number, ms: number): void;
-  /** A thread died with batches: how many of them it had started is not known. */
-  onThreadLost(): void;
+  /** So many batches were lost, or given up, before a thread had started them. */
+  onNeverStarted(batches: number): void;
   /** Both waits of a batch, on average since the last call, in milliseconds; 0 where none waited. */
   takeMeanMs(): number;
 }
@@ -43,10 +43,10 @@ export function createCheckWaits(board: Pick<SharedBoard, "started">, now: () =>
 
   /** Where no thread starts anything, batches have waited since one last did. */
   function threadWait(): number {
-    const { checks, waitedTenths } = board.started();
-    const begun = (checks - seen.checks) >>> 0;
+    const { tasks, waitedTenths } = board.started();
+    const begun = (tasks - seen.tasks) >>> 0;
     const tenths = (waitedTenths - seen.waitedTenths) >>> 0;
-    seen = { checks, waitedTenths };
+    seen = { tasks, waitedTenths };
     unstarted = Math.max(0, unstarted - begun);
     if (begun === 0 && unstarted > 0) return now() - movedMs;
     movedMs = now();
@@ -59,8 +59,8 @@ export function createCheckWaits(board: Pick<SharedBoard, "started">, now: () =>
       unstarted += 1;
     },
     onReceived: (batches, ms) => receiving.add(batches, ms),
-    onThreadLost() {
-      unstarted = 0;
+    onNeverStarted(batches) {
+      unstarted = Math.max(0, unstarted - batches);
     },
     takeMeanMs: () => threadWait() + receiving.take(),
   };

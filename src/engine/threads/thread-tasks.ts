@@ -1,7 +1,7 @@
 import type { DomainSignalsConfig, SmtpConfig } from "../../config/config.ts";
 import type { LogLevel } from "../../config/settings.ts";
 import type { OperatorShaping } from "../../egress/shaping.ts";
-import type { PackedOutcomes } from "../../verification/evidence/outcomes.ts";
+import type { CheckOutcome, Deferred, PackedOutcomes } from "../../verification/evidence/outcomes.ts";
 import type { CheckMode, Scope } from "../../verification/evidence.ts";
 import type { SharedLists } from "../../verification/lists/lists.ts";
 import type { CheckTimes } from "../check-times.ts";
@@ -46,4 +46,13 @@ export interface CheckAnswers {
   postedMs: number;
   /** Absent: none of them is traced. */
   times?: CheckTimes[];
+}
+
+/** Of an address that a halted batch has no answer to. @param site "": not known */
+export function unansweredOutcome(site: string, isCancelled: boolean): CheckOutcome {
+  return isCancelled ? null : deferredOutcome(site, "unfinished");
+}
+
+export function deferredOutcome(site: string, cause: Deferred["cause"]): CheckOutcome {
+  return { deferred: { site, cause } };
 }

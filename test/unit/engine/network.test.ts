@@ -255,6 +255,19 @@ describe("board", () => {
     );
   });
 
+  it("tells a task that a thread has started, also where it was halted", () => {
+    const board = createSharedBoard(2, 1);
+    board.startTask(0, 1);
+    board.startTask(1, 1);
+    board.finishEarly(1);
+    assert.deepEqual([board.isStarted(0), board.isStarted(1)], [false, false]);
+    board.noteStarted(0, 5);
+    board.noteStarted(1, 5);
+    assert.deepEqual([board.isStarted(0), board.isHalted(0), board.isHalted(1)], [true, false, true]);
+    board.startTask(0, 1);
+    assert.equal(board.isStarted(0), false);
+  });
+
   it("counts what is left of each task, also in its last slot", () => {
     const board = createSharedBoard(2, 1);
     board.startTask(0, 5);

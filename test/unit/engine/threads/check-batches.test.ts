@@ -11,7 +11,8 @@ import { evidenceWith } from "../../../support/evidence.ts";
 /** A pool whose threads are the test's. */
 function createWorld() {
   const board = createSharedBoard(LIMITS.check.tasksInFlight, 1);
-  const batches = new CheckBatches(board, () => 0);
+  const time = { ms: 0 };
+  const batches = new CheckBatches(board, () => time.ms);
   const threads = {
     ...{ count: 1, piscina: null as never, failed: new Promise<never>(() => {}) },
     ...{ onAttach() {}, hello: async () => {}, close: async () => {} },
@@ -33,7 +34,7 @@ function createWorld() {
     }
     return { got, busy, answer, die: () => end.close() };
   }
-  return { board, pool, attach };
+  return { board, pool, attach, time };
 }
 
 const evidenceOf = (address: string) => evidenceWith({ role: address });
@@ -82,6 +83,47 @@ describe("batches of checks on their way to threads", () => {
     await assert.rejects(batch.outcomes, /the check thread ended/);
     assert.deepEqual(await answered.evidence, evidenceOf("a"));
     assert.deepEqual([pool.inFlight, batch.remaining], [0, 0]);
+  });
+
+  it("that a living thread has not started still wait when another is lost with those that it had started", () => {
+    const { board, pool, attach, time } = createWorld();
+    const [lost, living] = [attach(), attach()];
+    for (const name of ["a", "b", "c"]) pool.check(`${name}@one.test`, "probed").evidence.catch(() => {});
+    board.noteStarted(lost.got[0]?.slot ?? assert.fail("it has one"), 0);
+    assert.deepEqual([lost.got.length, living.got.length, pool.takeWaitMs()], [2, 1, 0]);
+    lost.die();
+    time.ms += 40;
+    assert.equal(pool.takeWaitMs(), 40);
+    board.noteStarted(living.got[0]?.slot ?? assert.fail("it has one"), 40);
+    assert.equal(pool.takeWaitMs(), 40);
+    time.ms += 40;
+    assert.equal(pool.takeWaitMs(), 0);
+  });
+
+  it("are answered when they are halted while no thread is there, and give their slots back", async () => {
+    const { pool, attach } = createWorld();
+    attach().die();
+    const single = pool.check("a@one.test", "probed");
+    const cancelled = pool.checkBatch(["b@one.test", "c@one.test"], "probed", "bulk");
+    const early = pool.checkBatch(["d@one.test"], "probed", "patient");
+    const waiting = pool.check("e@one.test", "probed");
+    single.cancel();
+    cancelled.cancel();
+    early.finishEarly();
+    early.finishEarly();
+    assert.equal(await single.evidence, null);
+    assert.deepEqual(await cancelled.outcomes, [null, null]);
+    assert.deepEqual(await early.outcomes, [{ deferred: { site: "", cause: "unfinished" } }]);
+    assert.equal(pool.inFlight, 1);
+    const next = pool.check("f@one.test", "probed");
+    const { got, answer } = attach();
+    assert.deepEqual(
+      got.map(({ addresses }) => addresses),
+      ["e@one.test", "f@one.test"],
+    );
+    answer([got[0], [evidenceOf("e")]], [got[1], [evidenceOf("f")]]);
+    assert.deepEqual([await waiting.evidence, await next.evidence], [evidenceOf("e"), evidenceOf("f")]);
+    assert.equal(pool.inFlight, 0);
   });
 
   it("are cancelled one by one, and never after their end", async () => {
