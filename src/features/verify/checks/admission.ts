@@ -73,8 +73,8 @@ interface TeamLoad {
 }
 
 class CheckSlot implements AdmissionSlot {
-  isYoung = true;
-  readonly team: TeamLoad;
+  isYoung = false;
+  team: TeamLoad;
   /** How often the limit had been cut at admission. */
   readonly cuts: number;
   readonly #owner: LoadAdmission;
@@ -124,14 +124,8 @@ class LoadAdmission implements CheckAdmission {
   enter(teamId: string): AdmissionSlot {
     const known = this.#teams.get(teamId);
     if (!this.#hasRoom(teamId)) throw this.refuse(teamId);
-    if (!this.#isLooking) this.#startLooking();
-    const team = known ?? { id: teamId, young: 0 };
-    if (known === undefined) this.#teams.set(teamId, team);
-    team.young += 1;
-    this.#young += 1;
-    this.#peak = Math.max(this.#peak, this.#young);
-    const slot = new CheckSlot(team, this.#limit.cuts(), this);
-    this.#slots.push(slot);
+    const slot = new CheckSlot(known ?? { id: teamId, young: 0 }, this.#limit.cuts(), this);
+    this.#count(slot);
     return slot;
   }
 
@@ -161,10 +155,27 @@ class LoadAdmission implements CheckAdmission {
     return this.#waitMs;
   }
 
-  admit({ team: { id }, isYoung, cuts }: CheckSlot): void {
+  admit(slot: CheckSlot): void {
+    const { isYoung, cuts } = slot;
+    const { id } = slot.team;
     // Since a cut there is less room, and most of what the check costs is still to come. A young check is itself counted.
     if (cuts === this.#limit.cuts() && isYoung) return;
     if (!this.#hasRoom(id, isYoung ? 1 : 0)) throw this.refuse(id);
+    // It grew old while it waited for its token or the cache: from now on it may wait for CPU.
+    if (!isYoung) this.#count(slot);
+  }
+
+  #count(slot: CheckSlot): void {
+    if (!this.#isLooking) this.#startLooking();
+    const { id } = slot.team;
+    const team = this.#teams.get(id) ?? slot.team;
+    this.#teams.set(id, team);
+    team.young += 1;
+    slot.team = team;
+    slot.isYoung = true;
+    this.#young += 1;
+    this.#peak = Math.max(this.#peak, this.#young);
+    this.#slots.push(slot);
   }
 
   onAged(team: TeamLoad): void {

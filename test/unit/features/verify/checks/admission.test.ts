@@ -285,6 +285,27 @@ describe("admission", () => {
     }
   });
 
+  it("counts a slot again that grew old while its token was fetched: its check begins only then", () => {
+    const { admission, clock } = house({ perS: 1_000 });
+    const enter = (teamId: string, count: number) =>
+      Array.from({ length: count }, () => admission.enter(teamId));
+    const slots = [...enter("slow", LIMITED.first - 1), ...enter("other", 1)];
+    clock.advance(3 * LIMITED.youngMs);
+    const late = enter("slow", LIMITED.first);
+    clock.advance(3 * LIMITED.youngMs);
+    assert.deepEqual([admission.isAtCapacity(), clock.pending], [false, 0]);
+    for (const slot of slots) slot.admit();
+    assert.ok(admission.isAtCapacity());
+    assert.throws(() => late[0]?.admit(), { code: "overloaded" });
+    for (const slot of slots) slot.release();
+    assert.equal(admission.isAtCapacity(), false);
+    for (const slot of late) slot.admit();
+    assert.ok(admission.isAtCapacity());
+    // Those that nobody ends grow old again.
+    clock.advance(3 * LIMITED.youngMs);
+    assert.deepEqual([admission.isAtCapacity(), clock.pending], [false, 0]);
+  });
+
   it("leaves no timer behind, and counts a place once", () => {
     const clock = createFakeClock();
     const limits = { ...LIMITED, first: 2, least: 1 };
