@@ -8,17 +8,20 @@ import {
   type ExaminerDeps,
   type FindingHandler,
 } from "../../../../../src/features/verify/answer/examine.ts";
+import type { VerificationResult } from "../../../../../src/features/verify/answer/verification-result.ts";
 import {
   createVerifyAddress,
   type VerifyDeps,
 } from "../../../../../src/features/verify/answer/verify-address.ts";
 import { createRowDrawer } from "../../../../../src/features/verify/batch/draw-rows.ts";
+import type { CacheEntry } from "../../../../../src/features/verify/cache/cache-entry.ts";
 import { AppError } from "../../../../../src/platform/errors.ts";
 import { RenderedJson } from "../../../../../src/platform/rendered-json.ts";
 import type { Evidence } from "../../../../../src/verification/evidence.ts";
 import { enterBy } from "../../../../support/entrance.ts";
 import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
+import { createGate } from "../../../../support/gate.ts";
 
 /** One request after the other, each with what will be found for it. */
 interface Case {
@@ -186,6 +189,45 @@ describe("a question for which there is no room", () => {
     assert.deepEqual(asked, ["quota", "committed"]);
     for (const email of ["new@blocked.test", "no address"]) await ask(email);
     assert.equal(asked.filter((what) => what === "quota").length, 3);
+  });
+});
+
+describe("a question whose unit has to be fetched", () => {
+  it("is answered by what memory learnt meanwhile, without a check", async () => {
+    let known: CacheEntry | undefined;
+    const examiner = createExaminer({
+      clock: createFakeClock(1_700_000_000_000),
+      isPromoted: () => false,
+      lists: { disposable: () => PLAIN.disposable, role: () => null, isFree: () => false },
+      cache: { peek: () => known },
+      onLookup() {},
+      flights: { join: async () => assert.fail("a check was asked for") },
+    } as unknown as ExaminerDeps);
+    const unit = createGate();
+    const ends: string[] = [];
+    const verify = createVerifyAddress({
+      examiner,
+      drawer: { draw: () => null },
+      enter: enterBy(examiner, () => ({ admit() {}, release: () => ends.push("slot released") })),
+      quota: {
+        reserve: async () => {
+          await unit.opened;
+          return { day: "2026-01-01", commit: () => ends.push("committed"), giveBack() {} };
+        },
+      },
+      usage: { count() {} },
+      cachedAnswers: { remember() {} },
+      tallies: () => ({ count: 0 }),
+    } as unknown as VerifyDeps);
+    const overlay = { isBlocked: () => false, isDisposable: () => false };
+    const actor = { teamId: "t", livemode: true, limits: {}, overlay } as unknown as Actor;
+    const waiter = { startedMs: 0, cancelled: () => false, onCancel() {} };
+    const input = { email: "jane@one.test", refresh: false, withEvidence: false, probe: true };
+    const answer = verify(input, actor, waiter);
+    known = { evidence: PLAIN, storedAt: 1_700_000_000_000, ttlS: 60 };
+    unit.open();
+    const { cached } = (await answer) as VerificationResult;
+    assert.deepEqual([cached, ends], [true, ["slot released", "committed"]]);
   });
 });
 
