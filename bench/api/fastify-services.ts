@@ -74,7 +74,7 @@ export async function startCachedServices(config: Config, log: Logger) {
   const examiner = createExaminer({
     clock,
     cache,
-    flights: { size: () => 0, join: checkNothing },
+    inFlight: { size: () => 0, join: checkNothing },
     lists: { disposable: checkNothing, role: checkNothing, isFree: checkNothing },
     isPromoted: promoted.covers,
     onLookup: (result) => metrics.cacheLookups.inc({ result }),

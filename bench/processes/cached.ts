@@ -81,12 +81,12 @@ const verbs = {
       keep: createRetention({}),
       onLookup: () => {},
     };
-    const flights = createInFlightChecks({
+    const inFlight = createInFlightChecks({
       ...parts,
       deadlineMs: LIMITS.bulk.rowDeadlineMs,
       onSettled: () => {},
     });
-    const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
+    const examiner = createExaminer({ ...parts, inFlight, isPromoted: () => false });
     made = {
       pool,
       redis,

@@ -109,12 +109,12 @@ const verbs = {
     });
     const lists = openLists(checks.lists);
     const parts = { clock, log, cache, lists, pool, keep: createRetention({}), onLookup: () => {} };
-    const flights = createInFlightChecks({
+    const inFlight = createInFlightChecks({
       ...parts,
       deadlineMs: LIMITS.bulk.rowDeadlineMs,
       onSettled: () => {},
     });
-    const examiner = createExaminer({ ...parts, flights, isPromoted: () => false });
+    const examiner = createExaminer({ ...parts, inFlight, isPromoted: () => false });
     const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").outcomes;
     const constant = startConstant(threads, line ?? null);
     rows = {

@@ -71,11 +71,11 @@ function knownCatchAll(
   { domain }: ProbeTarget,
   asked: ProbeResult,
 ): CatchAllAnswer | undefined {
-  const { exchanger, way } = asked;
-  if (way === undefined) return deps.facts.known(catchAllKey(domain, exchanger.site, exchanger.host));
-  if (way.strangers !== undefined) return way.strangers;
-  const fact = deps.facts.known(way.catchAllKey);
-  if (fact !== undefined && isLastingCatchAllAnswer(fact)) way.strangers = fact;
+  const { exchanger, fastRoute } = asked;
+  if (fastRoute === undefined) return deps.facts.known(catchAllKey(domain, exchanger.site, exchanger.host));
+  if (fastRoute.catchAll !== undefined) return fastRoute.catchAll;
+  const fact = deps.facts.known(fastRoute.catchAllKey);
+  if (fact !== undefined && isLastingCatchAllAnswer(fact)) fastRoute.catchAll = fact;
   return fact;
 }
 
@@ -104,7 +104,7 @@ function concludeAccepted(
   const { outcome, exchanger } = asked;
   // A row has time: the answer is worth more once the stranger can be asked too.
   if (catchAll === "not_probed" && mode !== "single") {
-    const state = asked.tour.at(exchanger).stateOf(outcome.path);
+    const state = asked.guards.at(exchanger).stateOf(outcome.path);
     if (state === "open") return heldBackEvidence(asked);
     if (state === "watched") return catchAllProbeBlocked(outcome.host);
   }
@@ -128,8 +128,8 @@ export function asUnverifiable(
 }
 
 /** Nobody was asked, since the site blocks us; when somebody may be again. */
-function heldBackEvidence({ outcome: { path, host }, exchanger, tour }: ProbeResult): SmtpEvidence {
-  const retryAfterS = Math.max(1, Math.ceil(tour.at(exchanger).retryAfterMs(path) / 1_000));
+function heldBackEvidence({ outcome: { path, host }, exchanger, guards }: ProbeResult): SmtpEvidence {
+  const retryAfterS = Math.max(1, Math.ceil(guards.at(exchanger).retryAfterMs(path) / 1_000));
   return {
     ...unaskedEvidence("sender_blocked", "our_address", "breaker_open"),
     mxHost: host,

@@ -11,10 +11,10 @@ import { findDisposable } from "../verification/lists/mx-hosts.ts";
 import type { SiteDirectory } from "../verification/lists/site.ts";
 import { ReplyReadings } from "../verification/reply-readings.ts";
 import { lookUpExchangers } from "./exchanger-proof.ts";
+import type { FastRoute } from "./fast-route.ts";
 import { exchangersOf } from "./guarded-probe.ts";
 import { lookUpHostAddresses, type MxAnswer } from "./mx.ts";
 import type { Exchanger, ProbeRoute } from "./probe.ts";
-import type { UsualWay } from "./usual-way.ts";
 
 /** All that is the same for every address of a domain, so that one more costs a look-up instead of a walk. */
 export interface DomainPlan {
@@ -28,10 +28,10 @@ export interface DomainPlan {
    * @param domain the evidence's, if it is known
    */
   unprobed(role: string | null, domain?: DomainEvidence): Evidence;
-  /** `usualWay` has been called. */
+  /** `fastRoute` has been called. */
   readonly isUnderWay: boolean;
-  /** null: each probe has to find its way by itself. */
-  usualWay(): UsualWay | null | Promise<UsualWay | null>;
+  /** null: each probe has to find its route by itself. */
+  fastRoute(): FastRoute | null | Promise<FastRoute | null>;
 }
 
 export interface DomainPlansDeps {
@@ -53,7 +53,7 @@ class Plan implements DomainPlan {
   #facts: DomainFacts | null = null;
   /** The signals that `#facts` have. */
   #asked: DomainEvidence | undefined = undefined;
-  #way: UsualWay | null | Promise<UsualWay | null> | undefined;
+  #fastRoute: FastRoute | null | Promise<FastRoute | null> | undefined;
 
   constructor(deps: DomainPlansDeps, domain: string, mx: MxAnswer) {
     this.#deps = deps;
@@ -78,29 +78,29 @@ class Plan implements DomainPlan {
   }
 
   get isUnderWay(): boolean {
-    return this.#way !== undefined;
+    return this.#fastRoute !== undefined;
   }
 
-  usualWay(): UsualWay | null | Promise<UsualWay | null> {
-    if (this.#way !== undefined) return this.#way;
-    const way = this.#findWay();
-    this.#way = way;
-    way.then(
+  fastRoute(): FastRoute | null | Promise<FastRoute | null> {
+    if (this.#fastRoute !== undefined) return this.#fastRoute;
+    const fastRoute = this.#findFastRoute();
+    this.#fastRoute = fastRoute;
+    fastRoute.then(
       (found) => {
-        this.#way = found;
+        this.#fastRoute = found;
       },
       () => {
-        this.#way = undefined;
+        this.#fastRoute = undefined;
       },
     );
-    return way;
+    return fastRoute;
   }
 
-  async #findWay(): Promise<UsualWay | null> {
+  async #findFastRoute(): Promise<FastRoute | null> {
     const { shaping, paths, resolver } = this.#deps;
     const { first, route, domain } = this;
     if (first === undefined || shaping.isUnverifiable(first.provider, first.site)) return null;
-    // With several ways of its own the recipient chooses.
+    // With several egress routes the recipient decides which one is taken.
     if (paths.capCountOf(first.site) > 1) return null;
     const [address] = await lookUpHostAddresses(resolver, first.host);
     const path = address === undefined ? undefined : paths.routeTo(first.site, address);
@@ -111,9 +111,9 @@ class Plan implements DomainPlan {
     return {
       destination,
       catchAllKey: catchAllKey(domain, site, host),
-      strangers: undefined,
+      catchAll: undefined,
       target: { site, provider: first.provider, published },
-      heard: new ReplyReadings(),
+      readings: new ReplyReadings(),
     };
   }
 }
@@ -171,7 +171,7 @@ export class DomainPlans {
     }
   }
 
-  /** What is believed no more goes with all that was heard on its way: a thread keeps the plans of a few seconds. */
+  /** An expired plan goes with the replies read on its fast route: a thread keeps the plans of a few seconds. */
   #forgetExpired(now: number): void {
     for (const [domain, { until }] of this.#plans) {
       if (now < until) return;

@@ -4,9 +4,9 @@ import type { CheckMode, DomainEvidence, Evidence, Scope } from "../verification
 import type { CheckCaller, CheckControl, EngineResult } from "./caller.ts";
 import type { DomainPlan } from "./domain-plan.ts";
 import { DomainPlans, type DomainPlansDeps } from "./domain-plan.ts";
+import type { FastRoute } from "./fast-route.ts";
 import type { Exchanger } from "./probe.ts";
 import { canProbeFast, isQueueFull, localPartOf, ProbeRow, type ProbeRowDeps } from "./probe-row.ts";
-import type { UsualWay } from "./usual-way.ts";
 
 export type { CheckControl } from "./caller.ts";
 export type { RouteTrust } from "./conclude.ts";
@@ -39,16 +39,17 @@ export interface EngineDeps extends ProbeRowDeps, DomainPlansDeps {}
 export function createEngine(deps: EngineDeps): CheckEngine {
   const plans = new DomainPlans(deps);
   const unplanned: WaitingForPlan = new WaitingRows(({ address, scope, caller, domain, sinceMs }, plan) =>
-    checkByPlan(deps, wayless, plan, address, scope, caller, domain, sinceMs),
+    checkByPlan(deps, waitingForRoute, plan, address, scope, caller, domain, sinceMs),
   );
-  const wayless: WaitingForRoute = new WaitingRows(({ address, caller, domain, sinceMs, plan, first }, way) =>
-    startProbe(deps, plan, first, way, address, caller, domain, sinceMs),
+  const waitingForRoute: WaitingForRoute = new WaitingRows(
+    ({ address, caller, domain, sinceMs, plan, first }, fastRoute) =>
+      startProbe(deps, plan, first, fastRoute, address, caller, domain, sinceMs),
   );
   function ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void {
     const sinceMs = deps.clock.monotonic();
     const plan = plans.of(domainOf(address), sinceMs);
     if (plan instanceof Promise) unplanned.join(plan, { address, scope, caller, domain, sinceMs });
-    else checkByPlan(deps, wayless, plan, address, scope, caller, domain, sinceMs);
+    else checkByPlan(deps, waitingForRoute, plan, address, scope, caller, domain, sinceMs);
   }
   return {
     submit: ask,
@@ -65,8 +66,8 @@ interface WaitingRow {
 
 /** Rows whose domain's plan is being made. */
 type WaitingForPlan = WaitingRows<WaitingRow & { scope: Scope }, DomainPlan>;
-/** Rows of a plan whose usual way is being found. */
-type WaitingForRoute = WaitingRows<WaitingRow & { plan: DomainPlan; first: Exchanger }, UsualWay | null>;
+/** Rows of a plan whose fast route is being found. */
+type WaitingForRoute = WaitingRows<WaitingRow & { plan: DomainPlan; first: Exchanger }, FastRoute | null>;
 
 /**
  * Rows that wait for the same: they go on one after the other when it is there. A chunk of a list that is sorted by domain has hundreds
@@ -118,7 +119,7 @@ class WaitingRows<R extends { caller: CheckCaller }, T> {
  */
 function checkByPlan(
   deps: EngineDeps,
-  wayless: WaitingForRoute,
+  waitingForRoute: WaitingForRoute,
   plan: DomainPlan,
   address: string,
   scope: Scope,
@@ -138,9 +139,10 @@ function checkByPlan(
     return;
   }
   if (caller.mode === "single" && !plan.isUnderWay) prefetchForDomain(deps, plan, first);
-  const way = plan.usualWay();
-  if (way instanceof Promise) wayless.join(way, { address, caller, domain, sinceMs, plan, first });
-  else startProbe(deps, plan, first, way, address, caller, domain, sinceMs);
+  const fastRoute = plan.fastRoute();
+  if (fastRoute instanceof Promise)
+    waitingForRoute.join(fastRoute, { address, caller, domain, sinceMs, plan, first });
+  else startProbe(deps, plan, first, fastRoute, address, caller, domain, sinceMs);
 }
 
 /** Fetches the slot and the catch-all answer of a domain's first check while the address of its exchanger is looked up. For requests alone. */
@@ -168,14 +170,14 @@ function startProbe(
   deps: EngineDeps,
   plan: DomainPlan,
   first: Exchanger,
-  way: UsualWay | null,
+  fastRoute: FastRoute | null,
   address: string,
   caller: CheckCaller,
   domain: DomainEvidence | undefined,
   sinceMs: number,
 ): void {
   caller.trace?.onPlanned();
-  const usual = way !== null && canProbeFast(deps, plan, first.site, way) ? way : null;
+  const usual = fastRoute !== null && canProbeFast(deps, plan, first.site, fastRoute) ? fastRoute : null;
   if (usual !== null && isQueueFull(deps, first, caller)) {
     caller.onChecked("busy");
     return;

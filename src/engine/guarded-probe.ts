@@ -14,11 +14,11 @@ import type { SmtpClass } from "../verification/evidence.ts";
 import type { SiteDirectory } from "../verification/lists/site.ts";
 import type { ReplyEvidence } from "../verification/reply-readings.ts";
 import type { CheckTrace } from "./check-times.ts";
+import type { FastRoute } from "./fast-route.ts";
 import type { MxAnswer } from "./mx.ts";
 import type { NetworkView } from "./network-view.ts";
 import { type Exchanger, type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox } from "./probe.ts";
-import { Tour } from "./tour.ts";
-import type { UsualWay } from "./usual-way.ts";
+import { ProbeGuards } from "./probe-guards.ts";
 
 /** What it takes to ask a server about somebody: the address itself, a stranger, or a postmaster. */
 export interface GuardedProbeDeps {
@@ -59,9 +59,9 @@ export interface ProbeResult {
   /** Whose outcome it is; the first of the route where nobody was asked. */
   exchanger: Exchanger;
   ruling: Classification;
-  tour: Tour;
-  /** The way of a probe that went the usual one. */
-  way?: UsualWay;
+  guards: ProbeGuards;
+  /** The route of a fast probe. */
+  fastRoute?: FastRoute;
   /** What evidence keeps of the outcome, where that is at hand. */
   said?: ReplyEvidence | null;
 }
@@ -81,9 +81,9 @@ export async function runGuardedProbe(
 ): Promise<ProbeResult> {
   const { domain } = target;
   const address = `${local}@${domain}`;
-  const tour = new Tour(deps.breaker, domain, route.exchangers);
+  const guards = new ProbeGuards(deps.breaker, domain, route.exchangers);
   const rule = (outcome: RcptOutcome) => {
-    const context = { provider: tour.exchangerOf(outcome).provider, self: deps.self.at(outcome.path) };
+    const context = { provider: guards.exchangerOf(outcome).provider, self: deps.self.at(outcome.path) };
     return classifyFor(outcome, context, address);
   };
   try {
@@ -92,12 +92,12 @@ export async function runGuardedProbe(
       if (outcome !== begun) trace?.onAttempt(outcome, exchanger);
     };
     const isAboutRecipient = (outcome: RcptOutcome) => ABOUT_RECIPIENT.has(rule(outcome).class);
-    const probe = probeDeps(deps, { route, mayQueueAt: turnTo, isAboutRecipient }, tour, told);
-    const outcome = await probeMailbox(probe, route, mailbox, new TrialControl(control, tour), begun);
-    tour.end(deps, local, rule);
-    return { outcome, exchanger: tour.exchangerOf(outcome), ruling: rule(outcome), tour };
+    const probe = probeDeps(deps, { route, mayQueueAt: turnTo, isAboutRecipient }, guards, told);
+    const outcome = await probeMailbox(probe, route, mailbox, new TrialControl(control, guards), begun);
+    guards.end(deps, local, rule);
+    return { outcome, exchanger: guards.exchangerOf(outcome), ruling: rule(outcome), guards };
   } catch (error) {
-    tour.breakOff();
+    guards.breakOff();
     throw error;
   }
 }
@@ -119,11 +119,11 @@ class TrialControl implements ProbeControl {
   readonly urgent: boolean;
   readonly isInteractive: boolean;
   readonly #control: ProbeControl;
-  readonly #tour: Tour;
+  readonly #guards: ProbeGuards;
 
-  constructor(control: ProbeControl, tour: Tour) {
+  constructor(control: ProbeControl, guards: ProbeGuards) {
     this.#control = control;
-    this.#tour = tour;
+    this.#guards = guards;
     this.urgent = control.urgent === true;
     this.isInteractive = control.isInteractive === true;
   }
@@ -133,7 +133,7 @@ class TrialControl implements ProbeControl {
   }
 
   get deadlineAt(): number {
-    return Math.min(this.#control.deadlineAt, this.#tour.trialUntil);
+    return Math.min(this.#control.deadlineAt, this.#guards.trialUntil);
   }
 
   onTaken(now: number, session?: SessionTimes): void {
@@ -154,7 +154,7 @@ function probeDeps(
     route: { published },
     ...rest
   }: Pick<ProbeDeps, "mayQueueAt" | "isAboutRecipient"> & Pick<GuardedProbeOptions, "route">,
-  tour: Tour,
+  guards: ProbeGuards,
   told: ProbeDeps["onAttempt"],
 ): ProbeDeps {
   return {
@@ -162,13 +162,13 @@ function probeDeps(
     pool: deps.pool,
     paths: deps.paths,
     ...rest,
-    mayProbe: (exchanger, path) => tour.at(exchanger).mayProbe(path.name),
+    mayProbe: (exchanger, path) => guards.at(exchanger).mayProbe(path.name),
     monotonic: () => deps.clock.monotonic(),
     isCutOff: (path) => deps.network.isCutOff(path.name),
     onAttempt(outcome, exchanger) {
       const { site, provider } = exchanger;
       told(outcome, exchanger);
-      tour.attempted(outcome);
+      guards.attempted(outcome);
       deps.network.onAttempt({ site, provider, published }, outcome);
     },
   };

@@ -16,11 +16,11 @@ import {
   unaskedEvidence,
 } from "./conclude.ts";
 import type { DomainPlan } from "./domain-plan.ts";
+import type { FastRoute } from "./fast-route.ts";
 import { mailboxOf, type ProbeResult, type ProbeTarget, runGuardedProbe } from "./guarded-probe.ts";
 import type { MxAnswer } from "./mx.ts";
 import { type Exchanger, markCutOff, mayTryNext, type ProbeControl, type ProbeRoute } from "./probe.ts";
-import { Tour } from "./tour.ts";
-import type { UsualWay } from "./usual-way.ts";
+import { ProbeGuards } from "./probe-guards.ts";
 
 export interface ProbeRowDeps extends ConcludeDeps {
   lines: SiteQueues;
@@ -57,7 +57,7 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
   readonly #evidence: Evidence;
   readonly #caller: CheckCaller;
   /** Of the first attempt; null: the probe is in the full state. */
-  #way: UsualWay | null = null;
+  #fastRoute: FastRoute | null = null;
   /** The site in whose queue it stands: that it asks, or is about to ask. */
   #queuedAt: string | null = null;
   #inSession = false;
@@ -111,21 +111,21 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
     return this.#caller.mode === "single";
   }
 
-  /** @param way free of all that is unusual, see `canProbeFast`; null: it is not */
-  start(way: UsualWay | null): void {
+  /** @param fastRoute one for which `canProbeFast` is true; null: there is none */
+  start(fastRoute: FastRoute | null): void {
     try {
-      if (way === null) this.#reportLater(this.#probeUnlessKnown());
-      else this.#startFirstAttempt(way);
+      if (fastRoute === null) this.#reportLater(this.#probeUnlessKnown());
+      else this.#startFirstAttempt(fastRoute);
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  #startFirstAttempt(way: UsualWay): void {
-    this.#way = way;
+  #startFirstAttempt(fastRoute: FastRoute): void {
+    this.#fastRoute = fastRoute;
     const mailbox = mailboxOf(this.address);
     this.#enter(this.first.site);
-    this.#deps.pool.ask(way.destination, mailbox, this);
+    this.#deps.pool.ask(fastRoute.destination, mailbox, this);
   }
 
   /** Asks the mail server, unless it is known beforehand that asking cannot tell. */
@@ -179,8 +179,8 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
 
   /** The first attempt is also given up when its route is cut off, for as long as no session has taken it. */
   cancelled(): boolean {
-    if (!this.#inSession && !this.#cutOff && this.#way !== null)
-      this.#cutOff = this.#deps.network.isCutOff(this.#way.destination.path.name);
+    if (!this.#inSession && !this.#cutOff && this.#fastRoute !== null)
+      this.#cutOff = this.#deps.network.isCutOff(this.#fastRoute.destination.path.name);
     return this.#cutOff || this.#caller.cancelled();
   }
 
@@ -205,29 +205,29 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
 
   /** undefined: it is unusual. */
   #conclude(outcome: RcptOutcome): ProbeConclusion | Promise<ProbeConclusion> | undefined {
-    const way = this.#way;
-    if (way === null || outcome.kind === "failure" || mayTryNext(outcome)) return undefined;
+    const fastRoute = this.#fastRoute;
+    if (fastRoute === null || outcome.kind === "failure" || mayTryNext(outcome)) return undefined;
     const { breaker, network, self } = this.#deps;
     const { site, provider } = this.first;
     const context = { provider, self: self.at(outcome.path) };
-    const { ruling, said } = way.heard.read(outcome, context, this);
+    const { ruling, said } = fastRoute.readings.read(outcome, context, this);
     if (ruling.class === "sender_blocked" || !breaker.isClear(site, outcome.path, this.domain))
       return undefined;
-    network.onAttempt(way.target, outcome);
+    network.onAttempt(fastRoute.target, outcome);
     this.#leave();
-    const asked = new FastProbeResult(outcome, way, { ruling, said }, this);
+    const asked = new FastProbeResult(outcome, fastRoute, { ruling, said }, this);
     return concludeProbe(this.#deps, this, asked, { mode: this.#caller.mode, probe: this });
   }
 
   #continueFully(outcome: RcptOutcome): Promise<ProbeConclusion> {
     const begun = markCutOff(outcome, this.#caller, this.#cutOff);
-    this.#way = null;
+    this.#fastRoute = null;
     this.#cutOff = false;
     return this.#probeFully(begun);
   }
 
-  tour(): Tour {
-    return new Tour(this.#deps.breaker, this.domain, this.route.exchangers);
+  guards(): ProbeGuards {
+    return new ProbeGuards(this.#deps.breaker, this.domain, this.route.exchangers);
   }
 
   #enter(site: string): void {
@@ -280,16 +280,16 @@ export function isQueueFull(
 }
 
 /**
- * Whether nothing makes a probe by `way` unusual: learned behaviour of the site, a breaker, a network that is down. Breakers
+ * Whether nothing makes a probe by `fastRoute` unusual: learned behaviour of the site, a breaker, a network that is down. Breakers
  * are asked again when the reply is there.
  */
 export function canProbeFast(
   deps: ProbeRowDeps,
   { domain }: Pick<DomainPlan, "domain">,
   site: string,
-  way: UsualWay,
+  fastRoute: FastRoute,
 ): boolean {
-  const path = way.destination.path.name;
+  const path = fastRoute.destination.path.name;
   if (deps.network.isDown() || deps.network.isCutOff(path)) return false;
   return deps.behaviours.behaviourOf(site) === null && deps.breaker.isClear(site, path, domain);
 }
@@ -297,20 +297,20 @@ export function canProbeFast(
 /** What the first attempt brought. */
 class FastProbeResult implements ProbeResult {
   readonly outcome: RcptOutcome;
-  readonly way: UsualWay;
+  readonly fastRoute: FastRoute;
   readonly ruling: Classification;
   readonly said: ReplyEvidence | null;
   readonly #row: ProbeRow;
-  #tour: Tour | null = null;
+  #guards: ProbeGuards | null = null;
 
   constructor(
     outcome: RcptOutcome,
-    way: UsualWay,
+    fastRoute: FastRoute,
     { ruling, said }: { ruling: Classification; said: ReplyEvidence | null },
     row: ProbeRow,
   ) {
     this.outcome = outcome;
-    this.way = way;
+    this.fastRoute = fastRoute;
     this.ruling = ruling;
     this.said = said;
     this.#row = row;
@@ -321,8 +321,8 @@ class FastProbeResult implements ProbeResult {
   }
 
   /** Rarely needed. */
-  get tour(): Tour {
-    this.#tour ??= this.#row.tour();
-    return this.#tour;
+  get guards(): ProbeGuards {
+    this.#guards ??= this.#row.guards();
+    return this.#guards;
   }
 }

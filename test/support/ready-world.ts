@@ -148,7 +148,7 @@ export async function startReadyWorld(
   const examiner = createExaminer({
     clock,
     cache,
-    flights: {
+    inFlight: {
       size: () => 0,
       join: async (_question, _waiter, arrival) =>
         arrival.settled({ entry: null, cached: false, failure: "deadline" }),

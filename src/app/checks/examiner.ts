@@ -86,7 +86,7 @@ export function composeExaminers(deps: Deps): Examiners {
     limits: LIMITS.inFlightChecks.admission,
   });
   metrics.checkQueueSeconds.readFrom(() => admission.waitMs() / 1_000);
-  const flights = createInFlightChecks({
+  const inFlight = createInFlightChecks({
     ...parts,
     pool: checks.pool,
     deadlineMs,
@@ -97,7 +97,7 @@ export function composeExaminers(deps: Deps): Examiners {
     admission,
     examiner: createExaminer({
       ...parts,
-      flights,
+      inFlight,
       isPromoted: promoted.covers,
     }),
     batches: createBatchExaminer({

@@ -2,7 +2,7 @@
 export const KEY_LIMITS = {
   cacheEntries: 100_000,
   /** Slots for headers whose key need not be hashed again, a power of two, two for each; and their lifetime. */
-  headerSeats: 16_384,
+  headerSlots: 16_384,
   headerMs: 1_000,
   confirmMs: 1_000,
   pollMs: 400,

@@ -15,8 +15,8 @@ const RANDOM_AT = HEADER_START.length + "live_".length;
 const CHAR_BITS = 7;
 /** Odd, their bits spread: what is multiplied by them differs in its highest bits. */
 const [SPREAD, SPREAD_AGAIN] = [0x9e3779b1, 0x85ebca6b];
-/** Of a header's two seats the first: an even one. */
-const PAIR_SHIFT = Math.clz32(LIMITS.keys.headerSeats / 2 - 1);
+/** Shifts a hash to the even index of the first of a header's two slots. */
+const PAIR_SHIFT = Math.clz32(LIMITS.keys.headerSlots / 2 - 1);
 
 interface MemoEntry {
   /** The first eight random characters, in two numbers. */
@@ -31,9 +31,9 @@ interface MemoEntry {
  * answer takes: each again once in LIMITS.keys.headerMs, and after any change, so that nothing but the entry is believed.
  * The headers are secrets: none is held for longer than that and LIMITS.keys.pollMs.
  *
- * A header has two seats, by eight random characters of its secret: whoever comes takes the first, and who sat there moves to the
- * second. A Map hashes all fifty (0.1 us more). With one seat each, in one of nine processes two of 64 keys met in it, and where they
- * came by turns each of their requests was hashed, 3 in a hundred; of a thousand keys 60 met another.
+ * A header has two slots, by eight random characters of its secret: a new header takes the first, and the one
+ * that was there moves to the second. A Map hashes all fifty characters (0.1 us more). With one slot each, two of 64 keys met in one of
+ * nine processes, and when their requests alternated, each was hashed: 3 in a hundred. Of a thousand keys 60 met another.
  * Texts are compared, which takes the longer the more of them is alike, only where these eight are the same: how long it took tells
  * nothing to who has not guessed 47 random bits at once.
  */
@@ -58,28 +58,28 @@ function memoSlotOf(first: number, second: number): number {
 }
 
 export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">): HeaderMemo {
-  const seats = new Array<MemoEntry | null>(LIMITS.keys.headerSeats).fill(null);
+  const slots = new Array<MemoEntry | null>(LIMITS.keys.headerSlots).fill(null);
   let taken = 0;
   let untilMs = Number.NEGATIVE_INFINITY;
   let epoch = cache.epoch();
 
   function forget(): void {
-    if (taken > 0) seats.fill(null);
+    if (taken > 0) slots.fill(null);
     taken = 0;
   }
 
-  function store(at: number, seated: MemoEntry): void {
-    const before = seats[at] as MemoEntry | null;
-    if (before === null || seats[at + 1] === null) taken += 1;
-    if (before !== null) seats[at + 1] = before;
-    seats[at] = seated;
+  function store(at: number, added: MemoEntry): void {
+    const before = slots[at] as MemoEntry | null;
+    if (before === null || slots[at + 1] === null) taken += 1;
+    if (before !== null) slots[at + 1] = before;
+    slots[at] = added;
   }
 
-  /** Who sits there, if that is the header. */
+  /** The slot's entry, if it is of this header. */
   function entryAt(at: number, first: number, second: number, authorization: string): MemoEntry | null {
-    const seated = seats[at] as MemoEntry | null;
-    if (seated === null || seated.first !== first || seated.second !== second) return null;
-    return seated.authorization === authorization ? seated : null;
+    const found = slots[at] as MemoEntry | null;
+    if (found === null || found.first !== first || found.second !== second) return null;
+    return found.authorization === authorization ? found : null;
   }
 
   return {
@@ -93,9 +93,9 @@ export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">):
       const first = fourAt(authorization, RANDOM_AT);
       const second = fourAt(authorization, RANDOM_AT + 4);
       const at = memoSlotOf(first, second);
-      const seated =
+      const found =
         entryAt(at, first, second, authorization) ?? entryAt(at + 1, first, second, authorization);
-      if (seated !== null) return seated.entry;
+      if (found !== null) return found.entry;
       if (!authorization.startsWith(HEADER_START)) return undefined;
       const entry = cache.get(hashSecret(authorization.slice(SCHEME_CHARS)));
       if (entry !== undefined) store(at, { first, second, authorization, entry });

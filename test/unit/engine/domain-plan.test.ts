@@ -121,24 +121,24 @@ describe("the plan of a domain", () => {
   });
 
   it("knows the usual way but where the recipient chooses it, or there is none", async () => {
-    const way = await (await plans().of("example.test")).usualWay();
+    const way = await (await plans().of("example.test")).fastRoute();
     assert.deepEqual([way?.destination.host, way?.destination.address], ["mx.example.test", "192.0.2.1"]);
     const none = { status: "no_data", ttlS: 50, proven: true } as const;
     const absent = await plans(undefined, () => none).of("example.test");
     assert.deepEqual([absent.mx.status, absent.unprobed(null).mx.ttlS], ["mx_unresolvable", 50]);
-    assert.equal(await absent.usualWay(), null);
+    assert.equal(await absent.fastRoute(), null);
     const two: DnsOutcome<MxRecord> = {
       ...MX,
       records: [{ preference: 1, exchange: "mx.two-ways.test" }],
     } as DnsOutcome<MxRecord>;
-    assert.equal(await (await plans(() => two).of("example.test")).usualWay(), null);
+    assert.equal(await (await plans(() => two).of("example.test")).fastRoute(), null);
   });
 
   it("looks for its way again after there was no room to", async () => {
     let a: DnsOutcome<string> = OVERLOADED;
     const plan = await plans(undefined, () => a).of("example.test");
-    await assert.rejects(async () => plan.usualWay());
+    await assert.rejects(async () => plan.fastRoute());
     a = A;
-    assert.equal((await plan.usualWay())?.destination.site, "example.test");
+    assert.equal((await plan.fastRoute())?.destination.site, "example.test");
   });
 });

@@ -74,7 +74,7 @@ export interface Examiner {
 export interface ExaminerDeps {
   clock: Clock;
   cache: EvidenceCache;
-  flights: InFlightChecks;
+  inFlight: InFlightChecks;
   lists: Lists;
   /** Whether the operator calls the domain disposable for everybody. */
   isPromoted(domain: string): boolean;
@@ -148,7 +148,7 @@ function find<T>(
     deps.onLookup(entry ? "memory" : "miss");
     if (entry) return arrival.settled({ entry, cached: true });
   }
-  return deps.flights.join({ teamId, address, scope, refresh }, waiter, arrival);
+  return deps.inFlight.join({ teamId, address, scope, refresh }, waiter, arrival);
 }
 
 export type NoLookupDeps = Pick<ExaminerDeps, "clock" | "lists">;

@@ -23,7 +23,7 @@ class Kept implements Held {
   }
 }
 
-/** Numbers of a seat, side by side: half of what a core reads at once. */
+/** Numbers of a slot, side by side: half of a cache line. */
 const STORED_AT = 0;
 const TTL_S = 1;
 /** When it was last known to be the newest: another process may refresh it in Redis. */
@@ -40,44 +40,44 @@ const STRIDE = 4;
  */
 export class EvidenceMemory {
   /** Of each address evidence like its own, or its entry as an object. */
-  readonly #seats: TextMap<Evidence | Kept>;
+  readonly #slots: TextMap<Evidence | Kept>;
   #numbers: Float64Array;
   readonly #clock: Clock;
   #endings = 0;
 
   /**
    * @param maxEntries at least 1
-   * @param seatsAtOnce see `TextMap`
+   * @param slotsAtOnce see `TextMap`
    */
-  constructor(maxEntries: number, clock: Clock, seatsAtOnce?: number) {
-    this.#seats = new TextMap(maxEntries, seatsAtOnce);
-    this.#numbers = new Float64Array(STRIDE * this.#seats.room);
+  constructor(maxEntries: number, clock: Clock, slotsAtOnce?: number) {
+    this.#slots = new TextMap(maxEntries, slotsAtOnce);
+    this.#numbers = new Float64Array(STRIDE * this.#slots.room);
     this.#clock = clock;
   }
 
   /** What there is, alive or not. */
   get(key: string): CacheEntry | undefined {
-    const seat = this.#seats.find(key);
-    return seat === NO_SLOT ? undefined : this.#entryAt(seat);
+    const slot = this.#slots.find(key);
+    return slot === NO_SLOT ? undefined : this.#entryAt(slot);
   }
 
   /** What is alive and was seen to be the newest lately. */
   peek(key: string): CacheEntry | undefined {
-    const seat = this.#seats.find(key);
-    if (seat === NO_SLOT || !this.#isGood(seat)) return undefined;
-    return this.#seats.isAccessedAgain(seat) ? this.#keptAt(seat).entry : this.#entryAt(seat);
+    const slot = this.#slots.find(key);
+    if (slot === NO_SLOT || !this.#isGood(slot)) return undefined;
+    return this.#slots.isAccessedAgain(slot) ? this.#keptAt(slot).entry : this.#entryAt(slot);
   }
 
   /** `peek`, and until when that need not be asked again. */
   hold(key: string): Held | undefined {
-    const seat = this.#seats.find(key);
-    if (seat === NO_SLOT || !this.#isGood(seat)) return undefined;
-    const kept = this.#keptAt(seat);
+    const slot = this.#slots.find(key);
+    if (slot === NO_SLOT || !this.#isGood(slot)) return undefined;
+    const kept = this.#keptAt(slot);
     const { storedAt, ttlS } = kept.entry;
     const nowMs = this.#clock.monotonic();
     const goodUntilMs = Math.min(
       nowMs + storedAt + ttlS * 1000 - this.#clock.now(),
-      (this.#numbers[seat * STRIDE + SEEN_MS] as number) + LIMITS.evidenceCache.memoryMs,
+      (this.#numbers[slot * STRIDE + SEEN_MS] as number) + LIMITS.evidenceCache.memoryMs,
       nowMs + LIMITS.evidenceCache.holdMs,
     );
     kept.goodUntilMs = Math.floor(goodUntilMs);
@@ -91,16 +91,16 @@ export class EvidenceMemory {
 
   /** It is the newest of the address now. */
   keep(key: string, entry: CacheEntry): void {
-    // First: evidence that is none throws before there is a seat that nothing sits in.
+    // First: invalid evidence must throw before a slot is allocated for it.
     const like = entry.evidence.shared();
-    const seat = this.#seats.slotFor(key);
-    const before = this.#seats.at(seat);
+    const slot = this.#slots.slotFor(key);
+    const before = this.#slots.at(slot);
     // What is seen again stays what it is.
     if (!(before instanceof Kept) || before.entry !== entry) {
       this.#end(before);
-      this.#seats.put(seat, like);
+      this.#slots.put(slot, like);
     }
-    const at = seat * STRIDE;
+    const at = slot * STRIDE;
     if (at >= this.#numbers.length) this.#grow();
     const numbers = this.#numbers;
     numbers[at + STORED_AT] = entry.storedAt;
@@ -110,21 +110,21 @@ export class EvidenceMemory {
   }
 
   drop(key: string): void {
-    this.#end(this.#seats.delete(key));
+    this.#end(this.#slots.delete(key));
   }
 
-  #isGood(seat: number): boolean {
+  #isGood(slot: number): boolean {
     const numbers = this.#numbers;
-    const at = seat * STRIDE;
+    const at = slot * STRIDE;
     const overAt = (numbers[at + STORED_AT] as number) + (numbers[at + TTL_S] as number) * 1000;
     if (overAt <= this.#clock.now()) return false;
     return this.#clock.monotonic() - (numbers[at + SEEN_MS] as number) < LIMITS.evidenceCache.memoryMs;
   }
 
-  #entryAt(seat: number): CacheEntry {
-    const found = this.#seats.at(seat) as Evidence | Kept;
+  #entryAt(slot: number): CacheEntry {
+    const found = this.#slots.at(slot) as Evidence | Kept;
     if (found instanceof Kept) return found.entry;
-    const at = seat * STRIDE;
+    const at = slot * STRIDE;
     return {
       evidence: found.after(this.#numbers[at + LATENCY_MS] as number),
       storedAt: this.#numbers[at + STORED_AT] as number,
@@ -132,11 +132,11 @@ export class EvidenceMemory {
     };
   }
 
-  #keptAt(seat: number): Kept {
-    const found = this.#seats.at(seat);
+  #keptAt(slot: number): Kept {
+    const found = this.#slots.at(slot);
     if (found instanceof Kept) return found;
-    const kept = new Kept(this.#entryAt(seat));
-    this.#seats.put(seat, kept);
+    const kept = new Kept(this.#entryAt(slot));
+    this.#slots.put(slot, kept);
     return kept;
   }
 
@@ -145,7 +145,7 @@ export class EvidenceMemory {
   }
 
   #grow(): void {
-    const numbers = new Float64Array(STRIDE * this.#seats.room);
+    const numbers = new Float64Array(STRIDE * this.#slots.room);
     numbers.set(this.#numbers);
     this.#numbers = numbers;
   }

@@ -37,8 +37,8 @@ const KEY_MAX = SLOT_BYTES - 1;
 const STORED_ASIDE = 0xff;
 
 /** At least half of the table is free, so that a look-up takes one or two steps. */
-function tableBits(seats: number): number {
-  return Math.ceil(Math.log2(2 * seats));
+function tableBits(slots: number): number {
+  return Math.ceil(Math.log2(2 * slots));
 }
 
 /** How often a key was requested. */
@@ -131,12 +131,12 @@ export class TextMap<V> {
   delete(key: string): V | undefined {
     const at = this.#find(key, hashOf(key, this.#factors));
     if (at < 0) return undefined;
-    const seat = (this.#table[at + 1] as number) - 1;
+    const slot = (this.#table[at + 1] as number) - 1;
     this.#unlink(at);
-    this.#free.push(seat);
-    this.#forgetKey(seat);
-    const gone = this.#values[seat];
-    this.#values[seat] = undefined;
+    this.#free.push(slot);
+    this.#forgetKey(slot);
+    const gone = this.#values[slot];
+    this.#values[slot] = undefined;
     this.#size--;
     return gone;
   }
@@ -144,9 +144,9 @@ export class TextMap<V> {
   /** @param at index into the table */
   #recordAccess(at: number): number {
     if (at < 0) return NO_SLOT;
-    const seat = (this.#table[at + 1] as number) - 1;
-    this.#accesses[seat] = this.#accesses[seat] === NOT_ACCESSED ? ACCESSED_ONCE : ACCESSED_AGAIN;
-    return seat;
+    const slot = (this.#table[at + 1] as number) - 1;
+    this.#accesses[slot] = this.#accesses[slot] === NOT_ACCESSED ? ACCESSED_ONCE : ACCESSED_AGAIN;
+    return slot;
   }
 
   /** Index into the table; -1: absent. */
@@ -154,9 +154,9 @@ export class TextMap<V> {
     const table = this.#table;
     const last = table.length - 1;
     for (let at = (hash >>> this.#shift) << 1; ; at = (at + 2) & last) {
-      const seat = table[at + 1] as number;
-      if (seat === 0) return -1;
-      if (table[at] === hash && this.#isKey(seat - 1, key)) return at;
+      const slot = table[at + 1] as number;
+      if (slot === 0) return -1;
+      if (table[at] === hash && this.#isKey(slot - 1, key)) return at;
     }
   }
 
@@ -190,30 +190,30 @@ export class TextMap<V> {
 
   #insert(key: string, hash: number): number {
     const isFull = this.#size >= this.#max;
-    const seat = isFull ? this.#nextVictim() : (this.#free.pop() ?? this.#values.length);
+    const slot = isFull ? this.#nextVictim() : (this.#free.pop() ?? this.#values.length);
     if (isFull) {
-      this.#unlink(this.#tableIndexOf(seat));
-      this.#forgetKey(seat);
+      this.#unlink(this.#tableIndexOf(slot));
+      this.#forgetKey(slot);
     } else {
-      if (seat >= this.#room) this.#grow();
+      if (slot >= this.#room) this.#grow();
       // An array with holes is slower.
-      if (seat === this.#values.length) this.#values.push(undefined);
+      if (slot === this.#values.length) this.#values.push(undefined);
     }
-    this.#writeKey(seat, key);
-    this.#hashes[seat] = hash;
-    this.#accesses[seat] = NOT_ACCESSED;
-    this.#insertIntoTable(hash, seat);
+    this.#writeKey(slot, key);
+    this.#hashes[slot] = hash;
+    this.#accesses[slot] = NOT_ACCESSED;
+    this.#insertIntoTable(hash, slot);
     if (!isFull) this.#size++;
-    return seat;
+    return slot;
   }
 
   #nextVictim(): number {
-    const seats = this.#values.length;
+    const slots = this.#values.length;
     for (;;) {
-      const seat = this.#hand;
-      this.#hand = seat + 1 === seats ? 0 : seat + 1;
-      if (this.#accesses[seat] === NOT_ACCESSED) return seat;
-      this.#accesses[seat] = NOT_ACCESSED;
+      const slot = this.#hand;
+      this.#hand = slot + 1 === slots ? 0 : slot + 1;
+      if (this.#accesses[slot] === NOT_ACCESSED) return slot;
+      this.#accesses[slot] = NOT_ACCESSED;
     }
   }
 
@@ -266,8 +266,8 @@ export class TextMap<V> {
     this.#table = table;
     this.#shift--;
     for (let at = 0; at < old.length; at += 2) {
-      const seat = old[at + 1] as number;
-      if (seat !== 0) this.#insertIntoTable(old[at] as number, seat - 1);
+      const slot = old[at + 1] as number;
+      if (slot !== 0) this.#insertIntoTable(old[at] as number, slot - 1);
     }
   }
 }

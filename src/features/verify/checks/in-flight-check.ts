@@ -12,28 +12,28 @@ import type { AdmissionSlot } from "./admission.ts";
 import type { TimedCheck } from "./wait-times.ts";
 
 export interface CheckQuestion {
-  /** Who pays: no team may have all checks to itself. */
+  /** The team that pays: no team may have all checks to itself. */
   teamId: string;
   address: ParsedAddress;
   scope: Scope;
-  /** Do not be content with what Redis knows. */
+  /** Check anew, even where Redis has evidence. */
   refresh: boolean;
 }
 
 export interface VerificationWaiter {
-  /** `Clock.monotonic` milliseconds when the request came: its deadline counts from there. */
+  /** `Clock.monotonic` milliseconds when the request came: its deadline counts from then. */
   startedMs: number;
   cancelled(): boolean;
   onCancel(callback: () => void): void;
-  /** Where it is traced; null, absent: nowhere. */
+  /** The span of the request; null or absent: it is not traced. */
   readonly span?: Span | null;
-  /** Asked before a check is begun, not before the cache is; null, absent: it may be. */
+  /** Admits the check before it begins, after the cache was asked; null or absent: no admission is needed. */
   slot?: AdmissionSlot | null;
-  /** Understood before; null, absent: it was not. */
+  /** The parsed input, if it was parsed before; else null or absent. */
   addressQuestion?: AddressQuestion | null;
-  /** What the cache has of it, drawn before; null, absent: that was not found. */
+  /** The rendered answer from the cache, if it was found before; else null or absent. */
   cachedAnswer?: CachedAnswer | null;
-  /** Gets what it came to. */
+  /** Receives what the request came to. */
   note?: AnswerNote | null;
 }
 
@@ -45,52 +45,52 @@ export type InFlightOutcome =
       cached: false;
       failure: "deadline" | "internal_error";
       times?: WaitTimes;
-      /** Of a deadline: what was known of the address without its mail server; null, absent: nothing. */
+      /** At the deadline: what is known of the address without its mail server; null or absent: nothing. */
       known?: Evidence | null;
     };
 
-/** What becomes of a landing. One of the two is called, once; `failed` too where `landed` throws. */
+/** Receives the outcome of a check. One of the two is called, once; `failed` too if `settled` throws. */
 export interface OutcomeHandler<T> {
-  settled(landing: InFlightOutcome): T;
-  /** Nothing came of it: whoever waits is told the error. */
+  settled(outcome: InFlightOutcome): T;
+  /** The check failed: the waiter receives the error. */
   failed(): void;
 }
 
-/** Who waits for a flight. Answered once: by the landing, at the deadline, or since he has gone. */
+/** One request that waits for a check. It is answered once: with the outcome, at the deadline, or because its client has gone. */
 export class CheckWaiter implements Deadline {
   readonly check: InFlightCheck;
-  /** The deadline, or shortly before it, when what is known is looked up. */
+  /** First shortly before the deadline, when what is known is looked up; then the deadline itself. */
   dueMs: number;
   isAnswered = false;
   previous: Deadline["previous"] = null;
   next: Deadline["next"] = null;
-  /** Monotonic; null: the flight began for him. */
+  /** Monotonic; null: this request started the check. */
   joinedMs: number | null = null;
   readonly #deadlineMs: number;
   readonly #handler: OutcomeHandler<unknown>;
   readonly #resolve: (value: unknown) => void;
   readonly #reject: (error: unknown) => void;
 
-  /** @param aheadMs so long before its deadline it is due for the first time */
+  /** @param aheadMs how long before its deadline it is due for the first time */
   constructor(
-    flight: InFlightCheck,
+    check: InFlightCheck,
     { deadlineMs, aheadMs }: { deadlineMs: number; aheadMs: number },
-    arrival: OutcomeHandler<unknown>,
+    handler: OutcomeHandler<unknown>,
     resolve: (value: unknown) => void,
     reject: (error: unknown) => void,
   ) {
-    this.check = flight;
+    this.check = check;
     this.#deadlineMs = deadlineMs;
     this.dueMs = deadlineMs - aheadMs;
-    this.#handler = arrival;
+    this.#handler = handler;
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
-  settle(landing: InFlightOutcome): void {
+  settle(outcome: InFlightOutcome): void {
     this.isAnswered = true;
     try {
-      this.#resolve(this.#handler.settled(landing));
+      this.#resolve(this.#handler.settled(outcome));
     } catch (error) {
       this.fail(error);
     }
@@ -114,41 +114,36 @@ export class CheckWaiter implements Deadline {
   }
 }
 
-/** One check for all who ask. It is itself who the cache and the pool answer. */
+/** One check for all requests that ask. The cache and the check pool report to it directly. */
 export class InFlightCheck implements EntryWaiter, CheckListener, TimedCheck {
   readonly question: CheckQuestion;
-  /** Nearly always alone. */
+  /** Nearly always the only one. */
   firstWaiter: CheckWaiter | null = null;
   otherWaiters: Set<CheckWaiter> | null = null;
   /** True once it is certain that the answer comes from a check of now, not from the cache. */
   fresh: boolean;
-  /** A deadline has passed: somebody was promised that the check goes on. */
+  /** A deadline has passed: a caller was promised that the check goes on. */
   isPromised = false;
   task: { cancel(): void } | null = null;
-  /** Of who began it, or joined; null: whoever asks may have a check. */
+  /** Of the request that started it; null: no admission is needed. */
   slot: AdmissionSlot | null;
   isAbandoned = false;
   /** What is known without the mail server; null: not yet; undefined: it was not looked up. */
   known: Evidence | null | undefined = undefined;
-  /** As the cache told it; undefined: it was not asked. */
+  /** As the cache reported it; undefined: the cache was not asked. */
   redisKey: string | undefined = undefined;
-  /** Of who began it, where he is traced. */
+  /** Of the request that started it, if that is traced. */
   readonly span: Span | null;
   thread: CheckTimes | null = null;
-  /** Monotonic, when the cache was asked, and the pool; 0: it was not. */
+  /** Monotonic, when the cache was asked, and the check pool; 0: it was not. */
   lookMs = 0;
   askMs = 0;
   readonly #owner: InFlightOwner;
 
-  constructor(
-    tower: InFlightOwner,
-    question: CheckQuestion,
-    span: Span | null,
-    place: InFlightCheck["slot"],
-  ) {
-    this.#owner = tower;
+  constructor(owner: InFlightOwner, question: CheckQuestion, span: Span | null, slot: InFlightCheck["slot"]) {
+    this.#owner = owner;
     this.question = question;
-    this.slot = place;
+    this.slot = slot;
     this.fresh = question.refresh;
     this.span = span;
   }
@@ -169,25 +164,25 @@ export class InFlightCheck implements EntryWaiter, CheckListener, TimedCheck {
     return this.question.address.cacheKey;
   }
 
-  addWaiter(passenger: CheckWaiter): void {
-    if (this.firstWaiter === null) this.firstWaiter = passenger;
+  addWaiter(waiter: CheckWaiter): void {
+    if (this.firstWaiter === null) this.firstWaiter = waiter;
     else {
       this.otherWaiters ??= new Set();
-      this.otherWaiters.add(passenger);
+      this.otherWaiters.add(waiter);
     }
   }
 
-  removeWaiter(passenger: CheckWaiter): void {
-    if (this.firstWaiter === passenger) this.firstWaiter = null;
-    else this.otherWaiters?.delete(passenger);
+  removeWaiter(waiter: CheckWaiter): void {
+    if (this.firstWaiter === waiter) this.firstWaiter = null;
+    else this.otherWaiters?.delete(waiter);
   }
 
   get isEmpty(): boolean {
     return this.firstWaiter === null && (this.otherWaiters === null || this.otherWaiters.size === 0);
   }
 
-  nearlyDue(passenger: CheckWaiter): void {
-    this.#owner.nearlyDue(this, passenger);
+  nearlyDue(waiter: CheckWaiter): void {
+    this.#owner.nearlyDue(this, waiter);
   }
 
   found(entry: CacheEntry | undefined, redisKey: string): void {
@@ -204,16 +199,16 @@ export class InFlightCheck implements EntryWaiter, CheckListener, TimedCheck {
   }
 }
 
-/** What flights tell. */
+/** What a check reports to its owner. */
 export interface InFlightOwner {
   /** The deadline of a waiter is near. */
-  nearlyDue(flight: InFlightCheck, passenger: CheckWaiter): void;
-  found(flight: InFlightCheck, entry: CacheEntry | undefined): void;
-  learnt(flight: InFlightCheck, evidence: Evidence | null): void;
-  broke(flight: InFlightCheck, error: unknown): void;
+  nearlyDue(check: InFlightCheck, waiter: CheckWaiter): void;
+  found(check: InFlightCheck, entry: CacheEntry | undefined): void;
+  learnt(check: InFlightCheck, evidence: Evidence | null): void;
+  broke(check: InFlightCheck, error: unknown): void;
 }
 
-/** All who wait for it. */
+/** All waiters of a check. */
 export function waitersOf({ firstWaiter: first, otherWaiters: others }: InFlightCheck): CheckWaiter[] {
   if (others === null) return first === null ? [] : [first];
   return first === null ? [...others] : [first, ...others];

@@ -35,14 +35,14 @@ export type {
 } from "./in-flight-check.ts";
 
 /**
- * Checks under way, one per address and scope however many ask: the first starts it, the others join.
+ * Checks in flight: one per address and scope, however many requests ask. The first request starts it, the others join.
  *
- * A flight outlives the patience of those who wait: at the deadline they are answered `deadline` and the check goes
- * on to fill the cache. It ends early only when every waiting client has gone before its deadline.
+ * A check goes on after the deadline of its waiters: they are answered `deadline`, and the check fills the cache. It ends early
+ * only when every waiting client has gone before its deadline.
  */
 export interface InFlightChecks {
-  /** @returns what `arrival` makes of the landing; rejects with what it throws, and where there is no landing */
-  join<T>(question: CheckQuestion, waiter: VerificationWaiter, arrival: OutcomeHandler<T>): Promise<T>;
+  /** @returns what `handler` makes of the outcome; rejects with what it throws, and where the check has no outcome */
+  join<T>(question: CheckQuestion, caller: VerificationWaiter, handler: OutcomeHandler<T>): Promise<T>;
   size(): number;
 }
 
@@ -54,122 +54,122 @@ export interface InFlightChecksDeps {
   deadlineMs: number;
   /** How long a result is kept, and whether it may leave this process. */
   keep(scope: Scope, address: ParsedAddress, evidence: Evidence): { ttlS: number; shared: boolean };
-  /** Told of what every check learnt, once it is in the cache. */
+  /** Called with what each check learnt, once it is in the cache. */
   onSettled(question: CheckQuestion, entry: CacheEntry): void;
 }
 
 const BROKEN: InFlightOutcome = { entry: null, cached: false, failure: "internal_error" };
 
 /**
- * Steps are called, not awaited, of one object for each flight and one for each who waits, and all deadlines are one timer: as
- * an async function, with a promise for each step and a timer for each who waits, a flight cost 2.5 us; with promises
- * between the steps 1.3, and as much again for who collected them.
+ * Its steps are method calls on one object per check and one per waiter, and all deadlines share one timer. An async function
+ * with a promise per step and a timer per waiter cost 2.5 us a check; with promises between the steps alone it cost 1.3 us, and
+ * the garbage collector as much again.
  */
 class InFlightMap implements InFlightChecks {
   readonly #deps: InFlightChecksDeps;
   /**
-   * By the key of the address: strings that were put together would have to be hashed anew. A check beyond the maximum still
-   * runs, it is only not joined any more.
+   * By the cache key of the address: a concatenated string would have to be hashed anew. A check evicted at the maximum still
+   * runs, but can no longer be joined.
    */
-  readonly #flights: Record<Scope, LRUCache<string, InFlightCheck>> = {
+  readonly #checks: Record<Scope, LRUCache<string, InFlightCheck>> = {
     probed: new LRUCache({ max: LIMITS.check.tasksInFlight }),
     unprobed: new LRUCache({ max: LIMITS.check.tasksInFlight }),
   };
-  /** Flights by the team that started them. */
-  readonly #flying = new Map<string, number>();
+  /** Number of checks by the team that started them. */
+  readonly #checksOfTeam = new Map<string, number>();
   readonly #deadlines: Deadlines;
   readonly #aheadMs: number;
-  readonly #tower: InFlightOwner;
+  readonly #owner: InFlightOwner;
 
   constructor(deps: InFlightChecksDeps) {
     this.#deps = deps;
     this.#deadlines = createDeadlines(deps.clock, LIMITS.inFlightChecks.deadlineLateMs);
     this.#aheadMs = Math.min(LIMITS.inFlightChecks.knownAheadMs, deps.deadlineMs / 2);
-    this.#tower = {
-      nearlyDue: (flight, passenger) => {
-        this.#lookUpKnown(flight);
-        this.#deadlines.add(passenger);
+    this.#owner = {
+      nearlyDue: (check, waiter) => {
+        this.#lookUpKnown(check);
+        this.#deadlines.add(waiter);
       },
-      found: (flight, entry) => {
-        if (flight.span !== null) recordCacheLookup(flight, entry !== undefined);
-        if (entry) this.#land(flight, { entry, cached: true, times: waitTimesOf(deps.clock, flight) });
-        else if (flight.isAbandoned) this.#land(flight, BROKEN);
+      found: (check, entry) => {
+        if (check.span !== null) recordCacheLookup(check, entry !== undefined);
+        if (entry) this.#settle(check, { entry, cached: true, times: waitTimesOf(deps.clock, check) });
+        else if (check.isAbandoned) this.#settle(check, BROKEN);
         else {
-          flight.fresh = true;
-          this.#check(flight);
+          check.fresh = true;
+          this.#check(check);
         }
       },
-      learnt: (flight, evidence) => {
-        if (evidence === null) this.#land(flight, BROKEN);
-        else this.#learn(flight, evidence);
+      learnt: (check, evidence) => {
+        if (evidence === null) this.#settle(check, BROKEN);
+        else this.#learn(check, evidence);
       },
-      broke: (flight, error) => {
+      broke: (check, error) => {
         if (error instanceof AppError) {
-          this.#fail(flight, error);
+          this.#fail(check, error);
           return;
         }
         deps.log.error({ err: error }, "a check broke");
-        this.#land(flight, BROKEN);
+        this.#settle(check, BROKEN);
       },
     };
   }
 
-  join<T>(question: CheckQuestion, waiter: VerificationWaiter, arrival: OutcomeHandler<T>): Promise<T> {
-    const under = this.#underWay(question);
-    let flight: InFlightCheck;
+  join<T>(question: CheckQuestion, caller: VerificationWaiter, handler: OutcomeHandler<T>): Promise<T> {
+    const joined = this.#joinable(question);
+    let check: InFlightCheck;
     try {
-      flight = under ?? this.#begin(question, waiter);
+      check = joined ?? this.#begin(question, caller);
     } catch (error) {
-      arrival.failed();
+      handler.failed();
       return Promise.reject(error);
     }
     return new Promise<T>((resolve, reject) => {
-      if (under !== null) waiter.span?.event("joined a check under way", this.#deps.clock.monotonic());
-      const due = { deadlineMs: waiter.startedMs + this.#deps.deadlineMs, aheadMs: this.#aheadMs };
-      // It resolves with what its own arrival makes.
-      const land = resolve as (value: unknown) => void;
-      const passenger = new CheckWaiter(flight, due, arrival, land, reject);
-      this.#wait(passenger, waiter);
-      if (under === null) return this.#takeOff(flight);
+      if (joined !== null) caller.span?.event("joined a check under way", this.#deps.clock.monotonic());
+      const due = { deadlineMs: caller.startedMs + this.#deps.deadlineMs, aheadMs: this.#aheadMs };
+      // It resolves with what its own handler makes.
+      const settle = resolve as (value: unknown) => void;
+      const waiter = new CheckWaiter(check, due, handler, settle, reject);
+      this.#wait(waiter, caller);
+      if (joined === null) return this.#start(check);
       // A request that joins costs no CPU: its slot is free again.
-      waiter.slot?.release();
-      passenger.joinedMs = this.#deps.clock.monotonic();
+      caller.slot?.release();
+      waiter.joinedMs = this.#deps.clock.monotonic();
     });
   }
 
   size(): number {
-    return this.#flights.probed.size + this.#flights.unprobed.size;
+    return this.#checks.probed.size + this.#checks.unprobed.size;
   }
 
-  #takeOff(flight: InFlightCheck): void {
-    // Who has gone before he came leaves at once.
-    if (flight.isAbandoned) this.#land(flight, BROKEN);
-    else if (flight.fresh) this.#check(flight);
+  #start(check: InFlightCheck): void {
+    // The client had gone before the check was begun.
+    if (check.isAbandoned) this.#settle(check, BROKEN);
+    else if (check.fresh) this.#check(check);
     else {
-      flight.lookMs = this.#deps.clock.monotonic();
-      this.#deps.cache.look(flight);
+      check.lookMs = this.#deps.clock.monotonic();
+      this.#deps.cache.look(check);
     }
   }
 
-  #check(flight: InFlightCheck): void {
-    const { address, scope } = flight.question;
-    flight.askMs = this.#deps.clock.monotonic();
+  #check(check: InFlightCheck): void {
+    const { address, scope } = check.question;
+    check.askMs = this.#deps.clock.monotonic();
     try {
-      flight.slot?.admit();
-      flight.task = this.#deps.pool.submit(address.normalised, scope, flight);
+      check.slot?.admit();
+      check.task = this.#deps.pool.submit(address.normalised, scope, check);
     } catch (error) {
-      this.#fail(flight, error);
+      this.#fail(check, error);
     }
   }
 
-  /** What the DNS and the lists say, which the check has learnt long ago: its thread answers at once, else it is not said. */
-  #lookUpKnown(flight: InFlightCheck): void {
-    if (flight.known !== undefined || flight.scope === "unprobed" || flight.task === null) return;
-    flight.known = null;
+  /** What the DNS and the lists say. The check has learnt that long ago, so its thread answers at once; else it is left out. */
+  #lookUpKnown(check: InFlightCheck): void {
+    if (check.known !== undefined || check.scope === "unprobed" || check.task === null) return;
+    check.known = null;
     try {
-      this.#deps.pool.check(flight.question.address.normalised, "unprobed").evidence.then(
+      this.#deps.pool.check(check.question.address.normalised, "unprobed").evidence.then(
         (evidence) => {
-          flight.known = evidence;
+          check.known = evidence;
         },
         (error: unknown) => this.#deps.log.debug({ err: error }, "what is known could not be looked up"),
       );
@@ -178,105 +178,105 @@ class InFlightMap implements InFlightChecks {
     }
   }
 
-  #learn(flight: InFlightCheck, evidence: Evidence): void {
-    const { address, scope } = flight.question;
+  #learn(check: InFlightCheck, evidence: Evidence): void {
+    const { address, scope } = check.question;
     let entry: CacheEntry;
     try {
       const { ttlS, shared } = this.#deps.keep(scope, address, evidence);
       entry = { evidence, storedAt: this.#deps.clock.now(), ttlS };
-      this.#deps.cache.store(scope, address.cacheKey, entry, shared, flight.redisKey);
-      this.#deps.onSettled(flight.question, entry);
+      this.#deps.cache.store(scope, address.cacheKey, entry, shared, check.redisKey);
+      this.#deps.onSettled(check.question, entry);
     } catch (error) {
-      this.#fail(flight, error);
+      this.#fail(check, error);
       return;
     }
-    this.#land(flight, { entry, cached: false, times: waitTimesOf(this.#deps.clock, flight) });
+    this.#settle(check, { entry, cached: false, times: waitTimesOf(this.#deps.clock, check) });
   }
 
-  #land(flight: InFlightCheck, landing: InFlightOutcome): void {
-    this.#end(flight);
-    if (flight.span !== null) recordOutcome(this.#deps.clock, flight, landing);
-    for (const passenger of waitersOf(flight)) {
-      this.#deadlines.remove(passenger);
-      passenger.settle(outcomeForWaiter(this.#deps.clock, landing, passenger));
+  #settle(check: InFlightCheck, outcome: InFlightOutcome): void {
+    this.#end(check);
+    if (check.span !== null) recordOutcome(this.#deps.clock, check, outcome);
+    for (const waiter of waitersOf(check)) {
+      this.#deadlines.remove(waiter);
+      waiter.settle(outcomeForWaiter(this.#deps.clock, outcome, waiter));
     }
   }
 
   /** Every waiter gets the error. Without waiters it must not become an unhandled rejection. */
-  #fail(flight: InFlightCheck, error: unknown): void {
-    this.#end(flight);
-    flight.span?.fail(error instanceof AppError ? error.code : "internal_error");
-    flight.span?.end();
-    for (const passenger of waitersOf(flight)) {
-      this.#deadlines.remove(passenger);
-      passenger.fail(error);
+  #fail(check: InFlightCheck, error: unknown): void {
+    this.#end(check);
+    check.span?.fail(error instanceof AppError ? error.code : "internal_error");
+    check.span?.end();
+    for (const waiter of waitersOf(check)) {
+      this.#deadlines.remove(waiter);
+      waiter.fail(error);
     }
   }
 
-  #end(flight: InFlightCheck): void {
-    this.#alight(flight.question.teamId);
-    this.#forget(flight);
+  #end(check: InFlightCheck): void {
+    this.#countEnd(check.question.teamId);
+    this.#forget(check);
   }
 
-  /** Another may have the key by now: one that began after this was abandoned, or for a refresh. */
-  #forget(flight: InFlightCheck): void {
-    const ofScope = this.#flights[flight.scope];
-    if (ofScope.get(flight.cacheKey) === flight) ofScope.delete(flight.cacheKey);
+  /** Another check may have the key by now: one that began after this one was abandoned, or for a refresh. */
+  #forget(check: InFlightCheck): void {
+    const ofScope = this.#checks[check.scope];
+    if (ofScope.get(check.cacheKey) === check) ofScope.delete(check.cacheKey);
   }
 
   /** @throws AppError `overloaded` when the team has its share of checks under way */
-  #board(teamId: string): void {
-    const mine = this.#flying.get(teamId) ?? 0;
+  #countStart(teamId: string): void {
+    const mine = this.#checksOfTeam.get(teamId) ?? 0;
     if (mine >= LIMITS.check.tasksInFlight / LIMITS.inFlightChecks.teamShare) {
       throw new AppError("overloaded", "Too many checks of this team are under way.", { retryAfterS: 1 });
     }
-    this.#flying.set(teamId, mine + 1);
+    this.#checksOfTeam.set(teamId, mine + 1);
   }
 
-  #alight(teamId: string): void {
-    const mine = this.#flying.get(teamId) ?? 0;
-    if (mine > 1) this.#flying.set(teamId, mine - 1);
-    else this.#flying.delete(teamId);
+  #countEnd(teamId: string): void {
+    const mine = this.#checksOfTeam.get(teamId) ?? 0;
+    if (mine > 1) this.#checksOfTeam.set(teamId, mine - 1);
+    else this.#checksOfTeam.delete(teamId);
   }
 
-  #leave(passenger: CheckWaiter): void {
-    if (passenger.isAnswered) return;
-    const { check: flight } = passenger;
-    this.#deadlines.remove(passenger);
-    flight.removeWaiter(passenger);
-    if (flight.isEmpty && !flight.isPromised) {
-      flight.isAbandoned = true;
-      this.#forget(flight);
-      flight.task?.cancel();
+  #leave(waiter: CheckWaiter): void {
+    if (waiter.isAnswered) return;
+    const { check } = waiter;
+    this.#deadlines.remove(waiter);
+    check.removeWaiter(waiter);
+    if (check.isEmpty && !check.isPromised) {
+      check.isAbandoned = true;
+      this.#forget(check);
+      check.task?.cancel();
     }
-    passenger.settle(BROKEN);
+    waiter.settle(BROKEN);
   }
 
-  #wait(passenger: CheckWaiter, waiter: VerificationWaiter): void {
-    passenger.check.addWaiter(passenger);
-    this.#deadlines.add(passenger);
-    waiter.onCancel(() => this.#leave(passenger));
+  #wait(waiter: CheckWaiter, caller: VerificationWaiter): void {
+    waiter.check.addWaiter(waiter);
+    this.#deadlines.add(waiter);
+    caller.onCancel(() => this.#leave(waiter));
   }
 
-  /** One under way whose answer is good enough. */
-  #underWay({ scope, address, refresh }: CheckQuestion): InFlightCheck | null {
-    const flight = this.#flights[scope].get(address.cacheKey);
-    return flight !== undefined && (flight.fresh || !refresh) ? flight : null;
+  /** A check in flight whose answer is recent enough. */
+  #joinable({ scope, address, refresh }: CheckQuestion): InFlightCheck | null {
+    const check = this.#checks[scope].get(address.cacheKey);
+    return check !== undefined && (check.fresh || !refresh) ? check : null;
   }
 
   /** @throws AppError `overloaded` */
-  #begin(question: CheckQuestion, { span, slot: place }: VerificationWaiter): InFlightCheck {
-    const ofScope = this.#flights[question.scope];
+  #begin(question: CheckQuestion, { span, slot }: VerificationWaiter): InFlightCheck {
+    const ofScope = this.#checks[question.scope];
     const { cacheKey } = question.address;
-    this.#board(question.teamId);
-    const flight = new InFlightCheck(
-      this.#tower,
+    this.#countStart(question.teamId);
+    const check = new InFlightCheck(
+      this.#owner,
       question,
       span ? startCheckSpan(question, span) : null,
-      place ?? null,
+      slot ?? null,
     );
-    ofScope.set(cacheKey, flight);
-    return flight;
+    ofScope.set(cacheKey, check);
+    return check;
   }
 }
 

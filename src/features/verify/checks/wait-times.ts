@@ -5,15 +5,15 @@ import type { Evidence, Scope } from "../../../verification/evidence.ts";
 import type { WaitTimes } from "../answer/answer-note.ts";
 import { recordCheckSpans } from "./check-spans.ts";
 
-/** A flight, as far as it is told how long it took. Times are monotonic milliseconds. */
+/** The times of a check in flight. Times are monotonic milliseconds. */
 export interface TimedCheck {
-  /** Of who began it, where he is traced. */
+  /** Of the request that started it, if that is traced. */
   readonly span: Span | null;
   readonly question: { readonly address: { readonly domain: string } };
-  /** When the cache was asked, and the pool; 0: it was not. */
+  /** When the cache was asked, and the check pool; 0: it was not. */
   readonly lookMs: number;
   readonly askMs: number;
-  /** Told by its thread, where it is traced. */
+  /** Reported by its thread, if it is traced. */
   readonly thread: CheckTimes | null;
 }
 
@@ -30,15 +30,15 @@ export function waitTimesOf(clock: Clock, { lookMs, askMs, thread }: TimedCheck)
   };
 }
 
-/** A landing as it is told to one of those who waited for it: who joined is told what he waited, not what others did. */
+/** The outcome for one waiter: a request that joined the check gets the time that it waited itself. */
 export function outcomeForWaiter<L extends { times?: WaitTimes }>(
   clock: Clock,
-  landing: L,
+  outcome: L,
   { joinedMs }: { joinedMs: number | null },
 ): L {
-  if (joinedMs === null || landing.times === undefined) return landing;
+  if (joinedMs === null || outcome.times === undefined) return outcome;
   const waitMs = clock.monotonic() - joinedMs;
-  return { ...landing, times: { cacheMs: null, checkMs: null, thread: null, waitMs } };
+  return { ...outcome, times: { cacheMs: null, checkMs: null, thread: null, waitMs } };
 }
 
 /** The cache has answered. */
@@ -46,13 +46,13 @@ export function recordCacheLookup({ span, lookMs }: TimedCheck, hit: boolean): v
   span?.child("cache get", { kind: "client", startMs: lookMs, attributes: { "rcpt.cache.hit": hit } }).end();
 }
 
-/** It has landed. */
+/** The check has ended. */
 export function recordOutcome(
   clock: Clock,
-  flight: TimedCheck,
+  check: TimedCheck,
   { entry, cached }: { entry: { evidence: Evidence } | null; cached: boolean },
 ): void {
-  const { span, thread, askMs, question } = flight;
+  const { span, thread, askMs, question } = check;
   if (span === null) return;
   const endedMs = clock.monotonic();
   span.set({ "rcpt.cached": cached });

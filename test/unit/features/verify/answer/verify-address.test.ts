@@ -70,7 +70,7 @@ async function outcomesOf(isDrawn: boolean) {
     lists: { disposable: () => PLAIN.disposable, role: () => null, isFree: () => false },
     cache: { peek: () => undefined },
     onLookup() {},
-    flights: {
+    inFlight: {
       join: async (_question: unknown, _waiter: unknown, arrival: FindingHandler<unknown>) =>
         arrival.settled(next?.finding as EvidenceFinding),
     },
@@ -150,7 +150,7 @@ describe("a question for which there is no room", () => {
       lists: { disposable: () => PLAIN.disposable, role: () => null, isFree: () => false },
       cache: { peek: (_scope: string, key: string) => (key.startsWith("known") ? entry : undefined) },
       onLookup() {},
-      flights: { join: async () => assert.fail("a check was asked for") },
+      inFlight: { join: async () => assert.fail("a check was asked for") },
     } as unknown as ExaminerDeps);
     const verify = createVerifyAddress({
       examiner,

@@ -76,14 +76,14 @@ function world() {
   function overload(): void {
     overloaded = true;
   }
-  /** Arrivals that were told there is no landing. */
+  /** Callers whose check failed. */
   const failed = { count: 0 };
-  const flights = {
+  const checks = {
     join: (question: CheckQuestion, waiter: VerificationWaiter) =>
-      made.join(question, waiter, { settled: (landing) => landing, failed: () => void failed.count++ }),
+      made.join(question, waiter, { settled: (outcome) => outcome, failed: () => void failed.count++ }),
     size: () => made.size(),
   };
-  return { clock, started, redis, kept, flights, overload, failed, made, names, known, looks };
+  return { clock, started, redis, kept, checks, overload, failed, made, names, known, looks };
 }
 
 function question(email: string, refresh = false) {
@@ -112,39 +112,39 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("single flight", () => {
   it("shares one check among all who ask at once", async () => {
-    const { flights, started, kept } = world();
-    const asked = Array.from({ length: 20 }, () => flights.join(question("a@example.com"), waiter()));
+    const { checks, started, kept } = world();
+    const asked = Array.from({ length: 20 }, () => checks.join(question("a@example.com"), waiter()));
     await turn();
     assert.equal(started.length, 1);
     started[0]?.finish(EVIDENCE);
     for (const landing of await Promise.all(asked)) assert.equal(landing.entry?.evidence, EVIDENCE);
     assert.equal(kept.size, 1);
-    assert.equal(flights.size(), 0);
+    assert.equal(checks.size(), 0);
   });
 
   it("keeps addresses and scopes apart", async () => {
-    const { flights, started } = world();
-    void flights.join(question("a@example.com"), waiter());
-    void flights.join(question("b@example.com"), waiter());
-    void flights.join({ ...question("a@example.com"), scope: "unprobed" }, waiter());
+    const { checks, started } = world();
+    void checks.join(question("a@example.com"), waiter());
+    void checks.join(question("b@example.com"), waiter());
+    void checks.join({ ...question("a@example.com"), scope: "unprobed" }, waiter());
     await turn();
     assert.equal(started.length, 3);
   });
 
   it("is content with Redis, unless fresh evidence was asked for", async () => {
-    const { flights, started, redis } = world();
+    const { checks, started, redis } = world();
     redis.set("probed a@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
-    const landing = await flights.join(question("a@example.com"), waiter());
+    const landing = await checks.join(question("a@example.com"), waiter());
     assert.deepEqual([landing.cached, landing.entry?.storedAt, started.length], [true, 5, 0]);
-    void flights.join(question("a@example.com", true), waiter());
+    void checks.join(question("a@example.com", true), waiter());
     await turn();
     assert.equal(started.length, 1);
   });
 
   it("hashes the address for Redis once", async () => {
-    const { flights, started, names } = world();
+    const { checks, started, names } = world();
     for (const refresh of [false, true]) {
-      const asked = flights.join(question("a@example.com", refresh), waiter());
+      const asked = checks.join(question("a@example.com", refresh), waiter());
       await turn();
       started.at(-1)?.finish(EVIDENCE);
       await asked;
@@ -153,11 +153,11 @@ describe("single flight", () => {
   });
 
   it("lets a refresh join a check that is under way, never a look into the cache", async () => {
-    const { flights, started, redis } = world();
+    const { checks, started, redis } = world();
     redis.set("probed a@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
-    const content = flights.join(question("a@example.com"), waiter());
-    const fresh = flights.join(question("a@example.com", true), waiter());
-    const joined = flights.join(question("a@example.com", true), waiter());
+    const content = checks.join(question("a@example.com"), waiter());
+    const fresh = checks.join(question("a@example.com", true), waiter());
+    const joined = checks.join(question("a@example.com", true), waiter());
     assert.equal((await content).cached, true);
     await turn();
     assert.equal(started.length, 1);
@@ -168,9 +168,9 @@ describe("single flight", () => {
 
 describe("deadline", () => {
   it("brings what is known without the mail server, looked up once shortly before", async () => {
-    const { clock, flights, known, looks } = world();
+    const { clock, checks, known, looks } = world();
     known.evidence = EVIDENCE;
-    const asked = [1, 2].map(() => flights.join(question("a@example.com"), waiter()));
+    const asked = [1, 2].map(() => checks.join(question("a@example.com"), waiter()));
     await turn();
     await clock.advanceAsync(DEADLINE_MS - LIMITS.inFlightChecks.knownAheadMs - 1);
     assert.deepEqual(looks, []);
@@ -185,8 +185,8 @@ describe("deadline", () => {
   });
 
   it("answers at the deadline while the check goes on to fill the cache", async () => {
-    const { flights, started, clock, kept } = world();
-    const asked = flights.join(question("slow@example.com"), waiter());
+    const { checks, started, clock, kept } = world();
+    const asked = checks.join(question("slow@example.com"), waiter());
     await turn();
     clock.advance(DEADLINE_MS);
     assert.deepEqual(await asked, { entry: null, cached: false, failure: "deadline", known: null });
@@ -197,17 +197,17 @@ describe("deadline", () => {
   });
 
   it("counts from when the request came, not from when the check began", async () => {
-    const { flights, clock } = world();
+    const { checks, clock } = world();
     clock.advance(DEADLINE_MS - 1);
-    const asked = flights.join(question("late@example.com"), waiter());
+    const asked = checks.join(question("late@example.com"), waiter());
     await turn();
     clock.advance(1);
     assert.equal((await asked).failure, "deadline");
   });
 
   it("leaves no timer behind", async () => {
-    const { flights, started, clock } = world();
-    const asked = flights.join(question("a@example.com"), waiter());
+    const { checks, started, clock } = world();
+    const asked = checks.join(question("a@example.com"), waiter());
     await turn();
     started[0]?.finish(EVIDENCE);
     await asked;
@@ -217,10 +217,10 @@ describe("deadline", () => {
 
 describe("clients that go away", () => {
   it("ends the check when the last one has gone", async () => {
-    const { flights, started } = world();
+    const { checks, started } = world();
     const [one, two] = [waiter(), waiter()];
-    void flights.join(question("a@example.com"), one);
-    void flights.join(question("a@example.com"), two);
+    void checks.join(question("a@example.com"), one);
+    void checks.join(question("a@example.com"), two);
     await turn();
     one.go();
     assert.equal(started[0]?.cancelled, false);
@@ -229,23 +229,23 @@ describe("clients that go away", () => {
   });
 
   it("never ends a check that somebody was promised at the deadline", async () => {
-    const { flights, started, clock } = world();
-    void flights.join(question("a@example.com"), waiter());
+    const { checks, started, clock } = world();
+    void checks.join(question("a@example.com"), waiter());
     await turn();
     clock.advance(DEADLINE_MS);
     const late = waiter();
-    void flights.join(question("a@example.com"), late);
+    void checks.join(question("a@example.com"), late);
     late.go();
     assert.equal(started[0]?.cancelled, false);
   });
 
   it("starts a new check for who comes after an abandoned one", async () => {
-    const { flights, started } = world();
+    const { checks, started } = world();
     const gone = waiter();
-    void flights.join(question("a@example.com"), gone);
+    void checks.join(question("a@example.com"), gone);
     await turn();
     gone.go();
-    const next = flights.join(question("a@example.com"), waiter());
+    const next = checks.join(question("a@example.com"), waiter());
     await turn();
     started[0]?.finish(null);
     started[1]?.finish(EVIDENCE);
@@ -253,34 +253,34 @@ describe("clients that go away", () => {
   });
 
   it("does not start a check for a client that left while Redis was asked", async () => {
-    const { flights, started } = world();
+    const { checks, started } = world();
     const gone = waiter();
-    void flights.join(question("a@example.com"), gone);
+    void checks.join(question("a@example.com"), gone);
     gone.go();
     await turn();
     assert.equal(started.length, 0);
   });
 
   it("does not start a check for a client that had left before it asked", async () => {
-    const { flights, started } = world();
+    const { checks, started } = world();
     const gone: VerificationWaiter = {
       startedMs: 0,
       cancelled: () => true,
       onCancel: (callback) => callback(),
     };
     for (const refresh of [true, false]) {
-      const landing = await flights.join(question("a@example.com", refresh), gone);
+      const landing = await checks.join(question("a@example.com", refresh), gone);
       assert.equal(landing.failure, "internal_error");
     }
     await turn();
-    assert.deepEqual([started.length, flights.size()], [0, 0]);
+    assert.deepEqual([started.length, checks.size()], [0, 0]);
   });
 });
 
 describe("faults of our own", () => {
   it("answers internal_error when a check breaks, and keeps nothing", async () => {
-    const { flights, started, kept } = world();
-    const asked = flights.join(question("a@example.com"), waiter());
+    const { checks, started, kept } = world();
+    const asked = checks.join(question("a@example.com"), waiter());
     await turn();
     started[0]?.fail(new Error("boom"));
     assert.equal((await asked).failure, "internal_error");
@@ -288,7 +288,7 @@ describe("faults of our own", () => {
   });
 
   it("tells all who wait what an arrival throws, each his own", async () => {
-    const { flights, made, started } = world();
+    const { checks, made, started } = world();
     let gaveUp = 0;
     const thrower = {
       settled: () => {
@@ -298,52 +298,52 @@ describe("faults of our own", () => {
     };
     const [broken, good] = [
       made.join(question("a@example.com"), waiter(), thrower),
-      flights.join(question("a@example.com"), waiter()),
+      checks.join(question("a@example.com"), waiter()),
     ];
     await turn();
     started[0]?.finish(EVIDENCE);
     await assert.rejects(broken, /cannot be drawn/);
     assert.equal((await good).entry?.evidence, EVIDENCE);
-    assert.deepEqual([gaveUp, flights.size()], [1, 0]);
+    assert.deepEqual([gaveUp, checks.size()], [1, 0]);
   });
 
   it("lets no team have all checks to itself", async () => {
-    const { flights, started, failed } = world();
+    const { checks, started, failed } = world();
     const share = LIMITS.check.tasksInFlight / LIMITS.inFlightChecks.teamShare;
-    for (let i = 0; i < share; i++) void flights.join(question(`a${i}@example.com`), waiter());
-    await assert.rejects(flights.join(question("one-more@example.com"), waiter()), { code: "overloaded" });
+    for (let i = 0; i < share; i++) void checks.join(question(`a${i}@example.com`), waiter());
+    await assert.rejects(checks.join(question("one-more@example.com"), waiter()), { code: "overloaded" });
     assert.equal(failed.count, 1);
     await turn();
-    const other = flights.join({ ...question("b@example.com"), teamId: "team_2" }, waiter());
+    const other = checks.join({ ...question("b@example.com"), teamId: "team_2" }, waiter());
     await turn();
     started.at(-1)?.finish(EVIDENCE);
     assert.equal((await other).entry?.evidence, EVIDENCE);
     started[0]?.finish(EVIDENCE);
     await turn();
-    const again = flights.join(question("again@example.com"), waiter());
+    const again = checks.join(question("again@example.com"), waiter());
     await turn();
     started.at(-1)?.finish(EVIDENCE);
     assert.equal((await again).entry?.evidence, EVIDENCE);
   });
 
   it("frees the slot of a request that joins a check", async () => {
-    const { flights, started } = world();
+    const { checks, started } = world();
     let freed = 0;
     const slot = () => ({ admit() {}, release: () => void freed++ });
-    const first = flights.join(question("a@example.com"), { ...waiter(), slot: slot() });
+    const first = checks.join(question("a@example.com"), { ...waiter(), slot: slot() });
     await turn();
     assert.equal(freed, 0);
-    const joined = flights.join(question("a@example.com"), { ...waiter(), slot: slot() });
+    const joined = checks.join(question("a@example.com"), { ...waiter(), slot: slot() });
     assert.equal(freed, 1);
     started[0]?.finish(EVIDENCE);
     for (const outcome of await Promise.all([first, joined])) assert.equal(outcome.entry?.evidence, EVIDENCE);
   });
 
   it("passes overload on to the caller", async () => {
-    const { flights, overload, failed } = world();
+    const { checks, overload, failed } = world();
     overload();
-    await assert.rejects(flights.join(question("a@example.com"), waiter()), { code: "overloaded" });
-    assert.equal(flights.size(), 0);
+    await assert.rejects(checks.join(question("a@example.com"), waiter()), { code: "overloaded" });
+    assert.equal(checks.size(), 0);
     assert.equal(failed.count, 1);
   });
 });

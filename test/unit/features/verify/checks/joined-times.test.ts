@@ -17,7 +17,7 @@ function setUp() {
   const clock = createFakeClock();
   const asked: CheckListener[] = [];
   const admission = { enter: () => ({ leave() {} }), hasRoom: () => true, turnsAway: () => false };
-  const flights = createInFlightChecks({
+  const checks = createInFlightChecks({
     ...{ clock, admission, log: createLog("silent"), deadlineMs: 60_000, onSettled() {} },
     keep: () => ({ ttlS: 60, shared: false }),
     cache: { look: (asker) => asker.found(undefined, "key"), store() {} },
@@ -34,7 +34,7 @@ function setUp() {
     assert.ok(parsed.ok);
     const question = { teamId, address: parsed.address, scope: "probed" as const, refresh: false };
     const waiter = { startedMs: clock.monotonic(), cancelled: () => false, onCancel() {}, span };
-    return flights.join(question, waiter, { settled: ({ times }) => times, failed() {} });
+    return checks.join(question, waiter, { settled: ({ times }) => times, failed() {} });
   }
   function finish(): void {
     const [asker] = asked;
