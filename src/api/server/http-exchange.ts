@@ -1,11 +1,24 @@
+import type { LingeringWriter } from "../body/linger.ts";
+import type { ActiveStream } from "../body/streams.ts";
+import type { LargeResponseWriter } from "../reply/respond.ts";
 import type { HttpRequest } from "../request/request.ts";
 import type { Match } from "../routing/router.ts";
+import type { ConnectionSource } from "./intake.ts";
+
+/** uWebSockets.js' response: the connection that a request is read from, and what its reply is written to. */
+export type NativeResponse = ConnectionSource &
+  LargeResponseWriter &
+  LingeringWriter &
+  ActiveStream["response"] & {
+    /** `handler` is called when the client has gone: the response must not be touched from then on. */
+    onAborted(handler: () => void): unknown;
+  };
 
 /** One request on its way: what was matched and whether the client still waits. */
-export interface HttpExchange<Response> {
+export interface HttpExchange {
   request: HttpRequest;
   match: Match | null;
-  response: Response;
+  response: NativeResponse;
   /** Of the reply that is being sent. */
   released: (() => void) | null;
   /** Of a body that is being streamed: when its head was sent, from the start of the request; null: there is none. */
@@ -18,7 +31,7 @@ export interface HttpExchange<Response> {
   isOver: boolean;
 }
 
-export function beginExchange<Response>(request: HttpRequest, response: Response): HttpExchange<Response> {
+export function beginExchange(request: HttpRequest, response: NativeResponse): HttpExchange {
   return {
     request,
     match: null,
@@ -32,6 +45,6 @@ export function beginExchange<Response>(request: HttpRequest, response: Response
 }
 
 /** The pattern of its route. */
-export function routePatternOf({ match }: HttpExchange<unknown>): string {
+export function routePatternOf({ match }: HttpExchange): string {
   return match?.route.path ?? "unmatched";
 }

@@ -20,7 +20,6 @@ import type {
   us_listen_socket,
 } from "uWebSockets.js";
 import { limitNativeHeaders } from "../../config/config.ts";
-import type { RateLimitState } from "../../features/quota/limits-view.ts";
 import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/log.ts";
@@ -28,33 +27,20 @@ import type { Metrics } from "../../platform/telemetry/metrics.ts";
 import type { Tracer } from "../../platform/telemetry/tracing.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { behindLastAnswer, createLastAnswers, refuseAlone, workAlone } from "../body/alone.ts";
-import type { IncomingBody } from "../body/incoming-body.ts";
-import { answerEarly } from "../body/linger.ts";
-import { chargeRefusedBody } from "../body/refused-bodies.ts";
-import { createStreams } from "../body/streams.ts";
-import { createFailureReplies } from "../reply/failure-replies.ts";
-import { createHeadTemplates } from "../reply/head-template.ts";
-import { type BodyStream, type HttpReply, hasStream, hasWholeBody, largeBodyOf } from "../reply/reply.ts";
-import {
-  bodyBytes,
-  headParts,
-  type WriteOptions,
-  writeReply,
-  writeStreamHead,
-  writeWithBackPressure,
-} from "../reply/respond.ts";
+import { createFailureReplies, type FailureReplies } from "../reply/failure-replies.ts";
+import { type HttpReply, hasWholeBody, largeBodyOf } from "../reply/reply.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
 import { createRequestIds } from "../request/request-id.ts";
 import type { Route } from "../routing/route.ts";
 import type { Match } from "../routing/router.ts";
-import { createCors } from "./cors.ts";
 import { dispatch, type RequestGate } from "./dispatch.ts";
-import { beginExchange, type HttpExchange as OpenExchange, routePatternOf } from "./http-exchange.ts";
+import { beginExchange, type HttpExchange, routePatternOf } from "./http-exchange.ts";
 import { createInFlightRequests } from "./in-flight-requests.ts";
-import { createIntake, type IntakeLimits } from "./intake.ts";
+import { createIntake, type Intake, type IntakeLimits } from "./intake.ts";
 import { limitConnections, listenExclusively } from "./listen.ts";
 import { createLongTicks } from "./long-ticks.ts";
-import { CLIENT_CLOSED, createRequestObserver, type ObserverLimits } from "./observe.ts";
+import type { ObserverLimits } from "./observe.ts";
+import { ReplySender } from "./reply-sender.ts";
 
 export interface HttpServer {
   /** Listens, alone on its port. @throws Error when it cannot */
@@ -104,200 +90,60 @@ export interface HttpServerDeps {
   limits: HttpLimits;
 }
 
-type Exchange = OpenExchange<HttpResponse>;
-
 /** What uWebSockets.js calls them. */
 const NATIVE_METHODS = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "del" } as const;
 
 /** Of the event loop, whoever serves on it. */
 const longTurns = createLongTicks();
 
-export function createHttpServer(deps: HttpServerDeps): HttpServer {
-  const { gate, log, metrics, limits } = deps;
-  const ids = createRequestIds();
-  const intake = createIntake({ ...deps, ids });
-  const heads = createHeadTemplates(ids, headParts);
-  const observer = createRequestObserver(deps);
-  const failures = createFailureReplies(deps);
-  const counted = (streams: number) => metrics.httpStreams.set(streams);
-  const authenticate = (authorization: string) => gate.authenticate(authorization);
-  const streams = createStreams({ authenticate, clock: deps.clock, onCount: counted });
-  const cors = deps.config.corsOrigins.length > 0 ? createCors(deps.config.corsOrigins) : null;
-  const underWay = createInFlightRequests();
-  metrics.httpInFlight.readFrom(() => underWay.count());
-  const lastAnswers = createLastAnswers();
+function describe(exchange: HttpExchange): { id: string; route: string } {
+  return { id: exchange.request.id, route: routePatternOf(exchange) };
+}
+
+class UwsServer implements HttpServer {
+  readonly #deps: HttpServerDeps;
+  readonly #intake: Intake;
+  readonly #sender: ReplySender;
+  readonly #failures: FailureReplies;
+  readonly #inFlight = createInFlightRequests();
+  readonly #lastAnswers = createLastAnswers();
   /** Every answer closes its connection. */
-  let leaving = false;
-  let app: TemplatedApp | null = null;
-  let listening: us_listen_socket | null = null;
-  let stopListening = (_socket: us_listen_socket) => {};
+  #leaving = false;
+  #app: TemplatedApp | null = null;
+  #listening: us_listen_socket | null = null;
+  #stopListening = (_socket: us_listen_socket) => {};
 
-  const ofRequest = (exchange: Exchange) => ({ id: exchange.request.id, route: routePatternOf(exchange) });
-
-  function problem(error: unknown, exchange: Exchange): HttpReply {
-    return failures.replyTo(error, ofRequest(exchange));
+  constructor(deps: HttpServerDeps) {
+    const ids = createRequestIds();
+    this.#deps = deps;
+    this.#intake = createIntake({ ...deps, ids });
+    this.#sender = new ReplySender({ ...deps, ids, inFlight: this.#inFlight });
+    this.#failures = createFailureReplies(deps);
+    deps.metrics.httpInFlight.readFrom(() => this.#inFlight.count());
   }
 
-  function finish(exchange: Exchange, status: number, bytes: number, code: string | null): void {
-    exchange.isOver = true;
-    exchange.released?.();
-    exchange.released = null;
-    exchange.request.body?.abandon();
-    exchange.request.incoming?.abandon();
-    observer.recordFinished(exchange.request, routePatternOf(exchange), {
-      status,
-      bytes,
-      code,
-      headMs: exchange.headMs,
-    });
-    if (exchange.isSendingLargeBody) underWay.bodyEnded();
+  async listen(): Promise<{ port: number }> {
+    const { config, limits } = this.#deps;
+    limitNativeHeaders(limits.headerBytes);
+    const { default: uWS } = await import("uWebSockets.js");
+    this.#stopListening = uWS.us_listen_socket_close;
+    const native = uWS.App();
+    limitConnections(native, limits.connections, this.#lastAnswers.closed);
+    this.#registerHandlers(native);
+    this.#listening = await listenExclusively<us_listen_socket>(native, config.host, config.port);
+    this.#app = native;
+    // The type says "socket"; the function wants the listening one.
+    return { port: uWS.us_socket_local_port(this.#listening) };
   }
 
-  function finishWith(exchange: Exchange, reply: HttpReply): void {
-    finish(exchange, reply.status, bodyBytes(reply), reply.code);
-  }
-
-  /** An answer is worth more than its limits' description, and an exception here would end the process. */
-  function limitsLeft({ request, match }: Exchange): RateLimitState | null {
-    if (request.actor === null || match === null || match.route.access === "public") return null;
-    try {
-      return gate.limitsLeft(request.actor, match.route.rate);
-    } catch (error) {
-      log.error({ err: error, request_id: request.id }, "the rate limit could not be described");
-      return null;
+  /** Paths without parameters are looked up by uWebSockets.js itself, which saves two calls into it and two look-ups here. */
+  #registerHandlers(native: TemplatedApp): void {
+    for (const match of this.#intake.fixed) {
+      const { method, path } = match.route;
+      const register = NATIVE_METHODS[method];
+      native[register](path, (response, request) => this.#serve(response, request, match));
     }
-  }
-
-  /** The body goes on after this; it counts, and its outcome is told, when it ends. */
-  function stream(exchange: Exchange, reply: HttpReply & { body: BodyStream }, options: WriteOptions): void {
-    const { request, response } = exchange;
-    let bytes = 0;
-    response.onAborted(() => abort(exchange));
-    writeStreamHead(response, reply, options);
-    exchange.headMs = deps.clock.monotonic() - request.startedMs;
-    exchange.abortStream = streams.start({
-      response,
-      body: reply.body,
-      authorization: request.actor === null ? null : (request.headers.authorization ?? ""),
-      onSent: (more) => {
-        bytes += more;
-      },
-      onEnded: (error) => {
-        if (error !== null)
-          log.error(
-            { err: error, request_id: request.id, route: exchange.match?.route.path },
-            "a body broke off",
-          );
-        finish(exchange, reply.status, bytes, error === null ? reply.code : "broken_off");
-      },
-      onReleased: () => reply.released?.(),
-    });
-  }
-
-  function answerBeforeBody(
-    exchange: Exchange,
-    reply: HttpReply & { body: string | Uint8Array },
-    options: WriteOptions,
-    body: IncomingBody,
-  ): void {
-    const { response } = exchange;
-    response.onAborted(() => abort(exchange));
-    const done = () => finishWith(exchange, reply);
-    exchange.abortStream = answerEarly(response, reply, options, { body, clock: deps.clock, done });
-  }
-
-  function send(exchange: Exchange, reply: HttpReply): void {
-    const { request, response } = exchange;
-    chargeRefusedBody(deps.clients, request, reply.code, deps.clock);
-    const rate = limitsLeft(exchange);
-    const fields = cors === null ? "" : cors.fieldsForReply(request, reply);
-    const isTemplated = rate !== null && request.ownId >= 0 && reply.isHeadShared;
-    const head = isTemplated ? heads.fill(reply, request.ownId, rate, fields) : null;
-    const options = {
-      requestId: head === null ? request.id : "",
-      rate,
-      cors: fields,
-      head,
-      headOnly: request.method === "HEAD",
-      close: leaving,
-      mustClose: reply.headers.Connection === "close",
-    };
-    if (hasStream(reply) && !options.headOnly) {
-      stream(exchange, reply, options);
-      return;
-    }
-    exchange.released = reply.released;
-    if (request.incoming?.mayBringMore === true && hasWholeBody(reply)) {
-      if (!options.headOnly) {
-        answerBeforeBody(exchange, reply, options, request.incoming);
-        return;
-      }
-      options.mustClose = true;
-    }
-    const large = options.headOnly ? null : largeBodyOf(reply);
-    if (large !== null) {
-      exchange.isSendingLargeBody = true;
-      underWay.bodyStarted();
-      response.onAborted(() => abort(exchange));
-      writeWithBackPressure(response, reply, large, options, () => finishWith(exchange, reply));
-      return;
-    }
-    writeReply(response, reply, options);
-    finishWith(exchange, reply);
-  }
-
-  /** While leaving. The answer to GET has a body, and uWebSockets.js itself closes the connection behind it. */
-  const mayAnswerAtOnce = ({ request }: Exchange) => request.method === "GET" || lastAnswers.isGiven();
-
-  function start(exchange: Exchange, native: NativeRequest, known: Match | null): MaybePromise<HttpReply> {
-    if (lastAnswers.isGiven()) throw behindLastAnswer();
-    try {
-      intake.frame(exchange.request, native, exchange.response);
-    } catch (error) {
-      return refuseAlone(error);
-    }
-    const match = intake.match(exchange.request, known);
-    exchange.match = match;
-    if (underWay.isDrained() && match.route.isEssential !== true)
-      throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
-    if (underWay.count() >= limits.requestsInFlight && match.route.isEssential !== true)
-      throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
-    intake.read(exchange.request, match, native, exchange.response);
-    if (!leaving || mayAnswerAtOnce(exchange)) return dispatch(gate, match.route, exchange.request);
-    // Whoever is asked for it is asked after this call.
-    void exchange.request.clientAddress;
-    const work = () => dispatch(gate, match.route, exchange.request);
-    return workAlone(work, () => exchange.isOver);
-  }
-
-  function abort(exchange: Exchange): void {
-    if (exchange.isOver) return;
-    exchange.abortStream?.();
-    // It may have been answered before its body had come.
-    if (!exchange.isOver) finish(exchange, CLIENT_CLOSED, 0, null);
-    try {
-      exchange.request.cancel();
-    } catch (error) {
-      log.error({ err: error, request_id: exchange.request.id }, "a cancellation failed");
-    }
-  }
-
-  /** A request counts until its work has ended, also when its client has gone: work is what is bounded. */
-  function sendLater(exchange: Exchange, pending: Promise<HttpReply>): void {
-    exchange.response.onAborted(() => abort(exchange));
-    underWay.started();
-    void pending.then(
-      (reply) => {
-        if (exchange.isOver) reply.released?.();
-        else exchange.response.cork(() => send(exchange, reply));
-        underWay.ended();
-      },
-      (error: unknown) => {
-        if (exchange.isOver) failures.logAfterDisconnect(error, ofRequest(exchange));
-        else exchange.response.cork(() => send(exchange, problem(error, exchange)));
-        underWay.ended();
-      },
-    );
+    native.any("/*", (response, request) => this.#serve(response, request, null));
   }
 
   /**
@@ -305,68 +151,107 @@ export function createHttpServer(deps: HttpServerDeps): HttpServer {
    * `onAborted`: nothing can happen to the connection in between.
    * @param known what it matches, where uWebSockets.js has looked that up
    */
-  function serve(response: HttpResponse, native: NativeRequest, known: Match | null): void {
+  #serve(response: HttpResponse, native: NativeRequest, known: Match | null): void {
     longTurns.onRequestRead();
-    const exchange = beginExchange(intake.begin(native, known), response);
+    const exchange = beginExchange(this.#intake.begin(native, known), response);
     let answer: MaybePromise<HttpReply>;
     try {
-      answer = start(exchange, native, known);
+      answer = this.#start(exchange, native, known);
     } catch (error) {
-      answer = leaving && !mayAnswerAtOnce(exchange) ? refuseAlone(error) : problem(error, exchange);
+      answer =
+        this.#leaving && !this.#mayAnswerAtOnce(exchange)
+          ? refuseAlone(error)
+          : this.#failures.replyTo(error, describe(exchange));
     }
     if (answer instanceof Promise) {
       exchange.request.endCall();
-      sendLater(exchange, answer);
+      this.#sendLater(exchange, answer);
       return;
     }
-    send(exchange, answer);
+    this.#sender.send(exchange, answer, this.#leaving);
     if (!exchange.isOver) exchange.request.endCall();
-    if (leaving && exchange.isOver && hasWholeBody(answer) && largeBodyOf(answer) === null)
-      lastAnswers.given();
+    if (this.#leaving && exchange.isOver && hasWholeBody(answer) && largeBodyOf(answer) === null)
+      this.#lastAnswers.given();
   }
 
-  /** Paths without parameters are looked up by uWebSockets.js itself, which saves two calls into it and two look-ups here. */
-  function registerHandlers(native: TemplatedApp): void {
-    for (const match of intake.fixed) {
-      const { method, path } = match.route;
-      const register = NATIVE_METHODS[method];
-      native[register](path, (response, request) => serve(response, request, match));
+  #start(exchange: HttpExchange, native: NativeRequest, known: Match | null): MaybePromise<HttpReply> {
+    const { gate } = this.#deps;
+    const { request, response } = exchange;
+    if (this.#lastAnswers.isGiven()) throw behindLastAnswer();
+    try {
+      this.#intake.frame(request, native, response);
+    } catch (error) {
+      return refuseAlone(error);
     }
-    native.any("/*", (response, request) => serve(response, request, null));
+    const match = this.#intake.match(request, known);
+    exchange.match = match;
+    if (match.route.isEssential !== true) this.#refuseIfFull();
+    this.#intake.read(request, match, native, response);
+    if (!this.#leaving || this.#mayAnswerAtOnce(exchange)) return dispatch(gate, match.route, request);
+    // Whoever is asked for it is asked after this call.
+    void request.clientAddress;
+    const work = () => dispatch(gate, match.route, request);
+    return workAlone(work, () => exchange.isOver);
   }
 
-  return {
-    async listen() {
-      const { host, port } = deps.config;
-      limitNativeHeaders(limits.headerBytes);
-      const { default: uWS } = await import("uWebSockets.js");
-      stopListening = uWS.us_listen_socket_close;
-      const native = uWS.App();
-      limitConnections(native, limits.connections, lastAnswers.closed);
-      registerHandlers(native);
-      listening = await listenExclusively<us_listen_socket>(native, host, port);
-      app = native;
-      // The type says "socket"; the function wants the listening one.
-      return { port: uWS.us_socket_local_port(listening) };
-    },
-    startDraining() {
-      leaving = true;
-    },
-    isDraining: () => leaving,
-    async drain() {
-      leaving = true;
-      if (listening !== null) stopListening(listening);
-      listening = null;
-      const idle = underWay.drain();
-      // At once: what would never end must not wait for the others.
-      void streams.drain();
-      await idle;
-      await streams.drain();
-    },
-    close() {
-      app?.close();
-      app = null;
-      listening = null;
-    },
-  };
+  #refuseIfFull(): void {
+    if (this.#inFlight.isDrained())
+      throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
+    if (this.#inFlight.count() >= this.#deps.limits.requestsInFlight)
+      throw new AppError("overloaded", "Too many requests are being served.", { retryAfterS: 1 });
+  }
+
+  /** While leaving. The answer to GET has a body, and uWebSockets.js itself closes the connection behind it. */
+  #mayAnswerAtOnce({ request }: HttpExchange): boolean {
+    return request.method === "GET" || this.#lastAnswers.isGiven();
+  }
+
+  /** A request counts until its work has ended, also when its client has gone: work is what is bounded. */
+  #sendLater(exchange: HttpExchange, pending: Promise<HttpReply>): void {
+    const { response } = exchange;
+    const send = (reply: HttpReply) => response.cork(() => this.#sender.send(exchange, reply, this.#leaving));
+    response.onAborted(() => this.#sender.abort(exchange));
+    this.#inFlight.started();
+    void pending.then(
+      (reply) => {
+        if (exchange.isOver) reply.released?.();
+        else send(reply);
+        this.#inFlight.ended();
+      },
+      (error: unknown) => {
+        if (exchange.isOver) this.#failures.logAfterDisconnect(error, describe(exchange));
+        else send(this.#failures.replyTo(error, describe(exchange)));
+        this.#inFlight.ended();
+      },
+    );
+  }
+
+  startDraining(): void {
+    this.#leaving = true;
+  }
+
+  isDraining(): boolean {
+    return this.#leaving;
+  }
+
+  async drain(): Promise<void> {
+    this.#leaving = true;
+    if (this.#listening !== null) this.#stopListening(this.#listening);
+    this.#listening = null;
+    const idle = this.#inFlight.drain();
+    // At once: what would never end must not wait for the others.
+    void this.#sender.drainStreams();
+    await idle;
+    await this.#sender.drainStreams();
+  }
+
+  close(): void {
+    this.#app?.close();
+    this.#app = null;
+    this.#listening = null;
+  }
+}
+
+export function createHttpServer(deps: HttpServerDeps): HttpServer {
+  return new UwsServer(deps);
 }
