@@ -1,11 +1,13 @@
 import {
   type BehaviourAuthority,
-  type BehaviourEvent,
-  type BehaviourStore,
   type BehaviourSuspicion,
   createBehaviourAuthority,
-  type SharedBehaviour,
 } from "../../src/engine/learned-behaviour/authority.ts";
+import type {
+  BehaviourEvent,
+  BehaviourStore,
+  SharedBehaviour,
+} from "../../src/engine/learned-behaviour/known-behaviours.ts";
 import type { BehaviourUpdate } from "../../src/engine/learned-behaviour/messages.ts";
 import { createSiteBehaviours, type SiteBehaviours } from "../../src/engine/learned-behaviour/mirror.ts";
 import {

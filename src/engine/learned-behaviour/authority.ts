@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
-import type { Logger } from "../../platform/log.ts";
-import type { Clock, Timer } from "../../platform/time/clock.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import { type BehaviourEvent, KnownBehaviours, type KnownBehavioursDeps } from "./known-behaviours.ts";
 import type {
   BehaviourUpdate,
   LearnedBehaviour,
@@ -49,267 +49,181 @@ export interface BehaviourAuthority {
   stop(): void;
 }
 
-/** A belief, or that one fell, as processes tell each other. Epoch milliseconds. */
-export interface SharedBehaviour {
-  site: string;
-  habit: LearnedBehaviour | null;
-  sinceMs: number;
-  untilMs: number;
-}
-
-export interface BehaviourStore {
-  /** All that are not over. Rejects when the store does not answer. */
-  load(): Promise<SharedBehaviour[]>;
-  put(belief: SharedBehaviour): Promise<void>;
-}
-
-export interface BehaviourEvent {
-  site: string;
-  habit: LearnedBehaviour;
-  /** false: it fell. */
-  isLearned: boolean;
-  /** Addresses, or domains of strangers, that it rests on; 0: another process knows. */
-  basis: number;
-}
-
 /** A named provider has all that makes a habit, were it anybody else. */
 export interface BehaviourSuspicion extends Pick<BehaviourEvent, "habit" | "basis"> {
   provider: string;
 }
 
-export interface BehaviourAuthorityDeps {
-  clock: Clock;
-  log: Logger;
-  store: BehaviourStore;
-  /** Whether a site is a provider with a name. */
-  isProvider(site: string): boolean;
+export interface BehaviourAuthorityDeps extends Omit<KnownBehavioursDeps, "forget"> {
   /** 0 to 1. */
   random(): number;
   /** At most once in LIMITS.learnedBehaviour.heldMs for a provider and habit. */
   onSuspect(suspicion: BehaviourSuspicion): void;
-  onChange(event: BehaviourEvent): void;
 }
 
 const BELIEVED: RefusalRuling = { kind: "believed" };
 const REFUSES_ALL: RefusalRuling = { kind: "refuses_all" };
 
-export function createBehaviourAuthority(deps: BehaviourAuthorityDeps): BehaviourAuthority {
-  const { clock, log, store } = deps;
-  const {
-    sites,
-    behaviours: beliefsMax,
-    heldMs,
-    controlEveryMs,
-    silenceRestMs,
-    syncEveryMs,
-  } = LIMITS.learnedBehaviour;
-  const beliefs = new Map<string, SharedBehaviour>();
+const { sites, heldMs, controlEveryMs, silenceRestMs, catchAllProbeKeptMs } = LIMITS.learnedBehaviour;
+
+class SiteBehaviourAuthority implements BehaviourAuthority {
+  readonly #deps: BehaviourAuthorityDeps;
+  readonly #clock: Clock;
+  readonly #known: KnownBehaviours;
   /** A site whose control is under way stays until it has ended. */
-  const controlling = new Map<string, RefusalRun>();
-  const runs = new LRUCache<string, RefusalRun>({ max: sites });
-  const catchAllTallies = new LRUCache<string, AcceptedProbeTally>({ max: sites });
+  readonly #controlling = new Map<string, RefusalRun>();
+  readonly #runs = new LRUCache<string, RefusalRun>({ max: sites });
+  readonly #catchAllTallies = new LRUCache<string, AcceptedProbeTally>({ max: sites });
   /** Where somebody was accepted last, and `Clock.monotonic` of it. */
-  const accepting = new LRUCache<string, { domain: string; atMs: number }>({ max: sites });
-  /** `Clock.monotonic` until when no belief forms, since one fell. */
-  const fallen = new LRUCache<string, number>({ max: sites });
-  const suspectedAt = new LRUCache<string, number>({ max: sites });
-  const listeners = new Set<(news: BehaviourUpdate) => void>();
-  let timer: Timer | null = null;
+  readonly #accepting = new LRUCache<string, { domain: string; atMs: number }>({ max: sites });
+  readonly #suspectedAt = new LRUCache<string, number>({ max: sites });
 
-  function habitOf(site: string): LearnedBehaviour | null {
-    const known = beliefs.get(site);
-    return known !== undefined && known.untilMs > clock.now() ? known.habit : null;
+  constructor(deps: BehaviourAuthorityDeps) {
+    this.#deps = deps;
+    this.#clock = deps.clock;
+    const forget = {
+      refusals: (site: string) => this.#runs.delete(site),
+      acceptedProbes: (site: string) => this.#catchAllTallies.delete(site),
+    };
+    this.#known = new KnownBehaviours({ ...deps, forget });
   }
 
-  function set(belief: SharedBehaviour, basis: number): void {
-    const { site, habit } = belief;
-    const before = habitOf(site);
-    beliefs.delete(site);
-    beliefs.set(site, belief);
-    if (beliefs.size > beliefsMax) for (const oldest of [...beliefs.keys()].slice(0, 1)) end(oldest);
-    if (before === habit) return;
-    runs.delete(site);
-    if (habit === null) {
-      catchAllTallies.delete(site);
-      fallen.set(site, clock.monotonic() + controlEveryMs);
-    }
-    for (const send of listeners) send({ kind: "habit", site, habit });
-    if (before !== null) deps.onChange({ site, habit: before, isLearned: false, basis });
-    if (habit !== null) deps.onChange({ site, habit, isLearned: true, basis });
+  behaviourOf(site: string): LearnedBehaviour | null {
+    return this.#known.of(site);
   }
 
-  /** Over, or no room for it: nobody else is told. */
-  function end(site: string): void {
-    const habit = beliefs.get(site)?.habit ?? null;
-    beliefs.delete(site);
-    catchAllTallies.delete(site);
-    if (habit === null) return;
-    for (const send of listeners) send({ kind: "habit", site, habit: null });
-    deps.onChange({ site, habit, isLearned: false, basis: 0 });
+  get size(): number {
+    return this.#known.size;
   }
 
-  function learn(site: string, habit: LearnedBehaviour | null, basis: number): void {
-    const sinceMs = clock.now();
-    const belief = { site, habit, sinceMs, untilMs: sinceMs + heldMs };
-    set(belief, basis);
-    store.put(belief).catch((error: unknown) => log.debug({ err: error }, "a belief could not be shared"));
+  counts(): Record<LearnedBehaviour, number> {
+    return this.#known.counts();
   }
 
-  /** @returns false: it is a named provider's, whose operator is told instead */
-  function form(site: string, habit: LearnedBehaviour, basis: number): boolean {
-    if (!deps.isProvider(site)) {
-      learn(site, habit, basis);
-      return true;
-    }
-    const key = `${habit} ${site}`;
-    const nowMs = clock.monotonic();
-    if (nowMs - (suspectedAt.get(key) ?? Number.NEGATIVE_INFINITY) < heldMs) return false;
-    suspectedAt.set(key, nowMs);
-    deps.onSuspect({ provider: site, habit, basis });
-    return false;
+  attach(send: (news: BehaviourUpdate) => void): () => void {
+    return this.#known.attach(send);
   }
 
-  function isFallen(site: string): boolean {
-    return (fallen.get(site) ?? Number.NEGATIVE_INFINITY) > clock.monotonic();
+  start(): void {
+    this.#known.start();
   }
 
-  /** Where somebody was accepted of late. */
-  function acceptingDomain(site: string): string | null {
-    const known = accepting.get(site);
-    return known !== undefined &&
-      clock.monotonic() - known.atMs <= LIMITS.learnedBehaviour.catchAllProbeKeptMs
-      ? known.domain
-      : null;
+  stop(): void {
+    this.#known.stop();
   }
 
-  function control(site: string, run: RefusalRun): RefusalRuling | null {
-    const domain = run.nextControl(acceptingDomain(site), deps.random);
+  noteRefusal(site: string): void {
+    this.#catchAllTallies.delete(site);
+    if (this.#known.of(site) === "accepts_all") this.#known.learn(site, null, 1);
+  }
+
+  onRefused(site: string, sightings: readonly RefusedAddress[]): RefusalRuling | Promise<RefusalRuling> {
+    this.noteRefusal(site);
+    if (this.#known.of(site) === "refuses_all") return REFUSES_ALL;
+    const run = this.#controlling.get(site) ?? this.#runs.get(site) ?? new RefusalRun();
+    this.#runs.set(site, run);
+    const nowMs = this.#clock.monotonic();
+    run.add(sightings, nowMs);
+    const { waiting } = run;
+    if (waiting !== null) return new Promise((resolve) => waiting.push(resolve));
+    if (!run.isSuspicious || nowMs < run.pausedUntil || this.#known.isFallen(site)) return BELIEVED;
+    return this.#control(site, run) ?? BELIEVED;
+  }
+
+  #control(site: string, run: RefusalRun): RefusalRuling | null {
+    const domain = run.nextControl(this.#acceptingDomain(site), this.#deps.random);
     if (domain === null) return null;
     run.waiting ??= [];
-    controlling.set(site, run);
+    this.#controlling.set(site, run);
     return { kind: "control", domain };
   }
 
-  function conclude(site: string, run: RefusalRun, say: RefusalRuling): RefusalRuling {
-    controlling.delete(site);
-    const { waiting } = run;
-    run.forgetControls();
-    for (const resolve of waiting ?? []) resolve(say);
-    return say;
+  /** Where somebody was accepted of late. */
+  #acceptingDomain(site: string): string | null {
+    const last = this.#accepting.get(site);
+    return last !== undefined && this.#clock.monotonic() - last.atMs <= catchAllProbeKeptMs
+      ? last.domain
+      : null;
   }
 
-  function refuses(site: string): void {
-    catchAllTallies.delete(site);
-    if (habitOf(site) === "accepts_all") learn(site, null, 1);
+  onControlAnswered(site: string, answer: PostmasterAnswer): RefusalRuling {
+    const run = this.#controlling.get(site);
+    if (run === undefined) return BELIEVED;
+    const nowMs = this.#clock.monotonic();
+    if (answer === "accepted" || run.acceptedMeanwhile) {
+      this.#rest(site, nowMs + controlEveryMs);
+      return this.#conclude(site, run, BELIEVED);
+    }
+    if (run.recordControl(answer)) {
+      const formed = this.#form(site, "refuses_all", run.addresses);
+      if (!formed) this.#rest(site, nowMs + controlEveryMs);
+      return this.#conclude(site, run, formed ? REFUSES_ALL : BELIEVED);
+    }
+    const next = this.#control(site, run);
+    if (next !== null) return next;
+    // Too few of them spoke. What was counted still counts: they are soon asked again.
+    run.pausedUntil = nowMs + silenceRestMs;
+    return this.#conclude(site, run, BELIEVED);
+  }
+
+  onControlAbandoned(site: string): void {
+    const run = this.#controlling.get(site);
+    if (run !== undefined) this.#conclude(site, run, BELIEVED);
+  }
+
+  #conclude(site: string, run: RefusalRun, ruling: RefusalRuling): RefusalRuling {
+    this.#controlling.delete(site);
+    const { waiting } = run;
+    run.forgetControls();
+    for (const resolve of waiting ?? []) resolve(ruling);
+    return ruling;
   }
 
   /** What was counted counts no more, and until then no postmaster is asked. */
-  function rest(site: string, restsUntil: number): void {
+  #rest(site: string, restsUntil: number): void {
     const fresh = new RefusalRun();
     fresh.pausedUntil = restsUntil;
-    runs.set(site, fresh);
+    this.#runs.set(site, fresh);
   }
 
-  function isNews({ site, habit, sinceMs }: SharedBehaviour): boolean {
-    if (habit !== null && (deps.isProvider(site) || isFallen(site))) return false;
-    return sinceMs > (beliefs.get(site)?.sinceMs ?? Number.NEGATIVE_INFINITY);
+  onAccepted(site: string, domain: string): void {
+    const nowMs = this.#clock.monotonic();
+    this.#accepting.set(site, { domain, atMs: nowMs });
+    const run = this.#controlling.get(site);
+    if (run !== undefined) run.acceptedMeanwhile = true;
+    const restsUntil = this.#runs.get(site)?.pausedUntil ?? Number.NEGATIVE_INFINITY;
+    if (restsUntil > nowMs) this.#rest(site, restsUntil);
+    else this.#runs.delete(site);
+    if (this.#known.of(site) === "refuses_all") this.#known.learn(site, null, 1);
   }
 
-  async function sync(): Promise<void> {
-    for (const [site, { untilMs }] of beliefs) if (untilMs <= clock.now()) end(site);
-    try {
-      for (const theirs of await store.load()) if (isNews(theirs)) set(theirs, 0);
-    } catch (error) {
-      log.debug({ err: error }, "beliefs of other processes could not be read");
+  onCatchAllProbe(site: string, domain: string, accepted: boolean): void {
+    if (!accepted) {
+      this.noteRefusal(site);
+      return;
     }
+    const tally = this.#catchAllTallies.get(site) ?? new AcceptedProbeTally();
+    this.#catchAllTallies.set(site, tally);
+    tally.accepted(domain, this.#clock.monotonic());
+    if (this.#known.of(site) === null && tally.acceptsAll && !this.#known.isFallen(site))
+      this.#form(site, "accepts_all", tally.domains);
   }
 
-  function tick(): void {
-    timer = clock.after(syncEveryMs, () => {
-      void sync().finally(() => timer !== null && tick());
-    });
+  /** @returns false: it is a named provider's, whose operator is told instead */
+  #form(site: string, habit: LearnedBehaviour, basis: number): boolean {
+    if (!this.#deps.isProvider(site)) {
+      this.#known.learn(site, habit, basis);
+      return true;
+    }
+    const key = `${habit} ${site}`;
+    const nowMs = this.#clock.monotonic();
+    if (nowMs - (this.#suspectedAt.get(key) ?? Number.NEGATIVE_INFINITY) < heldMs) return false;
+    this.#suspectedAt.set(key, nowMs);
+    this.#deps.onSuspect({ provider: site, habit, basis });
+    return false;
   }
+}
 
-  return {
-    behaviourOf: habitOf,
-    noteRefusal: refuses,
-    onRefused(site, sightings) {
-      refuses(site);
-      if (habitOf(site) === "refuses_all") return REFUSES_ALL;
-      const run = controlling.get(site) ?? runs.get(site) ?? new RefusalRun();
-      runs.set(site, run);
-      run.add(sightings, clock.monotonic());
-      const { waiting } = run;
-      if (waiting !== null) return new Promise((resolve) => waiting.push(resolve));
-      if (!run.isSuspicious || clock.monotonic() < run.pausedUntil || isFallen(site)) return BELIEVED;
-      return control(site, run) ?? BELIEVED;
-    },
-    onControlAnswered(site, answer) {
-      const run = controlling.get(site);
-      if (run === undefined) return BELIEVED;
-      const nowMs = clock.monotonic();
-      if (answer === "accepted" || run.acceptedMeanwhile) {
-        rest(site, nowMs + controlEveryMs);
-        return conclude(site, run, BELIEVED);
-      }
-      if (run.recordControl(answer)) {
-        const formed = form(site, "refuses_all", run.addresses);
-        if (!formed) rest(site, nowMs + controlEveryMs);
-        return conclude(site, run, formed ? REFUSES_ALL : BELIEVED);
-      }
-      const next = control(site, run);
-      if (next !== null) return next;
-      // Too few of them spoke. What was counted still counts: they are soon asked again.
-      run.pausedUntil = nowMs + silenceRestMs;
-      return conclude(site, run, BELIEVED);
-    },
-    onControlAbandoned(site) {
-      const run = controlling.get(site);
-      if (run !== undefined) conclude(site, run, BELIEVED);
-    },
-    onAccepted(site, domain) {
-      accepting.set(site, { domain, atMs: clock.monotonic() });
-      const run = controlling.get(site);
-      if (run !== undefined) run.acceptedMeanwhile = true;
-      const restsUntil = runs.get(site)?.pausedUntil ?? Number.NEGATIVE_INFINITY;
-      if (restsUntil > clock.monotonic()) rest(site, restsUntil);
-      else runs.delete(site);
-      if (habitOf(site) === "refuses_all") learn(site, null, 1);
-    },
-    onCatchAllProbe(site, domain, accepted) {
-      if (!accepted) return refuses(site);
-      const tally = catchAllTallies.get(site) ?? new AcceptedProbeTally();
-      catchAllTallies.set(site, tally);
-      tally.accepted(domain, clock.monotonic());
-      if (habitOf(site) === null && tally.acceptsAll && !isFallen(site))
-        form(site, "accepts_all", tally.domains);
-    },
-    get size() {
-      return beliefs.size;
-    },
-    counts() {
-      const counts = { accepts_all: 0, refuses_all: 0 };
-      for (const site of beliefs.keys()) {
-        const habit = habitOf(site);
-        if (habit !== null) counts[habit] += 1;
-      }
-      return counts;
-    },
-    attach(send) {
-      listeners.add(send);
-      for (const site of beliefs.keys()) {
-        const habit = habitOf(site);
-        if (habit !== null) send({ kind: "habit", site, habit });
-      }
-      return () => listeners.delete(send);
-    },
-    start() {
-      tick();
-      void sync();
-    },
-    stop() {
-      timer?.cancel();
-      timer = null;
-    },
-  };
+export function createBehaviourAuthority(deps: BehaviourAuthorityDeps): BehaviourAuthority {
+  return new SiteBehaviourAuthority(deps);
 }

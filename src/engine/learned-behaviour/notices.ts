@@ -1,4 +1,5 @@
-import type { BehaviourEvent, BehaviourSuspicion } from "./authority.ts";
+import type { BehaviourSuspicion } from "./authority.ts";
+import type { BehaviourEvent } from "./known-behaviours.ts";
 
 /** What the operator is told of beliefs, in words. */
 export function behaviourNotice({ site, habit, isLearned: formed, basis }: BehaviourEvent): string {

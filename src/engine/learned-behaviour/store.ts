@@ -1,6 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { RedisClient } from "../../stores/redis.ts";
-import type { BehaviourStore, SharedBehaviour } from "./authority.ts";
+import type { BehaviourStore, SharedBehaviour } from "./known-behaviours.ts";
 
 const PUT = `
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[4]) then return 0 end
