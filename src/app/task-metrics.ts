@@ -1,4 +1,4 @@
-import type { BulkTaskDeps } from "../features/bulk/run/task-runner.ts";
+import type { BulkTaskDeps } from "../features/bulk/run/task-attempts.ts";
 import type { WorkQueue } from "../features/bulk/run/work-queue.ts";
 import type { Task, TaskPointer } from "../features/bulk/schedule/job-tasks.ts";
 import { type Metrics, observeWorkQueues, type WorkQueueLoad } from "../platform/telemetry/metrics.ts";

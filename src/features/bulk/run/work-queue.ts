@@ -52,107 +52,31 @@ export interface WorkQueue {
   stop(): void;
 }
 
-export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
-  const { streams, reader, consumer, clock, log } = deps;
-  const [first] = streams;
-  const held = new Map<string, HeldEntry>();
-  let stopping = false;
-  let reading: Promise<void> = Promise.resolve();
-  let onSlotFree = () => {};
-  let lastPollMs = Number.NEGATIVE_INFINITY;
+class StreamWorkQueue implements WorkQueue {
+  readonly #deps: WorkQueueDeps;
+  readonly #held = new Map<string, HeldEntry>();
+  #stopping = false;
+  #reading: Promise<void> = Promise.resolve();
+  #onSlotFree = () => {};
+  #lastPollMs = Number.NEGATIVE_INFINITY;
   /** What was given up here is for others to take over, if there are any. */
-  let noPollBeforeMs = Number.NEGATIVE_INFINITY;
+  #noPollBeforeMs = Number.NEGATIVE_INFINITY;
   /** In a row. */
-  let failures = 0;
+  #failures = 0;
 
-  async function finish(entry: HeldEntry, pointer: TaskPointer, done: boolean): Promise<void> {
-    // No sign of life from here on: one that comes behind the hand-back would undo it until the lease ends.
-    const { stream } = entry;
-    const ids = entry.ids.splice(0);
-    try {
-      if (done) await stream.finish(ids);
-      else await Promise.all(ids.map((id) => stream.handBack(consumer, id)));
-      if (done) deps.onDone();
-      else deps.onHandedBack(pointer);
-    } catch (error) {
-      // Others find what is not acknowledged when its lease is over.
-      log.debug({ err: error }, "a task's entry stays in the stream");
-    }
+  constructor(deps: WorkQueueDeps) {
+    this.#deps = deps;
   }
 
-  function take(stream: JobStream, { id, pointer }: StreamEntry): void {
-    const key = pointerKey(pointer);
-    const known = held.get(key);
-    if (known !== undefined) {
-      if (known.stream === stream && !known.ids.includes(id)) known.ids.push(id);
-      return;
-    }
-    const control = createControl();
-    const entry: HeldEntry = { jobId: pointer.jobId, stream, ids: [id], control, ended: Promise.resolve() };
-    held.set(key, entry);
-    entry.ended = deps.tasks
-      .run(pointer, control)
-      .then((done) => {
-        if (!done && !control.cancelled()) noPollBeforeMs = clock.monotonic() + LIMITS.bulk.handBackRestMs;
-        // A job that has ended cancels its tasks, and they go; who stops cancels them too, and hands them back.
-        return finish(entry, pointer, done || (control.cancelled() && !stopping));
-      })
-      .finally(() => {
-        held.delete(key);
-        onSlotFree();
-      });
-  }
-
-  /** True when there may be more of it. */
-  async function pollStreams(room: number): Promise<boolean> {
-    let left = room;
-    const takeAll = (stream: JobStream, entries: readonly StreamEntry[]) => {
-      for (const entry of entries) take(stream, entry);
-      left -= entries.length;
-    };
-    for (const stream of streams) {
-      if (left > 0) takeAll(stream, await stream.claim(consumer, LIMITS.bulk.leaseMs, left));
-      if (left > 0 && stream !== first) takeAll(stream, await stream.read(reader, consumer, left, null));
-    }
-    return left < room;
-  }
-
-  function mayPoll(): boolean {
-    const nowMs = clock.monotonic();
-    return nowMs >= noPollBeforeMs && nowMs - lastPollMs >= LIMITS.bulk.claimEveryMs;
-  }
-
-  async function readNext(): Promise<void> {
-    const reopened = deps.tasks.whenOpen();
-    if (reopened !== null) return reopened;
-    const room = deps.slots - held.size;
-    if (room <= 0) {
-      await new Promise<void>((resolve) => {
-        onSlotFree = resolve;
-      });
-      return;
-    }
-    try {
-      if (mayPoll()) {
-        // While there are more, the next look is at once.
-        if (await pollStreams(room)) return;
-        lastPollMs = clock.monotonic();
-      }
-      for (const entry of await first.read(reader, consumer, room, LIMITS.bulk.readBlockMs))
-        take(first, entry);
-      failures = 0;
-    } catch (error) {
-      if (stopping) return;
-      failures += 1;
-      // One that comes alone is a moment in which Redis or this process had much to do.
-      if (failures === 1) log.debug({ err: error }, "tasks were not read");
-      if (failures === 2) log.warn({ err: error }, "no tasks can be read");
-      await sleep(clock, LIMITS.bulk.retryMs);
-    }
+  async start(): Promise<void> {
+    await this.#deps.reader.connect().catch(() => undefined);
+    void this.#register();
+    this.#reading = this.#readLoop();
   }
 
   /** Says that it is there, and forgets those that were killed, who said no goodbye. */
-  async function register(): Promise<void> {
+  async #register(): Promise<void> {
+    const { streams, consumer, log } = this.#deps;
     try {
       for (const stream of streams) {
         await stream.heartbeat(consumer);
@@ -163,37 +87,141 @@ export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
     }
   }
 
-  async function readLoop(): Promise<void> {
-    while (!stopping) await readNext();
+  async #readLoop(): Promise<void> {
+    while (!this.#stopping) await this.#readNext();
   }
 
-  return {
-    async start() {
-      await reader.connect().catch(() => undefined);
-      void register();
-      reading = readLoop();
-    },
-    held: () => [...held.values()],
-    async renew() {
-      for (const stream of streams) {
-        if (!stopping) await stream.heartbeat(consumer);
-        const ids = [...held.values()]
-          .filter((entry) => entry.stream === stream)
-          .flatMap((entry) => entry.ids);
-        if (ids.length > 0) await stream.renew(consumer, ids);
-      }
-    },
-    async drain() {
-      stopping = true;
-      reader.disconnect();
-      // Who waits for a place reads on, once, when a task ends.
-      await reading;
-      await Promise.all([...held.values()].map(({ ended }) => ended));
-      const leaving = streams.map((stream) => stream.removeConsumer(consumer));
-      await Promise.all(leaving).catch((error: unknown) =>
-        log.debug({ err: error }, "a worker did not say goodbye"),
-      );
-    },
-    stop: () => reader.disconnect(),
-  };
+  async #readNext(): Promise<void> {
+    const { tasks, slots, clock, log } = this.#deps;
+    const reopened = tasks.whenOpen();
+    if (reopened !== null) return reopened;
+    const room = slots - this.#held.size;
+    if (room <= 0) {
+      await new Promise<void>((resolve) => {
+        this.#onSlotFree = resolve;
+      });
+      return;
+    }
+    try {
+      await this.#takeNew(room);
+    } catch (error) {
+      if (this.#stopping) return;
+      this.#failures += 1;
+      // One that comes alone is a moment in which Redis or this process had much to do.
+      if (this.#failures === 1) log.debug({ err: error }, "tasks were not read");
+      if (this.#failures === 2) log.warn({ err: error }, "no tasks can be read");
+      await sleep(clock, LIMITS.bulk.retryMs);
+    }
+  }
+
+  async #takeNew(room: number): Promise<void> {
+    const { streams, reader, consumer, clock } = this.#deps;
+    const [first] = streams;
+    if (this.#mayPoll()) {
+      // While there are more, the next look is at once.
+      if (await this.#pollStreams(room)) return;
+      this.#lastPollMs = clock.monotonic();
+    }
+    for (const entry of await first.read(reader, consumer, room, LIMITS.bulk.readBlockMs))
+      this.#take(first, entry);
+    this.#failures = 0;
+  }
+
+  #mayPoll(): boolean {
+    const nowMs = this.#deps.clock.monotonic();
+    return nowMs >= this.#noPollBeforeMs && nowMs - this.#lastPollMs >= LIMITS.bulk.claimEveryMs;
+  }
+
+  /** True when there may be more of it. */
+  async #pollStreams(room: number): Promise<boolean> {
+    const { streams, reader, consumer } = this.#deps;
+    const [first] = streams;
+    let left = room;
+    const takeAll = (stream: JobStream, entries: readonly StreamEntry[]) => {
+      for (const entry of entries) this.#take(stream, entry);
+      left -= entries.length;
+    };
+    for (const stream of streams) {
+      if (left > 0) takeAll(stream, await stream.claim(consumer, LIMITS.bulk.leaseMs, left));
+      if (left > 0 && stream !== first) takeAll(stream, await stream.read(reader, consumer, left, null));
+    }
+    return left < room;
+  }
+
+  #take(stream: JobStream, { id, pointer }: StreamEntry): void {
+    const { tasks, clock } = this.#deps;
+    const key = pointerKey(pointer);
+    const known = this.#held.get(key);
+    if (known !== undefined) {
+      if (known.stream === stream && !known.ids.includes(id)) known.ids.push(id);
+      return;
+    }
+    const control = createControl();
+    const entry: HeldEntry = { jobId: pointer.jobId, stream, ids: [id], control, ended: Promise.resolve() };
+    this.#held.set(key, entry);
+    entry.ended = tasks
+      .run(pointer, control)
+      .then((done) => {
+        if (!done && !control.cancelled())
+          this.#noPollBeforeMs = clock.monotonic() + LIMITS.bulk.handBackRestMs;
+        // A job that has ended cancels its tasks, and they go; who stops cancels them too, and hands them back.
+        return this.#finish(entry, pointer, done || (control.cancelled() && !this.#stopping));
+      })
+      .finally(() => {
+        this.#held.delete(key);
+        this.#onSlotFree();
+      });
+  }
+
+  async #finish(entry: HeldEntry, pointer: TaskPointer, done: boolean): Promise<void> {
+    const { consumer, log } = this.#deps;
+    // No sign of life from here on: one that comes behind the hand-back would undo it until the lease ends.
+    const { stream } = entry;
+    const ids = entry.ids.splice(0);
+    try {
+      if (done) await stream.finish(ids);
+      else await Promise.all(ids.map((id) => stream.handBack(consumer, id)));
+      if (done) this.#deps.onDone();
+      else this.#deps.onHandedBack(pointer);
+    } catch (error) {
+      // Others find what is not acknowledged when its lease is over.
+      log.debug({ err: error }, "a task's entry stays in the stream");
+    }
+  }
+
+  held(): readonly HeldTask[] {
+    return [...this.#held.values()];
+  }
+
+  async renew(): Promise<void> {
+    const { streams, consumer } = this.#deps;
+    for (const stream of streams) {
+      if (!this.#stopping) await stream.heartbeat(consumer);
+      const ids = [...this.#held.values()]
+        .filter((entry) => entry.stream === stream)
+        .flatMap((entry) => entry.ids);
+      if (ids.length > 0) await stream.renew(consumer, ids);
+    }
+  }
+
+  async drain(): Promise<void> {
+    const { streams, reader, consumer, log } = this.#deps;
+    this.#stopping = true;
+    reader.disconnect();
+    // Who waits for a place reads on, once, when a task ends.
+    await this.#reading;
+    await Promise.all([...this.#held.values()].map(({ ended }) => ended));
+    const leaving = streams.map((stream) => stream.removeConsumer(consumer));
+    await Promise.all(leaving).catch((error: unknown) =>
+      log.debug({ err: error }, "a worker did not say goodbye"),
+    );
+  }
+
+  stop(): void {
+    this.#deps.reader.disconnect();
+  }
+}
+
+export function createWorkQueue(deps: WorkQueueDeps): WorkQueue {
+  return new StreamWorkQueue(deps);
 }
