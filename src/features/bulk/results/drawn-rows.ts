@@ -1,5 +1,6 @@
 import { codeAt } from "../../../platform/v8/code-at.ts";
-import type { DrawnRow, RowTemplate } from "../../verify/batch/draw-rows.ts";
+import type { DrawnRow } from "../../verify/batch/draw-rows.ts";
+import type { RowTemplate } from "../../verify/batch/row-templates.ts";
 import { RowBuffer } from "../analysis/row-buffer.ts";
 
 /**

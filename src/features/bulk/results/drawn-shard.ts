@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Verdict } from "../../../verification/verdict/table.ts";
-import { JSON_START, type RowTemplate } from "../../verify/batch/draw-rows.ts";
+import { JSON_START, type RowTemplate } from "../../verify/batch/row-templates.ts";
 import type { CellStyle } from "../analysis/layout.ts";
 import type { RowBuffer } from "../analysis/row-buffer.ts";
 import { DRAWN_HEAD_BYTES, type DrawnRows } from "./drawn-rows.ts";

@@ -16,7 +16,8 @@ import { FORMATS, type Format, formatOf } from "../../../../../src/features/bulk
 import { encodeShard, VERDICTS } from "../../../../../src/features/bulk/results/shard.ts";
 import type { ChunkOfResults } from "../../../../../src/features/bulk/schedule/job-tasks.ts";
 import type { VerificationResult } from "../../../../../src/features/verify/answer/verification-result.ts";
-import { type DrawnRow, JSON_START } from "../../../../../src/features/verify/batch/draw-rows.ts";
+import type { DrawnRow } from "../../../../../src/features/verify/batch/draw-rows.ts";
+import { JSON_START } from "../../../../../src/features/verify/batch/row-templates.ts";
 import { createScratch } from "../../../../../src/stores/scratch.ts";
 import type { Verdict } from "../../../../../src/verification/verdict/table.ts";
 import fc from "../../../../support/properties.ts";
