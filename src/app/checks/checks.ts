@@ -12,7 +12,7 @@ import { createBroker } from "../../engine/threads/broker.ts";
 import { CheckBatches } from "../../engine/threads/check-batches.ts";
 import { type CheckPool, createCheckPool } from "../../engine/threads/pool.ts";
 import type { ThreadReport } from "../../engine/threads/thread-counts.ts";
-import { createCatchAllStore } from "../../features/verify/cache/evidence-cache.ts";
+import { createCatchAllStore } from "../../features/verify/cache/catch-all-store.ts";
 import type { Logger } from "../../platform/log.ts";
 import { type Metrics, observeEngine } from "../../platform/telemetry/metrics.ts";
 import { processMonotonicMs, systemClock } from "../../platform/time/clock.ts";

@@ -4,7 +4,7 @@ import type { Deferred } from "../../../engine/threads/thread-tasks.ts";
 import type { ParsedAddress } from "../../../verification/address/address.ts";
 import type { AddressQuestion } from "../answer/address-question.ts";
 import type { EvidenceFinding } from "../answer/evidence-finding.ts";
-import type { BatchCacheLookup } from "../cache/evidence-cache.ts";
+import type { BatchCacheLookup } from "../cache/evidence-lookup.ts";
 
 /** What became of a question: why it has no answer yet and at which site, "" while that was not known. */
 export type BatchAnswer =

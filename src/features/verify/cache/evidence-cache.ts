@@ -1,36 +1,24 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
-import { hash128 } from "../../../platform/ids.ts";
 import type { Logger } from "../../../platform/log.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import { batchPerTick } from "../../../platform/time/ticks.ts";
 import type { RedisClient } from "../../../stores/redis.ts";
-import type { CatchAllFact, CatchAllStore } from "../../../verification/catch-all.ts";
 import type { EvidenceCodec } from "../../../verification/evidence/model.ts";
 import type { Scope } from "../../../verification/evidence.ts";
 import type { CacheEntry } from "./cache-entry.ts";
+import {
+  type BatchCacheLookup,
+  type EntryWaiter,
+  EvidenceLookup,
+  memoryKey,
+  redisKeyOf,
+  type ScopedCacheKey,
+} from "./evidence-lookup.ts";
 import { EvidenceMemory, type Held } from "./evidence-memory.ts";
 import { EntryReader } from "./evidence-reader.ts";
 import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-writer.ts";
 
 export type { Held } from "./evidence-memory.ts";
-
-/** Whose entry is meant. */
-export interface ScopedCacheKey {
-  scope: Scope;
-  cacheKey: string;
-}
-
-/** One of many. */
-export interface BatchCacheLookup extends ScopedCacheKey {
-  /** Noted by `fetchMany`, so that the address need not be hashed again when its entry is stored. */
-  redisKey?: string | undefined;
-}
-
-/** Who asks for an entry. */
-export interface EntryWaiter extends ScopedCacheKey {
-  /** Told once, not within the call that asked. What it throws is logged, and it hears no more: it is its own to tell who waits. */
-  found(entry: CacheEntry | undefined, redisKey: string): void;
-}
 
 /** An entry to be kept, see `EvidenceCache.store`. */
 export interface CacheWrite extends ScopedCacheKey {
@@ -81,8 +69,6 @@ export interface EvidenceCache {
   storeMany(deposits: readonly CacheWrite[]): void;
 }
 
-const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
-
 type EvidenceRedis = RedisClient & {
   rcptKeepEvidence(keys: 0, ...entries: string[]): Promise<unknown>;
 };
@@ -101,86 +87,13 @@ export interface EvidenceCacheDeps {
   maxEntries: number;
 }
 
-/** Whether memory's entry is later than what Redis has, or the same. @param theirs what Redis has, if it is live */
-function isNewest(ours: CacheEntry, read: CacheEntry, theirs: CacheEntry | undefined): boolean {
-  if (ours.storedAt > read.storedAt) return true;
-  return (
-    theirs !== undefined &&
-    ours.storedAt === theirs.storedAt &&
-    ours.ttlS === theirs.ttlS &&
-    ours.evidence.equals(theirs.evidence)
-  );
-}
-
 export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
   const { clock, log } = deps;
   const redis = defineKeepScript(deps.redis);
   const reader = new EntryReader({ redis, clock, codec: deps.codec, writes: true });
   const writer = new EntryWriter();
   const memory = new EvidenceMemory(deps.maxEntries, clock);
-
-  function isLive(entry: CacheEntry | undefined): entry is CacheEntry {
-    return entry !== undefined && entry.storedAt + entry.ttlS * 1000 > clock.now();
-  }
-
-  /**
-   * The newest of what memory has and what Redis said, which is remembered. What memory has ends where Redis has another of the
-   * same time or later, also where that has ended: so one is withdrawn. Rendered answers refer to memory's, so it stays if equal.
-   */
-  function newest({ scope, cacheKey }: ScopedCacheKey, text: string | null): CacheEntry | undefined {
-    const key = memoryKey(scope, cacheKey);
-    const read = text === null ? undefined : reader.decode(text);
-    const theirs = isLive(read) ? read : undefined;
-    const ours = memory.get(key);
-    if (ours === undefined && theirs === undefined) return undefined;
-    const entry = isLive(ours) && (read === undefined || isNewest(ours, read, theirs)) ? ours : theirs;
-    if (entry !== undefined) memory.keep(key, entry);
-    else memory.drop(key);
-    return entry;
-  }
-
-  /** Of one entry nobody else of its call is to suffer: what cannot be read is a miss. */
-  function newestOrMiss(question: ScopedCacheKey, text: string | null): CacheEntry | undefined {
-    try {
-      return newest(question, text);
-    } catch (error) {
-      log.error({ err: error }, "an entry of the evidence cache could not be read");
-      return undefined;
-    }
-  }
-
-  const keysOf = (questions: readonly ScopedCacheKey[]) =>
-    questions.map(({ scope, cacheKey }) => redisKeyOf(scope, cacheKey));
-
-  /** Once they can be decoded. */
-  async function fetchTexts(keys: string[]): Promise<(string | null)[]> {
-    const texts: (string | null)[] = await redis.mget(keys).catch(() => []);
-    const learning = reader.learn(texts);
-    if (learning !== null) await learning.catch(ignore);
-    return texts;
-  }
-
-  async function fetchPage(questions: readonly BatchCacheLookup[]): Promise<(CacheEntry | undefined)[]> {
-    const keys = keysOf(questions);
-    for (const [i, question] of questions.entries()) question.redisKey = keys[i] as string;
-    const texts = await fetchTexts(keys);
-    return questions.map((question, i) => newestOrMiss(question, texts[i] ?? null));
-  }
-
-  async function answerAll(askers: readonly EntryWaiter[]): Promise<void> {
-    const keys = keysOf(askers);
-    const texts = await fetchTexts(keys);
-    for (let i = 0; i < askers.length; i++) {
-      const asker = askers[i] as EntryWaiter;
-      const entry = newestOrMiss(asker, texts[i] ?? null);
-      try {
-        asker.found(entry, keys[i] as string);
-      } catch (error) {
-        // Nobody awaits this call: thrown on, it would end the process, and those behind it would never be told.
-        log.error({ err: error }, "who asked the evidence cache broke");
-      }
-    }
-  }
+  const lookup = new EvidenceLookup({ redis, clock, log, reader, memory });
 
   /** Those that are for others too, at most LIMITS.evidenceCache.entriesPerWrite. */
   function write(deposits: readonly CacheWrite[]): void {
@@ -204,7 +117,7 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
   const writeSoon = batchPerTick<CacheWrite>(LIMITS.evidenceCache.entriesPerWrite, write);
   const lookSoon = batchPerTick<EntryWaiter>(
     LIMITS.evidenceCache.keysPerCall,
-    (askers) => void answerAll(askers),
+    (askers) => void lookup.answerAll(askers),
   );
 
   return {
@@ -216,7 +129,7 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
     async fetchMany(questions) {
       const entries: (CacheEntry | undefined)[] = [];
       for (const page of pagesOf(questions, LIMITS.evidenceCache.keysPerCall))
-        entries.push(...(await fetchPage(page)));
+        entries.push(...(await lookup.findAll(page)));
       return entries;
     },
     store(scope, cacheKey, entry, shared, redisKey) {
@@ -233,37 +146,3 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
 function* pagesOf<T>(all: readonly T[], size: number): Generator<readonly T[]> {
   for (let at = 0; at < all.length; at += size) yield all.slice(at, at + size);
 }
-
-/** Catch-all answers beyond this process: a letter and the epoch second until which it holds. */
-export function createCatchAllStore(redis: RedisClient, clock: Clock): CatchAllStore {
-  const answers: Record<string, CatchAllFact | undefined> = { a: "accepted", r: "refused" };
-  return {
-    async get(key) {
-      const text = await redis.get(`rcpt:ca:${hash128(key)}`).catch(() => null);
-      const answer = answers[text?.charAt(0) ?? ""];
-      const ttlS = Number(text?.slice(1)) - Math.ceil(clock.now() / 1000);
-      return answer !== undefined && ttlS > 0 ? { answer, ttlS } : null;
-    },
-    put(key, answer, ttlS) {
-      const until = Math.floor(clock.now() / 1000) + ttlS;
-      redis.set(`rcpt:ca:${hash128(key)}`, `${answer.charAt(0)}${until}`, "EX", ttlS).catch(ignore);
-    },
-  };
-}
-
-/**
- * What stands before an address in memory: none begins with a space. That of the probed is the address itself: a string that
- * is put together would have to be hashed anew at each look.
- */
-const MEMORY_KEY_PREFIX: Record<Scope, string> = { probed: "", unprobed: " " };
-
-function memoryKey(scope: Scope, cacheKey: string): string {
-  return scope === "probed" ? cacheKey : MEMORY_KEY_PREFIX.unprobed + cacheKey;
-}
-
-function redisKeyOf(scope: Scope, cacheKey: string): string {
-  return `rcpt:ev:${SCOPE_LETTER[scope]}:${hash128(cacheKey)}`;
-}
-
-/** A cache that could not be written is a cache that misses; the connection's own errors are logged by its owner. */
-function ignore(): void {}

@@ -7,7 +7,7 @@ import type { Evidence, Scope } from "../../../verification/evidence.ts";
 import type { AddressQuestion } from "../answer/address-question.ts";
 import type { AnswerNote, CachedAnswer, WaitTimes } from "../answer/answer-note.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { EntryWaiter } from "../cache/evidence-cache.ts";
+import type { EntryWaiter } from "../cache/evidence-lookup.ts";
 import type { AdmissionSlot } from "./admission.ts";
 import type { TimedCheck } from "./wait-times.ts";
 

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import {
-  type BatchCacheLookup,
   createEvidenceCache,
   type EvidenceCache,
 } from "../../../../../src/features/verify/cache/evidence-cache.ts";
+import type { BatchCacheLookup } from "../../../../../src/features/verify/cache/evidence-lookup.ts";
 import { withoutDistrusted } from "../../../../../src/features/verify/cache/trusted-cache.ts";
 import { hash128 } from "../../../../../src/platform/ids.ts";
 import { createLog } from "../../../../../src/platform/log.ts";
@@ -215,7 +215,7 @@ describe("an entry that is damaged, or who asks and breaks", () => {
     const messages = errors.map((line) => (JSON.parse(line) as { msg: string }).msg);
     assert.deepEqual(messages, [
       "an entry of the evidence cache could not be read",
-      "who asked the evidence cache broke",
+      "evidence cache callback threw",
     ]);
   });
 });

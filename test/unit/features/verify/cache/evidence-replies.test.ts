@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
-import {
-  type BatchCacheLookup,
-  createEvidenceCache,
-} from "../../../../../src/features/verify/cache/evidence-cache.ts";
+import { createEvidenceCache } from "../../../../../src/features/verify/cache/evidence-cache.ts";
+import type { BatchCacheLookup } from "../../../../../src/features/verify/cache/evidence-lookup.ts";
 import type { RedisClient } from "../../../../../src/stores/redis.ts";
 import { EVIDENCE_CODEC } from "../../../../../src/verification/evidence/model.ts";
 import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { CacheEntry } from "../../../../../src/features/verify/cache/cache-entry.ts";
-import type { EntryWaiter, EvidenceCache } from "../../../../../src/features/verify/cache/evidence-cache.ts";
+import type { EvidenceCache } from "../../../../../src/features/verify/cache/evidence-cache.ts";
+import type { EntryWaiter } from "../../../../../src/features/verify/cache/evidence-lookup.ts";
 import { withoutDistrusted } from "../../../../../src/features/verify/cache/trusted-cache.ts";
 import type { SmtpClass } from "../../../../../src/verification/evidence.ts";
 import { siteOf } from "../../../../../src/verification/lists/site.ts";

@@ -1,0 +1,138 @@
+import { hash128 } from "../../../platform/ids.ts";
+import type { Logger } from "../../../platform/log.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import type { RedisClient } from "../../../stores/redis.ts";
+import type { Scope } from "../../../verification/evidence.ts";
+import type { CacheEntry } from "./cache-entry.ts";
+import type { EvidenceMemory } from "./evidence-memory.ts";
+import type { EntryReader } from "./evidence-reader.ts";
+
+/** Whose entry is meant. */
+export interface ScopedCacheKey {
+  scope: Scope;
+  cacheKey: string;
+}
+
+/** One of many. */
+export interface BatchCacheLookup extends ScopedCacheKey {
+  /** Noted by `fetchMany`, so that the address need not be hashed again when its entry is stored. */
+  redisKey?: string | undefined;
+}
+
+/** Who asks for an entry. */
+export interface EntryWaiter extends ScopedCacheKey {
+  /** Told once, not within the call that asked. What it throws is logged, and it hears no more: it is its own to tell who waits. */
+  found(entry: CacheEntry | undefined, redisKey: string): void;
+}
+
+export interface EvidenceLookupDeps {
+  redis: RedisClient;
+  clock: Clock;
+  log: Logger;
+  reader: EntryReader;
+  memory: EvidenceMemory;
+}
+
+/** Whether memory's entry is later than what Redis has, or the same. @param theirs what Redis has, if it is live */
+function isNewest(ours: CacheEntry, read: CacheEntry, theirs: CacheEntry | undefined): boolean {
+  if (ours.storedAt > read.storedAt) return true;
+  return (
+    theirs !== undefined &&
+    ours.storedAt === theirs.storedAt &&
+    ours.ttlS === theirs.ttlS &&
+    ours.evidence.equals(theirs.evidence)
+  );
+}
+
+/** Looks entries up in Redis, some in one round trip, and remembers the newest of what Redis and memory have. Never rejects. */
+export class EvidenceLookup {
+  readonly #deps: EvidenceLookupDeps;
+
+  constructor(deps: EvidenceLookupDeps) {
+    this.#deps = deps;
+  }
+
+  /** @returns entries in order */
+  async findAll(questions: readonly BatchCacheLookup[]): Promise<(CacheEntry | undefined)[]> {
+    const keys = redisKeysOf(questions);
+    for (const [i, question] of questions.entries()) question.redisKey = keys[i] as string;
+    const texts = await this.#textsOf(keys);
+    return questions.map((question, i) => this.#newestOrMiss(question, texts[i] ?? null));
+  }
+
+  async answerAll(askers: readonly EntryWaiter[]): Promise<void> {
+    const keys = redisKeysOf(askers);
+    const texts = await this.#textsOf(keys);
+    for (let i = 0; i < askers.length; i++) {
+      const asker = askers[i] as EntryWaiter;
+      const entry = this.#newestOrMiss(asker, texts[i] ?? null);
+      try {
+        asker.found(entry, keys[i] as string);
+      } catch (error) {
+        // Nobody awaits this call: thrown on, it would end the process, and those behind it would never be told.
+        this.#deps.log.error({ err: error }, "evidence cache callback threw");
+      }
+    }
+  }
+
+  /** Once they can be decoded. */
+  async #textsOf(keys: string[]): Promise<(string | null)[]> {
+    const { redis, reader } = this.#deps;
+    const texts: (string | null)[] = await redis.mget(keys).catch(() => []);
+    const learning = reader.learn(texts);
+    // A half that is not learnt is a miss; the connection's own errors are logged by its owner.
+    if (learning !== null) await learning.catch(() => {});
+    return texts;
+  }
+
+  /** One unreadable entry must not fail the whole batch: it is a miss. */
+  #newestOrMiss(question: ScopedCacheKey, text: string | null): CacheEntry | undefined {
+    try {
+      return this.#newest(question, text);
+    } catch (error) {
+      this.#deps.log.error({ err: error }, "an entry of the evidence cache could not be read");
+      return undefined;
+    }
+  }
+
+  /**
+   * The newest of what memory has and what Redis said, which is remembered. What memory has ends where Redis has another of the
+   * same time or later, also where that has ended: so one is withdrawn. Rendered answers refer to memory's, so it stays if equal.
+   */
+  #newest({ scope, cacheKey }: ScopedCacheKey, text: string | null): CacheEntry | undefined {
+    const { reader, memory } = this.#deps;
+    const key = memoryKey(scope, cacheKey);
+    const read = text === null ? undefined : reader.decode(text);
+    const theirs = this.#isLive(read) ? read : undefined;
+    const ours = memory.get(key);
+    if (ours === undefined && theirs === undefined) return undefined;
+    const entry = this.#isLive(ours) && (read === undefined || isNewest(ours, read, theirs)) ? ours : theirs;
+    if (entry !== undefined) memory.keep(key, entry);
+    else memory.drop(key);
+    return entry;
+  }
+
+  #isLive(entry: CacheEntry | undefined): entry is CacheEntry {
+    return entry !== undefined && entry.storedAt + entry.ttlS * 1000 > this.#deps.clock.now();
+  }
+}
+
+const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
+
+/**
+ * What stands before an address in memory: none begins with a space. That of the probed is the address itself: a string that
+ * is put together would have to be hashed anew at each look.
+ */
+const MEMORY_KEY_PREFIX: Record<Scope, string> = { probed: "", unprobed: " " };
+
+export function memoryKey(scope: Scope, cacheKey: string): string {
+  return scope === "probed" ? cacheKey : MEMORY_KEY_PREFIX.unprobed + cacheKey;
+}
+
+export function redisKeyOf(scope: Scope, cacheKey: string): string {
+  return `rcpt:ev:${SCOPE_LETTER[scope]}:${hash128(cacheKey)}`;
+}
+
+function redisKeysOf(questions: readonly ScopedCacheKey[]): string[] {
+  return questions.map(({ scope, cacheKey }) => redisKeyOf(scope, cacheKey));
+}
