@@ -1,5 +1,8 @@
 import type { RedisClient } from "../../../stores/redis.ts";
+import { GROUP, inGroup } from "./consumer-group.ts";
 import type { TaskPointer } from "./job-tasks.ts";
+import { createStreamConsumers, type StreamConsumers } from "./stream-consumers.ts";
+import { loadOfStream, type StreamLoad } from "./stream-load.ts";
 
 /**
  * Pointers to tasks for workers, in Redis streams with one consumer group each. Redis Streams in brief: an entry read
@@ -24,8 +27,6 @@ const TASKS = "tasks";
 const WHOLE = "whole";
 const RETRIES = "retry";
 const DEAD = `${PREFIX}dead`;
-const ALIVE_TTL_MS = 3_600_000;
-const GROUP = "workers";
 const DEAD_KEPT = 1_000;
 const CLAIM_CALLS = 100;
 /** Idle for so long that any reader may claim it. */
@@ -48,18 +49,7 @@ export interface StreamEntry {
   pointer: TaskPointer;
 }
 
-/** Entries of a stream. */
-export interface StreamLoad {
-  /**
-   * Entries that no worker has taken, as Redis counts. Where Redis cannot tell (before Redis 7, or after entries were
-   * deleted out of order), all but those taken, which is the same: a finished entry is deleted.
-   */
-  lag: number;
-  /** In workers' hands. */
-  pending: number;
-}
-
-export interface JobStream {
+export interface JobStream extends StreamConsumers {
   /** Adds entries: all of them or, when it rejects, perhaps some. */
   add(pointers: readonly TaskPointer[]): Promise<void>;
   /**
@@ -79,14 +69,6 @@ export interface JobStream {
   outstanding(pageSize: number, pages: number): Promise<Set<string> | null>;
   /** Number of entries. */
   load(): Promise<StreamLoad>;
-  /** The consumer gives a sign of life. */
-  heartbeat(consumer: string): Promise<void>;
-  /** Consumers with a sign of life within `silentMs`. */
-  countConsumers(silentMs: number): Promise<number>;
-  /** Removes consumers that have nothing pending and were idle for `idleMs`. */
-  removeIdleConsumers(idleMs: number): Promise<void>;
-  /** Removes the consumer. With the last consumer an empty stream goes too. */
-  removeConsumer(consumer: string): Promise<void>;
   /** Deletes the stream and its entries. */
   drop(): Promise<void>;
 }
@@ -132,40 +114,6 @@ if #pending > 0 then
   redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[4], 'IDLE', ARGV[3], 'JUSTID')
 end`;
 
-/** KEYS: the stream. ARGV: group, minimum idle time. */
-const REMOVE_IDLE = `
-local removed = 0
-for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
-  local fields = {}
-  for i = 1, #consumer, 2 do fields[consumer[i]] = consumer[i + 1] end
-  if fields.pending == 0 and fields.idle >= tonumber(ARGV[2]) then
-    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], fields.name)
-    removed = removed + 1
-  end
-end
-return removed`;
-
-/** KEYS: the stream, its workers. ARGV: group, consumer. The consumer stays while it has pending entries. */
-const LEAVE = `
-redis.call('ZREM', KEYS[2], ARGV[2])
-if redis.call('EXISTS', KEYS[1]) == 0 then return end
-local pending = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2])
-if #pending > 0 then return end
-redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
-if redis.call('XLEN', KEYS[1]) == 0 and redis.call('ZCARD', KEYS[2]) == 0 then redis.call('DEL', KEYS[1]) end`;
-
-/** KEYS: the workers of a stream. ARGV: consumer, TTL of the key. */
-const GREET = `
-local now = redis.call('TIME')
-redis.call('ZADD', KEYS[1], now[1] * 1000 + math.floor(now[2] / 1000), ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
-
-/** KEYS: the workers of a stream. ARGV: maximum silence. */
-const COUNT_ALIVE = `
-local now = redis.call('TIME')
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now[1] * 1000 + math.floor(now[2] / 1000) - ARGV[1])
-return redis.call('ZCARD', KEYS[1])`;
-
 type RawEntry = [id: string, fields: string[] | null];
 
 /** null for an entry that is not ours, or was deleted. */
@@ -182,36 +130,23 @@ function readEntries(raw: readonly RawEntry[]): StreamEntry[] {
   return raw.map(readEntry).filter((entry) => entry !== null);
 }
 
-function isMissingGroup(error: unknown): boolean {
-  return (
-    error instanceof Error && (error.message.startsWith("NOGROUP") || error.message.includes("no such key"))
-  );
-}
-
-/** The result of a command of a transaction. @throws its error; a missing stream gives `otherwise` instead */
-function valueOrDefault(
-  answer: [error: Error | null, value: unknown] | undefined,
-  otherwise: unknown,
-): unknown {
-  const [error = null, value = otherwise] = answer ?? [];
-  if (error === null) return value;
-  if (isMissingGroup(error)) return otherwise;
-  throw error;
-}
-
-type Field = string | number | null;
-
-function loadOf(length: number, groups: readonly Field[][]): StreamLoad {
-  for (const group of groups) {
-    const fields = new Map<Field, Field>();
-    for (let i = 0; i + 1 < group.length; i += 2) fields.set(group[i] ?? null, group[i + 1] ?? null);
-    if (fields.get("name") !== GROUP) continue;
-    const pending = Number(fields.get("pending") ?? 0);
-    const lag = fields.get("lag");
-    return { lag: typeof lag === "number" ? lag : Math.max(0, length - pending), pending };
+/** See `JobStream.outstanding`. */
+async function pointersIn(
+  redis: RedisClient,
+  key: string,
+  pageSize: number,
+  pages: number,
+): Promise<Set<string> | null> {
+  const pointers = new Set<string>();
+  let start = "-";
+  for (let page = 0; page < pages; page++) {
+    const entries = (await redis.xrange(key, start, "+", "COUNT", pageSize)) as RawEntry[];
+    for (const { pointer } of readEntries(entries)) pointers.add(pointerKey(pointer));
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < pageSize) return pointers;
+    start = `(${last[0]}`;
   }
-  // No consumer has read it yet.
-  return { lag: length, pending: 0 };
+  return null;
 }
 
 /** @param name of the stream, after the prefix of all keys */
@@ -219,26 +154,10 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
   const key = `${PREFIX}${name}`;
   const alive = `${PREFIX}alive:${name}`;
 
-  async function makeGroup(): Promise<void> {
-    try {
-      await redis.xgroup("CREATE", key, GROUP, "0", "MKSTREAM");
-    } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith("BUSYGROUP"))) throw error;
-    }
-  }
-
-  /** `work`, or `otherwise` when the group is missing: Redis is new, or was emptied. Creates the group for the next time. */
-  async function inGroup<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isMissingGroup(error)) throw error;
-      await makeGroup();
-      return otherwise;
-    }
-  }
+  const whenGrouped = <T>(work: () => Promise<T>, otherwise: T) => inGroup(redis, key, work, otherwise);
 
   return {
+    ...createStreamConsumers(redis, { stream: key, alive }),
     async add(pointers) {
       if (pointers.length === 0) return;
       const batch = redis.pipeline();
@@ -246,7 +165,7 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
       for (const [error] of (await batch.exec()) ?? []) if (error) throw error;
     },
     read: (reader, consumer, count, blockMs) =>
-      inGroup(async () => {
+      whenGrouped(async () => {
         const source = ["GROUP", GROUP, consumer, "COUNT", count] as const;
         const answer =
           blockMs === null
@@ -256,7 +175,7 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
         return readEntries(stream?.[1] ?? []);
       }, []),
     claim: (consumer, idleMs, count) =>
-      inGroup(async () => {
+      whenGrouped(async () => {
         // One call scans ten times `count` pending entries, then says where to go on.
         let start = "0";
         for (let call = 0; call < CLAIM_CALLS; call++) {
@@ -268,14 +187,14 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
         return [];
       }, []),
     renew: (consumer, ids) =>
-      inGroup(
+      whenGrouped(
         async () => new Set((await redis.eval(RENEW, 1, key, GROUP, consumer, ...ids)) as string[]),
         new Set<string>(),
       ),
     async handBack(consumer, id) {
-      await inGroup(async () => {
-        await redis.eval(HAND_BACK, 1, key, GROUP, consumer, ABANDONED_MS, id);
-      }, undefined);
+      const release = async () =>
+        void (await redis.eval(HAND_BACK, 1, key, GROUP, consumer, ABANDONED_MS, id));
+      await whenGrouped(release, undefined);
     },
     async finish(ids) {
       if (ids.length === 0) return;
@@ -284,38 +203,8 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
       done.xdel(key, ...ids);
       await done.exec();
     },
-    async outstanding(pageSize, pages) {
-      const pointers = new Set<string>();
-      let start = "-";
-      for (let page = 0; page < pages; page++) {
-        const entries = (await redis.xrange(key, start, "+", "COUNT", pageSize)) as RawEntry[];
-        for (const { pointer } of readEntries(entries)) pointers.add(pointerKey(pointer));
-        const last = entries.at(-1);
-        if (last === undefined || entries.length < pageSize) return pointers;
-        start = `(${last[0]}`;
-      }
-      return null;
-    },
-    async load() {
-      const [length, groups] = (await redis.multi().xlen(key).xinfo("GROUPS", key).exec()) ?? [];
-      return loadOf(valueOrDefault(length, 0) as number, valueOrDefault(groups, []) as Field[][]);
-    },
-    async heartbeat(consumer) {
-      await redis.eval(GREET, 1, alive, consumer, ALIVE_TTL_MS);
-    },
-    countConsumers: async (silentMs) => (await redis.eval(COUNT_ALIVE, 1, alive, silentMs)) as number,
-    async removeIdleConsumers(idleMs) {
-      await inGroup(async () => {
-        await redis.eval(REMOVE_IDLE, 1, key, GROUP, idleMs);
-      }, undefined);
-    },
-    async removeConsumer(consumer) {
-      try {
-        await redis.eval(LEAVE, 2, key, alive, GROUP, consumer);
-      } catch (error) {
-        if (!isMissingGroup(error)) throw error;
-      }
-    },
+    outstanding: (pageSize, pages) => pointersIn(redis, key, pageSize, pages),
+    load: () => loadOfStream(redis, key),
     async drop() {
       await redis.del(key, alive);
     },
