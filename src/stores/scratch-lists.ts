@@ -86,107 +86,135 @@ interface Sealed {
 
 const NONE = -1;
 
-export function createScratchLists(blocks: ScratchBlocks, options: ScratchListsOptions): ScratchLists {
-  const { lists, recordWords, blocksAtOnce } = options;
-  const slotWords = blocks.blockBytes / 4;
-  const usedWords = slotWords - (slotWords % recordWords);
-  const slots = lists + blocksAtOnce;
-  const words = new Uint32Array(slots * slotWords);
+class BlockLists implements ScratchLists {
+  readonly words: Uint32Array;
+  readonly #blocks: ScratchBlocks;
+  readonly #recordWords: number;
+  readonly #blocksAtOnce: number;
+  /** Words of a block, and as many of them as whole records fill. */
+  readonly #slotWords: number;
+  readonly #usedWords: number;
   /** For each list: the slot that it fills, and the index of its next record. */
-  const slotOf = new Int32Array(lists).fill(NONE);
-  const next = new Uint32Array(lists);
-  const freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
-  const written: number[][] = Array.from({ length: lists }, () => []);
-  let sealed: Sealed[] = [];
-  let writing: Promise<void> | null = null;
-  let blocksHeld = 0;
+  readonly #slotOf: Int32Array;
+  readonly #next: Uint32Array;
+  readonly #slots: number;
+  readonly #freeSlots: number[];
+  /** For each list: the blocks of it in the file. */
+  readonly #written: number[][];
+  #sealed: Sealed[] = [];
+  #writing: Promise<void> | null = null;
+  #blocksHeld = 0;
   /** Lost blocks cannot be read: a failed write is final. */
-  let failure: unknown = null;
+  #failure: unknown = null;
 
-  function renew(list: number): void {
-    if (failure !== null) throw failure;
-    const slot = slotOf[list] ?? NONE;
-    if (slot !== NONE) sealed.push({ list, slot });
-    const free = freeSlots.pop();
-    assertRoom(free);
-    slotOf[list] = free;
-    next[list] = free * slotWords;
+  constructor(blocks: ScratchBlocks, { lists, recordWords, blocksAtOnce }: ScratchListsOptions) {
+    const slotWords = blocks.blockBytes / 4;
+    const slots = lists + blocksAtOnce;
+    this.#blocks = blocks;
+    this.#recordWords = recordWords;
+    this.#blocksAtOnce = blocksAtOnce;
+    this.#slotWords = slotWords;
+    this.#usedWords = slotWords - (slotWords % recordWords);
+    this.words = new Uint32Array(slots * slotWords);
+    this.#slotOf = new Int32Array(lists).fill(NONE);
+    this.#next = new Uint32Array(lists);
+    this.#slots = slots;
+    this.#freeSlots = Array.from({ length: slots }, (_, i) => slots - 1 - i);
+    this.#written = Array.from({ length: lists }, () => []);
   }
 
-  async function write(): Promise<void> {
-    const batch = sealed;
-    sealed = [];
+  reserve(list: number): number {
+    const slot = this.#slotOf[list] ?? NONE;
+    if (slot === NONE || this.#next[list] === slot * this.#slotWords + this.#usedWords) this.#renew(list);
+    const at = this.#next[list] ?? 0;
+    this.#next[list] = at + this.#recordWords;
+    return at;
+  }
+
+  /** Gives the list a slot to fill; its full one waits to be written. */
+  #renew(list: number): void {
+    if (this.#failure !== null) throw this.#failure;
+    const slot = this.#slotOf[list] ?? NONE;
+    if (slot !== NONE) this.#sealed.push({ list, slot });
+    const free = this.#freeSlots.pop();
+    assertRoom(free);
+    this.#slotOf[list] = free;
+    this.#next[list] = free * this.#slotWords;
+  }
+
+  due(): Promise<void> | null {
+    if (this.#sealed.length < this.#blocksAtOnce) return null;
+    return this.#writing ?? this.#startWriting();
+  }
+
+  #startWriting(): Promise<void> {
+    this.#writing = this.#write();
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const batch = this.#sealed;
+    this.#sealed = [];
     try {
-      const numbers = await blocks.write(batch.map(({ slot }) => bytesOf(words, slot)));
+      const numbers = await this.#blocks.write(batch.map(({ slot }) => this.#bytesOf(this.words, slot)));
       for (const [i, { list, slot }] of batch.entries()) {
-        written[list]?.push(numbers[i] ?? 0);
-        freeSlots.push(slot);
+        this.#written[list]?.push(numbers[i] ?? 0);
+        this.#freeSlots.push(slot);
       }
-      blocksHeld += batch.length;
+      this.#blocksHeld += batch.length;
     } catch (error) {
-      failure = error;
+      this.#failure = error;
       throw error;
     } finally {
-      writing = null;
+      this.#writing = null;
     }
   }
 
-  function bytesOf(array: Uint32Array, slot: number): Uint8Array {
-    return new Uint8Array(array.buffer, slot * blocks.blockBytes, blocks.blockBytes);
+  #bytesOf(array: Uint32Array, slot: number): Uint8Array {
+    const { blockBytes } = this.#blocks;
+    return new Uint8Array(array.buffer, slot * blockBytes, blockBytes);
   }
 
-  async function* read(list: number): AsyncGenerator<Uint32Array> {
+  async *read(list: number): AsyncGenerator<Uint32Array> {
     // From here on a block of the list in memory is its last, and stays where it is.
-    while (sealed.length > 0 || writing !== null) await (writing ?? startWriting());
-    if (failure !== null) throw failure;
-    const numbers = written[list] ?? [];
-    const into = new Uint32Array(Math.min(blocksAtOnce, numbers.length) * slotWords);
-    for (let from = 0; from < numbers.length; from += blocksAtOnce) {
-      const batch = numbers.slice(from, from + blocksAtOnce);
-      await Promise.all(batch.map((number, i) => blocks.read(bytesOf(into, i), number)));
-      for (let i = 0; i < batch.length; i++) yield into.subarray(i * slotWords, i * slotWords + usedWords);
+    while (this.#sealed.length > 0 || this.#writing !== null) await (this.#writing ?? this.#startWriting());
+    if (this.#failure !== null) throw this.#failure;
+    const slotWords = this.#slotWords;
+    const numbers = this.#written[list] ?? [];
+    const into = new Uint32Array(Math.min(this.#blocksAtOnce, numbers.length) * slotWords);
+    for (let from = 0; from < numbers.length; from += this.#blocksAtOnce) {
+      const batch = numbers.slice(from, from + this.#blocksAtOnce);
+      await Promise.all(batch.map((number, i) => this.#blocks.read(this.#bytesOf(into, i), number)));
+      for (let i = 0; i < batch.length; i++)
+        yield into.subarray(i * slotWords, i * slotWords + this.#usedWords);
     }
-    const tail = slotOf[list] ?? NONE;
-    if (tail !== NONE) yield words.subarray(tail * slotWords, next[list]);
+    const tail = this.#slotOf[list] ?? NONE;
+    if (tail !== NONE) yield this.words.subarray(tail * slotWords, this.#next[list]);
   }
 
-  function clear(list: number): void {
-    for (const number of written[list] ?? []) blocks.free(number);
-    blocksHeld -= written[list]?.length ?? 0;
-    written[list] = [];
-    const tail = slotOf[list] ?? NONE;
-    if (tail !== NONE) freeSlots.push(tail);
-    slotOf[list] = NONE;
+  async *take(list: number): AsyncGenerator<Uint32Array> {
+    yield* this.read(list);
+    this.#clear(list);
   }
 
-  function startWriting(): Promise<void> {
-    writing = write();
-    return writing;
+  #clear(list: number): void {
+    for (const number of this.#written[list] ?? []) this.#blocks.free(number);
+    this.#blocksHeld -= this.#written[list]?.length ?? 0;
+    this.#written[list] = [];
+    const tail = this.#slotOf[list] ?? NONE;
+    if (tail !== NONE) this.#freeSlots.push(tail);
+    this.#slotOf[list] = NONE;
   }
 
-  return {
-    words,
-    reserve(list) {
-      const slot = slotOf[list] ?? NONE;
-      if (slot === NONE || next[list] === slot * slotWords + usedWords) renew(list);
-      const at = next[list] ?? 0;
-      next[list] = at + recordWords;
-      return at;
-    },
-    due() {
-      if (sealed.length < blocksAtOnce) return null;
-      return writing ?? startWriting();
-    },
-    read,
-    async *take(list) {
-      yield* read(list);
-      clear(list);
-    },
-    heldBytes() {
-      const reader = blocksAtOnce * blocks.blockBytes;
-      return words.byteLength + slotOf.byteLength + next.byteLength + reader + 8 * (slots + blocksHeld);
-    },
-  };
+  heldBytes(): number {
+    const reader = this.#blocksAtOnce * this.#blocks.blockBytes;
+    const tables = this.#slotOf.byteLength + this.#next.byteLength;
+    return this.words.byteLength + tables + reader + 8 * (this.#slots + this.#blocksHeld);
+  }
+}
+
+export function createScratchLists(blocks: ScratchBlocks, options: ScratchListsOptions): ScratchLists {
+  return new BlockLists(blocks, options);
 }
 
 function assertRoom(slot: number | undefined): asserts slot is number {

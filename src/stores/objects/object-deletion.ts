@@ -46,8 +46,49 @@ async function forEachAtOnce<T>(items: Iterable<T>, work: (item: T) => Promise<u
   for (const outcome of workers) if (outcome.status === "rejected") throw outcome.reason;
 }
 
+/** An upload that is already gone counts as aborted. */
+async function abortUpload(
+  { client, bucket: Bucket, within }: Store,
+  Key: string,
+  UploadId: string | undefined,
+): Promise<void> {
+  const command = new AbortMultipartUploadCommand({ Bucket, Key, UploadId });
+  await within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
+    if (httpStatus(error) !== 404) throw error;
+  });
+}
+
+/** null: the store does not list them; then its own rules must remove them. */
+async function uploadsBelow(
+  { client, bucket: Bucket, within }: Store,
+  Prefix: string,
+): Promise<ListMultipartUploadsCommandOutput | null> {
+  const command = new ListMultipartUploadsCommand({
+    Bucket,
+    Prefix,
+    MaxUploads: LIMITS.objects.multipartPage,
+    EncodingType: "url",
+  });
+  return within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
+    if (isRefused(error)) return null;
+    throw error;
+  });
+}
+
+/** Aborts unfinished multipart uploads. @returns whether none is left */
+async function abortUploadsBelow(store: Store, Prefix: string): Promise<boolean> {
+  const listing = await uploadsBelow(store, Prefix);
+  if (listing === null) return true;
+  const { Uploads = [], EncodingType } = listing;
+  await forEachAtOnce(Uploads, ({ Key = "", UploadId }) =>
+    abortUpload(store, EncodingType === "url" ? plainKey(Key) : Key, UploadId),
+  );
+  return listing.IsTruncated !== true;
+}
+
 /** See `ObjectStore.deleteBelow`. */
-export function createPrefixDeletion({ client, bucket: Bucket, within }: Store) {
+export function createPrefixDeletion(store: Store) {
+  const { client, bucket: Bucket, within } = store;
   /** The store does not support deleting many objects at once. */
   let oneByOne = false;
 
@@ -73,41 +114,8 @@ export function createPrefixDeletion({ client, bucket: Bucket, within }: Store) 
     }
   }
 
-  /** An upload that is already gone counts as aborted. */
-  async function abortOne(Key: string, UploadId: string | undefined): Promise<void> {
-    const command = new AbortMultipartUploadCommand({ Bucket, Key, UploadId });
-    await within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
-      if (httpStatus(error) !== 404) throw error;
-    });
-  }
-
-  /** null: the store does not list them; then its own rules must remove them. */
-  async function partsBelow(Prefix: string): Promise<ListMultipartUploadsCommandOutput | null> {
-    const command = new ListMultipartUploadsCommand({
-      Bucket,
-      Prefix,
-      MaxUploads: LIMITS.objects.multipartPage,
-      EncodingType: "url",
-    });
-    return within((abortSignal) => client.send(command, { abortSignal })).catch((error: unknown) => {
-      if (isRefused(error)) return null;
-      throw error;
-    });
-  }
-
-  /** Aborts unfinished multipart uploads. @returns whether none is left */
-  async function abortBelow(Prefix: string): Promise<boolean> {
-    const listing = await partsBelow(Prefix);
-    if (listing === null) return true;
-    const { Uploads = [], EncodingType } = listing;
-    await forEachAtOnce(Uploads, ({ Key = "", UploadId }) =>
-      abortOne(EncodingType === "url" ? plainKey(Key) : Key, UploadId),
-    );
-    return listing.IsTruncated !== true;
-  }
-
   return async (Prefix: string, spared?: string): Promise<boolean> => {
-    const noneInParts = await abortBelow(Prefix);
+    const noneInParts = await abortUploadsBelow(store, Prefix);
     const command = new ListObjectsV2Command({
       Bucket,
       Prefix,

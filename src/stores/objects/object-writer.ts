@@ -1,15 +1,6 @@
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  PutObjectCommand,
-  UploadPartCommand,
-} from "@aws-sdk/client-s3";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Clock } from "../../platform/time/clock.ts";
-import { httpStatus, isObjectsOutage } from "./object-errors.ts";
-import { head } from "./object-reads.ts";
-import { createRetryBackoff } from "./object-retries.ts";
+import { createWriteRequests, type WriteRequests } from "./object-write-requests.ts";
 import type { ObjectStore } from "./objects.ts";
 
 export interface StoredObject {
@@ -44,76 +35,7 @@ export interface WriteTarget {
   partsInFlight: number;
 }
 
-const gaveUp = () => new Error("writing the object was aborted");
-
-/** The requests of a write, each retried while object storage fails. */
-function createRequests(
-  store: ObjectStore,
-  clock: Clock,
-  { key: Key, contentType: ContentType }: WriteTarget,
-  cancelled: AbortSignal,
-) {
-  const { client, bucket: Bucket } = store;
-
-  async function repeated<T>(send: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
-    const failures = createRetryBackoff(clock, cancelled);
-    for (;;) {
-      try {
-        return await store.within(send, cancelled);
-      } catch (error) {
-        cancelled.throwIfAborted();
-        await failures.waitOrThrow(error, isObjectsOutage(error) ? null : (error as Error));
-      }
-    }
-  }
-
-  /** The answer was lost: the retry finds no upload any more, but the object is complete. */
-  async function completedBefore(error: unknown, bytes: number): Promise<string> {
-    if (httpStatus(error) !== 404) throw error;
-    const found = await head({ store }, { bucket: null, key: Key }, cancelled);
-    if (found?.bytes !== bytes) throw error;
-    return found.etag;
-  }
-
-  return {
-    async put(Body: Uint8Array): Promise<string> {
-      const command = new PutObjectCommand({ Bucket, Key, Body, ContentType });
-      const { ETag = "" } = await repeated((abortSignal) => client.send(command, { abortSignal }));
-      return ETag;
-    },
-    async begin(): Promise<string> {
-      const command = new CreateMultipartUploadCommand({ Bucket, Key, ContentType });
-      const { UploadId } = await repeated((abortSignal) => client.send(command, { abortSignal }));
-      if (UploadId === undefined) throw new Error("object storage started an upload without an id");
-      return UploadId;
-    },
-    async part(UploadId: string, PartNumber: number, Body: Uint8Array): Promise<string> {
-      const command = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, Body });
-      const { ETag = "" } = await repeated((abortSignal) => client.send(command, { abortSignal }));
-      return ETag;
-    },
-    async complete(UploadId: string, etags: readonly string[], bytes: number): Promise<string> {
-      const Parts = etags.map((ETag, i) => ({ PartNumber: i + 1, ETag }));
-      const command = new CompleteMultipartUploadCommand({
-        Bucket,
-        Key,
-        UploadId,
-        MultipartUpload: { Parts },
-      });
-      try {
-        const { ETag = "" } = await repeated((abortSignal) => client.send(command, { abortSignal }));
-        return ETag;
-      } catch (error) {
-        return completedBefore(error, bytes);
-      }
-    },
-    /** Not cancellable: it runs after a cancellation. The clean-up removes whatever it fails to remove. */
-    async remove(UploadId: string): Promise<void> {
-      const command = new AbortMultipartUploadCommand({ Bucket, Key, UploadId });
-      await store.within((abortSignal) => client.send(command, { abortSignal })).catch(() => {});
-    },
-  };
-}
+type Buffers = ReturnType<typeof createBuffers>;
 
 /** A fixed number of buffers of one size, used again and again. */
 function createBuffers(count: number, bytes: number) {
@@ -139,107 +61,120 @@ function createBuffers(count: number, bytes: number) {
   };
 }
 
+class PartsWriter implements ObjectWriter {
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #requests: WriteRequests;
+  readonly #buffers: Buffers;
+  readonly #etags: string[] = [];
+  readonly #sending = new Set<Promise<void>>();
+  #upload: Promise<string> | null = null;
+  #filling: Buffer | null = null;
+  #filled = 0;
+  #bytes = 0;
+  #done = false;
+  #aborting: Promise<void> | null = null;
+
+  constructor(store: ObjectStore, clock: Clock, target: WriteTarget, cancelled?: AbortSignal) {
+    const { signal } = this.#stop;
+    this.#signal = cancelled === undefined ? signal : AbortSignal.any([signal, cancelled]);
+    this.#requests = createWriteRequests(store, clock, target, this.#signal);
+    this.#buffers = createBuffers(target.partsInFlight, target.partBytes);
+  }
+
+  write(pieces: Uint8Array): Promise<void> {
+    return this.#orAbort(this.#take(pieces));
+  }
+
+  async end(): Promise<StoredObject> {
+    const stored = await this.#orAbort(this.#finish());
+    this.#done = true;
+    return stored;
+  }
+
+  async abort(): Promise<void> {
+    if (!this.#done) this.#aborting ??= this.#abort();
+    await this.#aborting;
+  }
+
+  async #take(pieces: Uint8Array): Promise<void> {
+    for (let at = 0; at < pieces.length; ) {
+      this.#signal.throwIfAborted();
+      if (this.#filling !== null && this.#filled === this.#filling.length) this.#flush();
+      this.#filling ??= await this.#buffers.take();
+      this.#signal.throwIfAborted();
+      const piece = pieces.subarray(at, at + this.#filling.length - this.#filled);
+      this.#filling.set(piece, this.#filled);
+      this.#filled += piece.length;
+      this.#bytes += piece.length;
+      at += piece.length;
+    }
+  }
+
+  /** Sends what is filled; its buffer is free again once it is sent. */
+  #flush(): void {
+    const buffer = this.#filling;
+    if (buffer === null) return;
+    const number = this.#etags.push("");
+    if (number > LIMITS.objects.parts) throw new Error("the object has too many parts");
+    const content = buffer.subarray(0, this.#filled);
+    this.#filling = null;
+    this.#filled = 0;
+    this.#upload ??= this.#requests.begin();
+    const sent = this.#upload
+      .then((id) => this.#requests.part(id, number, content))
+      .then((etag) => {
+        this.#etags[number - 1] = etag;
+      })
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => {
+        this.#buffers.give(buffer);
+        this.#sending.delete(sent);
+      });
+    this.#sending.add(sent);
+  }
+
+  async #finish(): Promise<StoredObject> {
+    this.#signal.throwIfAborted();
+    if (this.#upload === null) {
+      const etag = await this.#requests.put(this.#filling?.subarray(0, this.#filled) ?? new Uint8Array(0));
+      return { bytes: this.#bytes, etag };
+    }
+    this.#flush();
+    await Promise.all(this.#sending);
+    this.#signal.throwIfAborted();
+    const id = await this.#upload;
+    return { bytes: this.#bytes, etag: await this.#requests.complete(id, this.#etags, this.#bytes) };
+  }
+
+  async #orAbort<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      const reason: unknown = this.#signal.aborted ? this.#signal.reason : error;
+      this.#aborting ??= this.#abort();
+      await this.#aborting;
+      throw reason;
+    }
+  }
+
+  async #abort(): Promise<void> {
+    this.#fail(new Error("writing the object was aborted"));
+    await Promise.all(this.#sending);
+    const id = await this.#upload?.catch(() => undefined);
+    if (id !== undefined) await this.#requests.remove(id);
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#signal.aborted) this.#stop.abort(error);
+  }
+}
+
 export function createObjectWriter(
   store: ObjectStore,
   clock: Clock,
   target: WriteTarget,
   cancelled?: AbortSignal,
 ): ObjectWriter {
-  const stop = new AbortController();
-  const signal = cancelled === undefined ? stop.signal : AbortSignal.any([stop.signal, cancelled]);
-  const requests = createRequests(store, clock, target, signal);
-  const buffers = createBuffers(target.partsInFlight, target.partBytes);
-  const etags: string[] = [];
-  const sending = new Set<Promise<void>>();
-  let upload: Promise<string> | null = null;
-  let filling: Buffer | null = null;
-  let filled = 0;
-  let bytes = 0;
-  let done = false;
-  let aborting: Promise<void> | null = null;
-
-  function fail(error: unknown): void {
-    if (!signal.aborted) stop.abort(error);
-  }
-
-  /** Sends `filling`; its buffer is free again once it is sent. */
-  function flush(): void {
-    const buffer = filling;
-    if (buffer === null) return;
-    const number = etags.push("");
-    if (number > LIMITS.objects.parts) throw new Error("the object has too many parts");
-    const content = buffer.subarray(0, filled);
-    filling = null;
-    filled = 0;
-    upload ??= requests.begin();
-    const sent = upload
-      .then((id) => requests.part(id, number, content))
-      .then((etag) => {
-        etags[number - 1] = etag;
-      })
-      .catch(fail)
-      .finally(() => {
-        buffers.give(buffer);
-        sending.delete(sent);
-      });
-    sending.add(sent);
-  }
-
-  async function take(pieces: Uint8Array): Promise<void> {
-    for (let at = 0; at < pieces.length; ) {
-      signal.throwIfAborted();
-      if (filling !== null && filled === filling.length) flush();
-      filling ??= await buffers.take();
-      signal.throwIfAborted();
-      const piece = pieces.subarray(at, at + filling.length - filled);
-      filling.set(piece, filled);
-      filled += piece.length;
-      bytes += piece.length;
-      at += piece.length;
-    }
-  }
-
-  async function finish(): Promise<StoredObject> {
-    signal.throwIfAborted();
-    if (upload === null) {
-      const etag = await requests.put(filling?.subarray(0, filled) ?? new Uint8Array(0));
-      return { bytes, etag };
-    }
-    flush();
-    await Promise.all(sending);
-    signal.throwIfAborted();
-    const id = await upload;
-    return { bytes, etag: await requests.complete(id, etags, bytes) };
-  }
-
-  async function abort(): Promise<void> {
-    fail(gaveUp());
-    await Promise.all(sending);
-    const id = await upload?.catch(() => undefined);
-    if (id !== undefined) await requests.remove(id);
-  }
-
-  async function orAbort<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await work;
-    } catch (error) {
-      const reason: unknown = signal.aborted ? signal.reason : error;
-      aborting ??= abort();
-      await aborting;
-      throw reason;
-    }
-  }
-
-  return {
-    write: (pieces) => orAbort(take(pieces)),
-    async end() {
-      const stored = await orAbort(finish());
-      done = true;
-      return stored;
-    },
-    async abort() {
-      if (!done) aborting ??= abort();
-      await aborting;
-    },
-  };
+  return new PartsWriter(store, clock, target, cancelled);
 }
