@@ -42,55 +42,60 @@ export interface StreamsDeps {
   onCount(streams: number): void;
 }
 
+function end({ response, body, onEnded }: ActiveStream, error: unknown): void {
+  const isOver = error instanceof StreamCutOff && body.endless === true;
+  if (isOver) response.cork(() => response.end());
+  onEnded(isOver ? null : error);
+  if (!isOver && error !== null) response.close();
+}
+
 /**
  * The streamed bodies under way. Each is cut off soon after its credential is revoked. A body that is cut off where it
  * should have gone on ends with its connection, so that no client takes a part for the whole; one without an end of its own
  * ends as if that were its end.
  */
-export function createStreams({ authenticate, clock, onCount: counted }: StreamsDeps): Streams {
-  const running = new Map<AbortController, boolean>();
-  let draining = false;
-  const waiting: (() => void)[] = [];
+class RunningStreams implements Streams {
+  readonly #deps: StreamsDeps;
+  /** Each with whether it is without an end of its own. */
+  readonly #running = new Map<AbortController, boolean>();
+  #draining = false;
+  readonly #waiting: (() => void)[] = [];
 
-  async function isRevoked(authorization: string): Promise<boolean> {
-    try {
-      await authenticate(authorization);
-      return false;
-    } catch (error) {
-      return error instanceof AppError && error.code === "unauthorized";
-    }
+  constructor(deps: StreamsDeps) {
+    this.#deps = deps;
   }
 
-  /** Ends it when the credential is no longer good. Returns how to stop looking. */
-  function watch(authorization: string, control: AbortController): () => void {
-    let timer: Timer;
-    const look = () => {
-      timer = clock.after(LIMITS.http.streams.credentialEveryMs, async () => {
-        if (await isRevoked(authorization)) control.abort(new StreamCutOff("the credential was revoked"));
-        else if (!control.signal.aborted) look();
-      });
+  start(streaming: ActiveStream): () => void {
+    const control = new AbortController();
+    let gone = false;
+    const isEndless = streaming.body.endless === true;
+    this.#running.set(control, isEndless);
+    this.#deps.onCount(this.#running.size);
+    void this.#run(streaming, control, () => gone);
+    if (this.#draining && isEndless) control.abort(new StreamCutOff("the process shuts down"));
+    return () => {
+      gone = true;
+      control.abort(new StreamCutOff("the client has gone"));
     };
-    look();
-    return () => timer.cancel();
   }
 
-  function end({ response, body, onEnded: ended }: ActiveStream, error: unknown): void {
-    const isOver = error instanceof StreamCutOff && body.endless === true;
-    if (isOver) response.cork(() => response.end());
-    ended(isOver ? null : error);
-    if (!isOver && error !== null) response.close();
+  drain(): Promise<void> {
+    this.#draining = true;
+    for (const [control, isEndless] of this.#running)
+      if (isEndless) control.abort(new StreamCutOff("the process shuts down"));
+    if (this.#running.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
   }
 
-  async function run(
-    streaming: ActiveStream,
-    control: AbortController,
-    hasGone: () => boolean,
-  ): Promise<void> {
-    const { response, body, authorization, onSent: sent } = streaming;
-    const unwatch = authorization === null ? null : watch(authorization, control);
+  async #run(streaming: ActiveStream, control: AbortController, hasGone: () => boolean): Promise<void> {
+    const { clock } = this.#deps;
+    const { response, body, authorization, onSent } = streaming;
+    const unwatch = authorization === null ? null : this.#watch(authorization, control);
     let failure: unknown = null;
     try {
-      await sendStream(response, body, { clientGone: control.signal, clock, onSent: sent });
+      await sendStream(response, body, { clientGone: control.signal, clock, onSent });
     } catch (error) {
       failure = error;
     }
@@ -99,34 +104,36 @@ export function createStreams({ authenticate, clock, onCount: counted }: Streams
     control.abort(new StreamCutOff("the body has ended"));
     if (!hasGone()) end(streaming, failure);
     streaming.onReleased();
-    running.delete(control);
-    counted(running.size);
-    if (running.size > 0) return;
-    for (const resolve of waiting.splice(0)) resolve();
+    this.#running.delete(control);
+    this.#deps.onCount(this.#running.size);
+    if (this.#running.size > 0) return;
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  return {
-    start(streaming) {
-      const control = new AbortController();
-      let gone = false;
-      const isEndless = streaming.body.endless === true;
-      running.set(control, isEndless);
-      counted(running.size);
-      void run(streaming, control, () => gone);
-      if (draining && isEndless) control.abort(new StreamCutOff("the process shuts down"));
-      return () => {
-        gone = true;
-        control.abort(new StreamCutOff("the client has gone"));
-      };
-    },
-    drain() {
-      draining = true;
-      for (const [control, isEndless] of running)
-        if (isEndless) control.abort(new StreamCutOff("the process shuts down"));
-      if (running.size === 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        waiting.push(resolve);
+  /** Ends it when the credential is no longer good. Returns how to stop looking. */
+  #watch(authorization: string, control: AbortController): () => void {
+    let timer: Timer;
+    const look = () => {
+      timer = this.#deps.clock.after(LIMITS.http.streams.credentialEveryMs, async () => {
+        if (await this.#isRevoked(authorization))
+          control.abort(new StreamCutOff("the credential was revoked"));
+        else if (!control.signal.aborted) look();
       });
-    },
-  };
+    };
+    look();
+    return () => timer.cancel();
+  }
+
+  async #isRevoked(authorization: string): Promise<boolean> {
+    try {
+      await this.#deps.authenticate(authorization);
+      return false;
+    } catch (error) {
+      return error instanceof AppError && error.code === "unauthorized";
+    }
+  }
+}
+
+export function createStreams(deps: StreamsDeps): Streams {
+  return new RunningStreams(deps);
 }

@@ -1,21 +1,15 @@
 import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
-import { clientNetwork } from "../../platform/client-network.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Tracer } from "../../platform/telemetry/tracing.ts";
 import type { Clock } from "../../platform/time/clock.ts";
-import { type BodyAccount, createBodyBudget } from "../body/body-budget.ts";
-import { createBodyPace, type PaceLimits } from "../body/body-pace.ts";
-import { decodedBody } from "../body/content-coding.ts";
-import { createDropPace, type DropLimits } from "../body/drop-pace.ts";
-import { type IncomingBody, type PausableSource, receiveBody } from "../body/incoming-body.ts";
-import { isJson } from "../body/json-body.ts";
-import { createJsonScan } from "../body/json-scan.ts";
+import type { PausableSource } from "../body/incoming-body.ts";
 import { createClientAddresses } from "../request/client-address.ts";
 import { HttpRequest, RETAINED_HEADERS, type RetainedHeader } from "../request/request.ts";
 import { type FieldSource, RequestFields } from "../request/request-fields.ts";
 import { type RequestIds, saneRequestId } from "../request/request-id.ts";
-import { acceptsBody, jsonBounds, type Route } from "../routing/route.ts";
+import { acceptsBody, type Route } from "../routing/route.ts";
 import { createRouter, type Match } from "../routing/router.ts";
+import { BodyIntake, type BodyIntakeLimits } from "./body-intake.ts";
 
 /** uWebSockets.js' request, by what is read of it. Dies when the handler returns. */
 export interface RequestSource extends FieldSource {
@@ -29,14 +23,8 @@ export interface ConnectionSource extends PausableSource {
   getRemoteAddress(): ArrayBuffer;
 }
 
-export interface IntakeLimits {
+export interface IntakeLimits extends BodyIntakeLimits {
   urlBytes: number;
-  /** Of routes that say no other. */
-  bodyBytes: number;
-  bodies: Record<"teams" | "unauthenticated" | "unread", { bytes: number; share: number }> & {
-    pace: PaceLimits;
-    drops: DropLimits;
-  };
 }
 
 export interface Intake {
@@ -87,11 +75,6 @@ function forwardedFor(source: RequestSource): string {
   return hops.join(",");
 }
 
-function bodyInspector(route: Route) {
-  const scan = createJsonScan(jsonBounds(route));
-  return { inspect: (piece: Uint8Array) => scan.add(piece) };
-}
-
 /** Turns what the server holds for the length of a call into plain requests. */
 export function createIntake(deps: {
   routes: readonly Route[];
@@ -102,41 +85,15 @@ export function createIntake(deps: {
   limits: IntakeLimits;
   tracer?: Tracer | null;
 }): Intake {
-  const { clock, clients, limits, tracer = null } = deps;
+  const { clock, limits, tracer = null } = deps;
   const router = createRouter(deps.routes);
   const addresses = createClientAddresses(deps.config.trustedProxies);
-  const teams = createBodyBudget(limits.bodies.teams);
-  const unauthenticated = createBodyBudget(limits.bodies.unauthenticated);
-  const unread = createBodyBudget(limits.bodies.unread);
-  const pace = createBodyPace(clock, limits.bodies.pace);
-  const drops = createDropPace(clock, limits.bodies.drops);
+  const bodies = new BodyIntake(deps);
   const fields = new RequestFields(deps.config.corsOrigins.length > 0);
 
   function readAddress(source: RequestSource, connection: ConnectionSource): string {
     const hops = addresses.readsForwardedFor ? forwardedFor(source) : "";
     return addresses.resolve(new Uint8Array(connection.getRemoteAddress()), hops);
-  }
-
-  /** Reads the client's address too, which is asked for when the body is. */
-  function receive(request: HttpRequest, connection: ConnectionSource): IncomingBody {
-    const client = clientNetwork(request.clientAddress);
-    return receiveBody(connection, request.declaredBytes, {
-      unread: unread.accountOf(client),
-      pace,
-      drops,
-      client,
-    });
-  }
-
-  /**
-   * What a route without a credential collects is charged to its client's address, also where one came along.
-   * @throws AppError `rate_limited` when too many bodies were refused that came from there
-   */
-  function accountOf({ actor, clientAddress }: HttpRequest, route: Route): BodyAccount {
-    if (route.access !== "public" && actor !== null) return teams.accountOf(actor.teamId);
-    const refusal = clients.refusal(clientAddress, clock.monotonic());
-    if (refusal !== null) throw refusal;
-    return unauthenticated.accountOf(clientNetwork(clientAddress));
   }
 
   return {
@@ -159,7 +116,7 @@ export function createIntake(deps: {
     frame(request, source, connection) {
       request.addressFrom(() => readAddress(source, connection));
       request.declaredBytes = fields.declaredBytes();
-      if (request.declaredBytes !== 0) request.incoming = receive(request, connection);
+      if (request.declaredBytes !== 0) request.incoming = bodies.receive(request, connection);
     },
     match(request, known) {
       if (request.path.length + request.rawQuery.length > limits.urlBytes)
@@ -176,17 +133,9 @@ export function createIntake(deps: {
         return;
       }
       readHeaders(request, source);
-      request.incoming ??= receive(request, connection);
+      request.incoming ??= bodies.receive(request, connection);
       if (route.incoming === true) return;
-      const options = {
-        limitBytes: route.bodyBytes ?? limits.bodyBytes,
-        account: () => accountOf(request, route),
-        // What is no JSON is refused as such. A signed body is counted when its sender is known.
-        ...(route.body !== undefined && isJson(request.headers["content-type"]) ? bodyInspector(route) : {}),
-      };
-      // A signature is over the bytes as they came.
-      const coding = route.signedBody === undefined ? request.headers["content-encoding"] : undefined;
-      request.body = decodedBody(request.incoming, coding, options);
+      request.body = bodies.collect(request, request.incoming, route);
     },
   };
 }

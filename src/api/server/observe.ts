@@ -61,18 +61,96 @@ function actorFields({ teamId, keyId, isSession, tier, livemode }: Actor): Recor
 }
 
 /** The series of one route, looked up by labels once: hashing labels costs more than counting. */
-interface RouteSeries {
-  seconds: DurationSeries;
+class RouteSeries {
+  readonly seconds: DurationSeries;
+  readonly #metrics: Metrics;
+  readonly #route: string;
   /** By method, then status. */
-  requests: Map<string, Map<number, CountCell>>;
+  readonly #requests = new Map<string, Map<number, CountCell>>();
+
+  constructor(metrics: Metrics, route: string) {
+    this.#metrics = metrics;
+    this.#route = route;
+    this.seconds = metrics.httpSeconds.seriesOf(route);
+  }
+
+  /** @param method one of the closed set: a label */
+  requests(method: string, status: number): CountCell {
+    let byStatus = this.#requests.get(method);
+    if (byStatus === undefined) {
+      byStatus = new Map();
+      this.#requests.set(method, byStatus);
+    }
+    let counter = byStatus.get(status);
+    if (counter === undefined) {
+      counter = this.#metrics.httpRequests.tally({ route: this.#route, method, status });
+      byStatus.set(status, counter);
+    }
+    return counter;
+  }
 }
 
 /**
- * One wide event per request: never the path's parameters, the query or an address. Failures and slow ones always; what
- * is refused with 503 `overloaded` is no failure here. Of
- * the successes one in `logSampleEvery`, and none within `successQuietMs` of the last: a line costs as much as twenty
- * cached answers, and 10 a second tell as much as 1 000; of the refusals one in as many, which strangers can have as many of as they like, and besides the first after a quiet time.
+ * Which requests get a line. Failures and slow ones always; what is refused with 503 `overloaded` is no failure here. A line
+ * costs as much as twenty cached answers, and 10 a second tell as much as 1 000: so one success in `logSampleEvery`, and none
+ * within `successQuietMs` of the last. One refusal in as many, since strangers can have as many of them as they like, and besides
+ * the first after a quiet time.
  */
+class LogSample {
+  readonly #limits: ObserverLimits;
+  #successes = 0;
+  #successLoggedMs = Number.NEGATIVE_INFINITY;
+  #refusals = 0;
+  #refusalLoggedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(limits: ObserverLimits) {
+    this.#limits = limits;
+  }
+
+  /** To be asked once for each request that has ended. */
+  isLogged(status: number, code: string | null, ms: number, nowMs: number): boolean {
+    const { slowRequestMs, logSampleEvery, successQuietMs, refusalQuietMs } = this.#limits;
+    // Of too much work there are refusals by the thousand, and a line for each would be more of it.
+    if ((status >= 500 && code !== "overloaded") || ms >= slowRequestMs) return true;
+    if (status < 400) {
+      if (++this.#successes % logSampleEvery !== 0 || nowMs - this.#successLoggedMs < successQuietMs)
+        return false;
+      this.#successLoggedMs = nowMs;
+      return true;
+    }
+    const isSample = ++this.#refusals % logSampleEvery === 0;
+    if (!isSample && nowMs - this.#refusalLoggedMs < refusalQuietMs) return false;
+    this.#refusalLoggedMs = nowMs;
+    return true;
+  }
+}
+
+function write(
+  log: Logger,
+  about: LogLine,
+  { status, bytes, code, headMs }: RequestOutcome,
+  more: Record<string, unknown>,
+): void {
+  const { id, method, route, ms, actor } = about;
+  const event = {
+    request_id: id,
+    method,
+    route,
+    status,
+    ms: roundToHundredths(ms),
+    ...(headMs === null ? {} : { head_ms: roundToHundredths(headMs) }),
+    bytes,
+    ...(code === null ? {} : { code }),
+    ...(actor === null ? {} : actorFields(actor)),
+    ...more,
+  };
+  if (status >= 500) log.error(event, "request failed");
+  else if (status === CLIENT_CLOSED) log.warn(event, "client closed the connection before its answer");
+  else if (status >= 400) log.warn(event, "request refused");
+  else log.info(event, "request");
+}
+
+/** One wide event per request that `LogSample` chooses: never the path's parameters, the query or an address. */
 export function createRequestObserver(deps: {
   log: Logger;
   metrics: Metrics;
@@ -81,72 +159,15 @@ export function createRequestObserver(deps: {
 }): RequestObserver {
   const { log, metrics, clock, limits } = deps;
   const routes = new Map<string, RouteSeries>();
-  let successes = 0;
-  let successLoggedMs = Number.NEGATIVE_INFINITY;
-  let refusals = 0;
-  let refusalLoggedMs = Number.NEGATIVE_INFINITY;
+  const sample = new LogSample(limits);
 
   function seriesOf(route: string): RouteSeries {
     let series = routes.get(route);
     if (series === undefined) {
-      series = { seconds: metrics.httpSeconds.seriesOf(route), requests: new Map() };
+      series = new RouteSeries(metrics, route);
       routes.set(route, series);
     }
     return series;
-  }
-
-  function requestsOf({ requests }: RouteSeries, route: string, method: string, status: number): CountCell {
-    let byStatus = requests.get(method);
-    if (byStatus === undefined) {
-      byStatus = new Map();
-      requests.set(method, byStatus);
-    }
-    let counter = byStatus.get(status);
-    if (counter === undefined) {
-      counter = metrics.httpRequests.tally({ route, method, status });
-      byStatus.set(status, counter);
-    }
-    return counter;
-  }
-
-  function isLogged(status: number, code: string | null, ms: number, nowMs: number): boolean {
-    // Of too much work there are refusals by the thousand, and a line for each would be more of it.
-    if ((status >= 500 && code !== "overloaded") || ms >= limits.slowRequestMs) return true;
-    if (status < 400) {
-      if (++successes % limits.logSampleEvery !== 0 || nowMs - successLoggedMs < limits.successQuietMs)
-        return false;
-      successLoggedMs = nowMs;
-      return true;
-    }
-    const isSample = ++refusals % limits.logSampleEvery === 0;
-    if (!isSample && nowMs - refusalLoggedMs < limits.refusalQuietMs) return false;
-    refusalLoggedMs = nowMs;
-    return true;
-  }
-
-  /** @param about what the request was about; method one of the closed set: a label */
-  function write(
-    about: LogLine,
-    { status, bytes, code, headMs }: RequestOutcome,
-    more: Record<string, unknown>,
-  ): void {
-    const { id, method, route, ms, actor } = about;
-    const event = {
-      request_id: id,
-      method,
-      route,
-      status,
-      ms: roundToHundredths(ms),
-      ...(headMs === null ? {} : { head_ms: roundToHundredths(headMs) }),
-      bytes,
-      ...(code === null ? {} : { code }),
-      ...(actor === null ? {} : actorFields(actor)),
-      ...more,
-    };
-    if (status >= 500) log.error(event, "request failed");
-    else if (status === CLIENT_CLOSED) log.warn(event, "client closed the connection before its answer");
-    else if (status >= 400) log.warn(event, "request refused");
-    else log.info(event, "request");
   }
 
   return {
@@ -157,15 +178,15 @@ export function createRequestObserver(deps: {
       // A label must be of a closed set, and a method is whatever the client wrote.
       const method = KNOWN_METHODS.has(request.method) ? request.method : "other";
       const series = seriesOf(route);
-      requestsOf(series, route, method, status).count += 1;
+      series.requests(method, status).count += 1;
       series.seconds.observe((headMs ?? ms) / 1000);
       const span = spanOfEnded(request);
-      const isWritten = isLogged(status, outcome.code, headMs ?? ms, nowMs);
+      const isWritten = sample.isLogged(status, outcome.code, headMs ?? ms, nowMs);
       if (!isWritten && span === null) return;
       // Asked for here alone, since it has to be put together.
       const { id, actor, note = null } = request;
       if (isWritten)
-        write({ id, method, route, ms, actor }, outcome, {
+        write(log, { id, method, route, ms, actor }, outcome, {
           ...(note === null ? {} : answerLogFields(note)),
           ...(span === null ? {} : { trace_id: span.traceId }),
         });

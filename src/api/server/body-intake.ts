@@ -1,0 +1,89 @@
+import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
+import { clientNetwork } from "../../platform/client-network.ts";
+import type { Clock } from "../../platform/time/clock.ts";
+import type { RequestBody } from "../body/body.ts";
+import { type BodyAccount, type BodyBudget, createBodyBudget } from "../body/body-budget.ts";
+import { type BodyPace, createBodyPace, type PaceLimits } from "../body/body-pace.ts";
+import { decodedBody } from "../body/content-coding.ts";
+import { createDropPace, type DropLimits, type DropPace } from "../body/drop-pace.ts";
+import { type IncomingBody, type PausableSource, receiveBody } from "../body/incoming-body.ts";
+import { isJson } from "../body/json-body.ts";
+import { createJsonScan } from "../body/json-scan.ts";
+import type { HttpRequest } from "../request/request.ts";
+import { jsonBounds, type Route } from "../routing/route.ts";
+
+export interface BodyIntakeLimits {
+  /** Of routes that say no other. */
+  bodyBytes: number;
+  bodies: Record<"teams" | "unauthenticated" | "unread", { bytes: number; share: number }> & {
+    pace: PaceLimits;
+    drops: DropLimits;
+  };
+}
+
+export interface BodyIntakeDeps {
+  clock: Clock;
+  clients: ClientLimiter;
+  limits: BodyIntakeLimits;
+}
+
+function bodyInspector(route: Route) {
+  const scan = createJsonScan(jsonBounds(route));
+  return { inspect: (piece: Uint8Array) => scan.add(piece) };
+}
+
+/** Takes hold of the bodies of requests: what all of them may fill, by whom, and how slowly they may come. */
+export class BodyIntake {
+  readonly #deps: BodyIntakeDeps;
+  readonly #teams: BodyBudget;
+  readonly #unauthenticated: BodyBudget;
+  readonly #unread: BodyBudget;
+  readonly #pace: BodyPace;
+  readonly #drops: DropPace;
+
+  constructor(deps: BodyIntakeDeps) {
+    const { teams, unauthenticated, unread, pace, drops } = deps.limits.bodies;
+    this.#deps = deps;
+    this.#teams = createBodyBudget(teams);
+    this.#unauthenticated = createBodyBudget(unauthenticated);
+    this.#unread = createBodyBudget(unread);
+    this.#pace = createBodyPace(deps.clock, pace);
+    this.#drops = createDropPace(deps.clock, drops);
+  }
+
+  /** Reads the client's address too, which is asked for when the body is. */
+  receive(request: HttpRequest, connection: PausableSource): IncomingBody {
+    const client = clientNetwork(request.clientAddress);
+    return receiveBody(connection, request.declaredBytes, {
+      unread: this.#unread.accountOf(client),
+      pace: this.#pace,
+      drops: this.#drops,
+      client,
+    });
+  }
+
+  /** The body as its route reads it: decoded, within the route's bound. */
+  collect(request: HttpRequest, incoming: IncomingBody, route: Route): RequestBody {
+    const options = {
+      limitBytes: route.bodyBytes ?? this.#deps.limits.bodyBytes,
+      account: () => this.#accountOf(request, route),
+      // What is no JSON is refused as such. A signed body is counted when its sender is known.
+      ...(route.body !== undefined && isJson(request.headers["content-type"]) ? bodyInspector(route) : {}),
+    };
+    // A signature is over the bytes as they came.
+    const coding = route.signedBody === undefined ? request.headers["content-encoding"] : undefined;
+    return decodedBody(incoming, coding, options);
+  }
+
+  /**
+   * What a route without a credential collects is charged to its client's address, also where one came along.
+   * @throws AppError `rate_limited` when too many bodies were refused that came from there
+   */
+  #accountOf({ actor, clientAddress }: HttpRequest, route: Route): BodyAccount {
+    if (route.access !== "public" && actor !== null) return this.#teams.accountOf(actor.teamId);
+    const { clients, clock } = this.#deps;
+    const refusal = clients.refusal(clientAddress, clock.monotonic());
+    if (refusal !== null) throw refusal;
+    return this.#unauthenticated.accountOf(clientNetwork(clientAddress));
+  }
+}
