@@ -23,9 +23,37 @@ const csvExample =
 
 const lineExample = { row: 1, input: "someone@example.com", duplicate_of: null, ...verificationExample };
 
-const CONTENT_DISPOSITION = "A file name for the rows.";
-const ETAG = "Of results without `verdict` of a completed job.";
-const ACCEPT_RANGES = "`bytes`, where there is an `ETag`: a range of it can be asked for.";
+const RESULTS_DESCRIPTION =
+  "In input order, streamed; while the job is under way, what is answered so far; of a cancelled one, what was " +
+  "answered. A failed job has none, and of a file there is nothing until its columns are known, when it is " +
+  "`processing`: 409 `no_results`. CSV (RFC 4180) has the columns of the list as they are, with its delimiter, then `rcpt_verdict`, " +
+  "`rcpt_reason`, `rcpt_risk_score`, `rcpt_email`, `rcpt_did_you_mean`, `rcpt_catch_all`, `rcpt_role`, " +
+  "`rcpt_disposable`, `rcpt_mx_provider`, and of a job with `evidence` `rcpt_smtp_stage`, `rcpt_smtp_code`, " +
+  "`rcpt_smtp_enhanced_code`, `rcpt_smtp_reply`, `rcpt_smtp_rule`, `rcpt_mx_host`. It always begins with a header: columns of a list without one are " +
+  "called `column_1` and so on, the one of addresses in a request `email`. JSONL " +
+  "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
+  "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a " +
+  "job with `split_cells` a row whose cell has several addresses has their values in our columns of CSV with `;` between them, and in " +
+  "JSONL instead of a result `parts`: for each address `input`, `duplicate_of` and its result; `verdict` chooses among them. Of a completed " +
+  "job a download that broke off can be taken up again with `Range` (one range of bytes) and `If-Range`. Of a job " +
+  "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without " +
+  "it, 403 `s3_not_granted` when it may not be read any more. " +
+  "A body that breaks off ends its connection without its last chunk. " +
+  `A process serves ${downloads} downloads at once (503), ${teamDownloads} of them a team's (429); of jobs that are ` +
+  `not completed ${joinedDownloads}, ${teamJoinedDownloads} of them a team's.`;
+
+/** What the answers with all rows and with a range of them share. */
+const RESULTS_SUCCESS = {
+  contentType: CONTENT_TYPES.csv,
+  schema: v.string(),
+  example: csvExample,
+  alsoAs: { [CONTENT_TYPES.jsonl]: `${JSON.stringify(lineExample)}\n` },
+};
+const RESULTS_HEADERS = {
+  "Content-Disposition": "A file name for the rows.",
+  "Accept-Ranges": "`bytes`, where there is an `ETag`: a range of it can be asked for.",
+  ETag: "Of results without `verdict` of a completed job.",
+};
 
 function reply(body: ResultsBody, id: string, format: Format): HttpReply {
   const { range, etag } = body;
@@ -48,24 +76,7 @@ function resultsRoute(jobs: BulkJobs): Route {
     path: "/v1/bulk-jobs/{id}/results",
     operationId: "getBulkResults",
     summary: "Read a job's results",
-    description:
-      "In input order, streamed; while the job is under way, what is answered so far; of a cancelled one, what was " +
-      "answered. A failed job has none, and of a file there is nothing until its columns are known, when it is " +
-      "`processing`: 409 `no_results`. CSV (RFC 4180) has the columns of the list as they are, with its delimiter, then `rcpt_verdict`, " +
-      "`rcpt_reason`, `rcpt_risk_score`, `rcpt_email`, `rcpt_did_you_mean`, `rcpt_catch_all`, `rcpt_role`, " +
-      "`rcpt_disposable`, `rcpt_mx_provider`, and of a job with `evidence` `rcpt_smtp_stage`, `rcpt_smtp_code`, " +
-      "`rcpt_smtp_enhanced_code`, `rcpt_smtp_reply`, `rcpt_smtp_rule`, `rcpt_mx_host`. It always begins with a header: columns of a list without one are " +
-      "called `column_1` and so on, the one of addresses in a request `email`. JSONL " +
-      "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
-      "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a " +
-      "job with `split_cells` a row whose cell has several addresses has their values in our columns of CSV with `;` between them, and in " +
-      "JSONL instead of a result `parts`: for each address `input`, `duplicate_of` and its result; `verdict` chooses among them. Of a completed " +
-      "job a download that broke off can be taken up again with `Range` (one range of bytes) and `If-Range`. Of a job " +
-      "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without " +
-      "it, 403 `s3_not_granted` when it may not be read any more. " +
-      "A body that breaks off ends its connection without its last chunk. " +
-      `A process serves ${downloads} downloads at once (503), ${teamDownloads} of them a team's (429); of jobs that are ` +
-      `not completed ${joinedDownloads}, ${teamJoinedDownloads} of them a team's.`,
+    description: RESULTS_DESCRIPTION,
     errors: [
       "not_found",
       "no_results",
@@ -77,29 +88,13 @@ function resultsRoute(jobs: BulkJobs): Route {
     readsHeaders: ["range", "if-range"],
     params: JobParamsSchema,
     query: ResultsQuerySchema,
-    success: {
-      status: 200,
-      description: "The rows",
-      contentType: CONTENT_TYPES.csv,
-      schema: v.string(),
-      headers: { "Content-Disposition": CONTENT_DISPOSITION, "Accept-Ranges": ACCEPT_RANGES, ETag: ETAG },
-      example: csvExample,
-      alsoAs: { [CONTENT_TYPES.jsonl]: `${JSON.stringify(lineExample)}\n` },
-    },
+    success: { ...RESULTS_SUCCESS, status: 200, description: "The rows", headers: RESULTS_HEADERS },
     alternatives: [
       {
+        ...RESULTS_SUCCESS,
         status: 206,
         description: "The bytes that `Range` asked for",
-        contentType: CONTENT_TYPES.csv,
-        schema: v.string(),
-        headers: {
-          "Content-Disposition": CONTENT_DISPOSITION,
-          "Accept-Ranges": ACCEPT_RANGES,
-          "Content-Range": "Which bytes of how many.",
-          ETag: ETAG,
-        },
-        example: csvExample,
-        alsoAs: { [CONTENT_TYPES.jsonl]: `${JSON.stringify(lineExample)}\n` },
+        headers: { ...RESULTS_HEADERS, "Content-Range": "Which bytes of how many." },
       },
     ],
     async handler({ params, query }, actor, context) {

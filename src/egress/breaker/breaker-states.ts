@@ -125,30 +125,24 @@ function parse(message: string): BreakerMessage | null {
   }
 }
 
-/** @param egressId of `EGRESS_ID`; each call acts as a process of its own */
-export function createBreakerStore(redis: RedisClients, egressId: string, log: Logger): BreakerStore {
-  const { commands, subscriber } = redis;
-  const self = randomBytes(9).toString("base64url");
-  const channel = `rcpt:breaker:${egressId}`;
+/** The script as a command. */
+function defineScript(commands: RedisClients["commands"], egressId: string, self: string, channel: string) {
   commands.defineCommand("rcptBreaker", { lua: SCRIPT });
   const { rcptBreaker } = commands as typeof commands & {
     rcptBreaker(keys: number, ...args: (string | number)[]): Promise<number[]>;
   };
-
-  function run(
+  return (
     operation: Operation,
-    way: BreakerScope,
+    { site, path, domain, provider }: BreakerScope,
     token: string,
-    mine: LocalBreakerState,
-  ): Promise<number[]> {
+    { level, openForMs, dueInMs }: LocalBreakerState,
+  ): Promise<number[]> => {
     const { forgetMs, trialTtlMs } = LIMITS.breaker;
-    const { site, path, domain, provider } = way;
     const hash = createHash("sha256")
       .update(`${site} ${path} ${domain}`)
       .digest()
       .subarray(0, 16)
       .toString("base64url");
-    const { level, openForMs, dueInMs } = mine;
     return rcptBreaker.call(
       commands,
       1,
@@ -157,7 +151,15 @@ export function createBreakerStore(redis: RedisClients, egressId: string, log: L
       ...[forgetMs, token, trialTtlMs],
       ...[level, Math.max(0, Math.round(openForMs)), Math.round(dueInMs)],
     );
-  }
+  };
+}
+
+/** @param egressId of `EGRESS_ID`; each call acts as a process of its own */
+export function createBreakerStore(redis: RedisClients, egressId: string, log: Logger): BreakerStore {
+  const { commands, subscriber } = redis;
+  const self = randomBytes(9).toString("base64url");
+  const channel = `rcpt:breaker:${egressId}`;
+  const run = defineScript(commands, egressId, self, channel);
 
   async function answerOf(
     operation: "open" | "take",

@@ -95,6 +95,25 @@ function grantOf({ ms_to_midnight: msToMidnight, ...grant }: GrantRow): LeaseGra
   return { ...grant, msToMidnight };
 }
 
+/** What the team has used and holds today. */
+async function usageOf(sql: Database, teamId: string): Promise<LedgerUsage> {
+  const [row] = await sql<[LedgerUsage]>`
+    with today as (
+      select (clock_timestamp() at time zone 'utc')::date as day
+    )
+    select today.day::text as day,
+      (coalesce((select used from quota_days d where d.team_id = ${teamId} and d.day = today.day), 0)
+       + coalesce(leased.spent, 0))::bigint as used,
+      coalesce((select sum(units) from quota_holds h where h.team_id = ${teamId} and h.day = today.day), 0)::bigint
+        as held,
+      coalesce(leased.leases, '[]') as leases
+    from today, lateral (
+      select sum(spent) as spent, jsonb_agg(jsonb_build_object('id', id, 'spent', spent)) as leases
+      from quota_leases l where l.team_id = ${teamId} and l.day = today.day
+    ) leased`;
+  return row;
+}
+
 /**
  * SQL of `quota_days` and `quota_leases`; the migration states the invariant.
  *
@@ -160,22 +179,6 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
       return row.count;
     },
 
-    async usage(teamId) {
-      const [row] = await sql<[LedgerUsage]>`
-        with today as (
-          select (clock_timestamp() at time zone 'utc')::date as day
-        )
-        select today.day::text as day,
-          (coalesce((select used from quota_days d where d.team_id = ${teamId} and d.day = today.day), 0)
-           + coalesce(leased.spent, 0))::bigint as used,
-          coalesce((select sum(units) from quota_holds h where h.team_id = ${teamId} and h.day = today.day), 0)::bigint
-            as held,
-          coalesce(leased.leases, '[]') as leases
-        from today, lateral (
-          select sum(spent) as spent, jsonb_agg(jsonb_build_object('id', id, 'spent', spent)) as leases
-          from quota_leases l where l.team_id = ${teamId} and l.day = today.day
-        ) leased`;
-      return row;
-    },
+    usage: (teamId) => usageOf(sql, teamId),
   };
 }

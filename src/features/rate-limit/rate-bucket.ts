@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { msToNextInterval } from "../../platform/time/clock.ts";
-import { batchPerTick } from "../../platform/time/ticks.ts";
+import { batchPerTick, type TickBatch } from "../../platform/time/ticks.ts";
 import type { RedisClient } from "../../stores/redis.ts";
 
 /** A bucket's answer. */
@@ -98,6 +98,31 @@ type TakingRedis = RedisClient & {
   rcptTakeTokens(keys: number, ...args: (string | number)[]): Promise<number[]>;
 };
 
+/** Requests that wait to go together, each key known so that one can be hurried. */
+class GatheredTakes {
+  readonly #keys = new Set<string>();
+  readonly #takes: TickBatch<PendingTake>;
+
+  /** @param afterTick calls `send` when they are to go */
+  constructor(send: (asked: PendingTake) => void, afterTick: (send: () => void) => void) {
+    const sendAll = (asked: readonly PendingTake[]) => {
+      this.#keys.clear();
+      for (const one of asked) send(one);
+    };
+    this.#takes = batchPerTick(LIMITS.rate.bucketsPerCall, sendAll, afterTick);
+  }
+
+  add(one: PendingTake): void {
+    this.#keys.add(one.key);
+    this.#takes.add(one);
+  }
+
+  /** @param key absent: all gathered keys */
+  hurry(key?: string): void {
+    if (key === undefined || this.#keys.has(key)) this.#takes.flush();
+  }
+}
+
 /** Adds the script as a command: sent by its hash, and whole when Redis has lost it. */
 export function createRateBuckets(client: RedisClient): RateBuckets {
   client.defineCommand("rcptTakeTokens", { lua: TAKE });
@@ -128,30 +153,11 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
 
   const { aheadEveryMs, bucketsPerCall, gatherMs } = LIMITS.rate;
   const askAtOnce = batchPerTick<PendingTake>(bucketsPerCall, (asked) => void takeTokens(asked));
+  const askOne = (one: PendingTake) => askAtOnce.add(one);
   // At full speed there are ten of them in this time, and each call costs 30 µs of this process.
-  function gatherUntil(afterTurn: (send: () => void) => void) {
-    const keys = new Set<string>();
-    const gathering = batchPerTick<PendingTake>(
-      bucketsPerCall,
-      (asked) => {
-        keys.clear();
-        for (const one of asked) askAtOnce.add(one);
-      },
-      afterTurn,
-    );
-    return {
-      add(one: PendingTake) {
-        keys.add(one.key);
-        gathering.add(one);
-      },
-      /** @param key absent: all gathered keys */
-      hurry(key?: string) {
-        if (key === undefined || keys.has(key)) gathering.flush();
-      },
-    };
-  }
-  const askSoon = gatherUntil((send) => void setTimeout(send, gatherMs));
-  const askAtInterval = gatherUntil(
+  const askSoon = new GatheredTakes(askOne, (send) => void setTimeout(send, gatherMs));
+  const askAtInterval = new GatheredTakes(
+    askOne,
     (send) => void setTimeout(send, msToNextInterval(performance.now(), aheadEveryMs)),
   );
 

@@ -82,9 +82,42 @@ export async function addUsage(tx: Queryable, rows: readonly UsageRow[]): Promis
 
 const NOTHING: UsageCounts = { single: 0, bulk: 0, cached: 0, valid: 0, invalid: 0, risky: 0, unknown: 0 };
 
+/** Deletes what is over its retention, some rows of each table. @returns their number */
+async function prune(sql: Database): Promise<number> {
+  const { keptDays, writersKeptDays, prunedPerRound } = LIMITS.usage;
+  // Ordered and skipping locked rows, so that two relays never wait for each other.
+  const gone = await Promise.all([
+    sql`with taken as materialized (
+          select ctid from usage_days where day < (now() at time zone 'utc')::date - ${keptDays}::integer
+          order by day limit ${prunedPerRound} for update skip locked
+        )
+        delete from usage_days where ctid = any (array(select ctid from taken))`,
+    sql`with taken as materialized (
+          select ctid from quota_days d
+          where changed_at < now() - ${`${keptDays} days`}::interval
+            and day < (now() at time zone 'utc')::date - ${keptDays}::integer
+            and not exists (select from quota_leases l where l.team_id = d.team_id and l.day = d.day)
+            and not exists (select from quota_holds h where h.team_id = d.team_id and h.day = d.day)
+          order by changed_at limit ${prunedPerRound} for update skip locked
+        )
+        delete from quota_days where ctid = any (array(select ctid from taken))`,
+    sql`with taken as materialized (
+          select ctid from quota_thresholds
+          where day < (now() at time zone 'utc')::date - ${keptDays}::integer
+          order by day limit ${prunedPerRound} for update skip locked
+        )
+        delete from quota_thresholds where ctid = any (array(select ctid from taken))`,
+    sql`with taken as materialized (
+          select ctid from usage_writers where seen_at < now() - ${`${writersKeptDays} days`}::interval
+          limit ${prunedPerRound} for update skip locked
+        )
+        delete from usage_writers where ctid = any (array(select ctid from taken))`,
+  ]);
+  return gone.reduce((sum, rows) => sum + rows.count, 0);
+}
+
 /** SQL of `usage_days`, and of past `quota_days`. */
 export function createUsageStore(sql: Database): UsageStore {
-  const { keptDays, writersKeptDays, prunedPerRound } = LIMITS.usage;
   return {
     async record({ writer, revision, rows }) {
       return sql.begin(async (tx) => {
@@ -124,36 +157,6 @@ export function createUsageStore(sql: Database): UsageStore {
         order by d.day desc`;
     },
 
-    async prune() {
-      // Ordered and skipping locked rows, so that two relays never wait for each other.
-      const gone = await Promise.all([
-        sql`with taken as materialized (
-              select ctid from usage_days where day < (now() at time zone 'utc')::date - ${keptDays}::integer
-              order by day limit ${prunedPerRound} for update skip locked
-            )
-            delete from usage_days where ctid = any (array(select ctid from taken))`,
-        sql`with taken as materialized (
-              select ctid from quota_days d
-              where changed_at < now() - ${`${keptDays} days`}::interval
-                and day < (now() at time zone 'utc')::date - ${keptDays}::integer
-                and not exists (select from quota_leases l where l.team_id = d.team_id and l.day = d.day)
-                and not exists (select from quota_holds h where h.team_id = d.team_id and h.day = d.day)
-              order by changed_at limit ${prunedPerRound} for update skip locked
-            )
-            delete from quota_days where ctid = any (array(select ctid from taken))`,
-        sql`with taken as materialized (
-              select ctid from quota_thresholds
-              where day < (now() at time zone 'utc')::date - ${keptDays}::integer
-              order by day limit ${prunedPerRound} for update skip locked
-            )
-            delete from quota_thresholds where ctid = any (array(select ctid from taken))`,
-        sql`with taken as materialized (
-              select ctid from usage_writers where seen_at < now() - ${`${writersKeptDays} days`}::interval
-              limit ${prunedPerRound} for update skip locked
-            )
-            delete from usage_writers where ctid = any (array(select ctid from taken))`,
-      ]);
-      return gone.reduce((sum, rows) => sum + rows.count, 0);
-    },
+    prune: () => prune(sql),
   };
 }
