@@ -1,7 +1,7 @@
-// npm run build: what a deployment runs, in dist/. See scripts/build/bundle.ts.
+// npm run build: what a deployment runs, in dist/. See scripts/image/bundle.ts.
 import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { bundle } from "./build/bundle.ts";
+import { bundle } from "./image/bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const OUT = join(ROOT, "dist");

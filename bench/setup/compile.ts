@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { bundle } from "../../scripts/build/bundle.ts";
 import type { Guard } from "../../scripts/embedded/guard.ts";
+import { bundle } from "../../scripts/image/bundle.ts";
 
 /** The service within the folder of `compileProject`. */
 export const SERVICE = "dist/src/main.js";

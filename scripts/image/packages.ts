@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FROM_NODE_MODULES } from "../build/bundle.ts";
+import { FROM_NODE_MODULES } from "./bundle.ts";
 
 /** The Node.js that is to run what is chosen: machine code is made for one. */
 export interface Target {

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { LISTS_FILE } from "../build/bundle.ts";
+import { LISTS_FILE } from "./bundle.ts";
 import { renderLicenses } from "./licenses.ts";
 import { choosePackages, readLock, type Target } from "./packages.ts";
 

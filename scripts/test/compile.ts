@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { build, type Plugin, transform } from "esbuild";
 import { BUILT_LISTS, packLists } from "../../src/verification/lists/built.ts";
 import { compileLists } from "../../src/verification/lists/lists.ts";
-import { FROM_NODE_MODULES, REQUIRE } from "../build/bundle.ts";
+import { FROM_NODE_MODULES, REQUIRE } from "../image/bundle.ts";
 
 /** A module with one of these asks for what is compiled beside it: a thread's file by its own extension, the packed lists. */
 const ASKS_BESIDE = /extname\(import\.meta\.url\)|BUILT_LISTS, import\.meta\.url/;

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { bundle } from "../../../scripts/build/bundle.ts";
+import { bundle } from "../../../scripts/image/bundle.ts";
 import { assembleTree } from "../../../scripts/image/tree.ts";
 import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import type { VerificationResult } from "../../../src/features/verify/answer/verification-result.ts";

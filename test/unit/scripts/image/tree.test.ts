@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, write
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, describe, it } from "node:test";
-import { FROM_NODE_MODULES } from "../../../../scripts/build/bundle.ts";
 import { readBase } from "../../../../scripts/image/base.ts";
+import { FROM_NODE_MODULES } from "../../../../scripts/image/bundle.ts";
 import { renderLicenses } from "../../../../scripts/image/licenses.ts";
 import { choosePackages, type Lock } from "../../../../scripts/image/packages.ts";
 import { ADDED_BYTES_MAX, assembleTree } from "../../../../scripts/image/tree.ts";
