@@ -28,7 +28,7 @@ export function readPageRequest(query: { limit: number; cursor?: string | undefi
 }
 
 /** `{data: [...], next_cursor}` of an item. */
-export function pageSchema<S extends v.GenericSchema>(item: S) {
+function pageSchema<S extends v.GenericSchema>(item: S) {
   return v.object({
     data: v.array(item),
     next_cursor: v.pipe(
@@ -36,4 +36,18 @@ export function pageSchema<S extends v.GenericSchema>(item: S) {
       v.description("Send it as `cursor` for what follows; null at the end."),
     ),
   });
+}
+
+/** What a list answers with, as its route says it. */
+export function pageSuccess<S extends v.GenericSchema>(
+  description: string,
+  item: S,
+  examples: readonly v.InferOutput<S>[],
+) {
+  return {
+    status: 200,
+    description,
+    schema: pageSchema(item),
+    example: { data: examples, next_cursor: null },
+  };
 }

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Blocklist, BlocklistEntry } from "../../features/blocklist/blocklist.ts";
-import { PageQuerySchema, pageSchema, readPageRequest } from "../request/paging.ts";
+import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 
 const CHARS = LIMITS.check.addressChars;
@@ -53,12 +53,7 @@ export function createBlocklistRoutes(blocklist: Blocklist): Route[] {
       rate: "read",
       errors: [],
       query: PageQuerySchema,
-      success: {
-        status: 200,
-        description: "A page of the blocklist",
-        schema: pageSchema(EntrySchema),
-        example: { data: [example], next_cursor: null },
-      },
+      success: pageSuccess("A page of the blocklist", EntrySchema, [example]),
       handler: ({ query }, actor) => blocklist.list(actor, readPageRequest(query)),
     }),
     teamRoute({

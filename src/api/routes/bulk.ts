@@ -6,7 +6,7 @@ import { inlineTooLarge } from "../../features/bulk/submit/submit-inline.ts";
 import { jobSpanRef } from "../../platform/telemetry/trace-context.ts";
 import type { ParseLargeBody } from "../body/large-bodies.ts";
 import { HttpReply, renderJson } from "../reply/reply.ts";
-import { PageQuerySchema, pageSchema, readPageRequest } from "../request/paging.ts";
+import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import {
   BulkJobSchema,
@@ -121,12 +121,7 @@ function listRoute(jobs: BulkJobs): Route {
     description: "Newest first, those of test keys included; a test key is shown those only.",
     errors: [],
     query: PageQuerySchema,
-    success: {
-      status: 200,
-      description: "A page of the jobs",
-      schema: pageSchema(BulkJobSchema),
-      example: { data: [failedJob, completedJob], next_cursor: null },
-    },
+    success: pageSuccess("A page of the jobs", BulkJobSchema, [failedJob, completedJob]),
     handler: ({ query }, actor) => jobs.list(actor, readPageRequest(query)),
   });
 }

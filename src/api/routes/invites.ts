@@ -3,7 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { AcceptInvite } from "../../features/accounts/accept-invite.ts";
 import type { Invite, Invites } from "../../features/accounts/invites.ts";
 import { MEMBER_ROLES } from "../../features/identity/actor.ts";
-import { PageQuerySchema, pageSchema, readPageRequest } from "../request/paging.ts";
+import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { publicRoute, type Route, teamRoute } from "../routing/route.ts";
 import {
   emailSchema,
@@ -117,12 +117,7 @@ function teamRoutes(invites: Invites): Route[] {
       rate: "read",
       errors: [],
       query: PageQuerySchema,
-      success: {
-        status: 200,
-        description: "A page of invitations",
-        schema: pageSchema(InviteSchema),
-        example: { data: [example], next_cursor: null },
-      },
+      success: pageSuccess("A page of invitations", InviteSchema, [example]),
       handler: ({ query }, actor) => invites.list(actor, readPageRequest(query)),
     }),
     inviteRoute(invites),

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { MEMBER_ROLES } from "../../features/identity/actor.ts";
 import type { ApiKey, CreatedKey, Keys } from "../../features/teams/keys.ts";
-import { PageQuerySchema, pageSchema, readPageRequest } from "../request/paging.ts";
+import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import { labelSchema } from "../schemas/label.ts";
 
@@ -94,12 +94,7 @@ function listRoute(keys: Keys): Route {
     rate: "read",
     errors: [],
     query: PageQuerySchema,
-    success: {
-      status: 200,
-      description: "A page of the keys",
-      schema: pageSchema(KeySchema),
-      example: { data: [example], next_cursor: null },
-    },
+    success: pageSuccess("A page of the keys", KeySchema, [example]),
     handler: ({ query }, actor) => keys.list(actor, readPageRequest(query)),
   });
 }

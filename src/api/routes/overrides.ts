@@ -3,7 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { Override, Overrides } from "../../features/overrides/overrides.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { ParseLargeBody } from "../body/large-bodies.ts";
-import { PageQuerySchema, pageSchema, readPageRequest } from "../request/paging.ts";
+import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import { DomainSchema, SubmitOverridesSchema } from "../schemas/override.ts";
 
@@ -102,12 +102,7 @@ export function createOverrideRoutes(overrides: Overrides, parseLarge: ParseLarg
       description: "The domains that your team has submitted, newest first.",
       errors: ["unavailable"],
       query: PageQuerySchema,
-      success: {
-        status: 200,
-        description: "A page of the overrides",
-        schema: pageSchema(OverrideSchema),
-        example: { data: [pending, merged], next_cursor: null },
-      },
+      success: pageSuccess("A page of the overrides", OverrideSchema, [pending, merged]),
       handler: ({ query }, actor) => overrides.list(actor, readPageRequest(query)),
     }),
     teamRoute({

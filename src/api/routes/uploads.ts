@@ -2,7 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { Uploads } from "../../features/uploads/uploads.ts";
 import { LIST_ERROR_CODES } from "../../platform/job-errors.ts";
 import { fileBodyOf } from "../body/file-body.ts";
-import { PageQuerySchema, pageSchema, readPageRequest } from "../request/paging.ts";
+import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { incomingRoute, type Route, teamRoute } from "../routing/route.ts";
 import { FileOptionsSchema, readSourceOptions } from "../schemas/file-options.ts";
 import {
@@ -80,12 +80,7 @@ function listRoute(uploads: Uploads): Route {
       "job of it, tells.",
     errors: ["feature_unconfigured"],
     query: PageQuerySchema,
-    success: {
-      status: 200,
-      description: "A page of the uploads",
-      schema: pageSchema(UploadSchema),
-      example: { data: [uploadExample], next_cursor: null },
-    },
+    success: pageSuccess("A page of the uploads", UploadSchema, [uploadExample]),
     handler: ({ query }, actor) => uploads.list(actor, readPageRequest(query)),
   });
 }

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { SHOWN_ERRORS } from "../../features/webhooks/deliver/outcome.ts";
 import type { WebhookDeliveries, WebhookDelivery } from "../../features/webhooks/deliveries.ts";
-import { PageQueryEntries, pageSchema, readPageRequest } from "../request/paging.ts";
+import { PageQueryEntries, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 
 const TAG = "webhooks";
@@ -81,12 +81,7 @@ function listRoute(deliveries: WebhookDeliveries): Route {
         ),
       ),
     }),
-    success: {
-      status: 200,
-      description: "A page of the deliveries",
-      schema: pageSchema(DeliverySchema),
-      example: { data: [example], next_cursor: null },
-    },
+    success: pageSuccess("A page of the deliveries", DeliverySchema, [example]),
     handler: ({ params, query }, actor) =>
       deliveries.list(actor, params.id, { ...readPageRequest(query), status: query.status ?? null }),
   });

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Webhooks } from "../../features/webhooks/webhooks.ts";
-import { PageQuerySchema, pageSchema, readPageRequest } from "../request/paging.ts";
+import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import {
   CreatedWebhookSchema,
@@ -49,12 +49,7 @@ function listRoute(webhooks: Webhooks): Route {
     rate: "read",
     errors: [],
     query: PageQuerySchema,
-    success: {
-      status: 200,
-      description: "A page of the webhooks",
-      schema: pageSchema(WebhookSchema),
-      example: { data: [webhookExample], next_cursor: null },
-    },
+    success: pageSuccess("A page of the webhooks", WebhookSchema, [webhookExample]),
     handler: ({ query }, actor) => webhooks.list(actor, readPageRequest(query)),
   });
 }
