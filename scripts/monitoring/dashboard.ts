@@ -2,7 +2,7 @@ import { placePanels, type RowPlan } from "./panels.ts";
 import { IN, quantile, rate, rateOf, shareOf } from "./queries.ts";
 import { BASE, SERVERS } from "./servers.ts";
 
-/** The dashboard: the two ways through the house, a row of panels each, then the mail servers and what all stands on. */
+/** The dashboard: a row of panels each for requests and for bulk jobs, then the mail servers and the stores. */
 
 const NOW: RowPlan = {
   title: "Now",

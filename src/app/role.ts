@@ -97,12 +97,7 @@ export async function composeRole(
   recordListTimestamps(metrics);
   const redis = createRedis({ url: config.redis.url, name: `rcpt-${config.role}`, log });
   const tracing = await composeTracing(config, { log, metrics });
-  const {
-    parts,
-    port,
-    selfCheck: house,
-    stores,
-  } = await COMPOSE[config.role]({
+  const { parts, port, selfCheck, stores } = await COMPOSE[config.role]({
     config,
     log,
     metrics,
@@ -115,7 +110,7 @@ export async function composeRole(
     log,
     config: config.http,
     state: () => STATES[lifecycle.state],
-    preflight: house === null ? null : () => house.status(),
+    preflight: selfCheck === null ? null : () => selfCheck.status(),
   });
   let metricsPort = 0;
   const observed = {

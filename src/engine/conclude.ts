@@ -10,7 +10,7 @@ import type { SiteBehaviours } from "./learned-behaviour/mirror.ts";
 import type { Exchanger, ProbeControl } from "./probe.ts";
 import { catchAllProbeBudgetMs, isRefusalBelieved } from "./refusal-control.ts";
 
-/** What preflight found of our own house, by way out. */
+/** What preflight found of our sender identity, by egress route. */
 export interface RouteTrust {
   /** False while it is not in order there: what RCPT is answered then can condemn nobody. */
   trusts(path: string): boolean;

@@ -8,11 +8,11 @@ import type { EgressRoute } from "../smtp/wire/egress-routes.ts";
 import type { PreflightRun } from "./preflight.ts";
 
 /**
- * Looks at our own house again and again, way by way, for as long as the process probes. What it finds goes to the
- * check threads: what RCPT is answered by a way that is not in order condemns nobody.
+ * Checks our sender identity at intervals, one egress route after the other, for as long as the process probes. The result
+ * goes to the check threads: a refusal at RCPT over a route that is not in order makes no address invalid.
  *
- * Of the processes of an egress that have the same ways one looks, and the others take what it found: mail servers are
- * greeted by one of them, and who starts knows at once what is known. Where they cannot tell each other each looks for itself.
+ * Of the processes of an egress with the same routes, one checks and the others take its result: mail servers are greeted by
+ * one process only, and a process that starts has a result at once. Where they cannot reach each other, each checks itself.
  */
 export interface SelfCheckWatch {
   /**

@@ -43,7 +43,7 @@ export interface PreflightDeps {
   probePrivateAddresses: boolean;
 }
 
-/** One look at our own house. */
+/** One check of our sender identity. */
 export interface PreflightRun {
   /** Exchangers of the big providers, those whose names could be resolved. */
   readonly exchangers: readonly KnownExchanger[];

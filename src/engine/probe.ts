@@ -11,7 +11,7 @@ import { addressesInOrder } from "./mx.ts";
 
 /**
  * A mail exchanger, and who runs it. Anybody may name a provider's host beside his own: what his own does is no fault of the
- * provider's, so that caps, breakers and beliefs are those of the host that is asked, never of the whole set.
+ * provider's, so that caps, breakers and learned behaviour are those of the host that is asked, never of the whole set.
  */
 export interface Exchanger extends Site {
   host: string;

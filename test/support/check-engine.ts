@@ -17,7 +17,7 @@ import type { CheckMode, Evidence } from "../../src/verification/evidence.ts";
 import type { Lists } from "../../src/verification/lists/lists.ts";
 import { createSiteDirectory } from "../../src/verification/lists/site.ts";
 import { createFakeClock } from "./fake-clock.ts";
-import { createLocalBeliefMirror, createLocalBeliefs } from "./local-beliefs.ts";
+import { createLocalBehaviourMirror, createLocalBehaviours } from "./local-behaviours.ts";
 import { createLocalBreakers, createLocalMirror } from "./local-breakers.ts";
 
 /** What the mail server answers about an address. */
@@ -101,7 +101,7 @@ export function engine(
     addCandidate: (address: string) => void seen.candidates.push(address),
     onReached: ({ site, address }: ReportedDial) => void seen.reached.push(`${site} ${address}`),
   };
-  const beliefs = createLocalBeliefs(clock);
+  const behaviours = createLocalBehaviours(clock);
   const breakers = createLocalBreakers(clock);
   const { breaker } = createLocalMirror(breakers.authority, clock);
   const destinations: Destination[] = [];
@@ -138,7 +138,7 @@ export function engine(
       get: async () => null,
       put: (key, answer) => void stored.set(key, answer),
     }),
-    behaviours: createLocalBeliefMirror(beliefs.authority, clock).beliefs,
+    behaviours: createLocalBehaviourMirror(behaviours.authority, clock).behaviours,
     breaker: {
       guard: (target) => breaker.guard(target),
       isClear: (...way) => !general && breaker.isClear(...way),
@@ -164,6 +164,6 @@ export function engine(
   }
   return {
     ...{ check, ask, askAbout, asked, destinations, probes },
-    ...{ strangers, beliefs, breakers, board, clock, stored, seen, sites },
+    ...{ strangers, behaviours, breakers, board, clock, stored, seen, sites },
   };
 }

@@ -16,10 +16,10 @@ export type ProcessState = "starting" | "ready" | "draining";
 
 /**
  * `/metrics` (Prometheus text), `/healthz`, `/readyz` (200 when `ready`, 503 before and from SIGTERM on; what the API works
- * with is told on its own port) and, where the process probes, `/preflight` (JSON: what was last found of our
- * own house) on a port of their own, so that neither is reachable where the API is, and
- * so that roles without an API can be scraped and probed too. `/preflight` shows our source addresses and the host and port
- * of each proxy to whoever reaches this port: it is the operator's: METRICS_HOST is loopback unless it is set.
+ * with is told on its own port) and, where the process probes, `/preflight` (JSON: the last check of our
+ * sender identity), on a port of their own: none of them is reachable where the API is, and roles without an API can be scraped
+ * and probed too. `/preflight` shows our source addresses and the host and port of each proxy to every caller of this port, so
+ * the port is the operator's: METRICS_HOST is loopback unless it is set.
  */
 export function createMetricsServer(deps: {
   registry: Registry;

@@ -72,21 +72,24 @@ export function composeChecks(deps: Deps): Checks {
   const network = watchNetwork(board, paths, preflight, deps);
   const breakers = composeBreakers(deps);
   const providers = providerNames(shaping.mx);
-  const beliefs = composeLearnedBehaviour({ ...deps, providers });
+  const learnedBehaviour = composeLearnedBehaviour({ ...deps, providers });
   const batches = new CheckBatches(board, processMonotonicMs);
   const broker = createBroker({
     clock,
     checks: batches,
     slots,
     onCrowded: (site) => slots.onCrowded(site),
-    facts: withLearning(createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)), beliefs),
-    behaviours: beliefs,
+    facts: withLearning(
+      createCatchAllFacts(clock, createCatchAllStore(redis.commands, clock)),
+      learnedBehaviour,
+    ),
+    behaviours: learnedBehaviour,
     health: network,
     breakers,
     onCounts: (report) => countThreadReport(metrics, report),
   });
   const share = createSelfCheckShare(redis, config.smtp.egressId, preflight.settings);
-  const house = composeSelfCheck({ config, log, metrics, preflight, share, network, broker });
+  const selfCheck = composeSelfCheck({ config, log, metrics, preflight, share, network, broker });
   const pool = createCheckPool({ threads, batches, broker });
   observeEngine(metrics, () => {
     const { held, waiting } = slots.stats();
@@ -102,9 +105,9 @@ export function composeChecks(deps: Deps): Checks {
     pool,
     slots,
     network,
-    selfCheck: house,
+    selfCheck,
     breakers,
-    learnedBehaviour: beliefs,
+    learnedBehaviour,
     sites,
     roomAt,
   };

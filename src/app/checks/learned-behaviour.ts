@@ -24,7 +24,7 @@ interface Deps {
   providers: ReadonlySet<string>;
 }
 
-/** Which sites this process cannot believe: shared by its egress, told to the operator. */
+/** Learned behaviour of sites: shared with the other processes of the egress, logged for the operator. */
 export function composeLearnedBehaviour({
   config,
   log,
@@ -32,7 +32,7 @@ export function composeLearnedBehaviour({
   redis,
   providers,
 }: Deps): BehaviourAuthority {
-  const beliefs = createBehaviourAuthority({
+  const behaviours = createBehaviourAuthority({
     clock: systemClock,
     log,
     store: createLearnedBehaviourStore(redis.commands, config.smtp.egressId),
@@ -44,23 +44,23 @@ export function composeLearnedBehaviour({
       log.warn({ provider, habit }, suspicionNotice(suspicion));
     },
     onChange(event) {
-      for (const [habit, count] of Object.entries(beliefs.counts()))
+      for (const [habit, count] of Object.entries(behaviours.counts()))
         metrics.sitesWithLearnedBehaviour.set({ habit }, count);
       if (event.isLearned) log.warn({ site: event.site, habit: event.habit }, behaviourNotice(event));
       else log.info({ site: event.site, habit: event.habit }, behaviourNotice(event));
     },
   });
-  return beliefs;
+  return behaviours;
 }
 
-/** The same facts, told of to those who learn from them. */
-export function withLearning(facts: CatchAllFacts, beliefs: BehaviourAuthority): CatchAllFacts {
+/** The same facts; `behaviours` learns from those that are settled. */
+export function withLearning(facts: CatchAllFacts, behaviours: BehaviourAuthority): CatchAllFacts {
   return {
     ...facts,
     settle(key, answer, retryAfterS) {
       facts.settle(key, answer, retryAfterS);
       const { site, domain } = parseCatchAllKey(key);
-      if (isLastingCatchAllAnswer(answer)) beliefs.onCatchAllProbe(site, domain, answer === "accepted");
+      if (isLastingCatchAllAnswer(answer)) behaviours.onCatchAllProbe(site, domain, answer === "accepted");
     },
   };
 }

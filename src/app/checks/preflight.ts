@@ -23,7 +23,7 @@ export interface Preflight {
 
 /** Preflight on the network, with a resolver of its own that keeps nothing. */
 export function composePreflight(config: PreflightConfig, own: OperatorShaping, clock: Clock): Preflight {
-  const { smtp, dns, selfCheck: house } = config;
+  const { smtp, dns, selfCheck } = config;
   const resolver = createResolver({ servers: dns.servers, clock });
   const ways = createEgressRoutes(smtp, loadShaping(own).routes).inUse;
   const family = outboundFamilyOf(networkInterfaces());
@@ -33,13 +33,21 @@ export function composePreflight(config: PreflightConfig, own: OperatorShaping, 
   return {
     routes: ways,
     family,
-    settings: JSON.stringify([named, family, port, mailFrom, probePrivateAddresses, house.dnsblZones, dns]),
+    settings: JSON.stringify([
+      named,
+      family,
+      port,
+      mailFrom,
+      probePrivateAddresses,
+      selfCheck.dnsblZones,
+      dns,
+    ]),
     startRun: () =>
       startPreflight({
         clock,
         resolver,
         canBind,
-        dnsblZones: house.dnsblZones,
+        dnsblZones: selfCheck.dnsblZones,
         isHeloConfigured: heloGiven,
         family,
         mailFrom,

@@ -13,7 +13,7 @@ import type { Evidence } from "../../verification/evidence.ts";
 import type { Preflight } from "./preflight.ts";
 
 /**
- * What the metrics port says of our own house. It names our source addresses, the host and port of each proxy, and where we
+ * What the metrics port says of our sender identity. It names our source addresses, the host and port of each proxy, and where we
  * are listed: to whoever reaches that port, which is the operator's alone.
  */
 export interface SelfCheckStatus {
@@ -22,7 +22,7 @@ export interface SelfCheckStatus {
   pending: string[];
 }
 
-/** Our own house, as this process watches it. */
+/** Our sender identity, as this process watches it. */
 export interface SelfCheckService {
   /** @returns once it is known what other processes have found, where that is known at once */
   start(): Promise<void>;
@@ -70,7 +70,7 @@ export function composeSelfCheck(deps: Deps): SelfCheckService {
       reportSelfCheck(deps, report, before);
     },
     onUpdate: (news) => broker.publishSelfCheck(news),
-    onError: (error) => log.error({ err: error }, "our own house could not be looked at"),
+    onError: (error) => log.error({ err: error }, "the self-check failed"),
   });
   return {
     start: () => watch.start(),
@@ -116,14 +116,14 @@ function reportSelfCheck(
   // Once for each change.
   if (keyOf(report) === keyOf(before)) return;
   if (state === "ok") {
-    log.info({ way }, "our own house is in order again on this way out");
+    log.info({ way }, "self-check: our sender identity is in order again on this egress route");
     return;
   }
   const found = failed(report).map(({ seen, advice }) => `${seen} ${advice}`);
   const meaning = trusted
     ? "nothing can be probed by this way out"
     : "what mail servers refuse on this way out makes no address invalid until it is put in order";
-  log.warn({ way, found }, `our own house is not in order: ${meaning}`);
+  log.warn({ way, found }, `self-check: our sender identity is not in order: ${meaning}`);
 }
 
 function recordCheckMetrics(metrics: Metrics, way: string, { check, result }: SelfCheckFinding): void {

@@ -1,7 +1,7 @@
 import type { BehaviourSuspicion } from "./authority.ts";
 import type { BehaviourEvent } from "./known-behaviours.ts";
 
-/** What the operator is told of beliefs, in words. */
+/** Log lines about learned behaviour, for the operator. */
 export function behaviourNotice({ site, habit, isLearned: formed, basis }: BehaviourEvent): string {
   const again = "one check in twenty asks all the same, to notice when that ends";
   if (!formed)

@@ -21,17 +21,17 @@ export function createLearnedBehaviourStore(redis: RedisClient, egressId: string
   return {
     async load() {
       const fields = await redis.hgetall(key);
-      const beliefs = Object.entries(fields).map(([site, text]) => [site, parse(text)] as const);
-      const over = beliefs.flatMap(([site, belief]) =>
-        belief === null || belief.untilMs <= Date.now() ? [site] : [],
+      const learned = Object.entries(fields).map(([site, text]) => [site, parse(text)] as const);
+      const over = learned.flatMap(([site, behaviour]) =>
+        behaviour === null || behaviour.untilMs <= Date.now() ? [site] : [],
       );
       if (over.length > 0) await redis.hdel(key, ...over);
-      return beliefs.flatMap(([site, belief]) =>
-        belief === null || over.includes(site) ? [] : [{ ...belief, site }],
+      return learned.flatMap(([site, behaviour]) =>
+        behaviour === null || over.includes(site) ? [] : [{ ...behaviour, site }],
       );
     },
-    async put(belief) {
-      const { site, habit, sinceMs, untilMs } = belief;
+    async put(behaviour) {
+      const { site, habit, sinceMs, untilMs } = behaviour;
       const leftMs = Math.max(1, untilMs - Date.now());
       const text = JSON.stringify({ habit, sinceMs, untilMs });
       await redis.eval(PUT, 1, key, site, text, leftMs, LIMITS.learnedBehaviour.behaviours);

@@ -51,7 +51,7 @@ export function createBroker(deps: BrokerDeps): Broker {
     attach(port) {
       const thread = new BrokeredThread(deps, slots, port);
       threads.add(thread);
-      if (selfCheck !== null) thread.send({ type: "house", news: selfCheck });
+      if (selfCheck !== null) thread.send({ type: "selfCheck", news: selfCheck });
       port.on("close", () => {
         threads.delete(thread);
         thread.close();
@@ -59,7 +59,7 @@ export function createBroker(deps: BrokerDeps): Broker {
     },
     publishSelfCheck(news) {
       selfCheck = news;
-      for (const thread of threads) thread.send({ type: "house", news });
+      for (const thread of threads) thread.send({ type: "selfCheck", news });
     },
     sessionsOpen() {
       let open = 0;
@@ -92,7 +92,7 @@ class BrokeredThread {
     const send = (message: MainMessage) => this.send(message);
     this.#slots = slots.attach((site, soon) => send({ type: "wanted", site, soon }));
     this.#breakers = attachBreakerThread(deps.breakers, (news) => send({ type: "breaker", news }));
-    this.#behaviours = attachBehaviourThread(deps.behaviours, (news) => send({ type: "belief", news }));
+    this.#behaviours = attachBehaviourThread(deps.behaviours, (news) => send({ type: "behaviour", news }));
     this.#checks = deps.checks.attach({ send, setBusy: (isBusy) => (isBusy ? port.ref() : port.unref()) });
   }
 

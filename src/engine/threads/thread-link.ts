@@ -125,9 +125,9 @@ export class ThreadLink {
         return this.#onWanted(message.site, message.soon);
       case "breaker":
         return this.#onBreaker(message.news);
-      case "belief":
+      case "behaviour":
         return this.#onBehaviour(message.news);
-      case "house":
+      case "selfCheck":
         this.#selfCheck = message.news;
         return;
       case "drain":

@@ -42,8 +42,8 @@ export type MainMessage =
   | { type: "fact"; id: number; answer: CatchAll | "ask" }
   | { type: "wanted"; site: string; soon: boolean }
   | { type: "breaker"; news: BreakerUpdate }
-  | { type: "belief"; news: BehaviourUpdate }
-  | { type: "house"; news: SelfCheckUpdate }
+  | { type: "behaviour"; news: BehaviourUpdate }
+  | { type: "selfCheck"; news: SelfCheckUpdate }
   | { type: "drain" };
 
 /** What a thread posts on its parent port to hand over the main thread's end. */

@@ -112,7 +112,7 @@ function smtpRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputation)
   const condemns = smtp.class === "mailbox_not_found" || smtp.class === "mailbox_disabled";
   // Whatever a rule says: before RCPT, or by another's fault, nothing was learnt about the recipient.
   if (condemns && (smtp.stage !== "rcpt" || smtp.fault !== "recipient")) return "refused_by_policy";
-  // Nor while our own house is not in order: who finds us suspicious may say anything.
+  // Nor while our sender identity is not in order: a server that finds us suspicious may say anything.
   if (condemns && !smtp.trusted) return "sender_blocked";
   return smtp.class;
 }

@@ -80,7 +80,7 @@ const resultOf = ({ findings }: RouteReport, check: SelfCheckName) =>
   findings.find((finding) => finding.check === check)?.result;
 
 describe("preflight on the network", () => {
-  it("finds a house that is in order, seen by a big provider under TLS", async () => {
+  it("passes when a big provider accepts us under TLS", async () => {
     nameUs();
     const report = await one();
     assert.deepEqual([report.state, report.trusted, report.address], ["ok", true, SEEN]);

@@ -7,7 +7,7 @@ import { CheckBatches } from "../../../src/engine/threads/check-batches.ts";
 import { ThreadLink } from "../../../src/engine/threads/thread-link.ts";
 import { createCatchAllFacts } from "../../../src/verification/catch-all.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
-import { createLocalBeliefs } from "../../support/local-beliefs.ts";
+import { createLocalBehaviours } from "../../support/local-behaviours.ts";
 import { createLocalBreakers } from "../../support/local-breakers.ts";
 import { createLocalSlots } from "../../support/local-slots.ts";
 import { until } from "../../support/until.ts";
@@ -36,7 +36,7 @@ function broker(): Broker {
     facts: createCatchAllFacts(clock, { get: async () => null, put: nothing }),
     health: { onSilent: nothing, onFailed: nothing, addCandidate: nothing, onReached: nothing },
     breakers: createLocalBreakers(clock).authority,
-    behaviours: createLocalBeliefs(clock).authority,
+    behaviours: createLocalBehaviours(clock).authority,
   });
 }
 

@@ -57,7 +57,7 @@ describe("a stranger who is greylisted", () => {
 describe("a site where everybody is refused", () => {
   it("is not believed once its postmaster is refused too, and not asked but now and then", async () => {
     let accepts = false;
-    const { askAbout, asked, beliefs } = engine((address) =>
+    const { askAbout, asked, behaviours } = engine((address) =>
       accepts && address.startsWith("alice") ? OK : UNKNOWN,
     );
     const check = async (name: string, i = 0) =>
@@ -80,7 +80,7 @@ describe("a site where everybody is refused", () => {
     );
     accepts = true;
     for (let i = 0; i < exploreEvery; i++) await check(`alice${i}`, i);
-    assert.equal(beliefs.authority.behaviourOf("example.test"), null);
+    assert.equal(behaviours.authority.behaviourOf("example.test"), null);
     assert.equal((await check("c"))?.smtp?.class, "mailbox_not_found");
   });
 

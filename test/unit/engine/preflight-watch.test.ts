@@ -124,7 +124,7 @@ async function settle(): Promise<void> {
   for (let i = 0; i < 40; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("the watch on our own house", () => {
+describe("the preflight watch", () => {
   it("tells which ways are not trusted, once for each change", async () => {
     const { clock, watch, bad, told, changes } = watched(["a", "b"]);
     bad.add("b");

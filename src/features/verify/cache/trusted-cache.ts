@@ -8,34 +8,34 @@ import type { EvidenceCache } from "./evidence-cache.ts";
 interface Deps {
   learnedBehaviour: { behaviourOf(site: string): LearnedBehaviour | null; readonly size: number };
   sites: Pick<SiteDirectory, "siteOf">;
-  /** Our own house: `doubts` is true of evidence that condemns, of a time at which we may have been distrusted. */
+  /** `doubts`: whether evidence condemns an address, and dates from a time when servers may have distrusted us. */
   selfCheck: { doubts(evidence: Evidence, storedAtMs: number): boolean };
   log: Logger;
 }
 
-/** Of these, belief can end at any time: they are looked at each time. */
+/** Trust in evidence of these classes can end at any time: it is judged for each request. */
 const DOUBTABLE_REASONS: ReadonlySet<string | undefined> = new Set(["mailbox_not_found", "mailbox_disabled"]);
 
 /**
- * The cache without what it has of sites that were found to refuse everybody: whoever was refused there before that was
- * known is no longer called unknown to them, as soon as this process knows. And without what condemns by a way on which we
- * were distrusted: from the last look that found us in order on, nobody knows of whom such a refusal spoke.
+ * The cache without evidence that is not trusted any more. First, unknown-recipient refusals by a site that was later found to
+ * refuse everybody, as soon as this process knows that. Second, refusals over an egress route that servers distrusted, made since
+ * the last self-check in which that route was in order: they may have been about us.
  */
 export function withoutDistrusted(
   cache: EvidenceCache,
-  { learnedBehaviour: beliefs, sites, selfCheck: house, log }: Deps,
+  { learnedBehaviour, sites, selfCheck, log }: Deps,
 ): EvidenceCache {
-  function isBelieved({ evidence, storedAt }: CacheEntry, address: string): boolean {
-    if (house.doubts(evidence, storedAt)) return false;
-    if (evidence.finding.smtp?.class !== "mailbox_not_found" || beliefs.size === 0) return true;
+  function isTrusted({ evidence, storedAt }: CacheEntry, address: string): boolean {
+    if (selfCheck.doubts(evidence, storedAt)) return false;
+    if (evidence.finding.smtp?.class !== "mailbox_not_found" || learnedBehaviour.size === 0) return true;
     const domain = address.slice(address.lastIndexOf("@") + 1);
-    return beliefs.behaviourOf(probedSiteOf(sites, evidence, domain)) !== "refuses_all";
+    return learnedBehaviour.behaviourOf(probedSiteOf(sites, evidence, domain)) !== "refuses_all";
   }
-  /** Never throws: of what cannot be judged nothing is believed, and its address is asked about anew. */
-  function believed<E extends CacheEntry>(entry: E | undefined, address: string): E | undefined {
+  /** Never throws: an entry that cannot be judged is not trusted, and its address is checked anew. */
+  function trusted<E extends CacheEntry>(entry: E | undefined, address: string): E | undefined {
     if (entry === undefined) return undefined;
     try {
-      return isBelieved(entry, address) ? entry : undefined;
+      return isTrusted(entry, address) ? entry : undefined;
     } catch (error) {
       log.error({ err: error }, "an entry of the evidence cache could not be judged");
       return undefined;
@@ -43,7 +43,7 @@ export function withoutDistrusted(
   }
   return {
     ...cache,
-    peek: (scope, cacheKey) => believed(cache.peek(scope, cacheKey), cacheKey),
+    peek: (scope, cacheKey) => trusted(cache.peek(scope, cacheKey), cacheKey),
     hold(scope, cacheKey) {
       const held = cache.hold(scope, cacheKey);
       return DOUBTABLE_REASONS.has(held?.entry.evidence.finding.smtp?.class) ? undefined : held;
@@ -53,14 +53,14 @@ export function withoutDistrusted(
         scope: asker.scope,
         cacheKey: asker.cacheKey,
         found(entry, redisKey) {
-          asker.found(believed(entry, asker.cacheKey), redisKey);
+          asker.found(trusted(entry, asker.cacheKey), redisKey);
         },
       });
     },
-    fetch: async (scope, cacheKey) => believed(await cache.fetch(scope, cacheKey), cacheKey),
+    fetch: async (scope, cacheKey) => trusted(await cache.fetch(scope, cacheKey), cacheKey),
     async fetchMany(questions) {
       const entries = await cache.fetchMany(questions);
-      return entries.map((entry, i) => believed(entry, questions[i]?.cacheKey ?? ""));
+      return entries.map((entry, i) => trusted(entry, questions[i]?.cacheKey ?? ""));
     },
   };
 }

@@ -22,7 +22,7 @@ export interface ConcurrencyLimitSettings {
   settleMs: number;
 }
 
-/** What a look at the house saw. */
+/** What a look at the load of this process saw. */
 export interface LoadSample {
   /** How long a check waits for CPU, in milliseconds. */
   waitMs: number;

@@ -14,7 +14,7 @@ const LOOK: SharedSelfCheck = {
   reports: [routeReportOf("direct", "192.0.2.9", 0, [])],
 };
 
-describe("what was found of our own house, in Redis", () => {
+describe("self-check reports in Redis", () => {
   it("is read by whoever has the same settings and egress, and nobody else", async (t) => {
     const redis = await openRedis(t);
     const egress = randomUUID();

@@ -5,7 +5,7 @@ import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createLearnedBehaviourStore } from "../../../../src/engine/learned-behaviour/store.ts";
 import { openRedis } from "../../../support/store.ts";
 
-describe("beliefs in Redis", () => {
+describe("learned behaviour in Redis", () => {
   it("are those of one egress, with their end, and go when they are over", async (t) => {
     const { commands } = await openRedis(t);
     const egress = randomUUID();
@@ -36,11 +36,11 @@ describe("beliefs in Redis", () => {
     const store = createLearnedBehaviourStore(commands, egress);
     const sinceMs = Date.now();
     const belief = { habit: "accepts_all" as const, sinceMs, untilMs: sinceMs + 60_000 };
-    const { behaviours: beliefs } = LIMITS.learnedBehaviour;
+    const { behaviours } = LIMITS.learnedBehaviour;
     await Promise.all(
-      Array.from({ length: beliefs + 5 }, (_, i) => store.put({ ...belief, site: `s${i}.test` })),
+      Array.from({ length: behaviours + 5 }, (_, i) => store.put({ ...belief, site: `s${i}.test` })),
     );
-    assert.equal((await store.load()).length, beliefs);
+    assert.equal((await store.load()).length, behaviours);
     await store.put({ ...belief, site: "s0.test", habit: null });
     assert.equal((await store.load()).find(({ site }) => site === "s0.test")?.habit, null);
   });

@@ -54,7 +54,7 @@ const CASES: [domain: string, address: string, answer: string][] = [
   ["nowhere.test", "203.0.113.5", "none"],
 ];
 
-describe("SPF, as far as our own house needs it", () => {
+describe("SPF, as far as the self-check needs it", () => {
   for (const [domain, address, answer] of CASES) {
     it(`${domain} of ${address}: ${answer}`, async () => {
       assert.equal(await evaluateSpf(createScriptedResolver(NAMES), domain, address), answer);

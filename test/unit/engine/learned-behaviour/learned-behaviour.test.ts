@@ -6,10 +6,10 @@ import type { PostmasterAnswer } from "../../../../src/engine/learned-behaviour/
 import { behaviourNotice, suspicionNotice } from "../../../../src/engine/learned-behaviour/notices.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import {
-  createLocalBeliefMirror,
-  createLocalBeliefs,
-  memoryBeliefStore,
-} from "../../../support/local-beliefs.ts";
+  createLocalBehaviourMirror,
+  createLocalBehaviours,
+  memoryBehaviourStore,
+} from "../../../support/local-behaviours.ts";
 import fc from "../../../support/properties.ts";
 
 const { addresses, domains, quietRun, controls, controlsTried, controlEveryMs, silenceRestMs } =
@@ -27,21 +27,24 @@ const SITE = "hoster.test";
 /** What postmasters are answered with. */
 type Answer = PostmasterAnswer | ((domain: string) => PostmasterAnswer);
 
-function world(store = memoryBeliefStore(), { site = SITE, random = (): number => 0 } = {}) {
+function world(store = memoryBehaviourStore(), { site = SITE, random = (): number => 0 } = {}) {
   const clock = createFakeClock();
-  const { authority, events, suspicions } = createLocalBeliefs(clock, store, random);
-  const threads = [createLocalBeliefMirror(authority, clock), createLocalBeliefMirror(authority, clock)];
+  const { authority, events, suspicions } = createLocalBehaviours(clock, store, random);
+  const threads = [
+    createLocalBehaviourMirror(authority, clock),
+    createLocalBehaviourMirror(authority, clock),
+  ];
   const asked: string[] = [];
 
   /** A refusal, as the engine takes it. @returns true: it condemns */
   async function refuse(thread: number, address: string, answer: Answer): Promise<boolean> {
-    const { beliefs } = threads[thread] ?? assert.fail();
+    const { behaviours } = threads[thread] ?? assert.fail();
     const domain = address.slice(address.indexOf("@") + 1);
-    let say = await beliefs.onRefused(site, { address, domain });
+    let say = await behaviours.onRefused(site, { address, domain });
     while (say.kind === "control") {
       asked.push(say.domain);
       const said = typeof answer === "string" ? answer : answer(say.domain);
-      say = await beliefs.onControlAnswered(site, say.domain, said);
+      say = await behaviours.onControlAnswered(site, say.domain, said);
     }
     return say.kind === "believed";
   }
@@ -99,7 +102,7 @@ describe("a site that refuses everybody", () => {
 
   it("is none where domains that somebody points at it are refused: its customers' postmaster is asked first", async () => {
     const { asked, authority, threads, refuseMany } = world();
-    threads[0]?.beliefs.onAccepted(SITE, "honest.test");
+    threads[0]?.behaviours.onAccepted(SITE, "honest.test");
     const answer = (domain: string) => (domain === "honest.test" ? "accepted" : "refused");
     assert.equal(await refuseMany(1_000, 40, answer), 1_000);
     assert.deepEqual([asked, authority.behaviourOf(SITE)], [["honest.test"], null]);
@@ -108,19 +111,19 @@ describe("a site that refuses everybody", () => {
   it("is asked about the first of each domain, so that its customers are heard, up to a bound", async () => {
     const { threads, refuseMany } = world();
     await refuseMany(200, 40, "refused");
-    const { beliefs } = threads[0] ?? assert.fail();
+    const { behaviours } = threads[0] ?? assert.fail();
     const explored = Array.from({ length: 2 * exploreDomains }, (_, i) =>
-      beliefs.shouldExplore(SITE, `e${i}.test`),
+      behaviours.shouldExplore(SITE, `e${i}.test`),
     );
     assert.ok(explored.slice(0, exploreDomains).every(Boolean));
     assert.equal(explored.filter(Boolean).length, exploreDomains + exploreDomains / exploreEvery);
-    assert.equal(beliefs.shouldExplore(SITE, "sub.e0.test"), false);
+    assert.equal(behaviours.shouldExplore(SITE, "sub.e0.test"), false);
   });
 
-  it("forms no belief for an hour after one fell", async () => {
+  it("learns nothing for an hour after learned behaviour was dropped", async () => {
     const { clock, asked, authority, threads, refuseMany } = world();
     await refuseMany(200, 40, "refused");
-    threads[0]?.beliefs.onAccepted(SITE, "d0.test");
+    threads[0]?.behaviours.onAccepted(SITE, "d0.test");
     assert.equal(await refuseMany(200, 40, "refused"), 200);
     assert.equal(asked.length, controls);
     clock.advance(controlEveryMs);
@@ -157,7 +160,7 @@ describe("a site that refuses everybody", () => {
     assert.equal(await refuseMany(1_000, 40, "accepted"), 1_000);
     assert.deepEqual([asked.length, events.length], [1, 0]);
     clock.advance(controlEveryMs - 1);
-    for (const { beliefs } of threads) beliefs.onAccepted(SITE, "d0.test");
+    for (const { behaviours } of threads) behaviours.onAccepted(SITE, "d0.test");
     await refuseMany(1_000, 40, "accepted");
     assert.equal(asked.length, 1);
     clock.advance(2);
@@ -188,14 +191,14 @@ describe("a site that refuses everybody", () => {
     const [one] = threads;
     assert.ok(one);
     const explored = Array.from({ length: 5 * exploreEvery }, () =>
-      one.beliefs.shouldExplore(SITE, "d0.test"),
+      one.behaviours.shouldExplore(SITE, "d0.test"),
     );
     assert.equal(explored.filter(Boolean).length, 6);
     assert.equal(await refuse(0, "more@d1.test", "refused"), false);
-    one.beliefs.onAccepted(SITE, "d0.test");
+    one.behaviours.onAccepted(SITE, "d0.test");
     assert.equal(authority.behaviourOf(SITE), null);
     assert.deepEqual(
-      threads.map(({ beliefs }) => beliefs.behaviourOf(SITE)),
+      threads.map(({ behaviours }) => behaviours.behaviourOf(SITE)),
       [null, null],
     );
     assert.equal(events.at(-1)?.isLearned, false);
@@ -210,7 +213,7 @@ describe("a site that refuses everybody", () => {
     assert.ok(one && two);
     assert.deepEqual(made.asked, []);
     const refused = (thread: typeof one, i: number) =>
-      thread.beliefs.onRefused(SITE, { address: `z${i}@d${i}.test`, domain: `d${i}.test` });
+      thread.behaviours.onRefused(SITE, { address: `z${i}@d${i}.test`, domain: `d${i}.test` });
     for (let i = 0; i < 2 * quietRun; i++) {
       const say = await refused(one, i);
       if (say.kind === "control") return { ...made, one, two, refused, domain: say.domain };
@@ -221,8 +224,8 @@ describe("a site that refuses everybody", () => {
   it("keeps those waiting who are refused while the postmaster is asked, and condemns none of them", async () => {
     const { one, two, refused, domain, authority } = await doubted();
     const waiting = Array.from({ length: 60 }, (_, i) => refused(i % 2 ? one : two, 100 + i));
-    let say = await one.beliefs.onControlAnswered(SITE, domain, "refused");
-    while (say.kind === "control") say = await one.beliefs.onControlAnswered(SITE, say.domain, "refused");
+    let say = await one.behaviours.onControlAnswered(SITE, domain, "refused");
+    while (say.kind === "control") say = await one.behaviours.onControlAnswered(SITE, say.domain, "refused");
     assert.equal(say.kind, "refuses_all");
     const kinds = (await Promise.all(waiting)).map(({ kind }) => kind);
     // What a thread had not told of yet, since it was so little, is believed.
@@ -251,7 +254,7 @@ describe("a site that refuses everybody", () => {
       fc.asyncProperty(mixes, async (mix) => {
         const { threads, authority, refuseMany } = world();
         for (const { exists, run, domains: over } of mix) {
-          if (exists) threads[0]?.beliefs.onAccepted(SITE, "d0.test");
+          if (exists) threads[0]?.behaviours.onAccepted(SITE, "d0.test");
           await refuseMany(run, over, "accepted");
         }
         assert.equal(authority.behaviourOf(SITE), null);
@@ -264,7 +267,8 @@ describe("a site that refuses everybody", () => {
     const { threads, authority, refuse } = world();
     // Evenly: one of each `addresses`. By chance the same share has runs of that length.
     for (let i = 0; i < 3_000; i++) {
-      if (i % (addresses - 1) === 0) for (const { beliefs } of threads) beliefs.onAccepted(SITE, "d0.test");
+      if (i % (addresses - 1) === 0)
+        for (const { behaviours } of threads) behaviours.onAccepted(SITE, "d0.test");
       else assert.equal(await refuse(i % 2, `a${i}@d${i % 40}.test`, "refused"), true);
     }
     assert.equal(authority.behaviourOf(SITE), null);
@@ -318,19 +322,19 @@ describe("a site that accepts everybody", () => {
   });
 });
 
-describe("beliefs", () => {
+describe("learned behaviour", () => {
   it("are shared by the processes of an egress, also their end, and end by themselves", async () => {
-    const store = memoryBeliefStore();
+    const store = memoryBehaviourStore();
     const one = world(store);
     const two = world(store);
     two.authority.start();
     await one.refuseMany(200, 40, "refused");
     await two.clock.advanceAsync(syncEveryMs);
     assert.equal(two.authority.behaviourOf(SITE), "refuses_all");
-    assert.equal(two.threads[0]?.beliefs.behaviourOf(SITE), "refuses_all");
+    assert.equal(two.threads[0]?.behaviours.behaviourOf(SITE), "refuses_all");
     assert.match(behaviourNotice(two.events[0] ?? assert.fail()), /another process/);
     one.clock.advance(1);
-    one.threads[0]?.beliefs.onAccepted(SITE, "d0.test");
+    one.threads[0]?.behaviours.onAccepted(SITE, "d0.test");
     await two.clock.advanceAsync(syncEveryMs);
     assert.equal(two.authority.behaviourOf(SITE), null);
     one.clock.advance(controlEveryMs);

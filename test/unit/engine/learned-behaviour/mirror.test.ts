@@ -12,26 +12,26 @@ describe("a thread whose list has more sites than are counted", () => {
   function thread() {
     const clock = createFakeClock();
     const reports: BehaviourReport[] = [];
-    const beliefs = createSiteBehaviours(clock, {
+    const behaviours = createSiteBehaviours(clock, {
       report: (report) => reports.push(report),
       reportLater: (report) => reports.push(report),
       listen: () => {},
     });
     const refuse = (site: string, i: number) =>
-      void beliefs.onRefused(site, { address: `a${i}@d${i}.test`, domain: `d${i}.test` });
+      void behaviours.onRefused(site, { address: `a${i}@d${i}.test`, domain: `d${i}.test` });
     /** What it told of SITE. */
     const told = () => reports.filter((report) => report.type !== "controlled" && report.site === SITE);
-    return { clock, beliefs, refuse, told };
+    return { clock, behaviours, refuse, told };
   }
 
   it("tells of a run of refusals, however many other sites accept in between", () => {
-    const { clock, beliefs, refuse, told } = thread();
+    const { clock, behaviours, refuse, told } = thread();
     for (let i = 0; i < quietRun; i++) {
       assert.deepEqual(
         told().filter(({ type }) => type === "refused"),
         [],
       );
-      for (let site = 0; site <= sites; site++) beliefs.onAccepted(`s${site}.test`, `s${site}.test`);
+      for (let site = 0; site <= sites; site++) behaviours.onAccepted(`s${site}.test`, `s${site}.test`);
       clock.advance(acceptedEveryMs);
       refuse(SITE, i);
     }
@@ -46,14 +46,14 @@ describe("a thread whose list has more sites than are counted", () => {
   it("tells once a while that a site accepts or refuses, whatever others do the more often", () => {
     const accepting = thread();
     for (let i = 0; i < 2; i++) {
-      accepting.beliefs.onAccepted(SITE, "d0.test");
+      accepting.behaviours.onAccepted(SITE, "d0.test");
       for (let site = 0; site <= sites; site++) accepting.refuse(`s${site}.test`, 0);
     }
     assert.equal(accepting.told().length, 1);
     const refusing = thread();
     for (let i = 0; i < 2; i++) {
       refusing.refuse(SITE, i);
-      for (let site = 0; site <= sites; site++) refusing.beliefs.onAccepted(`s${site}.test`, "d0.test");
+      for (let site = 0; site <= sites; site++) refusing.behaviours.onAccepted(`s${site}.test`, "d0.test");
     }
     assert.equal(refusing.told().length, 1);
   });

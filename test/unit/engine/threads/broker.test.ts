@@ -13,7 +13,7 @@ import {
   createCatchAllFacts,
 } from "../../../../src/verification/catch-all.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { createLocalBeliefs } from "../../../support/local-beliefs.ts";
+import { createLocalBehaviours } from "../../../support/local-behaviours.ts";
 import { createLocalBreakers } from "../../../support/local-breakers.ts";
 import { createLocalSlots } from "../../../support/local-slots.ts";
 import { until } from "../../../support/until.ts";
@@ -34,8 +34,8 @@ function broker() {
     put: (key, answer) => void stored.set(key, answer),
   };
   const seen: string[] = [];
-  const { authority: beliefs } = createLocalBeliefs(clock);
-  beliefs.noteRefusal = (site) => void seen.push(`refuses ${site}`);
+  const { authority: behaviours } = createLocalBehaviours(clock);
+  behaviours.noteRefusal = (site) => void seen.push(`refuses ${site}`);
   const checks = new CheckBatches(createSharedBoard(8, 1), () => 0);
   const made = createBroker({
     clock,
@@ -50,7 +50,7 @@ function broker() {
     },
     onCrowded: (site) => seen.push(`crowded ${site}`),
     breakers: createLocalBreakers(clock).authority,
-    behaviours: beliefs,
+    behaviours,
     onCounts: ({ probes, sessionsOpened }) => {
       seen.push(`counts ${JSON.stringify(probes)} ${sessionsOpened}`);
     },

@@ -220,7 +220,7 @@ describe("which row comes first", () => {
       assert.equal(row({ probing: false, evidence: evidenceWith({ smtp: found }) }), "smtp_not_in_tier");
   });
 
-  it("no refusal condemns while our own house is not in order", () => {
+  it("no refusal condemns while our sender identity is not in order", () => {
     for (const found of ["mailbox_not_found", "mailbox_disabled"] as const) {
       const untrusted = smtp(found, "not_probed", { trusted: false });
       assert.equal(row({ evidence: evidenceWith({ smtp: untrusted }) }), "sender_blocked");

@@ -115,7 +115,7 @@ describe("what may be asked about again later", () => {
     assert.equal(deferrable({ reason: "our_network" }, never)?.patienceMs, LIMITS.bulk.unreachedMs);
   });
 
-  it("is no row that was refused while our own house is not in order: it is answered, for nothing", () => {
+  it("is not a row that was refused while our sender identity is not in order: it is answered, uncharged", () => {
     const parsed = parseAddress("ghost@one.test");
     assert.ok(parsed.ok);
     for (const smtpClass of ["mailbox_not_found", "mailbox_disabled"] as const) {

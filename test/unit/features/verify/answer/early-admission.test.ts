@@ -121,7 +121,7 @@ describe("the entrance of a verification", () => {
     assert.deepEqual(begun, ["team", "other", "team"]);
   });
 
-  it("refuses unread where the house is swamped, but for a test key, who costs it nothing", () => {
+  it("refuses unread requests when the process is saturated, except those of test keys, which cost it nothing", () => {
     const { entrance, turnedAway } = entranceWith({ swamped: true, known: true });
     assert.equal(
       entrance.refusal(actorOf(), 0, () => assert.fail("read")),

@@ -19,7 +19,7 @@ const entryOf = (smtpClass: SmtpClass, storedAt: number, hosts = ["mx.one.test"]
 });
 
 describe("the cache", () => {
-  it("has nothing that our own house doubts, however it is asked", async () => {
+  it("has nothing that the self-check doubts, whichever method asks", async () => {
     const entries = [entryOf("mailbox_not_found", 1), entryOf("mailbox_not_found", 2)];
     const [doubted, kept] = entries as [CacheEntry, CacheEntry];
     const cache = {

@@ -26,8 +26,8 @@ interface Tally {
   latenciesMs: number[];
 }
 
-/** A house that does so many checks a second, one after the other, each of which then waits for a mail server. */
-function house({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
+/** A process that does so many checks a second, one after the other, each of which then waits for a mail server. */
+function simulatedProcess({ perS, serverMs = 0 }: { perS: number; serverMs?: number }) {
   const clock = createFakeClock();
   const queue: Check[] = [];
   const waits: number[] = [];
@@ -126,8 +126,8 @@ const worst = (values: readonly number[]) => values.reduce((most, value) => Math
 
 describe("admission", () => {
   for (const perS of [600, 2_000, 10_000]) {
-    it(`keeps what is accepted quick at ten times of ${perS}/s, and the house at work`, () => {
-      const { run, take } = house({ perS, serverMs: 20 });
+    it(`keeps what is accepted quick at ten times of ${perS}/s, and the process busy`, () => {
+      const { run, take } = simulatedProcess({ perS, serverMs: 20 });
       run(500, { flood: 10 * perS });
       const first = take("flood");
       assert.ok(first.refused > 0, "none was refused in the first half second");
@@ -142,7 +142,7 @@ describe("admission", () => {
   }
 
   it("refuses nobody within a second of the end of a flood", () => {
-    const { run, take } = house({ perS: 1_000 });
+    const { run, take } = simulatedProcess({ perS: 1_000 });
     run(5_000, { flood: 10_000 });
     run(1_000, { flood: 200 });
     take("flood");
@@ -152,7 +152,7 @@ describe("admission", () => {
   });
 
   it("refuses nobody below capacity, however it rises", () => {
-    const { run, take, refused } = house({ perS: 5_000, serverMs: 150 });
+    const { run, take, refused } = simulatedProcess({ perS: 5_000, serverMs: 150 });
     for (let rate = 100; rate < 4_500; rate *= 1.5) run(300, { calm: rate });
     run(3_000, { calm: 4_500 });
     assert.equal(refused(), 0);
@@ -160,7 +160,10 @@ describe("admission", () => {
   });
 
   it("refuses nobody since mail servers are slow, with eight thousand probes waiting", () => {
-    const { run, take, refused, admission, makeServersSlow } = house({ perS: 4_000, serverMs: 50 });
+    const { run, take, refused, admission, makeServersSlow } = simulatedProcess({
+      perS: 4_000,
+      serverMs: 50,
+    });
     run(1_000, { calm: 1_000 });
     makeServersSlow(8_000);
     run(20_000, { calm: 1_000 });
@@ -171,7 +174,7 @@ describe("admission", () => {
   });
 
   it("keeps what is accepted quick when a flood comes while eight thousand wait for mail servers", () => {
-    const { run, take, makeServersSlow } = house({ perS: 1_000, serverMs: 8_000 });
+    const { run, take, makeServersSlow } = simulatedProcess({ perS: 1_000, serverMs: 8_000 });
     run(9_000, { calm: 900 });
     makeServersSlow(20);
     take("calm");
@@ -183,7 +186,7 @@ describe("admission", () => {
   });
 
   it("refuses who floods, not who asks beside it", () => {
-    const { run, take } = house({ perS: 1_000 });
+    const { run, take } = simulatedProcess({ perS: 1_000 });
     run(1_000, { flood: 10_000, small: 50, other: 100 });
     for (const team of ["flood", "small", "other"]) take(team);
     run(5_000, { flood: 10_000, small: 50, other: 100 });
@@ -194,7 +197,7 @@ describe("admission", () => {
   });
 
   it("gives teams that all flood like shares", () => {
-    const { run, take } = house({ perS: 1_000 });
+    const { run, take } = simulatedProcess({ perS: 1_000 });
     const rates = { a: 8_000, b: 4_000, c: 2_000 };
     run(1_000, rates);
     for (const team of Object.keys(rates)) take(team);
@@ -204,14 +207,14 @@ describe("admission", () => {
   });
 
   it("bounds a crowd that comes at once, and lets it come again when it is answered", () => {
-    const { ask, run } = house({ perS: 1_000 });
+    const { ask, run } = simulatedProcess({ perS: 1_000 });
     const crowd = Array.from({ length: LIMITED.first + 50 }, () => ask("crowd"));
     assert.equal(crowd.filter((admitted) => admitted).length, LIMITED.first);
     run(LIMITED.first, {});
     assert.ok(ask("crowd"));
   });
 
-  it("lets one long pause of the house pass", () => {
+  it("ignores one long pause of the process", () => {
     const clock = createFakeClock();
     let waitMs = 0;
     const admission = createCheckAdmission({
@@ -268,7 +271,7 @@ describe("admission", () => {
     for (let i = 0; i < 200; i++) admission.enter("team").admit();
   });
 
-  it("lets those who wait for mail servers grow old in a house that is late by others", () => {
+  it("lets checks that wait for mail servers grow old in a process that other work delays", () => {
     const clock = createFakeClock();
     const onRefused = () => assert.fail("refused");
     const admission = createCheckAdmission({
@@ -286,7 +289,7 @@ describe("admission", () => {
   });
 
   it("counts a slot again that grew old while its token was fetched: its check begins only then", () => {
-    const { admission, clock } = house({ perS: 1_000 });
+    const { admission, clock } = simulatedProcess({ perS: 1_000 });
     const enter = (teamId: string, count: number) =>
       Array.from({ length: count }, () => admission.enter(teamId));
     const slots = [...enter("slow", LIMITED.first - 1), ...enter("other", 1)];

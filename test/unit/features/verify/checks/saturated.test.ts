@@ -29,8 +29,8 @@ class Tally {
   readonly refusedMs: number[] = [];
 }
 
-/** A house with one CPU that does so many checks a second where nobody is refused. Reading and checking share it alike. */
-function house(perS: number) {
+/** A process with one CPU that does so many checks a second while none is refused. Reading and checking share it alike. */
+function simulatedProcess(perS: number) {
   const clock = createFakeClock();
   const outside: Asked[] = [];
   const checks: { asked: Asked; place: AdmissionSlot; readyMs: number }[] = [];
@@ -167,9 +167,9 @@ function house(perS: number) {
 
 const worst = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0);
 
-describe("admission to a house whose refusals cost something", () => {
+describe("admission where refusals cost CPU", () => {
   it("keeps nobody waiting outside at ten times the capacity, where refusals alone take two thirds of the CPU", () => {
-    const { flood, take } = house(1_000);
+    const { flood, take } = simulatedProcess(1_000);
     flood(2_000, { flood: 10_000 });
     take("flood");
     flood(10_000, { flood: 10_000 });
@@ -180,7 +180,7 @@ describe("admission to a house whose refusals cost something", () => {
   });
 
   it("refuses none of a team that asks for little then, and gives all room back afterwards", () => {
-    const { flood, take } = house(1_000);
+    const { flood, take } = simulatedProcess(1_000);
     flood(2_000, { flood: 10_000, small: 50 });
     take("small");
     flood(10_000, { flood: 9_900, small: 50 });
@@ -194,7 +194,7 @@ describe("admission to a house whose refusals cost something", () => {
   });
 
   it("locks no team out, though many ask for little, and by bursts", () => {
-    const { flood, ask, take } = house(1_000);
+    const { flood, ask, take } = simulatedProcess(1_000);
     const small = Object.fromEntries(Array.from({ length: 19 }, (_, i) => [`small${i}`, 20]));
     flood(2_000, { flood: 10_000, ...small });
     take("flood");
@@ -208,7 +208,7 @@ describe("admission to a house whose refusals cost something", () => {
   });
 
   it("holds a team to its share for as long as it floods: it does not come back in bursts", () => {
-    const { flood, take } = house(250);
+    const { flood, take } = simulatedProcess(250);
     flood(3_000, { flood: 1_500 });
     take("flood");
     const rounds = Array.from({ length: 20 }, () => {
@@ -222,7 +222,7 @@ describe("admission to a house whose refusals cost something", () => {
   });
 
   it("refuses none of teams that came with too much once, and ask for little since, while another floods", () => {
-    const { flood, ask, take } = house(6_000);
+    const { flood, ask, take } = simulatedProcess(6_000);
     const names = Array.from({ length: 5 }, (_, i) => `team${i}`);
     const all = { flood: 60_000, ...Object.fromEntries(names.map((name) => [name, 120])) };
     flood(2_000, all);
@@ -234,7 +234,7 @@ describe("admission to a house whose refusals cost something", () => {
   });
 
   it("gives room back when a flood is over though checks still wait, for a cause that is not theirs", () => {
-    const { flood, take, slow } = house(1_000);
+    const { flood, take, slow } = simulatedProcess(1_000);
     flood(3_000, { team: 10_000 });
     slow(120);
     flood(10_000, { team: 300 });
@@ -250,7 +250,7 @@ describe("admission to a house whose refusals cost something", () => {
     [30_000, 0.4],
   ] as const)
     it(`is at work for 400 who ask again as soon as they are refused, at ${perS}/s`, () => {
-      const { callers, take } = house(perS);
+      const { callers, take } = simulatedProcess(perS);
       callers(2_000, 400);
       take("callers");
       callers(5_000, 400);

@@ -18,27 +18,27 @@ import type { Clock } from "../../src/platform/time/clock.ts";
 import { silentLog } from "./store.ts";
 
 /** What processes share, without Redis. */
-export function memoryBeliefStore(): BehaviourStore & { shared: Map<string, SharedBehaviour> } {
+export function memoryBehaviourStore(): BehaviourStore & { shared: Map<string, SharedBehaviour> } {
   const shared = new Map<string, SharedBehaviour>();
   return {
     shared,
     load: async () => [...shared.values()],
-    put: async (belief) => void shared.set(belief.site, belief),
+    put: async (behaviour) => void shared.set(behaviour.site, behaviour),
   };
 }
 
-export interface LocalBeliefs {
+export interface LocalBehaviours {
   authority: BehaviourAuthority;
   events: BehaviourEvent[];
   suspicions: BehaviourSuspicion[];
 }
 
-/** The beliefs of a process by themselves, to whom `google` is a provider's name. @param random as it draws domains */
-export function createLocalBeliefs(
+/** The learned behaviours of one process, for which `google` is the name of a provider. @param random draws the domains to ask */
+export function createLocalBehaviours(
   clock: Clock,
-  store: BehaviourStore = memoryBeliefStore(),
+  store: BehaviourStore = memoryBehaviourStore(),
   random: () => number = () => 0,
-): LocalBeliefs {
+): LocalBehaviours {
   const events: BehaviourEvent[] = [];
   const suspicions: BehaviourSuspicion[] = [];
   const onChange = (event: BehaviourEvent) => void events.push(event);
@@ -50,14 +50,14 @@ export function createLocalBeliefs(
   return { authority, events, suspicions };
 }
 
-/** A thread's end of them, without messages in between. */
-export function createLocalBeliefMirror(
+/** A thread's copy of them, without messages in between. */
+export function createLocalBehaviourMirror(
   authority: BehaviourAuthority,
   clock: Clock,
-): { beliefs: SiteBehaviours; end: BehaviourThread } {
+): { behaviours: SiteBehaviours; end: BehaviourThread } {
   let heard: (news: BehaviourUpdate) => void = () => {};
   let end: BehaviourThread | null = null;
-  const beliefs = createSiteBehaviours(clock, {
+  const behaviours = createSiteBehaviours(clock, {
     report: (report) => end?.receive(report),
     reportLater: (report) => end?.receive(report),
     listen(listener) {
@@ -65,5 +65,5 @@ export function createLocalBeliefMirror(
     },
   });
   end = attachBehaviourThread(authority, (news) => heard(news));
-  return { beliefs, end };
+  return { behaviours, end };
 }
