@@ -14,6 +14,8 @@ const LISTS_FOLDER = "src/verification/lists";
 const THREADS = ["workers", "test/support/threads"];
 /** What a test file's process tells of its tests with. */
 const REPORTER = "scripts/test/told.ts";
+/** What runs several test files in one process. */
+const TOGETHER = "scripts/test/together.ts";
 
 /** The test files of a run as JavaScript, with source maps beside them. */
 export interface CompiledTests {
@@ -22,6 +24,8 @@ export interface CompiledTests {
   fileOf(source: string): string;
   /** URL of the compiled reporter of a test file's process. */
   reporter: string;
+  /** Path of the compiled program that runs several test files in its process. */
+  together: string;
 }
 
 /** Modules find files beside their sources: to each its own place is written in, whatever chunk it comes to lie in. */
@@ -66,10 +70,10 @@ function packagesLeftOut(root: string): string[] {
 export async function compileTests(root: string, folder: string, files: string[]): Promise<CompiledTests> {
   const threads = THREADS.flatMap((at) => readdirSync(join(root, at)).map((name) => join(root, at, name)));
   const fileOf = (source: string) => join(folder, relative(root, source)).replace(/ts$/, "js");
-  const reporter = join(root, REPORTER);
+  const [reporter, together] = [join(root, REPORTER), join(root, TOGETHER)];
   await build({
     absWorkingDir: root,
-    entryPoints: [...files, ...threads, reporter],
+    entryPoints: [...files, ...threads, reporter, together],
     outbase: root,
     outdir: folder,
     bundle: true,
@@ -90,5 +94,5 @@ export async function compileTests(root: string, folder: string, files: string[]
   const lists = join(folder, LISTS_FOLDER);
   mkdirSync(lists, { recursive: true });
   writeFileSync(join(lists, BUILT_LISTS), packLists(compileLists()));
-  return { folder, fileOf, reporter: pathToFileURL(fileOf(reporter)).href };
+  return { folder, fileOf, reporter: pathToFileURL(fileOf(reporter)).href, together: fileOf(together) };
 }

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { filesIn } from "../layers/files.ts";
 
@@ -24,4 +24,20 @@ export function collectTestFiles(root: string, filters: string[]): string[] {
     return statSync(path).isDirectory() ? testsIn(root, relative(root, path)) : [path];
   });
   return [...new Set(found)];
+}
+
+/** A process with a test file needs 0.1 to 0.4 s of CPU before its first test. */
+const FILES_PER_PROCESS = 16;
+/** What a test file says that changes or measures its process, and why; and hooks, which would be those of all files after it. */
+const ALONE = /^(?:\/\/ Alone in its process: |(?:before|after|beforeEach|afterEach)\()/m;
+
+/** The files of each process, in their order: several of test/unit together, any other by itself. */
+export function inProcesses(root: string, files: string[]): string[][] {
+  const isShared = (file: string) =>
+    relative(root, file).startsWith("test/unit/") && !ALONE.test(readFileSync(file, "utf8"));
+  const shared = files.filter(isShared);
+  const batches = files.filter((file) => !isShared(file)).map((file) => [file]);
+  for (let at = 0; at < shared.length; at += FILES_PER_PROCESS)
+    batches.push(shared.slice(at, at + FILES_PER_PROCESS));
+  return batches;
 }

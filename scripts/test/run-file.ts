@@ -16,16 +16,29 @@ const OUTPUT_GRACE_MS = 2_000;
 /** Of each of its outputs, the last. */
 const OUTPUT_CHARS_MAX = 65_536;
 
-/** What became of one test file. */
-export interface FileRun {
-  /** Path of its source. */
-  file: string;
+/** How a process ended. */
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  /** It hung, and was ended therefore. */
+  isLate: boolean;
+}
+
+/** What a process told and wrote. */
+export interface ProcessRun {
   told: Told[];
-  /** Why it counts as failed besides its tests: it crashed, hung, or ended before it had told of all its tests; null: it did not. */
-  fault: string | null;
+  exit: Exit;
   stdout: string;
   stderr: string;
   seconds: number;
+}
+
+/** What became of one test file. */
+export interface FileRun extends Omit<ProcessRun, "exit"> {
+  /** Path of its source. */
+  file: string;
+  /** Why it counts as failed besides its tests: it crashed, hung, or ended before it had told of all its tests; null: it did not. */
+  fault: string | null;
 }
 
 /** The last of what is written to a stream; to be asked after its end. */
@@ -45,7 +58,8 @@ function readTold(path: string): Told[] {
   return lines.map((line) => JSON.parse(line) as Told);
 }
 
-function faultOf(told: Told[], code: number | null, signal: NodeJS.Signals | null, isLate: boolean) {
+/** Why a file counts as failed besides its tests. @param told of it, in a process that ended so */
+export function faultOf(told: Told[], { code, signal, isLate }: Exit): string | null {
   const last = told.findLast(({ type }) => type === "start");
   const during = last?.type === "start" ? `; the test last begun is ${JSON.stringify(last.name)}` : "";
   if (isLate) return `it did not end within ${FILE_TIMEOUT_MS / 1000} s${during}`;
@@ -59,17 +73,18 @@ function faultOf(told: Told[], code: number | null, signal: NodeJS.Signals | nul
 }
 
 /**
- * Runs one test file in a process of its own, to its end.
+ * Runs a program that has tests, to its end.
  *
- * @param id unique among the files that run
+ * @param program path of it, compiled, and its arguments
+ * @param id unique among the processes that run
  * @param stop ends it
  */
-export async function runFile(
+export async function runProcess(
   compiled: CompiledTests,
-  file: string,
+  program: string[],
   id: number,
   stop: AbortSignal,
-): Promise<FileRun> {
+): Promise<ProcessRun> {
   const startedAt = performance.now();
   const toldFile = join(compiled.folder, `told-${id}.jsonl`);
   const flags = [
@@ -78,7 +93,7 @@ export async function runFile(
     `--test-reporter=${compiled.reporter}`,
     `--test-reporter-destination=${toldFile}`,
   ];
-  const child = spawn(process.execPath, [...flags, compiled.fileOf(file)], {
+  const child = spawn(process.execPath, [...flags, ...program], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const stdout = lastOf(child.stdout);
@@ -102,9 +117,8 @@ export async function runFile(
     await Promise.race([closed, wait(OUTPUT_GRACE_MS, undefined, { ref: false })]);
     const told = readTold(toldFile);
     return {
-      file,
       told,
-      fault: faultOf(told, code, signal, isLate),
+      exit: { code, signal, isLate },
       stdout: stdout(),
       stderr: stderr(),
       seconds: (performance.now() - startedAt) / 1000,
@@ -114,4 +128,15 @@ export async function runFile(
     clearTimeout(kill);
     stop.removeEventListener("abort", end);
   }
+}
+
+/** Runs one test file in a process of its own, to its end. */
+export async function runFile(
+  compiled: CompiledTests,
+  file: string,
+  id: number,
+  stop: AbortSignal,
+): Promise<FileRun> {
+  const { exit, ...run } = await runProcess(compiled, [compiled.fileOf(file)], id, stop);
+  return { file, fault: faultOf(run.told, exit), ...run };
 }

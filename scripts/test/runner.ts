@@ -1,8 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
 import type { CompiledTests } from "./compile.ts";
+import { inProcesses } from "./files.ts";
 import { fileLines } from "./report.ts";
-import { type FileRun, runFile } from "./run-file.ts";
+import type { FileRun } from "./run-file.ts";
+import { runTogether } from "./run-together.ts";
 import { createToSources } from "./sources.ts";
 
 /** More files at once than cores: scenarios wait for timers and each other's processes for a third of their time. */
@@ -24,7 +26,7 @@ function count(runs: FileRun[]): Totals {
 }
 
 /**
- * Runs each file in a process of its own, a few at once, and reports on standard output: every test on a terminal,
+ * Runs the files, a few at once, those of test/unit several in a process, and reports on standard output: every test on a terminal,
  * else failures only. Skipped and todo tests count as neither passed nor failed.
  *
  * @param files in the order in which they are begun
@@ -41,15 +43,17 @@ export async function runTestFiles(
   const isTerminal = process.stdout.isTTY === true && process.env.CI === undefined;
   const toSources = createToSources(root, compiled.folder);
   const runs: FileRun[] = [];
+  const batches = inProcesses(root, files);
   let next = 0;
   async function takeFiles(): Promise<void> {
     for (;;) {
       const id = next++;
-      const file = files[id];
-      if (file === undefined || stop.aborted) return;
-      const run = await runFile(compiled, file, id, stop);
-      runs.push(run);
-      for (const line of fileLines(run, root, toSources, isTerminal)) console.log(line);
+      const batch = batches[id];
+      if (batch === undefined || stop.aborted) return;
+      for (const run of await runTogether(compiled, batch, id, stop)) {
+        runs.push(run);
+        for (const line of fileLines(run, root, toSources, isTerminal)) console.log(line);
+      }
     }
   }
   const slots = availableParallelism() + SPARE_FILES;

@@ -5,6 +5,9 @@ import { inspect } from "node:util";
 
 const ERROR_LINES = 40;
 
+/** Between what the files of one process write to its outputs. */
+export const END_OF_FILE = "\0\n";
+
 /** What a test file's process tells, in the order in which it came. */
 export type Told =
   | { type: "start"; name: string }

@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { type CompiledTests, compileTests } from "../../../../scripts/test/compile.ts";
 import { fileLines, slowestLines } from "../../../../scripts/test/report.ts";
 import { type FileRun, runFile } from "../../../../scripts/test/run-file.ts";
+import { runTogether } from "../../../../scripts/test/run-together.ts";
 import { createToSources } from "../../../../scripts/test/sources.ts";
 import { until } from "../../../support/until.ts";
 
@@ -56,6 +57,34 @@ test("a rejection that nobody handles is a fault that names the file, the test a
   const text = linesOf(await run("rejects")).join("\n");
   assert.match(text, new RegExp(`^not ok ${HERE}/rejects\\.fixture\\.ts\n {4}it ended with exit code [1-9]`));
   assert.match(text, /leaves a rejection behind.*nobody handles this/s);
+});
+
+test("files of one process are told of each by itself, and one that ends the process takes nothing from the others", async () => {
+  const names = ["fails", "rejects", "exits", "fails"] as const;
+  const [first, rejects, exits, last, ...more] = await runTogether(compiled, names.map(source), 90, never);
+  assert.ok(first && rejects && exits && last);
+  assert.deepEqual(more, []);
+  assert.deepEqual(
+    [first.file, rejects.file, exits.file],
+    [source("fails"), source("rejects"), source("exits")],
+  );
+  const alone = await run("fails");
+  const withoutTimes = ({ told }: FileRun) =>
+    told.flatMap((one) => ("nesting" in one ? [{ ...one, ms: 0 }] : []));
+  assert.deepEqual(withoutTimes(first), withoutTimes(alone));
+  assert.deepEqual(linesOf(first), linesOf(alone));
+  assert.deepEqual(linesOf(last), linesOf(alone));
+  assert.deepEqual(linesOf(exits), linesOf(await run("exits")));
+  assert.equal(rejects.told.filter(({ type }) => type === "pass").length, 1);
+});
+
+test("a rejection that nobody handles, among files of one process, is a fault of its file", async () => {
+  const runs = await runTogether(compiled, [source("fails"), source("rejects"), source("fails")], 91, never);
+  assert.deepEqual(
+    runs.map(({ fault }) => fault === null),
+    [true, false, true],
+  );
+  assert.match(runs[1]?.fault ?? "", /nobody handles this/);
 });
 
 test("a file that hangs is ended when the run is stopped", async () => {

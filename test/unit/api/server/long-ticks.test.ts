@@ -1,3 +1,4 @@
+// Alone in its process: it measures the event loop.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { constants } from "node:os";

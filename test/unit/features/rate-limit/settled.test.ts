@@ -1,3 +1,4 @@
+// Alone in its process: it listens for rejections that nobody handles.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";

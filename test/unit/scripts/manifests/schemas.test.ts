@@ -1,3 +1,4 @@
+// Alone in its process: it changes the environment.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

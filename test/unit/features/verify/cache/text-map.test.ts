@@ -1,3 +1,4 @@
+// Alone in its process: it measures memory.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { NO_SLOT, TextMap } from "../../../../../src/features/verify/cache/text-map.ts";
