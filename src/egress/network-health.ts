@@ -4,28 +4,28 @@ import { ALWAYS_UP, createRouteHealth, type RouteHealth, type SilentDial } from 
 import type { SharedBoard } from "./shared-board.ts";
 
 /**
- * Our own network, way by way (`route-health.ts`): gathers what check threads report, and writes on the board by which
- * ways nothing leaves. Checks that would go there are answered `our_network` at once, those that wait in a dial there
- * too; others go on.
+ * The health of our own network, for each egress route (`route-health.ts`): collects reports of check threads, and writes on the
+ * shared board which routes are down. Checks over such a route are answered `our_network` at once, also those that wait in a
+ * dial; others go on.
  */
 export interface NetworkHealth extends NetworkReports {
-  /** Exchangers of the biggest providers, by way: addresses that are dialled when there is doubt. */
+  /** Exchangers of the biggest providers for a route: addresses that are dialled when the route is in doubt. */
   setSentinels(path: string, exchangers: readonly { site: string; address: string }[]): void;
-  /** Somebody else found that nothing leaves by this way, or nobody has tried it yet. */
+  /** The route was found down elsewhere, or was never tried. */
   checkSoon(path: string): void;
-  /** Nothing leaves by this way. */
+  /** Nothing leaves by this route. */
   isDown(path: string): boolean;
   stop(): void;
 }
 
-/** What check threads report. An address is one by the way that its probes take (`dialTargetKey`): it is dialled so again. */
+/** Reports of check threads. An address includes the route that its probes take (`dialTargetKey`): it is dialled again over it. */
 export interface NetworkReports {
   /** A dial of `LIMITS.network.silentMs` without an answer. */
   onSilent(dial: SilentDial): void;
   onFailed(dial: ReportedDial): void;
-  /** An address that took a connection; told now and then, not each time. */
+  /** An address accepted a connection. Reported now and then, not each time. */
   onReached(dial: ReportedDial): void;
-  /** An address that somebody would have dialled had we not been down: to be tried. */
+  /** An address that would have been dialled were the route not down: a candidate to try. */
   addCandidate(address: string): void;
 }
 
@@ -37,17 +37,17 @@ export interface ReportedDial {
 export interface NetworkHealthDeps {
   clock: Clock;
   board: SharedBoard;
-  /** Names of all ways, in the order of the board. */
+  /** Names of all routes, in the order of the board. */
   routes: readonly string[];
-  /** Those that probes may take. */
+  /** Names of the routes that probes may take. */
   routesInUse: readonly string[];
-  /** True when the address of `trial`, by its way, takes a connection within `withinMs`. Never rejects. */
+  /** True when the address of `trial` accepts a connection over its route within `withinMs`. Never rejects. */
   dial(trial: string, withinMs: number): Promise<boolean>;
-  /** @param all nothing leaves by any way in use */
+  /** @param all every route in use is down */
   onChange(way: string, down: boolean, all: boolean): void;
 }
 
-/** A proxy that fails lets nothing out. A refusal shows that packets travel, unless it comes in the name of somebody who refuses nobody. */
+/** A failed proxy lets nothing out. A refusal shows that packets travel, except at a provider that never refuses connections. */
 export function suggestsCutOff(cause: string, provider: string | null): boolean {
   if (cause === "refused") return provider !== null && ALWAYS_UP.has(provider);
   return cause === "timeout" || cause === "unreachable" || cause === "proxy";

@@ -12,10 +12,10 @@ import { type GuardedProbeDeps, type ProbeTarget, runGuardedProbe, wasNotAsked }
 import type { Exchanger } from "./probe.ts";
 import type { CatchAllLookUps } from "./threads/thread-counts.ts";
 
-/** What is known of strangers at a host. */
+/** How a host answers random local parts. */
 export interface CatchAllProbeAnswer {
   catchAll: CatchAll;
-  /** Seconds after which the stranger may be asked again who was put off now; null: he was not, or asked by others. */
+  /** Seconds after which a deferred catch-all probe may be repeated; null: it was not deferred, or another check made it. */
   retryAfterS: number | null;
 }
 
@@ -25,7 +25,7 @@ export interface CatchAllProbeDeps extends GuardedProbeDeps {
   catchAllLookUps: CatchAllLookUps;
 }
 
-/** What is known of strangers at the host that accepted the real address; asked there when nobody has yet. */
+/** The catch-all answer of the host that accepted the real address; probes it if it is not known yet. */
 export async function findCatchAll(
   deps: CatchAllProbeDeps,
   target: ProbeTarget,
@@ -43,7 +43,7 @@ export async function findCatchAll(
     deps.catchAllLookUps.hit++;
     return { catchAll: fact, retryAfterS: null };
   }
-  // Too late for us; should the question fall to us after all, the next one who needs the answer asks it.
+  // Too late for this check. If the claim falls to it after all, it is given up, and the next check that needs the answer probes.
   void claim.then((late) => late === "ask" && deps.facts.abandon(key));
   return { catchAll: "not_probed", retryAfterS: null };
 }

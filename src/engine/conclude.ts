@@ -12,7 +12,7 @@ import { catchAllProbeBudgetMs, isRefusalBelieved } from "./refusal-control.ts";
 
 /** What preflight found of our sender identity, by egress route. */
 export interface RouteTrust {
-  /** False while it is not in order there: what RCPT is answered then can condemn nobody. */
+  /** False while our sender identity is not in order there: a refusal at RCPT then makes no address invalid. */
   trusts(path: string): boolean;
 }
 
@@ -23,7 +23,7 @@ export interface ConcludeDeps extends CatchAllProbeDeps {
   behaviours: SiteBehaviours;
 }
 
-/** What a probe brought; null: nobody waits any more; `busy`: its site could not be asked without a long wait. */
+/** The evidence of a probe; null: the caller has gone; `busy`: its site could not be asked without a long wait. */
 export type ProbeConclusion = SmtpEvidence | "busy" | null;
 
 export interface ConclusionContext {
@@ -32,8 +32,8 @@ export interface ConclusionContext {
 }
 
 /**
- * What the end of a probe says of the address: with what is known of strangers where it was accepted, and with doubt where
- * its site is in doubt. A promise only where that is not known yet.
+ * What the outcome of a probe says about the address. An accepted address gets the catch-all answer of its host; a refusal by
+ * a site that may refuse everybody is checked first. Returns a promise only where these are not known yet.
  */
 export function concludeProbe(
   deps: ConcludeDeps,
@@ -62,9 +62,9 @@ export function concludeProbe(
 }
 
 /**
- * By the usual way what was found holds for as long as the way does, which may find it as old as a thread keeps it: for
- * `LIMITS.check.planKeptMs` beyond `catchAllPerThreadMs` at most. Not what nobody could say: who comes again when the server
- * said must not meet it.
+ * On a fast route the catch-all answer is kept with the route, which may get it when it is as old as a thread keeps it: so it
+ * lives for `LIMITS.check.planKeptMs` beyond `catchAllPerThreadMs` at most. An inconclusive answer is not kept: a row that comes
+ * again when the server said must not meet it.
  */
 function knownCatchAll(
   deps: ConcludeDeps,
@@ -102,7 +102,7 @@ function concludeAccepted(
   { catchAll, retryAfterS }: CatchAllProbeAnswer,
 ): ProbeConclusion {
   const { outcome, exchanger } = asked;
-  // A row has time: the answer is worth more once the stranger can be asked too.
+  // A row has time: the answer is worth more once the catch-all probe can be made too.
   if (catchAll === "not_probed" && mode !== "single") {
     const state = asked.guards.at(exchanger).stateOf(outcome.path);
     if (state === "open") return heldBackEvidence(asked);

@@ -20,7 +20,7 @@ import type { NetworkView } from "./network-view.ts";
 import { type Exchanger, type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox } from "./probe.ts";
 import { ProbeGuards } from "./probe-guards.ts";
 
-/** What it takes to ask a server about somebody: the address itself, a stranger, or a postmaster. */
+/** What a probe needs, whether of the address itself, of a random local part (catch-all probe), or of a postmaster. */
 export interface GuardedProbeDeps {
   clock: Clock;
   resolver: Resolver;
@@ -31,7 +31,7 @@ export interface GuardedProbeDeps {
   self: SelfIdentities;
 }
 
-/** An address, and where it is asked about. */
+/** An address, and the hosts to ask about it. */
 export interface ProbeTarget {
   address: string;
   local: string;
@@ -43,20 +43,20 @@ export interface ProbeTarget {
 
 export interface GuardedProbeOptions {
   route: ProbeRoute;
-  /** Of whom it is asked about, at the target's domain. */
+  /** The local part to ask about, at the target's domain. */
   local: string;
   control: ProbeControl;
-  /** As `ProbeDeps.mayQueueAt`; absent: it goes wherever it has to. */
+  /** As `ProbeDeps.mayQueueAt`; absent: it may queue anywhere. */
   mayQueueAt?(exchanger: Exchanger): boolean;
   /** As of `probeMailbox`. */
   begun?: RcptOutcome;
-  /** As of `CheckCaller`: told of every attempt, but the one that was begun. */
+  /** As of `CheckCaller`: gets every attempt except the first one, if `begun` is given. */
   trace?: CheckTrace | null;
 }
 
 export interface ProbeResult {
   outcome: RcptOutcome;
-  /** Whose outcome it is; the first of the route where nobody was asked. */
+  /** The exchanger of the outcome; the first of the route where none was asked. */
   exchanger: Exchanger;
   ruling: Classification;
   guards: ProbeGuards;
@@ -174,7 +174,7 @@ function probeDeps(
   };
 }
 
-/** It was not asked, or whoever asked was blocked: that tells nothing of strangers. */
+/** The probe was not made, or we were blocked: this says nothing about random local parts. */
 export function wasNotAsked(outcome: RcptOutcome, ruling: Classification): boolean {
   if (ruling.class === "sender_blocked" || ruling.class === "our_network") return true;
   return outcome.kind === "failure" && (outcome.cause === "cancelled" || outcome.cause === "no_slot");

@@ -10,19 +10,19 @@ import type { RcptOutcome } from "../smtp/wire/outcome.ts";
 import { lookUpHostAddresses } from "./mx.ts";
 import { hasConnected } from "./probe.ts";
 
-/** Our own network as a check thread sees it: what the board says of it, and what is reported of each attempt. */
+/** The state of our own network for a check thread: reads it from the board, and reports each attempt. */
 export interface NetworkView {
-  /** Nothing leaves by any way. */
+  /** All egress routes in use are down. */
   isDown(): boolean;
   /** No mail server has taken a connection since this process began. */
   nothingReachedYet(): boolean;
-  /** Nothing leaves by this way. @param path its name */
+  /** Nothing leaves by this route. @param path its name */
   isCutOff(path: string): boolean;
   /** @param published the domain has MX records: the silence of one without says nothing, it often runs no mail server */
   onAttempt(target: AttemptTarget, outcome: RcptOutcome): void;
-  /** A dial that nobody has answered for LIMITS.network.silentMs. */
+  /** A dial without an answer for LIMITS.network.silentMs. */
   onSilentDial(dial: SilentAttempt): void;
-  /** Lets the main thread find out by this host whether our network is back; the caller does not wait. */
+  /** Offers a host that the main thread may dial to find out whether our network is back. Does not wait. */
   offerCandidate(site: string, host: string, recipient: string): void;
 }
 
@@ -49,7 +49,7 @@ export interface NetworkViewDeps {
   reach: NetworkReports;
 }
 
-/** As fine as the board notes it. */
+/** The resolution of the board. */
 const NOTED_EVERY_MS = 10;
 const { reachedEveryMs, reachedRemembered, silentEveryMs, sitesRemembered } = LIMITS.network;
 

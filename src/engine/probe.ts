@@ -10,15 +10,15 @@ import type { Site } from "../verification/lists/site.ts";
 import { addressesInOrder } from "./mx.ts";
 
 /**
- * A mail exchanger, and who runs it. Anybody may name a provider's host beside his own: what his own does is no fault of the
- * provider's, so that caps, breakers and learned behaviour are those of the host that is asked, never of the whole set.
+ * A mail exchanger and its site. A domain may list hosts of a provider beside its own: faults of its own hosts must not count
+ * against the provider, so caps, breakers and learned behaviour are those of the host that is asked, never of the whole set.
  */
 export interface Exchanger extends Site {
   host: string;
   policy: SitePolicy;
 }
 
-/** Where a domain's probes go: its own MX set, best first; no other host is ever asked about it. */
+/** The hosts that a domain's probes may ask: its own MX set, most preferred first. */
 export interface ProbeRoute {
   exchangers: Exchanger[];
   /** False: the domain has no MX record, its exchanger is the domain itself. */
@@ -32,16 +32,16 @@ export interface ProbeDeps {
   resolver: Resolver;
   pool: Pick<SmtpPool, "rcpt">;
   paths: EgressRoutes;
-  /** Told whom it turns to next. False: too many wait there already, and the outcome is `no_slot`. */
+  /** Called with the next exchanger. False: too many wait there already, and the outcome is `no_slot`. */
   mayQueueAt(exchanger: Exchanger): boolean;
-  /** False: nothing may go out to the site by this way now; where no other is left, the outcome is `held_back`. */
+  /** False: the site must not be asked over this route now; if no other host is left, the outcome is `held_back`. */
   mayProbe(exchanger: Exchanger, path: EgressRoute): boolean | Promise<boolean>;
-  /** Nothing leaves by this way now: the outcome is `cut_off`, also of what already waits in a dial. */
+  /** The route is down: the outcome is `cut_off`, also of a job that waits in a dial. */
   isCutOff(path: EgressRoute): boolean;
   monotonic(): number;
-  /** Whether the reply is about the recipient: accepted, or refused for the mailbox's sake. */
+  /** Whether the reply is about the recipient: accepted, or refused because of the mailbox. */
   isAboutRecipient(outcome: RcptOutcome): boolean;
-  /** Told of every attempt, also of those after which the next host is tried. */
+  /** Called with every attempt, also with those after which the next host is tried. */
   onAttempt(outcome: RcptOutcome, exchanger: Exchanger): void;
 }
 

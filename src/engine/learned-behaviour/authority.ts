@@ -12,38 +12,37 @@ import type {
 import { AcceptedProbeTally, RefusalRun } from "./tallies.ts";
 
 /**
- * Which sites cannot be believed at RCPT, learnt from what they answer.
+ * Learns which sites give answers at RCPT that prove nothing.
  *
- * - `accepts_all`: strangers of LIMITS.learnedBehaviour.strangerDomains registrants were accepted there, and nobody was refused.
- * - `refuses_all`: so many were refused as unknown in a row that it may be no chance. Then a question is put that has to
- *   be answered well, `postmaster` (RFC 5321 §4.5.1), at LIMITS.learnedBehaviour.controls domains, while those who are refused
- *   meanwhile wait for the answer: nobody is condemned by a site that is being found out. One acceptance, of anybody, and
- *   the site is honest.
+ * - `accepts_all`: catch-all probes at domains of LIMITS.learnedBehaviour.catchAllProbeDomains registrants were all accepted.
+ * - `refuses_all`: so many addresses in a row were refused as unknown that chance is unlikely. Then `postmaster`, which every
+ *   domain has to accept (RFC 5321 §4.5.1), is asked at LIMITS.learnedBehaviour.controls domains as a control. Refusals wait for
+ *   the result meanwhile, so that none makes an address invalid. One accepted address shows that the site is honest.
  *
- * Whoever owns domains can make them answer as he likes, wherever they are hosted. Hence registrants are counted, never
- * domains; the domains asked are drawn; and of a named provider nothing is believed, its operator is told.
+ * The owner of a domain decides what it answers, wherever it is hosted. Hence registrants are counted, never domains; the domains
+ * asked are drawn at random; and for the site of a named provider nothing is learned, only our operator is notified.
  *
- * A belief ends with the first evidence against it, after which none forms for LIMITS.learnedBehaviour.controlEveryMs, and after
- * LIMITS.learnedBehaviour.heldMs. Processes of an egress share theirs, as far as the store can be reached; what they rest on stays
- * in each.
+ * Learned behaviour is dropped at the first evidence against it, and then not learned again for
+ * LIMITS.learnedBehaviour.controlEveryMs; else after LIMITS.learnedBehaviour.heldMs. Processes of an egress share it, while the
+ * store can be reached; the counts behind it stay in each process.
  */
 export interface BehaviourAuthority {
   onRefused(site: string, sightings: readonly RefusedAddress[]): RefusalRuling | Promise<RefusalRuling>;
   /** A control has ended; the next one, if any, is whose this one was. */
   onControlAnswered(site: string, answer: PostmasterAnswer): RefusalRuling;
-  /** Whoever was to ask the control is gone. */
+  /** The check that was to ask the control has ended. */
   onControlAbandoned(site: string): void;
   onAccepted(site: string, domain: string): void;
   /** Somebody was refused there as unknown, of whom `refused` may not tell. */
   noteRefusal(site: string): void;
-  /** A stranger of a domain was answered about. */
+  /** A catch-all probe at a domain was answered. */
   onCatchAllProbe(site: string, domain: string, accepted: boolean): void;
   behaviourOf(site: string): LearnedBehaviour | null;
   /** Sites that something is known of. */
   readonly size: number;
   /** Sites by habit. */
   counts(): Record<LearnedBehaviour, number>;
-  /** Calls back with each belief there is, and with each that forms or falls. @returns ends it */
+  /** Calls back with all learned behaviour, and then with each change. @returns a function that ends it */
   attach(send: (news: BehaviourUpdate) => void): () => void;
   start(): void;
   stop(): void;

@@ -4,7 +4,7 @@ import type { Logger } from "../../platform/log.ts";
 import type { Clock, Timer } from "../../platform/time/clock.ts";
 import type { BehaviourUpdate, LearnedBehaviour } from "./messages.ts";
 
-/** A belief, or that one fell, as processes tell each other. Epoch milliseconds. */
+/** A learned behaviour of a site, or that it was dropped, as processes share it. Epoch milliseconds. */
 export interface SharedBehaviour {
   site: string;
   habit: LearnedBehaviour | null;
@@ -15,7 +15,7 @@ export interface SharedBehaviour {
 export interface BehaviourStore {
   /** All that are not over. Rejects when the store does not answer. */
   load(): Promise<SharedBehaviour[]>;
-  put(belief: SharedBehaviour): Promise<void>;
+  put(behaviour: SharedBehaviour): Promise<void>;
 }
 
 export interface BehaviourEvent {

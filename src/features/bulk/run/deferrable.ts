@@ -18,18 +18,18 @@ export type DeferralReason = Extract<
   | "our_network"
 >;
 
-/** Why a row should be asked about again later, although it has an answer. */
+/** Why a row with an answer should be checked again later. */
 export interface Deferrable {
   reason: DeferralReason;
-  /** Seconds to wait, as the server asked us or our breaker says; null when nobody named any. */
+  /** Seconds to wait, as the server or our breaker says; null: neither names a time. */
   retryAfterS: number | null;
-  /** Nobody asked: the site's breaker is open, or nothing leaves from here. */
+  /** No server was asked: the breaker of the site is open, or our network is down. */
   parked: boolean;
   /** A bound of the whole wait that is shorter than the usual one. */
   patienceMs?: number;
 }
 
-/** Greylisting, and a limit of the server, may last as long as the setting allows; other troubles are worth less of it. */
+/** Shorter bounds of some reasons. Greylisting and rate limits of a server may last as long as the setting allows. */
 const PATIENCE_MS: Partial<Record<DeferralReason, number>> = {
   smtp_protocol_error: LIMITS.bulk.temporaryMs,
   refused_by_policy: LIMITS.bulk.temporaryMs,
@@ -43,9 +43,9 @@ const PATIENCE_MS: Partial<Record<DeferralReason, number>> = {
  * catch-all probe behind it; it blocks us; or our own network is down. Null for every other answer, also for failures
  * without a reply.
  *
- * It goes by what happened, not by what it is called: a refusal that condemns no mailbox, since our own identity is not in
- * order, is drawn `sender_blocked` too. Asking again would bring the same for as long as that lasts, by an address that is in
- * trouble already: such a row is answered at once, for nothing.
+ * The evidence decides, not the reason of the verdict: a refusal that makes no address invalid, because our sender identity is
+ * not in order, has the reason `sender_blocked` too. A retry would bring the same for as long as that lasts, and burden a source
+ * address that is in trouble already. Such a row is answered at once, uncharged.
  */
 export function deferrable(decision: Pick<Decision, "reason">, evidence: Evidence | null): Deferrable | null {
   const smtp = evidence?.smtp ?? null;
@@ -57,7 +57,7 @@ export function deferrable(decision: Pick<Decision, "reason">, evidence: Evidenc
   return { reason, retryAfterS, parked, ...(patienceMs === undefined ? {} : { patienceMs }) };
 }
 
-/** A server that names a time is believed: it gets the usual bound. */
+/** A server that names a time gets the usual bound. */
 function patienceOf(reason: DeferralReason, smtp: SmtpEvidence): number | undefined {
   if (smtp.retryAfterS !== null) return undefined;
   return retryProspectOf(smtp) === "soon" && reason === "mailbox_full"
@@ -65,7 +65,7 @@ function patienceOf(reason: DeferralReason, smtp: SmtpEvidence): number | undefi
     : PATIENCE_MS[reason];
 }
 
-/** The reason that a verdict has which rests on this, where it may change by itself; null: it may not. */
+/** The reason of the verdict of this evidence, if a later check may change it; else null. */
 function deferralReason(smtp: SmtpEvidence): DeferralReason | null {
   const { class: end } = smtp;
   if (end === "sender_blocked" || end === "our_network") return end;

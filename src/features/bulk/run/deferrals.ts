@@ -3,26 +3,27 @@ import type { Deferral } from "../schedule/job-tasks.ts";
 import type { RowWait, RowWithAnswer, VerifiedRow } from "./row-verifier.ts";
 
 /**
- * Which rows of a task wait, until when, and which do not any more.
+ * Decides which rows of a task wait, until when, and which get their last answer.
  *
- * Rows at a *busy* site are asked again at once: the window of the site's retries paces them; only those of a retry whose
- * rows all found no turn wait first. For them the clock runs from
- * their first deferral. Rows that were *refused* for a while are asked again when the server said, else after longer and
- * longer times; for them the clock runs from the first refusal, so that who waited in a line has all of that time too. It
- * begins anew once at most, hence no row waits for longer than both bounds together.
+ * Rows at a *busy* site are due again at once: the retry window of the site paces them. Only the rows of a retry of which none
+ * got a connection wait first. Their time is counted from the first deferral.
  *
- * Rows at a site that blocks us are *parked*: until the next trial there, each time anew, as rows at busy sites without using
- * up their attempts; when the site lets us in again they are called at once, which is why they are retries of their site alone.
+ * Rows that were *refused* temporarily are due when the server said, else after a delay that doubles each time. Their time is
+ * counted from the first refusal, so that a row that waited at a busy site before has all of it. The count restarts at most
+ * once, so no row waits longer than both bounds together.
  *
- * Rows that our own *network* let nobody ask are parked too: for as long as they have waited already, between two bounds, so
- * that a short outage costs little time and a long one few rounds.
+ * Rows at a site that blocks us are *parked* until the breaker's next trial there, each time anew. Like rows at busy sites they
+ * use up no attempts. When the site lets us in again they are released at once, which is why a retry has rows of one site only.
+ *
+ * Rows that could not be probed because our own *network* is down are parked too, each time for as long as they have waited
+ * already, between two bounds: a short outage delays them little, and a long one causes few retries.
  */
 export interface DeferralSettings {
-  /** After the first refusal, where nobody names a time. */
+  /** Delay after the first refusal, where the server names no time. */
   firstMs: number;
-  /** From the first refusal on. */
+  /** Bound of the whole wait, from the first refusal on. */
   maxMs: number;
-  /** Of rows at busy sites. */
+  /** The same for rows at busy sites and parked rows, from the first deferral on. */
   queueMaxMs: number;
 }
 
@@ -37,9 +38,9 @@ export interface WaitHistory {
 export interface DeferralContext extends WaitHistory, DeferralSettings {
   /** Of the chunk: the length of its sets of rows. */
   chunkRows: number;
-  /** By whom they are to be asked again. */
+  /** The egress that has to ask again. */
   egress: string;
-  /** When rows that found the site closed to us should come again, in milliseconds; null: it is open again. */
+  /** Milliseconds until the next trial of a site that blocks us; null: it does not any more. */
   parkedMs(site: string): number | null;
   /** 0 up to 1. */
   random(): number;
@@ -47,7 +48,7 @@ export interface DeferralContext extends WaitHistory, DeferralSettings {
   progressed?: boolean;
 }
 
-/** What a task came to: rows that are answered for good, and rows that wait. */
+/** The rows of a task: those with their last answer, and those that wait. */
 export interface SortedRows {
   answered: { offset: number; verified: VerifiedRow }[];
   deferrals: Deferral[];
@@ -64,14 +65,14 @@ interface WaitingRow extends WaitHistory {
   dueInMs: number;
 }
 
-/** Of the time to wait, so that not all of a list come back at the same moment. */
+/** Share of the delay that is random, so that the rows of a list are not all due at the same moment. */
 const JITTER = 0.1;
 
 function isBusy({ reason }: Pick<RowWait, "reason">): boolean {
   return reason === "busy";
 }
 
-/** How long a row that was refused waits; null: no longer. The last time is the bound itself. */
+/** How long a refused row waits; null: its time is over. The last attempt is at the bound itself. */
 function refusedDelayMs(wait: RowWait, context: DeferralContext): number | null {
   const { attempts, firstMs } = context;
   const { retryAfterMs } = wait;
@@ -93,7 +94,7 @@ function timeLeftMs(
   return parked || attempts > 0 ? boundMs - deferredMs : boundMs;
 }
 
-/** How long a parked row waits: a moment at least, so that it does not come back at once for ever; null: no longer. */
+/** How long a parked row waits: at least LIMITS.bulk.retryMs, so that it is not due again and again at once; null: its time is over. */
 function parkedDelayMs(wait: RowWait, context: DeferralContext): number | null {
   const leftMs = timeLeftMs(wait, context);
   if (leftMs <= 0) return null;
@@ -107,7 +108,7 @@ function networkDelayMs({ deferredMs, firstMs }: DeferralContext): number {
   return Math.min(networkRetryMaxMs, Math.max(deferredMs, Math.min(networkRetryMs, firstMs)));
 }
 
-/** The row as it waits on; null: it has waited for long enough. */
+/** The next wait of the row; null: its time is over. */
 function nextWait(
   offset: number,
   wait: RowWait,
@@ -119,8 +120,8 @@ function nextWait(
   const waiting = { offset, reason, site, parked, patienceMs };
   if (isBusy(wait)) {
     if (deferredMs >= context.queueMaxMs) return null;
-    // Where nothing moves, asking again at once would only turn in a circle. Rows of a chunk have not stood in line yet: they
-    // come into it at once, since their site would have nothing to do while they waited.
+    // Where no row got a connection, a retry at once would spin. Rows of a chunk have not queued at the site yet: they queue at
+    // once, since the site would be idle while they waited.
     const dueInMs = progressed || deferredMs === 0 ? 0 : LIMITS.bulk.retryMaxMs;
     return { ...waiting, deferredMs, attempts, dueInMs };
   }
