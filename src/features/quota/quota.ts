@@ -79,7 +79,7 @@ class LeasingQuota implements Quota {
   readonly #fetching: LeaseFetcher;
   /** Busy teams that want units ahead of need, until the next interval. */
   readonly #ahead = new Set<TeamQuota>();
-  #beat: Timer | undefined;
+  #aheadTimer: Timer | undefined;
   #timer: Timer | undefined;
   #draining = false;
 
@@ -144,7 +144,7 @@ class LeasingQuota implements Quota {
   async drain(): Promise<void> {
     this.#draining = true;
     this.#timer?.cancel();
-    this.#beat?.cancel();
+    this.#aheadTimer?.cancel();
     for (const team of this.#teams.values()) team.rejectAll(() => unavailable());
     await this.#fetching.settled();
     await this.#settling.returnAll();
@@ -212,7 +212,7 @@ class LeasingQuota implements Quota {
 
   /** Units for the teams of `ahead`. Whoever comes to wait meanwhile asks by himself: what keeps others keeps nobody who waits. */
   #serveAhead(): void {
-    this.#beat = undefined;
+    this.#aheadTimer = undefined;
     const nowMs = this.#deps.clock.monotonic();
     const asked = [...this.#ahead]
       .filter((team) => this.#wantsAhead(team, nowMs))
@@ -272,7 +272,7 @@ class LeasingQuota implements Quota {
     if (!this.#wantsAhead(team, nowMs)) return;
     if (!team.isSteady(nowMs)) return void this.#serve(team);
     this.#ahead.add(team);
-    this.#beat ??= this.#deps.clock.after(msToNextInterval(nowMs, LIMITS.quota.aheadEveryMs), () =>
+    this.#aheadTimer ??= this.#deps.clock.after(msToNextInterval(nowMs, LIMITS.quota.aheadEveryMs), () =>
       this.#serveAhead(),
     );
   }

@@ -116,7 +116,7 @@ export class TeamQuota {
     return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
   }
 
-  /** The half that is left will last for several beats, since that which is used did: it can be asked for with other teams'. */
+  /** The half that is left will last for several intervals, since that which is used did: it can be asked for with other teams'. */
   isSteady(nowMs: number): boolean {
     if (nowMs < this.notTogetherUntilMs) return false;
     return (

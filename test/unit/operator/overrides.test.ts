@@ -44,7 +44,7 @@ describe("the command overrides", () => {
     });
   });
 
-  it("lists what teams have and nobody promoted, and what would be refused", async () => {
+  it("lists overrides of teams that were not promoted, and those that would be refused", async () => {
     const { code, stdout } = await run(["list", "--pending-promotion"]);
     assert.equal(code, 0);
     assert.deepEqual(stdout.split("\n"), [

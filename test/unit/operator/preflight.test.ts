@@ -114,7 +114,7 @@ describe("the command preflight", () => {
     );
   });
 
-  it("asks nobody anything when the arguments are wrong", async () => {
+  it("asks no server when the arguments are wrong", async () => {
     for (const argv of [["--bogus"], ["now"]]) {
       const { code, stdout, stderr, begun } = await run(argv, { direct: [OPEN] });
       assert.deepEqual([code, stdout, begun], [2, "", 0]);

@@ -48,7 +48,7 @@ describe("turns", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("are nobody's who went away while he waited", async () => {
+  it("are not given to a waiter that went away", async () => {
     const { come, clock, order } = open();
     const [endA] = await Promise.all([come("a"), come("b")]);
     const control = new AbortController();

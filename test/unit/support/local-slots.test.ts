@@ -13,7 +13,7 @@ describe("local slots", () => {
     assert.deepEqual(slots.stats(), { held: 3, waiting: 0 });
   });
 
-  it("serves waiters in order and lets nobody overtake", async () => {
+  it("serves waiters in order, without overtaking", async () => {
     const slots = createLocalSlots(createFakeClock());
     await slots.acquire("a", 1, 0);
     const order: string[] = [];

@@ -31,7 +31,7 @@ describe("catch-all facts", () => {
     assert.deepEqual(await Promise.all(claims.slice(1)), Array(19).fill("refused"));
   });
 
-  it("that are foreseen are asked of the store once, for a second, and only where nobody knows", async () => {
+  it("that are foreseen are read from the store once, and again after a second only if they are still not known", async () => {
     const clock = createFakeClock();
     const gets: string[] = [];
     const made = createCatchAllFacts(clock, {
@@ -85,7 +85,7 @@ describe("catch-all facts", () => {
     assert.equal(await made.claim(KEY), "ask");
   });
 
-  it("that we failed to ask are forgotten at once, and hold nobody up", async () => {
+  it("that we failed to ask are forgotten at once, and delay no other check", async () => {
     const { facts: made, stored } = facts();
     await made.claim(KEY);
     const waiting = made.claim(KEY);

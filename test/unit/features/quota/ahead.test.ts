@@ -156,7 +156,7 @@ describe("units that are asked for ahead of need", () => {
     assert.equal(statements.length, 1);
   });
 
-  it("keep nobody waiting who needs one while the statement is under way: he asks by himself", async () => {
+  it("do not make a request wait that needs one while the statement is under way: it asks by itself", async () => {
     const { clock, quota, actors, statements, spend, busyTeams, holdNext, answer } = setUp();
     await busyTeams();
     await clock.advanceAsync(CALM_MS);
@@ -189,7 +189,7 @@ describe("units that are asked for ahead of need", () => {
     assert.deepEqual(statements, [{ kind: "alone", teams: ["team_1"], wants: together?.wants.slice(1, 2) }]);
   });
 
-  it("are asked for one by one for a while after that failed, which refuses nobody", async () => {
+  it("are asked for one by one for a while after that failed, and no request is refused", async () => {
     const { clock, quota, actors, statements, leases, spend, busyTeams, fail, holdNext, answer } = setUp();
     await busyTeams();
     await clock.advanceAsync(CALM_MS);

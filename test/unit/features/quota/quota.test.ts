@@ -41,7 +41,7 @@ function setUp(statementMs: number, answer: (ask: LeaseRequest) => Pick<LeaseGra
 }
 
 describe("units that are prepared", () => {
-  it("are fetched before they are asked for, and taken by nobody", async () => {
+  it("are fetched ahead of need, and taken by the request that then comes", async () => {
     const grants: number[] = [];
     const { clock, quota, reserve } = setUp(10, ({ want }) => {
       grants.push(want);
@@ -121,7 +121,7 @@ describe("who waits for a unit", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("is not refused for a question that failed when nobody waited, but for one that failed those who did", async () => {
+  it("is not refused because a question failed that no request waited for, only because of one that requests waited for", async () => {
     let failing = true;
     const { clock, quota, reserve } = setUp(10, () => {
       if (failing) throw new Error("the connection was lost");

@@ -82,7 +82,7 @@ describe("a refusal", () => {
   });
   const by = (limit: number) => ({ sentAtMs: 0, held: [], limit });
 
-  it("is believed for a while, and not beyond the day's end, however late it came", () => {
+  it("holds for a while, but never beyond the end of the day, however late it came", () => {
     const team = new TeamQuota(asked());
     team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT), 10);
     assert.equal(team.refusedUntilMs, 10 + LIMITS.quota.refusalMs);

@@ -90,7 +90,7 @@ describe("questions for tokens ahead", () => {
 });
 
 describe("a limiter that goes", () => {
-  it("waits for tokens that are on their way here, and brings all back that nobody took", async () => {
+  it("waits for tokens on their way here, and returns all that were not taken", async () => {
     const clock = createFakeClock();
     let out = 0;
     const gathered: (() => void)[] = [];

@@ -269,7 +269,7 @@ describe("what fails in a rate limiter", () => {
     assert.equal(logged.info, 1);
   });
 
-  it("lets nobody wait when to say so fails, too", async (t) => {
+  it("lets no request wait when saying so fails, too", async (t) => {
     const made = setUp(true);
     const unhandled: unknown[] = [];
     const listeners = process.listeners("unhandledRejection");

@@ -71,7 +71,7 @@ describe("who is told of an event", () => {
     );
   });
 
-  it("is nobody who came after it happened, and nobody whose tier has no webhooks", () => {
+  it("reaches no webhook that was created after the event, and none of a team whose tier has no webhooks", () => {
     assert.deepEqual(toldBy(event({ created_at: MADE }), [webhook("late", { created_at: LATER })]), []);
     const told = [webhook("a")];
     assert.deepEqual(toldBy(event({ tier: "free", extra_url: "https://example.com/" }), told), []);

@@ -59,7 +59,7 @@ describe("the URL of a webhook", () => {
       assert.ok(refused(text), text);
   });
 
-  it("may be plain http and private where the operator allows it, and never nobody's address", () => {
+  it("may be plain http and private where the operator allows it, but never the unspecified address", () => {
     for (const text of [
       "http://127.0.0.1:8080/x",
       "http://localhost/",

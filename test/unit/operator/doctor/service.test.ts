@@ -48,7 +48,7 @@ describe("what the doctor says of a running deployment", () => {
     it(`with ${JSON.stringify(facts)}`, () =>
       assert.deepEqual(said(judgeDeployment({ ...RUNNING, ...facts }, CONFIG)), expected));
 
-  it("without object storage nobody misses the bulk processes", () => {
+  it("without object storage no bulk processes are expected", () => {
     const facts = { ...RUNNING, sessions: { api: 1, bulk: 0, relay: 1 } };
     assert.deepEqual(said(judgeDeployment(facts, { ...CONFIG, objects: null })), []);
   });

@@ -30,7 +30,7 @@ describe("shared deadlines", () => {
     assert.deepEqual(called, ["late"]);
   });
 
-  it("have one timer however many wait, and none when nobody does", () => {
+  it("have one timer however many wait, and none when none waits", () => {
     const clock = createFakeClock();
     const deadlines = createDeadlines(clock, LATE_MS);
     const timers = Array.from({ length: 100 }, (_, i) => deadlines.at(1_000 - i, () => assert.fail()));

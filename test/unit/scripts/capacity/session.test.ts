@@ -8,7 +8,7 @@ const near = (value: number, wanted: number) =>
   assert.ok(Math.abs(value - wanted) < 1e-4 * Math.max(1, wanted), `${value}, not ${wanted}`);
 
 describe("what a session comes to", () => {
-  it("holds all its transactions where nobody is refused, in full writes", () => {
+  it("holds all its transactions where no address is refused, in full writes", () => {
     const { transactions, writes } = sessionShape(
       siteOf({ depth: 10, transactionsPerSession: 45, rejectionsPerSession: 1_000 }),
       0,

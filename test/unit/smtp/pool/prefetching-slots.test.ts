@@ -30,7 +30,7 @@ describe("slots that are foreseen", () => {
     assert.deepEqual([inner.stats().held, clock.pending], [0, 0]);
   });
 
-  it("go back when nobody asks in time", async () => {
+  it("go back when none is asked for in time", async () => {
     const { clock, inner, slots } = setUp();
     slots.prefetch("a.test", 1);
     await clock.advanceAsync(LIMITS.smtp.prefetchedSlotMs - 1);

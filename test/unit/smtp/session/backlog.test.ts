@@ -56,7 +56,7 @@ describe("the backlog of a host", () => {
     assert.deepEqual([backlog.take(), backlog.take(), backlog.take()], [a, b, c]);
   });
 
-  it("turns back who waits for a way, all or about one domain, and nobody else", () => {
+  it("returns the jobs that wait for a route, all or those of one domain, and no others", () => {
     const backlog = new Backlog();
     const [a, b] = [jobAt(1), jobAt(2)];
     backlog.add(a.job);
@@ -81,7 +81,7 @@ describe("the backlog of a host", () => {
     assert.equal(backlog.takeForNewSession(), job);
   });
 
-  it("ends who is over time or cancelled, and nobody else", () => {
+  it("ends jobs that are overdue or cancelled, and no others", () => {
     const backlog = new Backlog();
     const late = jobAt(1, 10);
     const gone = jobAt(2, 1_000, () => true);

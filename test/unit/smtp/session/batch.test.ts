@@ -87,7 +87,7 @@ describe("a batch of transactions", () => {
     assert.deepEqual(batch.ends.map(codeOf), [550]);
   });
 
-  it("does not write RCPT in lock step when nobody waits any more", () => {
+  it("does not write RCPT in lock step when no caller waits any more", () => {
     let over = false;
     const batch = new Batch([transaction("a@x.test", () => over)], FROM, false);
     over = true;

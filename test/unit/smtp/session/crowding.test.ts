@@ -38,7 +38,7 @@ describe("too many connections", () => {
     assert.equal(isCrowded(reply(250, "2.0.0 too many connections is what I like")), false);
   });
 
-  it("are believed of a refusal for now once an address was sent, not of one for good", () => {
+  it("count in a temporary refusal once an address was sent, not in a permanent one", () => {
     const words = "Too many connections, try again later";
     for (const stage of ["mail", "rcpt"] as const) {
       assert.equal(isCrowded(reply(421, words), stage), true);

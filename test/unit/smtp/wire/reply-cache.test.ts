@@ -45,7 +45,7 @@ describe("replies that were read before", () => {
     );
   });
 
-  it("are one object, which nobody can change", () => {
+  it("are one object, which is frozen", () => {
     const [first] = read([Buffer.from("250 2.1.5 One of its kind\r\n")]).replies;
     const [second] = read([Buffer.from("250 2.1.5 One of its kind\r\n")]).replies;
     assert.equal(first, second);

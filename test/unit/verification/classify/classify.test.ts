@@ -255,7 +255,7 @@ describe("hostile replies", () => {
     lines: fc.array(line, { maxLength: 20 }),
   });
 
-  it("a bare or unknown refusal condemns nobody", () => {
+  it("a bare or unknown refusal makes no address invalid", () => {
     for (let code = 400; code < 600; code++)
       assert.ok(!CONDEMNING.has(ruling([String(code)]).class), String(code));
   });

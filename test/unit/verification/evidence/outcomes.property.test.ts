@@ -143,7 +143,7 @@ describe("lines between threads", () => {
     assert.equal(packed(packer, rows).texts.length, one);
   });
 
-  it("share what they have in common, which nobody can change", () => {
+  it("share what they have in common, which is frozen", () => {
     const packer = new OutcomePacker();
     const probed = (latencyMs: number) => evidenceWith({ smtp: smtpWith({ latencyMs }) });
     const outcomes = [evidenceWith(), evidenceWith({ role: "info" }), probed(1), probed(2)];

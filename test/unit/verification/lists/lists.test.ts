@@ -203,7 +203,7 @@ describe("role addresses", () => {
     assert.equal(lists.role("+info"), null);
   });
 
-  it("takes nobody's name for a role", () => {
+  it("takes no personal name for a role", () => {
     const people = ["jane.doe", "alexa", "paris", "sydney", "gardner", "john", "maria", "information.jane"];
     const initials = ["pm", "ir", "i.t", "h.r", "m.d", "j.p.smith", "info.jane", "jane.info", "sales.jones"];
     // Devis in Italy, Bok in the Netherlands, Iroda in Uzbekistan, Mentor in Kosovo, Sem in Utrecht, Seo in Seoul.

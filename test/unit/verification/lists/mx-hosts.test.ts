@@ -38,7 +38,7 @@ describe("mail exchangers of throw-away services", () => {
     assert.equal(findDisposable(lists, "mail.proton.me", ["in.mail.tm"]).listed, false);
   });
 
-  it("are nobody's whose servers others use", () => {
+  it("are not matched where they belong to a provider whose servers others use", () => {
     const providers = Object.values(PROVIDER_MX_SUFFIXES)
       .flat()
       .map((name) => name.replaceAll("*", "1"));

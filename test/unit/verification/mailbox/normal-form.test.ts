@@ -90,7 +90,7 @@ describe("the normal form of an address", () => {
 });
 
 describe("an address that is verified", () => {
-  it("has its case where nobody is known to ignore it, and is one mailbox where it is ignored", () => {
+  it("keeps its case where the provider is not known to ignore it, and is one mailbox where it is ignored", () => {
     for (const [written, verified] of [
       ["Jane.Doe@Gmail.com", "jane.doe@gmail.com"],
       ["JANE@QQ.com", "jane@qq.com"],

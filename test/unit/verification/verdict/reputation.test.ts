@@ -100,7 +100,7 @@ describe("signals of the domain", () => {
     assert.ok(SIGNAL_PENALTY.no_spf <= 5 && SIGNAL_PENALTY.no_dmarc <= 5);
   });
 
-  it("nothing of what nobody asked or answered", () => {
+  it("nothing of a server that was not asked or did not answer", () => {
     assert.deepEqual(
       reputationAt("jane@example.com", evidenceOf(HOST, { spf: null, dmarc: null })).signals,
       [],

@@ -250,7 +250,7 @@ describe("which row comes first", () => {
     assert.equal(row({ evidence: evidenceWith({ mx: implicit, smtp: accepted }) }), "accepted_mailbox");
   });
 
-  it("a condemning class without the recipient's fault, or before RCPT, condemns nobody", () => {
+  it("a condemning class without the recipient's fault, or before RCPT, makes no address invalid", () => {
     for (const change of [{ fault: "our_address" }, { fault: null }, { stage: "mail" }] as const) {
       const found = smtp("mailbox_not_found", "not_probed", change);
       assert.equal(row({ evidence: evidenceWith({ smtp: found }) }), "refused_by_policy");

@@ -165,7 +165,7 @@ describe("an entry that is damaged, or who asks and breaks", () => {
     });
   }
 
-  it("is a miss of its own address, while the process has beliefs too", async (t) => {
+  it("is a miss of its own address, while the process has learned behaviour too", async (t) => {
     const { commands } = await openRedis(t);
     const text = `{"evidence":{"v":2,"smtp":{"class":"mailbox_not_found"}},"storedAt":${Date.now()},"ttlS":60}`;
     await commands.set(`rcpt:ev:p:${hash128("damaged@one.test")}`, text, "EX", 60);

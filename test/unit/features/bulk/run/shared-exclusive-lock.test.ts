@@ -48,7 +48,7 @@ describe("turns", () => {
     assert.deepEqual(await now(), ["h"]);
   });
 
-  it("say so while nobody else can have one, and when that is over", async () => {
+  it("say so while no other can have one, and when that is over", async () => {
     const { ask, end, now, opened } = fixture();
     assert.equal(opened(), null);
     for (const name of ["a", "b!", "c", "d!"]) ask(name);

@@ -59,7 +59,7 @@ describe("rows of a list that is sorted by domain", () => {
     assert.equal(started.length, 1);
   });
 
-  it("are answered by nobody when their task is cancelled, and leave their places", async () => {
+  it("get no answer when their task is cancelled, and give their slots back", async () => {
     const { verify, started, clock } = fixture();
     const control = createControl();
     const verified = verify(emailsAt("small.example"), retryAt("small.example"), control);

@@ -47,7 +47,7 @@ describe("the note of an answer", () => {
     assert.deepEqual([note.result, note.smtp, note.times], [RESULT, smtp, TIMES]);
   });
 
-  it("says that nobody was asked, or nothing waited for", async () => {
+  it("says that no server was asked, or that nothing was waited for", async () => {
     const entry = { evidence: evidenceWith({ smtp: null }), storedAt: 0, ttlS: 1 };
     const atHand = await noteOf({ entry, cached: true });
     assert.deepEqual([atHand.result, atHand.smtp, atHand.times], [RESULT, null, null]);

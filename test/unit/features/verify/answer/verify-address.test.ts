@@ -183,7 +183,7 @@ describe("a question for which there is no room", () => {
     assert.deepEqual(asked, []);
   });
 
-  it("is answered where memory knows, or nobody need be asked", async () => {
+  it("is answered where memory knows the answer, or no server need be asked", async () => {
     const { ask, asked } = crowdedHouse();
     await ask("known@one.test");
     assert.deepEqual(asked, ["quota", "committed"]);

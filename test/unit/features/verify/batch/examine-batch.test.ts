@@ -16,7 +16,7 @@ import {
 const allKnown = (batch: Sent) => batch.answer(batch.addresses.map(() => EVIDENCE));
 
 describe("a batch of questions", () => {
-  it("is looked up once, checked as far as nobody knows, and stored once", async () => {
+  it("is looked up once, checked where no cache knows it, and stored once", async () => {
     const { examine, memory, redis, seen, sent } = world(allKnown);
     memory.set("in.memory@one.test", entryOf());
     redis.set("in.redis@one.test", entryOf());
@@ -43,7 +43,7 @@ describe("a batch of questions", () => {
     assert.deepEqual(seen.lookups.toSorted(), ["memory", "miss", "miss", "miss"]);
   });
 
-  it("of nothing that must be asked asks nobody", async () => {
+  it("asks no server where none has to be asked", async () => {
     const { examine, seen, sent } = world();
     assert.deepEqual(shown(await examine([question("no address")]).done), ["none"]);
     assert.deepEqual(await examine([]).done, []);
@@ -120,7 +120,7 @@ describe("a throw-away domain that was checked", () => {
     return made;
   };
 
-  it("answers its other rows at once, and nobody is asked", async () => {
+  it("answers its other rows at once, and asks no server", async () => {
     const { ready, clock, sent, seen } = await checked();
     const found = ready(question("b@throw.test"));
     assert.deepEqual(found, {
@@ -160,7 +160,7 @@ describe("many rows of a throw-away domain", () => {
   const sentTo = (sent: readonly Sent[], domain: string) =>
     sent.map(({ addresses }) => addresses.filter((address) => address.endsWith(domain)).length);
 
-  it("are answered by what a check finds of the first, which nobody else waits for", async () => {
+  it("are answered by the check of the first, for which no other batch waits", async () => {
     const { examine, seen, sent } = world();
     const run = examine(rows);
     await rest();
@@ -194,7 +194,7 @@ describe("many rows of a throw-away domain", () => {
     assert.deepEqual(shown(await run.done), Array(rows.length).fill("fresh"));
   });
 
-  it("wait for nobody's first but their own, and have its answer also where the run was handed in", async () => {
+  it("wait for the first of their own batch only, and have its answer also where the run finished early", async () => {
     const slow = Array.from({ length: 20 }, (_, i) => question(`a${i}@slow.listed.test`));
     const quick = Array.from({ length: 20 }, (_, i) => question(`a${i}@quick.listed.test`));
     const { examine, sent } = world();

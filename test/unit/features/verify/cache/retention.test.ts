@@ -19,7 +19,7 @@ function kept(smtp: Partial<SmtpEvidence>, overridesS = {}) {
 }
 
 describe("how long it is kept that a site blocks us", () => {
-  it("is until somebody may be asked again, in this process alone, where nobody was asked", () => {
+  it("lasts until a server may be asked again, in this process alone, where none was asked", () => {
     assert.deepEqual(kept({ rule: "breaker_open", retryAfterS: 42 }), { ttlS: 42, shared: false });
     assert.deepEqual(kept({ rule: "breaker_open", retryAfterS: null }), { ttlS: 0, shared: false });
   });

@@ -56,7 +56,7 @@ describe("the cache", () => {
     assert.deepEqual(await seen.fetchMany(questions), [undefined, kept, undefined]);
   });
 
-  it("does not have what cannot be judged, and throws at nobody", async () => {
+  it("does not have what cannot be judged, and never throws", async () => {
     const odd = { evidence: { finding: { smtp: { class: "mailbox_not_found" } } }, storedAt: 1, ttlS: 60 };
     const entry = odd as unknown as CacheEntry;
     const cache = {

@@ -141,7 +141,7 @@ describe("admission", () => {
     });
   }
 
-  it("refuses nobody within a second of the end of a flood", () => {
+  it("refuses no check a second after the end of a flood", () => {
     const { run, take } = simulatedProcess({ perS: 1_000 });
     run(5_000, { flood: 10_000 });
     run(1_000, { flood: 200 });
@@ -151,7 +151,7 @@ describe("admission", () => {
     assert.deepEqual([refused, answered], [0, 2_400]);
   });
 
-  it("refuses nobody below capacity, however it rises", () => {
+  it("refuses no check below capacity, however the load rises", () => {
     const { run, take, refused } = simulatedProcess({ perS: 5_000, serverMs: 150 });
     for (let rate = 100; rate < 4_500; rate *= 1.5) run(300, { calm: rate });
     run(3_000, { calm: 4_500 });
@@ -159,7 +159,7 @@ describe("admission", () => {
     assert.ok(take("calm").answered > 13_000);
   });
 
-  it("refuses nobody since mail servers are slow, with eight thousand probes waiting", () => {
+  it("refuses no check because mail servers are slow, with eight thousand probes waiting", () => {
     const { run, take, refused, admission, makeServersSlow } = simulatedProcess({
       perS: 4_000,
       serverMs: 50,

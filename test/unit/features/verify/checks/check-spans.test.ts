@@ -84,7 +84,7 @@ describe("the spans of a check", () => {
     assert.equal("rcpt.line_ms" in (probes[0]?.attributes ?? {}), false);
   });
 
-  it("show the look-up alone where nobody was asked", () => {
+  it("show only the look-up where no server was asked", () => {
     assert.deepEqual(
       told({ attempts: [] }, evidenceWith()).children.map(({ name }) => name),
       ["dns"],

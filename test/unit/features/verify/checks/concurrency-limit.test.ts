@@ -44,7 +44,7 @@ describe("the ceiling of young checks", () => {
     assert.ok(ceiling.isSaturated());
   });
 
-  it("takes a loop that never rests for a healthy one where nobody is refused, however long", () => {
+  it("takes an event loop that is never idle for a healthy one while no check is refused, however long", () => {
     const { see, ceiling } = looking();
     assert.ok(see(100, { refused: false }) >= first);
     assert.ok(!ceiling.isSaturated());

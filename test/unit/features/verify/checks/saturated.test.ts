@@ -168,7 +168,7 @@ function simulatedProcess(perS: number) {
 const worst = (values: readonly number[]) => values.reduce((most, value) => Math.max(most, value), 0);
 
 describe("admission where refusals cost CPU", () => {
-  it("keeps nobody waiting outside at ten times the capacity, where refusals alone take two thirds of the CPU", () => {
+  it("answers every request soon at ten times the capacity, where refusals alone take two thirds of the CPU", () => {
     const { flood, take } = simulatedProcess(1_000);
     flood(2_000, { flood: 10_000 });
     take("flood");
