@@ -26,7 +26,7 @@ export interface RowTemplate {
   readonly afterEmail: string;
   /** From the normal form to the latency; "" of what has none. */
   readonly afterNormalized: string;
-  /** Between the latency and what CacheTimes says. */
+  /** Between the latency and the times of the cache (row-times.ts). */
   readonly afterLatency: string;
 }
 
