@@ -45,7 +45,7 @@ export function useTwoApis(): TwoApis {
     closing.after(() => redis.close());
     const gate = await createTcpGate(redis.url);
     closing.after(() => gate.close());
-    const settings = { REDIS_URL: throughGate(redis.url, gate) };
+    const settings = { REDIS_URL: throughGate(redis.url, gate), CHECK_THREADS: "2" };
     const [one, two] = await Promise.all([deployment.startApi(settings), deployment.startApi(settings)]);
     closing.after(() => Promise.all([one.stop(), two.stop()]).then(() => undefined));
     started = { deployment, redis, gate, one, two };

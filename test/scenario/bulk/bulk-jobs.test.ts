@@ -26,7 +26,7 @@ before(async () => {
   const { S3_ENDPOINT = "" } = deployment.settings;
   gate = await createTcpGate(S3_ENDPOINT);
   closing.after(() => gate.close());
-  const settings = { S3_ENDPOINT: throughGate(S3_ENDPOINT, gate) };
+  const settings = { S3_ENDPOINT: throughGate(S3_ENDPOINT, gate), CHECK_THREADS: "2" };
   [api] = await Promise.all([
     deployment.startApi(settings),
     deployment.startRelay(settings),

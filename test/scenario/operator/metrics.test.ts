@@ -35,7 +35,7 @@ before(async () => {
   closing.after(() => redis.close());
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  const settings = { REDIS_URL: redis.url };
+  const settings = { REDIS_URL: redis.url, CHECK_THREADS: "2" };
   [api, relay, team] = await Promise.all([
     deployment.startApi(settings),
     deployment.startRelay(settings),
@@ -168,6 +168,7 @@ describe("a job", () => {
 
     const worker = await deployment.startBulk({
       REDIS_URL: redis.url,
+      CHECK_THREADS: "2",
       DEFERRAL_FIRST_S: "1",
       DEFERRAL_MAX_S: "4",
     });

@@ -11,7 +11,12 @@ import { until } from "../../support/until.ts";
  */
 const SOURCE = "127.0.0.81";
 const ZONE = "dnsbl.test";
-const SETTINGS = { SMTP_SOURCE_ADDRESSES: SOURCE, DNSBL_ZONES: ZONE, PREFLIGHT_EVERY_S: "3600" };
+const SETTINGS = {
+  SMTP_SOURCE_ADDRESSES: SOURCE,
+  DNSBL_ZONES: ZONE,
+  PREFLIGHT_EVERY_S: "3600",
+  CHECK_THREADS: "2",
+};
 const GHOST = "missing-between@plain.test";
 
 let deployment: TestDeployment;

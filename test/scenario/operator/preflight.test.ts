@@ -33,6 +33,7 @@ before(async () => {
     }),
     DNSBL_ZONES: ZONE,
     PREFLIGHT_EVERY_S: "1",
+    CHECK_THREADS: "2",
   });
 });
 after(() => deployment.stop());

@@ -12,7 +12,8 @@ let key: string;
 
 before(async () => {
   deployment = await createDeployment();
-  [one, two] = await Promise.all([deployment.startApi(), deployment.startApi()]);
+  const settings = { CHECK_THREADS: "2" };
+  [one, two] = await Promise.all([deployment.startApi(settings), deployment.startApi(settings)]);
   key = (await deployment.team("enterprise")).liveKey;
 });
 after(() => deployment.stop());

@@ -74,6 +74,11 @@ async function tracesOf(teamId: string): Promise<Record<string, number>> {
   return traces;
 }
 
+/** The tables that keep rows of the team: not those of its leases, which it returns when they lie idle. */
+async function keptOf(teamId: string): Promise<string[]> {
+  return Object.keys(await tracesOf(teamId)).filter((table) => table !== "quota_leases");
+}
+
 describe("deleting a team", () => {
   it("needs a credential (401) and the role owner (403)", async () => {
     const team = await deployment.team("free");
@@ -114,11 +119,11 @@ describe("deleting a team", () => {
       "usage_days",
     ])
       assert.ok((before[table] ?? 0) > 0, table);
-    const others = await tracesOf(other.id);
+    const others = await keptOf(other.id);
     assert.equal(await end(team.session), "204");
     assert.deepEqual(await tracesOf(team.id), { team_removals: 1 });
     assert.equal((await sql`select from users where id = ${team.ownerId}`).length, 1);
-    assert.deepEqual(Object.keys(await tracesOf(other.id)), Object.keys(others));
+    assert.deepEqual(await keptOf(other.id), others);
     assert.equal((await one.verify(other.liveKey, "exists@plain.test")).status, 200);
   });
 
