@@ -77,7 +77,8 @@ function serverArguments(data: string, port: number, throwaway: boolean): string
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
     `port=${port}`,
-    "max_connections=200",
+    // Of test files there are as many at once as a machine of many cores can run, each with a few roles.
+    `max_connections=${throwaway ? 500 : 200}`,
     "log_min_messages=warning",
     ...(throwaway ? ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] : []),
   ];

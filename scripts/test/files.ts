@@ -3,7 +3,7 @@ import { join, relative, resolve } from "node:path";
 import { filesIn } from "../layers/files.ts";
 
 /** Those that take longest come first, so that the end of a run is of small files. */
-const FOLDERS = ["test/scenario", "test/integration", "test/unit"];
+const FOLDERS = ["test/scenario/bulk", "test/scenario", "test/integration", "test/unit"];
 
 function testsIn(root: string, folder: string): string[] {
   const found = filesIn(root, [folder]).filter((path) => path.endsWith(".test.ts"));
@@ -17,7 +17,7 @@ function testsIn(root: string, folder: string): string[] {
  * @throws Error when a filter names nothing that exists: a typo must not pass as success.
  */
 export function collectTestFiles(root: string, filters: string[]): string[] {
-  if (filters.length === 0) return FOLDERS.flatMap((folder) => testsIn(root, folder));
+  if (filters.length === 0) return [...new Set(FOLDERS.flatMap((folder) => testsIn(root, folder)))];
   const found = filters.flatMap((filter) => {
     const path = resolve(root, filter);
     if (!existsSync(path)) throw new Error(`no such test file or folder: ${filter}`);

@@ -7,7 +7,9 @@ import type { FileRun } from "./run-file.ts";
 import { runTogether } from "./run-together.ts";
 import { createToSources } from "./sources.ts";
 
-/** More files at once than cores: scenarios wait for timers and each other's processes for a third of their time. */
+/** Scenarios wait for timers, leases and each other's processes for most of their time: two at once a core keep it busy. */
+const FILES_PER_CORE = 2;
+/** And one of which the others take no part, where cores are few. */
 const SPARE_FILES = 1;
 
 export interface Totals {
@@ -56,7 +58,7 @@ export async function runTestFiles(
       }
     }
   }
-  const slots = availableParallelism() + SPARE_FILES;
+  const slots = availableParallelism() * FILES_PER_CORE + SPARE_FILES;
   await Promise.all(Array.from({ length: slots }, takeFiles));
   return count(runs);
 }
