@@ -12,6 +12,7 @@ FROM ${NODE_IMAGE} AS packages
 ARG NPM_CONFIG_REGISTRY
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY portal/package.json portal/
 RUN --mount=type=cache,target=/root/.npm npm ci --include=dev --include=optional --no-audit --no-fund
 
 # npm test on the image's own Node.js and C library. TESTS: paths, none are all.

@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
 import { type Stack, startStack } from "./embedded/stack.ts";
+import { hasPortal, providePortal } from "./portal/build.ts";
 import { startEntry } from "./start/entry.ts";
 import { demoKeys } from "./start/keys.ts";
 import { takeLock } from "./start/lock.ts";
@@ -30,6 +31,17 @@ async function tellPort25(): Promise<void> {
   const config = port25Config(process.env);
   if (config === null) return;
   console.log(explainPort25(await checkPort25(config, PORT25_WITHIN_MS), config.smtp.heloNameGiven));
+}
+
+/** Without it the API serves all the same: where it cannot be built that is said, and all else goes on. */
+function ensurePortal(): void {
+  if (hasPortal()) return;
+  say("building the portal");
+  try {
+    providePortal();
+  } catch (error) {
+    say(`the portal could not be built: ${error}`);
+  }
 }
 
 /** Brings everything up. Resolves to how the first part that must not end has ended. */
@@ -59,10 +71,11 @@ async function run(guard: Guard): Promise<string> {
   const envFile = join(HOME, "env");
   guard.removeAtEnd(envFile);
   writeEnvFile(envFile, env);
+  ensurePortal();
   say("starting the service");
   const running = await startEntry({ root: ROOT, entry: ENTRY, env, guard });
   const database = databaseIdentity(stack, env);
-  const keys = await demoKeys({ folder: HOME, database, root: ROOT, entry: ENTRY, env });
+  const keys = await demoKeys({ folder: HOME, database, root: ROOT, entry: ENTRY, env, url: running.url });
   await port25;
   console.log(welcome({ running, keys, home: HOME, postgresFolder: stack.postgres?.folder ?? null }));
   return Promise.race([stack.ended, running.exited.then((how) => `the service ended (${how})`)]);

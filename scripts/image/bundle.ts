@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { BUILT_LISTS, packLists } from "../../src/verification/lists/built.ts";
 import { compileLists } from "../../src/verification/lists/lists.ts";
+import { providePortal } from "../portal/build.ts";
 
 /** Where parts lie that several entries share: as deep as `src/platform`, whose modules look for files beside the tree. */
 const CHUNKS = "src/chunks";
@@ -26,7 +27,7 @@ export const REQUIRE = [
  * Compiles `src/main.ts` and the threads of `workers/` into `folder`, as `src/main.js` and `workers/*.js`, each with the
  * packages that it uses, in some dozens of files instead of two thousand: finding and reading those is more than half of a
  * start (the modules of the API: 0.60 s of CPU from a file each, 0.25 s so). Names stay as they are: stacks are for people.
- * The lists of domains and roles lie beside them as tables (`BUILT_LISTS`): those of the packages at the time of the build.
+ * The portal lies beside them, in `portal/`. The lists of domains and roles lie beside them as tables (`BUILT_LISTS`): those of the packages at the time of the build.
  *
  * `folder` must lie within the project, or beside a package.json of `"type": "module"` and a node_modules that has
  * `FROM_NODE_MODULES`: nothing else is read from there.
@@ -56,5 +57,6 @@ export async function bundle(root: string, folder: string): Promise<number> {
   for (const asset of ASSETS)
     copyFileSync(join(root, asset), join(folder, CHUNKS, asset.slice(asset.lastIndexOf("/") + 1)));
   writeFileSync(join(folder, LISTS_FILE), packLists(compileLists()));
+  providePortal(join(folder, "portal"));
   return Object.keys(metafile.outputs).length + ASSETS.length + 1;
 }

@@ -7,6 +7,8 @@ import { promisify } from "node:util";
 export interface DemoKeys {
   live_key: string;
   test_key: string;
+  /** Of the team's owner, for the portal. Absent: the keys were made before there was one. */
+  sign_in?: { email: string; password: string };
 }
 
 export interface DemoKeysOptions {
@@ -18,6 +20,8 @@ export interface DemoKeysOptions {
   root: string;
   entry: string[];
   env: NodeJS.ProcessEnv;
+  /** Where the service listens. */
+  url: string;
 }
 
 const BOOTSTRAP_TIMEOUT_MS = 60_000;
@@ -31,21 +35,45 @@ function isKeys(value: unknown): value is DemoKeys {
   return typeof keys?.live_key === "string" && typeof keys.test_key === "string";
 }
 
+const hasSession = (made: object): made is { session_token: string } =>
+  "session_token" in made && typeof made.session_token === "string";
+
+/** Gives the owner a password, who has none yet. */
+async function setPassword(url: string, session: string, password: string): Promise<void> {
+  const answer = await fetch(`${url}/v1/auth/password`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${session}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ new_password: password }),
+  });
+  if (!answer.ok) throw new Error(`the demo owner's password was refused: ${await answer.text()}`);
+}
+
 /** The live and the test key of the demo team of this database: made the first time, then always the same. */
-export async function demoKeys({ folder, database, root, entry, env }: DemoKeysOptions): Promise<DemoKeys> {
+export async function demoKeys({
+  folder,
+  database,
+  root,
+  entry,
+  env,
+  url,
+}: DemoKeysOptions): Promise<DemoKeys> {
   const name = createHash("sha256").update(database).digest("hex").slice(0, 16);
   const file = join(folder, `keys-${name}.json`);
   if (!existsSync(file)) {
-    const args = [...entry, "bootstrap", "--email", newOwner(), ...TEAM];
+    const email = newOwner();
+    const args = [...entry, "bootstrap", "--email", email, ...TEAM];
     const { stdout } = await promisify(execFile)(process.execPath, args, {
       cwd: root,
       env,
       timeout: BOOTSTRAP_TIMEOUT_MS,
     });
     const made: unknown = JSON.parse(stdout);
-    if (!isKeys(made)) throw new Error("bootstrap printed no keys");
-    const { live_key, test_key } = made;
-    writeFileSync(`${file}.new`, JSON.stringify({ live_key, test_key }), { mode: 0o600 });
+    if (!isKeys(made) || !hasSession(made)) throw new Error("bootstrap printed no keys");
+    const { live_key, test_key, session_token } = made;
+    const password = randomBytes(12).toString("base64url");
+    await setPassword(url, session_token, password);
+    const keys: DemoKeys = { live_key, test_key, sign_in: { email, password } };
+    writeFileSync(`${file}.new`, JSON.stringify(keys), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }
   const kept: unknown = JSON.parse(readFileSync(file, "utf8"));

@@ -42,6 +42,6 @@ export async function startThrowaway(
     ...settings,
   };
   const { url } = await startEntry({ root: ROOT, entry: ENTRY, env, guard });
-  const keys = await demoKeys({ folder: dir, database: dir, root: ROOT, entry: ENTRY, env });
+  const keys = await demoKeys({ folder: dir, database: dir, root: ROOT, entry: ENTRY, env, url });
   return { url, ...keys };
 }

@@ -15,11 +15,15 @@ export interface WelcomeFacts {
 export function welcome({ running, keys, home, postgresFolder }: WelcomeFacts): string {
   const isOutside = postgresFolder !== null && !`${postgresFolder}${sep}`.startsWith(`${home}${sep}`);
   const folders = isOutside ? `${home}, PostgreSQL's in ${postgresFolder}` : home;
+  const signIn =
+    keys.sign_in === undefined
+      ? ""
+      : `portal:       sign in as ${keys.sign_in.email}, password ${keys.sign_in.password}\n`;
   return `
 rcpt is up:   ${running.url}   (metrics on port ${running.metricsPort})
 live key:     ${keys.live_key}
 test key:     ${keys.test_key}
-
+${signIn}
 Try it with the test key, which never touches the network:
   curl -s -H "Authorization: Bearer ${keys.test_key}" "${running.url}/v1/verify?email=valid@example.com"
 

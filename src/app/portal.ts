@@ -10,6 +10,7 @@ import { createPasswordReset, type PasswordReset } from "../features/accounts/pa
 import { createPortalLimits } from "../features/accounts/portal-limits.ts";
 import { createRegistration, type Registration } from "../features/accounts/registration.ts";
 import { createSignIn, type SignIn } from "../features/accounts/sign-in.ts";
+import type { SignInOptions } from "../features/accounts/sign-in-options.ts";
 import type { ChangePublisher } from "../features/auth/publish.ts";
 import { createMailQueue } from "../features/mail/queue.ts";
 import type { Logger } from "../platform/log.ts";
@@ -24,6 +25,7 @@ export interface Portal {
   passwordReset: PasswordReset;
   invites: Invites;
   acceptInvite: AcceptInvite;
+  signInOptions: SignInOptions;
 }
 
 interface Deps {
@@ -53,5 +55,6 @@ export function composePortal(deps: Deps & { clock: Clock; publisher: ChangePubl
       baseUrl: portalBaseUrl(config),
     }),
     acceptInvite: createAcceptInvite({ ...account, registration }),
+    signInOptions: { registration, password_reset: box !== null },
   };
 }

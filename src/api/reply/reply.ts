@@ -78,7 +78,8 @@ export type ContentType =
   | "text/html; charset=utf-8"
   | "text/css; charset=utf-8"
   | "text/javascript; charset=utf-8"
-  | "image/png";
+  | "image/png"
+  | "image/svg+xml";
 
 /** Status lines by code, built once: `200 OK`. */
 const statusLines = new Map(

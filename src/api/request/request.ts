@@ -13,6 +13,7 @@ import type { RequestIds } from "./request-id.ts";
  * to a route without a body only `authorization` is read, and what the route names (`readsHeaders`).
  */
 export const RETAINED_HEADERS = [
+  "accept-encoding",
   "authorization",
   "content-digest",
   "content-encoding",
@@ -20,6 +21,7 @@ export const RETAINED_HEADERS = [
   "content-range",
   "content-type",
   "idempotency-key",
+  "if-none-match",
   "if-range",
   "last-event-id",
   "range",
@@ -63,6 +65,8 @@ export class HttpRequest implements Cancellation {
   params: Readonly<Record<string, string>> = NO_PARAMS;
   /** The page that a browser sends this for; "" when there is none or where no other origins are allowed. */
   origin = "";
+  /** A script of the portal sent it: a session that it begins or ends is the browser's cookie. */
+  isFromPortal = false;
   /** Of its body, whether or not the route takes one; null: it comes in chunks. */
   declaredBytes: number | null = 0;
   /** null: the route takes no body. */

@@ -1,10 +1,12 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { REGISTRATIONS } from "../../config/settings.ts";
 import type { Identity, OwnAccount } from "../../features/accounts/own-account.ts";
 import type { Registration } from "../../features/accounts/registration.ts";
 import type { SignIn } from "../../features/accounts/sign-in.ts";
+import type { SignInOptions } from "../../features/accounts/sign-in-options.ts";
 import { MEMBER_ROLES } from "../../features/identity/actor.ts";
-import { publicRoute, type Route, teamRoute } from "../routing/route.ts";
+import { type PublicRoute, publicRoute, type Route, teamRoute } from "../routing/route.ts";
 import {
   emailSchema,
   newPasswordSchema,
@@ -15,6 +17,7 @@ import {
   UserSchema,
 } from "../schemas/portal.ts";
 import { createRegistrationRoutes } from "./registration.ts";
+import { signedInReply, signedOutReply } from "./signed-in.ts";
 
 const LoginSchema = v.strictObject({
   email: emailSchema("The address of the account, in any case."),
@@ -60,6 +63,34 @@ const identityExample: Identity = {
   teams: [signedInExample.team],
 };
 
+const SignInOptionsSchema = v.object({
+  registration: v.pipe(
+    v.picklist(REGISTRATIONS),
+    v.description("`open`: anybody may; `invite`: only with an invitation; `closed`: nobody."),
+  ),
+  password_reset: v.pipe(v.boolean(), v.description("A forgotten password can be replaced, by mail.")),
+});
+
+function optionsRoute(options: SignInOptions): PublicRoute {
+  return publicRoute({
+    method: "GET",
+    path: "/v1/auth/options",
+    operationId: "getSignInOptions",
+    summary: "What may somebody do who is not signed in?",
+    tag: "auth",
+    rate: "client",
+    errors: [],
+    success: {
+      status: 200,
+      description: "What this deployment offers",
+      schema: SignInOptionsSchema,
+      example: { registration: "open", password_reset: true },
+    },
+    isReusable: () => true,
+    handler: () => options,
+  });
+}
+
 /** Open to strangers: what begins a session. */
 function entryRoutes(signIn: SignIn): Route[] {
   return [
@@ -78,11 +109,10 @@ function entryRoutes(signIn: SignIn): Route[] {
       body: LoginSchema,
       bodyExample: { email: "owner@example.com", password: "correct horse battery" },
       success: { status: 200, description: "Signed in", schema: SignedInSchema, example: signedInExample },
-      handler: ({ body }, { clientAddress }) =>
-        signIn.login(
-          { email: body.email, password: body.password, teamId: body.team_id ?? null },
-          clientAddress,
-        ),
+      async handler({ body }, context) {
+        const credentials = { email: body.email, password: body.password, teamId: body.team_id ?? null };
+        return signedInReply(200, await signIn.login(credentials, context.clientAddress), context);
+      },
     }),
   ];
 }
@@ -100,9 +130,9 @@ function ownRoutes(account: OwnAccount): Route[] {
       rate: "write",
       errors: ["session_required"],
       success: { status: 204, description: "Ended", schema: null },
-      async handler(_input, actor) {
+      async handler(_input, actor, context) {
         await account.logout(actor);
-        return null;
+        return signedOutReply(context);
       },
     }),
     teamRoute({
@@ -150,8 +180,10 @@ export function createAuthRoutes(deps: {
   registration: Registration;
   signIn: SignIn;
   ownAccount: OwnAccount;
+  signInOptions: SignInOptions;
 }): Route[] {
   return [
+    optionsRoute(deps.signInOptions),
     ...createRegistrationRoutes(deps.registration),
     ...entryRoutes(deps.signIn),
     ...ownRoutes(deps.ownAccount),

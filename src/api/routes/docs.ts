@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { AppError } from "../../platform/errors.ts";
+import { type DocsAssets, loadDocsAssets } from "../pages/docs-assets.ts";
 import { HttpReply } from "../reply/reply.ts";
-import { type DocsAssets, loadDocsAssets } from "../routing/docs-assets.ts";
 import { type PublicRoute, publicRoute } from "../routing/route.ts";
 
 /**

@@ -13,6 +13,7 @@ import {
   signedInExample,
   tokenSchema,
 } from "../schemas/portal.ts";
+import { signedInReply } from "./signed-in.ts";
 
 const inviteEntries = {
   id: v.pipe(v.string(), v.description("The invitation's, `inv_…`.")),
@@ -171,8 +172,11 @@ function createAcceptRoute(accept: AcceptInvite): Route {
     body: AcceptSchema,
     bodyExample: { token: "rcpt_inv_…", password: "correct horse battery" },
     success: { status: 200, description: "Joined", schema: SignedInSchema, example: signedInExample },
-    handler: ({ body }, { actor, clientAddress }) =>
-      accept({ token: body.token, password: body.password ?? null, actor, clientAddress }),
+    async handler({ body }, context) {
+      const { actor, clientAddress } = context;
+      const invitation = { token: body.token, password: body.password ?? null, actor, clientAddress };
+      return signedInReply(200, await accept(invitation), context);
+    },
   });
 }
 

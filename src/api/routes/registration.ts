@@ -12,6 +12,7 @@ import {
   signedInExample,
   tokenSchema,
 } from "../schemas/portal.ts";
+import { signedInReply } from "./signed-in.ts";
 
 const RegisterSchema = v.strictObject({
   email: emailSchema("The address of the account, in any case."),
@@ -61,10 +62,10 @@ function registerRoute(registration: Registration): Route {
         example: { status: "confirmation_sent", email: "owner@example.com" },
       },
     ],
-    async handler({ body }, { clientAddress }) {
+    async handler({ body }, context) {
       const account = { email: body.email, password: body.password, teamName: body.team_name };
-      const registered = await registration.register(account, clientAddress);
-      if ("made" in registered) return registered.made;
+      const registered = await registration.register(account, context.clientAddress);
+      if ("made" in registered) return signedInReply(201, registered.made, context);
       const sent: v.InferOutput<typeof SentSchema> = {
         status: "confirmation_sent",
         email: registered.mailedTo,
@@ -99,7 +100,10 @@ function confirmRoute(registration: Registration): Route {
     }),
     bodyExample: { token: "rcpt_reg_…", password: "correct horse battery" },
     success: { status: 201, description: "Made", schema: SignedInSchema, example: signedInExample },
-    handler: ({ body }, { clientAddress }) => registration.confirm(body.token, body.password, clientAddress),
+    async handler({ body }, context) {
+      const confirmed = await registration.confirm(body.token, body.password, context.clientAddress);
+      return signedInReply(201, confirmed, context);
+    },
   });
 }
 

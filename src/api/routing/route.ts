@@ -124,7 +124,10 @@ export interface Input<P, Q, B> {
 
 /** What a handler may know of its request besides the validated input. */
 export type Context = Cancellation &
-  Pick<HttpRequest, "id" | "actor" | "clientAddress" | "headers" | "startedMs" | "span" | "note">;
+  Pick<
+    HttpRequest,
+    "id" | "actor" | "clientAddress" | "headers" | "isFromPortal" | "startedMs" | "span" | "note"
+  >;
 
 /** A value is rendered as JSON with the route's success status, unless it is already; a `Reply` is sent as it is. */
 type Answer<T> = MaybePromise<T | RenderedJson | HttpReply>;

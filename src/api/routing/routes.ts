@@ -4,6 +4,7 @@ import type { OwnAccount } from "../../features/accounts/own-account.ts";
 import type { PasswordReset } from "../../features/accounts/password-reset.ts";
 import type { Registration } from "../../features/accounts/registration.ts";
 import type { SignIn } from "../../features/accounts/sign-in.ts";
+import type { SignInOptions } from "../../features/accounts/sign-in-options.ts";
 import type { Billing } from "../../features/billing/billing.ts";
 import type { Blocklist } from "../../features/blocklist/blocklist.ts";
 import type { BulkJobs } from "../../features/bulk/jobs/jobs.ts";
@@ -31,7 +32,7 @@ import { createMemberRoutes } from "../routes/members.ts";
 import { createHealthRoute, createOpenApiRoute, createReadinessRoute } from "../routes/operations.ts";
 import { createOverrideRoutes } from "../routes/overrides.ts";
 import { createPasswordResetRoutes } from "../routes/password-reset.ts";
-import { createPortalPageRoutes } from "../routes/portal-pages.ts";
+import { createPortalRoutes } from "../routes/portal.ts";
 import { createTeamRoutes } from "../routes/team.ts";
 import { createUploadRoutes } from "../routes/uploads.ts";
 import { createUsageRoutes } from "../routes/usage.ts";
@@ -61,8 +62,11 @@ export interface RouteDeps {
   passwordReset: PasswordReset;
   invites: Invites;
   acceptInvite: AcceptInvite;
+  signInOptions: SignInOptions;
   readiness(): MaybePromise<Readiness>;
   parseLarge: ParseLargeBody;
+  /** Where browsers send the parts of uploads; null: nowhere. */
+  objectsOrigin: string | null;
   /** The base address of the API for its own description; null: wherever the document was read from. */
   publicUrl: string | null;
 }
@@ -89,7 +93,7 @@ export function createRoutes(deps: RouteDeps): Route[] {
     createReadinessRoute(() => deps.readiness()),
     createOpenApiRoute(() => JSON.stringify(createOpenApiDocument(routes, deps.publicUrl))),
     ...createDocsRoutes(),
-    ...createPortalPageRoutes(),
+    ...createPortalRoutes(deps),
   ];
   return routes;
 }

@@ -66,7 +66,10 @@ export const SignedInSchema = v.object({
   team: v.pipe(PortalTeamSchema, v.description("Which team the session is for.")),
   session: v.pipe(
     v.object({
-      token: v.pipe(v.string(), v.description("The bearer credential of the portal. Shown once.")),
+      token: v.pipe(
+        v.nullable(v.string()),
+        v.description("The bearer credential of the portal. Shown once. null: it is in the portal's cookie."),
+      ),
       expires_at: instantSchema("When it ends by itself."),
     }),
     v.description("The session that has begun."),

@@ -4,6 +4,7 @@ import type { Tracer } from "../../platform/telemetry/tracing.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { PausableSource } from "../body/incoming-body.ts";
 import { createClientAddresses } from "../request/client-address.ts";
+import { readPortalRequest } from "../request/portal-session.ts";
 import { HttpRequest, RETAINED_HEADERS, type RetainedHeader } from "../request/request.ts";
 import { type FieldSource, RequestFields } from "../request/request-fields.ts";
 import { type RequestIds, saneRequestId } from "../request/request-id.ts";
@@ -66,6 +67,18 @@ function sampleTrace(request: HttpRequest, source: RequestSource, tracer: Tracer
   if (sampled !== null) request.sampled = { by: tracer, as: sampled };
 }
 
+/** What the request is made with. A person in the portal has it in a cookie, which is taken for the header that it stands for. */
+function takeCredential(request: HttpRequest, fields: RequestFields, source: RequestSource): void {
+  if (fields.authorization !== "") {
+    request.headers.authorization = fields.authorization;
+    fields.forgetAuthorization();
+    return;
+  }
+  const { isFromPortal, token } = readPortalRequest(request.method, source);
+  request.isFromPortal = isFromPortal;
+  if (token !== null) request.headers.authorization = `Bearer ${token}`;
+}
+
 /** A proxy may append a field of its own instead of extending the client's: all of them count, in order. */
 function forwardedFor(source: RequestSource): string {
   const hops: string[] = [];
@@ -109,8 +122,7 @@ export function createIntake(deps: {
       });
       if (tracer !== null) sampleTrace(request, source, tracer);
       request.origin = fields.origin;
-      if (fields.authorization !== "") request.headers.authorization = fields.authorization;
-      fields.forgetAuthorization();
+      takeCredential(request, fields, source);
       return request;
     },
     frame(request, source, connection) {

@@ -2,7 +2,8 @@
 import { createServer } from "node:http";
 
 if (process.argv[2] === "bootstrap") {
-  console.log(JSON.stringify({ live_key: `live-${process.pid}`, test_key: `test-${process.pid}` }));
+  const of = (kind: string) => `${kind}-${process.pid}`;
+  console.log(JSON.stringify({ live_key: of("live"), test_key: of("test"), session_token: of("session") }));
 } else {
   const port = Number(process.env.PORT);
   const server = createServer((_req, res) => res.end(String(process.pid)));

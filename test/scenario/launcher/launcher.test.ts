@@ -35,7 +35,9 @@ before(() => {
   for (const name of ["scripts", "src", "package.json", "package-lock.json"])
     cpSync(join(ROOT, name), join(project, name), { recursive: true });
   cpSync(join(import.meta.dirname, "entry.fixture.ts"), join(project, "src/main.ts"));
-  symlinkSync(join(ROOT, "node_modules"), join(project, "node_modules"));
+  // All that is installed: what the launcher took for missing it would install, over what the links lead to.
+  for (const name of ["node_modules", "portal"]) symlinkSync(join(ROOT, name), join(project, name));
+  cpSync(join(ROOT, "dist/portal"), join(project, "dist/portal"), { recursive: true });
   // What was downloaded once need not be downloaded again.
   if (existsSync(join(ROOT, ".rcpt/cache")))
     cpSync(join(ROOT, ".rcpt/cache"), join(project, ".rcpt/cache"), {

@@ -1,0 +1,48 @@
+import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
+import { redirect } from "@tanstack/react-router";
+import { api, dataOf, Problem, type Schemas } from "./client.ts";
+import { queryClient } from "./query-client.ts";
+
+export type Identity = Awaited<ReturnType<typeof readIdentity>>;
+export type Role = Schemas["MeTeam"]["role"];
+
+const readIdentity = () => dataOf(api.GET("/v1/auth/me"));
+const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 };
+
+/** Who is signed in, and in which team. */
+export const identityQuery = queryOptions({ queryKey: ["me"], queryFn: readIdentity, staleTime: 60_000 });
+
+/** Of pages for people who are signed in; others are sent to sign in, and come back. */
+export async function requireSession(at: { href: string }): Promise<void> {
+  try {
+    await queryClient.ensureQueryData(identityQuery);
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401)
+      throw redirect({ to: "/sign-in", search: at.href === "/" ? {} : { next: at.href } });
+    throw error;
+  }
+}
+
+export function useIdentity(): Identity {
+  return useSuspenseQuery(identityQuery).data;
+}
+
+/** Whether the signed-in person has at least this role in the team. */
+export function useHasRole(role: Role): boolean {
+  return RANK[useIdentity().role] >= RANK[role];
+}
+
+/** Somebody else is signed in from now on, or nobody: what was shown to the one before is forgotten. */
+export function forgetSession(): void {
+  queryClient.clear();
+}
+
+export async function signOut(): Promise<void> {
+  try {
+    await api.POST("/v1/auth/logout");
+  } catch (error) {
+    // The session has ended already.
+    if (!(error instanceof Problem && error.status === 401)) throw error;
+  }
+  forgetSession();
+}

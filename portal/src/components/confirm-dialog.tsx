@@ -1,0 +1,65 @@
+import { type ReactNode, useState } from "react";
+import {
+  Dialog,
+  DialogTrigger,
+  Heading,
+  Modal,
+  ModalOverlay,
+  Button as TriggerButton,
+} from "react-aria-components";
+import { Button } from "./button.tsx";
+import { Failure } from "./notice.tsx";
+
+interface Props {
+  /** What opens it. */
+  trigger: string;
+  title: string;
+  children: ReactNode;
+  action: string;
+  /** Closes the dialog when it has succeeded; what it throws is shown. */
+  onConfirm(): Promise<void>;
+}
+
+/** Asks before something that cannot be taken back. */
+export function ConfirmDialog({ trigger, title, children, action, onConfirm }: Props) {
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  async function confirm(close: () => void): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      await onConfirm();
+      close();
+    } catch (thrown) {
+      setError(thrown);
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <DialogTrigger>
+      <TriggerButton className="button danger">{trigger}</TriggerButton>
+      <ModalOverlay className="overlay" isDismissable={!busy}>
+        <Modal className="modal">
+          <Dialog role="alertdialog" className="stack">
+            {({ close }) => (
+              <>
+                <Heading slot="title">{title}</Heading>
+                {children}
+                <Failure error={error} />
+                <div className="row">
+                  <Button look="danger" busy={busy} onClick={() => void confirm(close)}>
+                    {action}
+                  </Button>
+                  <Button onClick={close} disabled={busy}>
+                    Cancel
+                  </Button>
+                </div>
+              </>
+            )}
+          </Dialog>
+        </Modal>
+      </ModalOverlay>
+    </DialogTrigger>
+  );
+}

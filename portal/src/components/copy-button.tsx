@@ -1,0 +1,29 @@
+import { useEffect, useState } from "react";
+import { Button } from "./button.tsx";
+
+const SHOWN_MS = 2_000;
+
+/** Puts a text on the clipboard, and says that it did. @param of what the text is, for those who hear the page */
+export function CopyButton({ text, of }: { text: string; of: string }) {
+  const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
+  useEffect(() => {
+    if (state === "idle") return;
+    const timer = setTimeout(() => setState("idle"), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => setState("copied"),
+      () => setState("failed"),
+    );
+  const label = { idle: "Copy", copied: "Copied", failed: "Select and copy by hand" }[state];
+  return (
+    <Button onClick={copy}>
+      {label}
+      <span className="visually-hidden"> {of}</span>
+      <span className="visually-hidden" role="status">
+        {state === "copied" ? "Copied" : ""}
+      </span>
+    </Button>
+  );
+}

@@ -1,0 +1,14 @@
+import type { ReactNode } from "react";
+
+/** A page for who is not signed in. */
+export function Entrance({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="entrance">
+      <main>
+        <p className="brand">rcpt</p>
+        <h1>{title}</h1>
+        {children}
+      </main>
+    </div>
+  );
+}

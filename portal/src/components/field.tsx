@@ -1,0 +1,40 @@
+import { type InputHTMLAttributes, type ReactNode, useId } from "react";
+
+interface Props extends Omit<InputHTMLAttributes<HTMLInputElement>, "onChange"> {
+  label: string;
+  hint?: ReactNode;
+  /** What is wrong with what stands there. */
+  fault?: string | undefined;
+  value: string;
+  onChange(value: string): void;
+}
+
+/** A line of text with its label, a hint, and what is wrong with it. */
+export function Field({ label, hint, fault, value, onChange, ...rest }: Props) {
+  const id = useId();
+  const told = [hint === undefined ? null : `${id}-hint`, fault === undefined ? null : `${id}-fault`];
+  const describedBy = told.filter((name) => name !== null).join(" ");
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        {...rest}
+        id={id}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        aria-invalid={fault !== undefined}
+        aria-describedby={describedBy === "" ? undefined : describedBy}
+      />
+      {hint !== undefined && (
+        <span className="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+      {fault !== undefined && (
+        <span className="fault" id={`${id}-fault`}>
+          {fault}
+        </span>
+      )}
+    </div>
+  );
+}

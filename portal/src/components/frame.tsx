@@ -1,0 +1,52 @@
+import { useMutation } from "@tanstack/react-query";
+import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { signOut, useIdentity } from "../api/session.ts";
+import { PAGES } from "../pages.ts";
+import { Button } from "./button.tsx";
+import { Failure } from "./notice.tsx";
+
+function Account() {
+  const { user, team, role } = useIdentity();
+  const navigate = useNavigate();
+  const leaving = useMutation({ mutationFn: signOut, onSuccess: () => navigate({ to: "/sign-in" }) });
+  return (
+    <div className="account">
+      <span className="wrap-anywhere">
+        <strong>{team.name}</strong>
+        <br />
+        {user?.email} <span className="muted">({role})</span>
+      </span>
+      <Button onClick={() => leaving.mutate()} busy={leaving.isPending}>
+        Sign out
+      </Button>
+      <Failure error={leaving.error} />
+    </div>
+  );
+}
+
+/** What all pages have for who is signed in: the other pages, the team, and the way out. */
+export function Frame() {
+  return (
+    <div className="frame">
+      <a className="visually-hidden" href="#content">
+        Skip to the content
+      </a>
+      <nav className="sidebar" aria-label="Pages">
+        <Link to="/" className="brand">
+          rcpt
+        </Link>
+        <ul className="pages">
+          {PAGES.map(({ to, title }) => (
+            <li key={to}>
+              <Link to={to}>{title}</Link>
+            </li>
+          ))}
+        </ul>
+        <Account />
+      </nav>
+      <main className="content" id="content" tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}

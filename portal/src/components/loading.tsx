@@ -1,0 +1,21 @@
+import { useEffect, useState } from "react";
+
+const QUIET_MS = 200;
+
+/** What is shown while a page waits; nothing for waits that are hardly seen. */
+export function Loading() {
+  const [isLong, setLong] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), QUIET_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <p className="row muted" role="status">
+      {isLong && (
+        <>
+          <span className="spinner" aria-hidden="true" /> Loading…
+        </>
+      )}
+    </p>
+  );
+}

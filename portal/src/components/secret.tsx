@@ -1,0 +1,14 @@
+import { CopyButton } from "./copy-button.tsx";
+
+/** A secret that is shown this once. @param of what it is of, for those who hear the page */
+export function Secret({ value, of }: { value: string; of: string }) {
+  return (
+    <div className="stack">
+      <code className="secret">{value}</code>
+      <div className="row">
+        <CopyButton text={value} of={of} />
+        <span className="muted">Shown this once: keep it where your secrets are.</span>
+      </div>
+    </div>
+  );
+}

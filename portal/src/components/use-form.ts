@@ -1,0 +1,42 @@
+import { type FormEvent, useState } from "react";
+import { Problem } from "../api/client.ts";
+
+/**
+ * The texts of a form, and what becomes of them.
+ * @param send throws what went wrong
+ */
+export function useForm<T extends Record<string, string>>(initial: T, send: (values: T) => Promise<void>) {
+  const [values, setValues] = useState(initial);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const fields = error instanceof Problem ? error.fields : new Map<string, string>();
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    setError(null);
+    setBusy(true);
+    try {
+      await send(values);
+    } catch (thrown) {
+      setError(thrown);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return {
+    values,
+    busy,
+    submit,
+    /** What is wrong with no field in particular. */
+    error: [...fields.keys()].some((name) => name in values) ? null : error,
+    /** What a field is given. @param path what the API calls it */
+    field: (name: keyof T & string, path: string = name) => ({
+      name,
+      value: values[name] ?? "",
+      onChange: (value: string) => setValues((old) => ({ ...old, [name]: value })),
+      fault: fields.get(path),
+    }),
+    reset: () => setValues(initial),
+  };
+}

@@ -1,0 +1,60 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { api, dataOf } from "../../api/client.ts";
+import { Button } from "../../components/button.tsx";
+import { Field } from "../../components/field.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { Secret } from "../../components/secret.tsx";
+import { useForm } from "../../components/use-form.ts";
+
+type Env = "live" | "test";
+
+/** Makes a key, and shows its secret, once. */
+export function NewKey() {
+  const queries = useQueryClient();
+  const envId = useId();
+  const [env, setEnv] = useState<Env>("live");
+  const [made, setMade] = useState<{ label: string; secret: string } | null>(null);
+  const form = useForm({ label: "" }, async ({ label }) => {
+    const key = await dataOf(api.POST("/v1/keys", { params: { header: {} }, body: { label, env } }));
+    await queries.invalidateQueries({ queryKey: ["keys"] });
+    if (key.secret !== null) setMade({ label: key.label, secret: key.secret });
+    form.reset();
+  });
+  return (
+    <section className="card" aria-labelledby="new-key">
+      <h2 id="new-key">Make a key</h2>
+      <form className="stack" onSubmit={form.submit}>
+        <Field
+          label="Name"
+          hint="Where it will be used, such as: checkout"
+          required
+          {...form.field("label")}
+        />
+        <div className="field">
+          <label htmlFor={envId}>Kind</label>
+          <select id={envId} value={env} onChange={(event) => setEnv(event.target.value as Env)}>
+            <option value="live">Live: verifies, and is charged</option>
+            <option value="test">
+              Test: answers by the name in the address, touches nothing, costs nothing
+            </option>
+          </select>
+        </div>
+        <Failure error={form.error} />
+        <div className="row">
+          <Button type="submit" look="primary" busy={form.busy}>
+            Make the key
+          </Button>
+        </div>
+      </form>
+      {made !== null && (
+        <Notice kind="success">
+          <p>
+            The key <strong className="wrap-anywhere">{made.label}</strong> is made.
+          </p>
+          <Secret value={made.secret} of={`the key ${made.label}`} />
+        </Notice>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,52 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { api } from "../api/client.ts";
+import { forgetSession } from "../api/session.ts";
+import { signInOptionsQuery } from "../api/sign-in.ts";
+import { Button } from "../components/button.tsx";
+import { Entrance } from "../components/entrance.tsx";
+import { Field } from "../components/field.tsx";
+import { Failure } from "../components/notice.tsx";
+import { useForm } from "../components/use-form.ts";
+
+export function SignInPage() {
+  const navigate = useNavigate();
+  const { next } = useSearch({ from: "/sign-in" });
+  const { data: options } = useQuery(signInOptionsQuery);
+  const form = useForm({ email: "", password: "" }, async (body) => {
+    await api.POST("/v1/auth/login", { body });
+    forgetSession();
+    await navigate({ to: next ?? "/" });
+  });
+  return (
+    <Entrance title="Sign in">
+      <form className="card" onSubmit={form.submit}>
+        <Field label="Email" type="email" autoComplete="username" required {...form.field("email")} />
+        <Field
+          label="Password"
+          type="password"
+          autoComplete="current-password"
+          required
+          {...form.field("password")}
+        />
+        <Failure error={form.error} />
+        <Button type="submit" look="primary" busy={form.busy}>
+          Sign in
+        </Button>
+      </form>
+      {options?.password_reset === true && (
+        <p>
+          <Link to="/forgot-password">Forgot the password?</Link>
+        </p>
+      )}
+      {options?.registration === "open" && (
+        <p>
+          No account yet? <Link to="/register">Register</Link>
+        </p>
+      )}
+      {options?.registration === "invite" && (
+        <p className="muted">New here? Somebody of your team can invite you.</p>
+      )}
+    </Entrance>
+  );
+}

@@ -1,0 +1,81 @@
+import { useMutation } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type FormEvent, useEffect, useState } from "react";
+import { api, dataOf } from "../../api/client.ts";
+import { useIdentity } from "../../api/session.ts";
+import { Button } from "../../components/button.tsx";
+import { Field } from "../../components/field.tsx";
+import { Failure } from "../../components/notice.tsx";
+import { CallExamples } from "./call-examples.tsx";
+import { Result } from "./result.tsx";
+
+const verify = (email: string) =>
+  dataOf(api.GET("/v1/verify", { params: { query: { email, evidence: "true" } } }));
+
+/** Verifies one address, and shows what was found. */
+export function VerifyPage() {
+  const { team } = useIdentity();
+  const { email: asked } = useSearch({ from: "/frame/verify" });
+  const navigate = useNavigate();
+  const [text, setText] = useState(asked ?? "");
+  const check = useMutation({ mutationFn: verify });
+  const { mutate } = check;
+  // The address is in the page's own: it can be kept, and a reload asks again.
+  useEffect(() => {
+    if (asked === undefined) return;
+    setText(asked);
+    mutate(asked);
+  }, [asked, mutate]);
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    const email = text.trim();
+    if (email === asked) mutate(email);
+    else void navigate({ to: "/verify", search: { email } });
+  }
+
+  return (
+    <>
+      <div className="page-head">
+        <h1>Verify an address</h1>
+      </div>
+      <form className="card" onSubmit={submit}>
+        <Field
+          label="Address"
+          hint="Also as it stands in a mail: Jane Doe <jane@example.com>"
+          value={text}
+          onChange={setText}
+          autoComplete="off"
+          autoCapitalize="off"
+          spellCheck={false}
+          required
+        />
+        <div className="row">
+          <Button type="submit" look="primary" busy={check.isPending}>
+            Verify
+          </Button>
+          {check.isPending && (
+            <span className="muted" role="status">
+              Asking the DNS, the lists and its mail server…
+            </span>
+          )}
+        </div>
+      </form>
+      <Failure error={check.error} />
+      {check.data !== undefined && (
+        <Result
+          result={check.data}
+          onAgain={() => mutate(check.variables ?? "")}
+          onTry={(email) => void navigate({ to: "/verify", search: { email } })}
+        />
+      )}
+      {check.data !== undefined && <CallExamples email={check.data.email} />}
+      {(team.tier === "free" || team.tier === "starter" || team.tier === "pro") && (
+        <p className="muted">
+          Your tier does not ask mail servers: <Link to="/keys">its keys</Link> find out format, domain, lists
+          and reputation.
+        </p>
+      )}
+    </>
+  );
+}

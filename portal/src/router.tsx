@@ -1,0 +1,113 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  type ErrorComponentProps,
+  Link,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
+import { requireSession } from "./api/session.ts";
+import { BASE_PATH } from "./base-path.ts";
+import { Frame } from "./components/frame.tsx";
+import { Loading } from "./components/loading.tsx";
+import { Failure } from "./components/notice.tsx";
+import { SignInPage } from "./pages/sign-in.tsx";
+
+function Broken({ error }: ErrorComponentProps) {
+  return <Failure error={error} />;
+}
+
+function NotFound() {
+  return (
+    <p>
+      There is no such page. <Link to="/">Go to the first one.</Link>
+    </p>
+  );
+}
+
+const root = createRootRoute({ notFoundComponent: NotFound });
+
+/** Only addresses of the portal itself: a link must not lead from signing in to somewhere else. */
+const isOwnAddress = (next: unknown): next is string => typeof next === "string" && /^\/(?![/\\])/.test(next);
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  component: SignInPage,
+  // What is not said to be undefined stays as it came.
+  validateSearch: ({ next }: Record<string, unknown>): { next?: string | undefined } => ({
+    next: isOwnAddress(next) ? next : undefined,
+  }),
+});
+const register = createRoute({
+  getParentRoute: () => root,
+  path: "/register",
+  component: lazyRouteComponent(() => import("./pages/register.tsx"), "RegisterPage"),
+});
+const mailed = () => import("./pages/mailed-links.tsx");
+const mailedLinks = [
+  createRoute({
+    getParentRoute: () => root,
+    path: "/confirm-registration",
+    component: lazyRouteComponent(mailed, "ConfirmRegistrationPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/accept-invite",
+    component: lazyRouteComponent(mailed, "AcceptInvitePage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/forgot-password",
+    component: lazyRouteComponent(mailed, "ForgotPasswordPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/reset-password",
+    component: lazyRouteComponent(mailed, "ResetPasswordPage"),
+  }),
+] as const;
+
+/** Pages for who is signed in. */
+const frame = createRoute({
+  getParentRoute: () => root,
+  id: "frame",
+  component: Frame,
+  beforeLoad: ({ location }) => requireSession(location),
+});
+const home = createRoute({
+  getParentRoute: () => frame,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/verify" });
+  },
+});
+const verify = createRoute({
+  getParentRoute: () => frame,
+  path: "/verify",
+  component: lazyRouteComponent(() => import("./pages/verify/verify.tsx"), "VerifyPage"),
+  validateSearch: ({ email }: Record<string, unknown>): { email?: string | undefined } => ({
+    email: typeof email === "string" ? email : undefined,
+  }),
+});
+const keys = createRoute({
+  getParentRoute: () => frame,
+  path: "/keys",
+  component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "KeysPage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([signIn, register, ...mailedLinks, frame.addChildren([home, verify, keys])]),
+  basepath: BASE_PATH === "" ? "/" : BASE_PATH,
+  defaultErrorComponent: Broken,
+  defaultPendingComponent: Loading,
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,120 @@
+import type { operations } from "../api/schema.d.ts";
+
+export type VerificationResult = operations["verifyAddress"]["responses"][200]["content"]["application/json"];
+export type Reason = VerificationResult["reason"];
+export type Verdict = VerificationResult["verdict"];
+type Fault = NonNullable<VerificationResult["checks"]["smtp"]["fault"]>;
+
+interface ReasonWords {
+  /** Why, as one sentence. */
+  says: string;
+  /** What to do about it. */
+  advice: string;
+}
+
+const TRY_LATER = "Ask again later; nothing was charged.";
+
+/** Every reason of the API in words: a new one does not compile until it has its own. */
+export const REASONS: Readonly<Record<Reason, ReasonWords>> = {
+  empty: { says: "There is no text.", advice: "Enter an address." },
+  several_addresses: {
+    says: "The text holds several addresses.",
+    advice: "Verify them one by one, or as a list.",
+  },
+  invalid_format: { says: "This is no mail address.", advice: "Look for a typing mistake." },
+  blocklisted_domain: {
+    says: "Your team has blocked this domain, so no server was asked.",
+    advice: "Take it off the blocklist to have it checked.",
+  },
+  domain_not_found: { says: "The domain does not exist.", advice: "Do not send: it would bounce." },
+  no_mx: { says: "The domain has no mail server.", advice: "Do not send: it would bounce." },
+  null_mx: { says: "The domain says that it takes no mail.", advice: "Do not send: it would bounce." },
+  mx_unresolvable: {
+    says: "None of the mail servers that the domain names can exist.",
+    advice: "Do not send: it would bounce.",
+  },
+  disposable_domain: {
+    says: "The domain hands out throw-away addresses.",
+    advice: "Ask for a lasting address.",
+  },
+  role_address: {
+    says: "The address belongs to a function, such as sales or support, and not to a person.",
+    advice: "Fine for a reply; careful with newsletters.",
+  },
+  low_reputation: {
+    says: "Much about the domain or the name speaks against it.",
+    advice: "See the signals below before you send.",
+  },
+  dns_error: { says: "The name servers of the domain do not answer.", advice: TRY_LATER },
+  smtp_not_requested: {
+    says: "Nothing speaks against it; its mail server was not asked, as you wished.",
+    advice: "Verify it with a probe to know about the mailbox.",
+  },
+  smtp_not_in_tier: {
+    says: "Nothing speaks against it; its mail server is not asked in your tier.",
+    advice: "Pro+ and Enterprise ask mail servers.",
+  },
+  mailbox_not_found: {
+    says: "Its mail server says: there is no such mailbox.",
+    advice: "Do not send: it would bounce.",
+  },
+  mailbox_disabled: {
+    says: "Its mail server says: the mailbox is closed.",
+    advice: "Do not send: it would bounce.",
+  },
+  mailbox_full: { says: "The mailbox is full.", advice: "It exists, but may no longer be read." },
+  refused_by_policy: {
+    says: "Its mail server refused for a reason that is not the mailbox.",
+    advice: "Whether the mailbox exists is not known.",
+  },
+  sender_blocked: {
+    says: "Its mail server refuses the address that we ask from.",
+    advice: "This says nothing of the mailbox. The operator's preflight tells why we are refused.",
+  },
+  greylisted: {
+    says: "Its mail server tells every new sender to come back later.",
+    advice: "We ask again by ourselves.",
+  },
+  rate_limited_by_server: { says: "Its mail server takes no more questions for now.", advice: TRY_LATER },
+  smtp_protocol_error: { says: "Its mail server put us off, or broke off.", advice: TRY_LATER },
+  no_connect: { says: "None of its mail servers takes a connection.", advice: TRY_LATER },
+  timeout: { says: "Its mail server did not answer in time.", advice: TRY_LATER },
+  our_network: { says: "Our own network had a fault.", advice: TRY_LATER },
+  provider_unverifiable: {
+    says: "Its provider gives every address the same answer.",
+    advice: "Only a message can tell whether the mailbox exists.",
+  },
+  catch_all: {
+    says: "Its mail server accepts every address of the domain.",
+    advice: "Only a message can tell whether the mailbox exists.",
+  },
+  catch_all_unconfirmed: {
+    says: "It was accepted, but perhaps so is every address of the domain.",
+    advice: "Likely good; not proven.",
+  },
+  accepted_mailbox: {
+    says: "Its mail server accepts this address, and refused one that cannot exist.",
+    advice: "Safe to send to.",
+  },
+  deadline: {
+    says: "The answer was due before the check had ended.",
+    advice: "Ask again: we went on checking.",
+  },
+  internal_error: { says: "A fault of ours.", advice: TRY_LATER },
+};
+
+export const VERDICTS: Readonly<Record<Verdict, string>> = {
+  valid: "Valid",
+  invalid: "Invalid",
+  risky: "Risky",
+  unknown: "Unknown",
+};
+
+/** Whose failure it was. */
+export const FAULTS: Readonly<Record<Fault, string>> = {
+  recipient: "the recipient's",
+  their_server: "their server's",
+  our_address: "the address we ask from",
+  our_network: "our network's",
+  ours: "ours",
+};

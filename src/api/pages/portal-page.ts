@@ -1,0 +1,34 @@
+/**
+ * Addresses of the portal: each shows the same page, whose script shows what belongs there. The links of mails lead to some of
+ * them. `portal/src/router.tsx` has the same; a test holds the two together.
+ */
+export const PORTAL_PATHS: readonly string[] = [
+  "/",
+  "/sign-in",
+  "/register",
+  "/confirm-registration",
+  "/accept-invite",
+  "/forgot-password",
+  "/reset-password",
+  "/verify",
+  "/keys",
+];
+
+/**
+ * Nothing inline, nothing of another host, no text that becomes markup.
+ * @param objectsOrigin where lists are uploaded to, and results downloaded from; null: nowhere
+ */
+export function portalPolicy(objectsOrigin: string | null): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    `connect-src 'self'${objectsOrigin === null ? "" : ` ${objectsOrigin}`}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+}

@@ -1,0 +1,59 @@
+import type { FieldSource } from "./request-fields.ts";
+
+/** uWebSockets.js' request, by what is read of it here. */
+export interface HeaderSource extends FieldSource {
+  getHeader(name: string): string;
+}
+
+/** The session of a person in a browser. `__Host-`: over TLS (or on this machine), for this host alone, for all its paths. */
+const SESSION_COOKIE = "__Host-rcpt_session";
+/** Sent by the portal's scripts with each request: no other site's page can add it without asking first (CORS). */
+const PORTAL_HEADER = "x-rcpt-portal";
+const COOKIE = new RegExp(`(?:^|;\\s*)${SESSION_COOKIE}=([^;\\s]*)`);
+const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Strict";
+
+/** What a request says of the page that it comes from. */
+export interface PortalRequest {
+  /** A script of the portal sent it. */
+  isFromPortal: boolean;
+  /** The session in its cookie, where the cookie counts; null: there is none. */
+  token: string | null;
+}
+
+const NOT_PORTAL: PortalRequest = Object.freeze({ isFromPortal: false, token: null });
+
+function isSameHost(origin: string, host: string): boolean {
+  try {
+    return new URL(origin).host === host.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the page that sends this, as far as the browser says, is of this origin. Browsers say at least one of the two. */
+function isOfThisOrigin(source: HeaderSource): boolean {
+  const site = source.getHeader("sec-fetch-site");
+  if (site !== "") return site === "same-origin";
+  const origin = source.getHeader("origin");
+  return origin === "" || isSameHost(origin, source.getHeader("host"));
+}
+
+/**
+ * A browser adds the cookie to whatever any page sends here, so the cookie counts only for requests that the portal's scripts
+ * send, and for downloads that one of its pages links to.
+ */
+export function readPortalRequest(method: string, source: HeaderSource): PortalRequest {
+  const isScript = source.getHeader(PORTAL_HEADER) !== "";
+  const isDownload = method === "GET" && source.getHeader("sec-fetch-site") === "same-origin";
+  if (!(isScript || isDownload) || !isOfThisOrigin(source)) return NOT_PORTAL;
+  const token = COOKIE.exec(source.getHeader("cookie"))?.[1] ?? "";
+  return { isFromPortal: isScript, token: token === "" ? null : token };
+}
+
+/** The value of `Set-Cookie` that begins a session. @param expiresAt ISO 8601 */
+export function sessionCookie(token: string, expiresAt: string): string {
+  return `${SESSION_COOKIE}=${token}; Expires=${new Date(expiresAt).toUTCString()}; ${ATTRIBUTES}`;
+}
+
+/** The value of `Set-Cookie` that ends it. */
+export const NO_SESSION_COOKIE = `${SESSION_COOKIE}=; Max-Age=0; ${ATTRIBUTES}`;

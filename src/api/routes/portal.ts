@@ -1,0 +1,89 @@
+import * as v from "valibot";
+import { AppError } from "../../platform/errors.ts";
+import { loadPortalFiles, type PortalFile, type PortalFiles } from "../pages/portal-files.ts";
+import { PORTAL_PATHS, portalPolicy } from "../pages/portal-page.ts";
+import { HttpReply } from "../reply/reply.ts";
+import { type Context, type PublicRoute, publicRoute } from "../routing/route.ts";
+
+const A_YEAR = "public, max-age=31536000, immutable";
+
+function fileReply(
+  file: PortalFile,
+  { headers }: Context,
+  fields: Readonly<Record<string, string>>,
+): HttpReply {
+  const own = { ...fields, ETag: file.etag, Vary: "Accept-Encoding" };
+  if (headers["if-none-match"] === file.etag) return new HttpReply(304, null, { headers: own });
+  const isCompressed = file.brotli !== null && /\bbr\b/.test(headers["accept-encoding"] ?? "");
+  return new HttpReply(200, isCompressed ? file.brotli : file.bytes, {
+    contentType: file.contentType,
+    headers: isCompressed ? { ...own, "Content-Encoding": "br" } : own,
+  });
+}
+
+export interface PortalRouteDeps {
+  /** Where lists are uploaded to, and results downloaded from; null: nowhere. */
+  objectsOrigin: string | null;
+  /** The address of the service for its users, perhaps with a path; null: whatever they use. */
+  publicUrl: string | null;
+}
+
+/** The portal: its page at each of its addresses, and the files that the page asks for. Read from disk once, when first asked for. */
+export function createPortalRoutes({ objectsOrigin, publicUrl }: PortalRouteDeps): PublicRoute[] {
+  const basePath = publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
+  const pageFields = {
+    "Content-Security-Policy": portalPolicy(objectsOrigin),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+  };
+  let loading: Promise<PortalFiles> | null = null;
+  function files(): Promise<PortalFiles> {
+    loading ??= loadPortalFiles(basePath).catch((error: unknown) => {
+      loading = null;
+      throw error;
+    });
+    return loading;
+  }
+
+  const pageRoute = (path: string, i: number) =>
+    publicRoute({
+      method: "GET",
+      path,
+      operationId: `getPortalPage${i}`,
+      summary: "The portal",
+      tag: "operations",
+      internal: true,
+      rate: "client",
+      errors: ["not_found"],
+      query: "ignored",
+      readsHeaders: ["accept-encoding", "if-none-match"],
+      success: { status: 200, description: "The page", schema: v.string() },
+      async handler(_input, context) {
+        const { page } = await files();
+        if (page === null) throw new AppError("not_found", "The portal was not built: see `npm run build`.");
+        return fileReply(page, context, pageFields);
+      },
+    });
+
+  const assetRoute = publicRoute({
+    method: "GET",
+    path: "/assets/{file}",
+    operationId: "getPortalFile",
+    summary: "A file of the portal",
+    tag: "operations",
+    internal: true,
+    rate: "client",
+    errors: ["not_found"],
+    params: v.strictObject({ file: v.string() }),
+    query: "ignored",
+    readsHeaders: ["accept-encoding", "if-none-match"],
+    success: { status: 200, description: "The file", schema: v.string() },
+    async handler({ params }, context) {
+      const file = (await files()).assets.get(params.file);
+      if (file === undefined) throw new AppError("not_found", "There is nothing at this path.");
+      return fileReply(file, context, { "Cache-Control": A_YEAR });
+    },
+  });
+  return [...PORTAL_PATHS.map(pageRoute), assetRoute];
+}

@@ -1,0 +1,23 @@
+import type { SignedIn } from "../../features/accounts/portal-session.ts";
+import { HttpReply, renderJson } from "../reply/reply.ts";
+import { NO_SESSION_COOKIE, sessionCookie } from "../request/portal-session.ts";
+import type { Context } from "../routing/route.ts";
+
+/** The answer to who has signed in: in the portal the token is the browser's cookie, which no script can read. */
+export function signedInReply<T extends SignedIn>(
+  status: number,
+  signedIn: T,
+  { isFromPortal }: Context,
+): HttpReply {
+  if (!isFromPortal) return new HttpReply(status, renderJson(signedIn, false));
+  const { token, expires_at } = signedIn.session;
+  const shown = { ...signedIn, session: { token: null, expires_at } };
+  return new HttpReply(status, renderJson(shown, false), {
+    headers: { "Set-Cookie": sessionCookie(token, expires_at) },
+  });
+}
+
+/** The session has ended. */
+export function signedOutReply({ isFromPortal }: Context): HttpReply {
+  return new HttpReply(204, null, isFromPortal ? { headers: { "Set-Cookie": NO_SESSION_COOKIE } } : {});
+}

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { PASSWORD } from "../../support/portal.ts";
+import { usePortalSite } from "../../support/portal-site.ts";
+
+/** The session's cookie counts for the portal's own pages, and for nobody else's. */
+const site = usePortalSite();
+
+const PORTAL = { "X-Rcpt-Portal": "1" };
+
+async function signIn(headers: Record<string, string>) {
+  const { email } = await site.owner();
+  const answer = await fetch(`${site.url}/v1/auth/login`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify({ email, password: PASSWORD }),
+  });
+  const body = (await answer.json()) as { session: { token: string | null } };
+  return { answer, body, cookie: answer.headers.get("set-cookie") };
+}
+
+/** The cookie as a browser sends it. */
+async function sessionCookie(): Promise<string> {
+  const { cookie } = await signIn(PORTAL);
+  return cookie?.split(";")[0] ?? "";
+}
+
+const statusOf = async (path: string, init: RequestInit) => (await fetch(site.url + path, init)).status;
+
+describe("signing in", () => {
+  it("from the portal puts the session into a cookie that no script reads, and tells nobody", async () => {
+    const { answer, body, cookie } = await signIn(PORTAL);
+    assert.deepEqual([answer.status, body.session.token], [200, null]);
+    assert.match(
+      cookie ?? "",
+      /^__Host-rcpt_session=rcpt_sess_\w+; Expires=[^;]+ GMT; Path=\/; Secure; HttpOnly; SameSite=Strict$/,
+    );
+  });
+
+  it("from a program answers with the token, and sets no cookie", async () => {
+    const { body, cookie } = await signIn({});
+    assert.match(body.session.token ?? "", /^rcpt_sess_/);
+    assert.equal(cookie, null);
+  });
+
+  it("from another site's page sets no cookie", async () => {
+    for (const headers of [{ "Sec-Fetch-Site": "cross-site" }, { Origin: "https://evil.example" }])
+      assert.equal((await signIn({ ...PORTAL, ...headers })).cookie, null);
+  });
+});
+
+describe("the session's cookie", () => {
+  it("counts with what only the portal's scripts send", async () => {
+    const Cookie = await sessionCookie();
+    const own = new URL(site.url).origin;
+    assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie, ...PORTAL } }), 200);
+    assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie, ...PORTAL, Origin: own } }), 200);
+    const sameOrigin = { "Sec-Fetch-Site": "same-origin" };
+    assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie, ...PORTAL, ...sameOrigin } }), 200);
+    assert.equal(
+      await statusOf("/v1/auth/me", { headers: { Cookie: `a=b; ${Cookie}; c=d`, ...PORTAL } }),
+      200,
+    );
+  });
+
+  it("counts for what a page of the portal links to, and changes nothing so", async () => {
+    const Cookie = await sessionCookie();
+    const link = { Cookie, "Sec-Fetch-Site": "same-origin" };
+    assert.equal(await statusOf("/v1/usage", { headers: link }), 200);
+    assert.equal(await statusOf("/v1/auth/logout", { method: "POST", headers: link }), 401);
+  });
+
+  it("does not count for other sites, whatever they send", async () => {
+    const Cookie = await sessionCookie();
+    const hostile: Record<string, string>[] = [
+      {},
+      { "Sec-Fetch-Site": "cross-site" },
+      { "Sec-Fetch-Site": "same-site" },
+      { "Sec-Fetch-Site": "none" },
+      { Origin: "https://evil.example" },
+      { ...PORTAL, "Sec-Fetch-Site": "cross-site" },
+      { ...PORTAL, "Sec-Fetch-Site": "same-site" },
+      { ...PORTAL, Origin: "https://evil.example" },
+      { ...PORTAL, Origin: "null" },
+      { ...PORTAL, Origin: `${new URL(site.url).origin}0` },
+    ];
+    for (const headers of hostile)
+      for (const method of ["GET", "POST"]) {
+        const path = method === "GET" ? "/v1/usage" : "/v1/auth/logout";
+        const status = await statusOf(path, { method, headers: { Cookie, ...headers } });
+        assert.equal(status, 401, `${method} ${JSON.stringify(headers)}`);
+      }
+    assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie, ...PORTAL } }), 200);
+  });
+
+  it("does not count beside another credential, or when it is not one", async () => {
+    const Cookie = await sessionCookie();
+    const headers = { Cookie, ...PORTAL, Authorization: "Bearer rcpt_live_wrong" };
+    assert.equal(await statusOf("/v1/auth/me", { headers }), 401);
+    for (const text of [
+      "__Host-rcpt_session=",
+      "__Host-rcpt_session=a b",
+      "x__Host-rcpt_session=a",
+      '=;;="\u00ff',
+    ])
+      assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie: text, ...PORTAL } }), 401, text);
+  });
+
+  it("is gone when its session is ended", async () => {
+    const Cookie = await sessionCookie();
+    const headers = { Cookie, ...PORTAL };
+    const left = await fetch(`${site.url}/v1/auth/logout`, { method: "POST", headers });
+    assert.equal(left.status, 204);
+    assert.match(left.headers.get("set-cookie") ?? "", /^__Host-rcpt_session=; Max-Age=0; Path=\/;/);
+    assert.equal(await statusOf("/v1/auth/me", { headers }), 401);
+  });
+});

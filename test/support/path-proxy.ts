@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A proxy that serves a service below a path of its own host, as a deployment that shares a host has it. */
+export interface PathProxy {
+  /** Its address with the path, without a slash at its end. */
+  url: string;
+  /** From where on requests go. */
+  forwardTo(url: string): void;
+  close(): Promise<void>;
+}
+
+export async function createPathProxy(path: string): Promise<PathProxy> {
+  let target: URL | null = null;
+  const server = createServer((incoming, outgoing) => {
+    const isBelow = incoming.url?.startsWith(path) === true;
+    if (target === null || !isBelow) {
+      outgoing.writeHead(404).end();
+      return;
+    }
+    const forwarded = request(
+      {
+        host: target.hostname,
+        port: target.port,
+        method: incoming.method,
+        path: incoming.url?.slice(path.length) || "/",
+        headers: { ...incoming.headers, "x-forwarded-for": incoming.socket.remoteAddress ?? "" },
+      },
+      (answer) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+        answer.pipe(outgoing);
+      },
+    );
+    forwarded.on("error", () => outgoing.destroy());
+    incoming.pipe(forwarded);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+    forwardTo(url) {
+      target = new URL(url);
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

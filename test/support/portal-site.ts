@@ -1,0 +1,86 @@
+import { after, before } from "node:test";
+import { createMailSink, type MailSink } from "./mail-sink.ts";
+import { createPathProxy } from "./path-proxy.ts";
+import { PASSWORD } from "./portal.ts";
+import { createDeployment, type TestApi, type TestDeployment } from "./service.ts";
+import { createClosing } from "./store.ts";
+import { until } from "./until.ts";
+
+/** The portal as people reach it: below a path of its host, behind a proxy, with outgoing mail. */
+export interface PortalSite {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly api: TestApi;
+  readonly deployment: TestDeployment;
+  readonly sink: MailSink;
+  /** An account that owns a new team of the tier, with PASSWORD. */
+  owner(
+    tier?: Parameters<TestDeployment["team"]>[0],
+  ): Promise<{ email: string; session: string; teamId: string }>;
+  /** The link in the first mail to the address. */
+  mailedLink(email: string): Promise<string>;
+}
+
+let people = 0;
+/** An address that nobody has. */
+export function newPerson(): string {
+  people += 1;
+  return `visitor${people}@example.com`;
+}
+
+/** Starts it before the tests of the calling file and stops it at the end. */
+export function usePortalSite(): PortalSite {
+  const closing = createClosing();
+  let parts: Pick<PortalSite, "url" | "api" | "deployment" | "sink"> | null = null;
+  const started = () => {
+    if (parts === null) throw new Error("not started yet");
+    return parts;
+  };
+  before(async () => {
+    const deployment = await createDeployment();
+    closing.after(() => deployment.stop());
+    const sink = await createMailSink();
+    closing.after(() => sink.close());
+    const proxy = await createPathProxy("/base");
+    closing.after(() => proxy.close());
+    const settings = {
+      PUBLIC_URL: proxy.url,
+      TRUSTED_PROXIES: "127.0.0.1",
+      SMTP_OUT_URL: sink.url,
+      SMTP_OUT_FROM: "rcpt@sender.example",
+    };
+    const api = await deployment.startApi(settings);
+    await deployment.startRelay(settings);
+    proxy.forwardTo(api.url);
+    parts = { url: proxy.url, api, deployment, sink };
+  });
+  after(closing.close);
+  return {
+    get url() {
+      return started().url;
+    },
+    get api() {
+      return started().api;
+    },
+    get deployment() {
+      return started().deployment;
+    },
+    get sink() {
+      return started().sink;
+    },
+    async owner(tier = "pro_plus") {
+      const { api, deployment } = started();
+      const team = await deployment.team(tier);
+      const me = await api.send<{ user: { email: string } }>("GET", "/v1/auth/me", { key: team.session });
+      await api.send("POST", "/v1/auth/password", { key: team.session, body: { new_password: PASSWORD } });
+      return { email: me.body.user.email, session: team.session, teamId: team.id };
+    },
+    async mailedLink(email) {
+      const { sink, url } = started();
+      const mail = await until("the mail has come", () => sink.to(email)[0] ?? null);
+      const link = mail.text.split("\n").find((line) => line.startsWith(url));
+      if (link === undefined) throw new Error(`no link in: ${mail.text}`);
+      return link;
+    },
+  };
+}
