@@ -120,6 +120,8 @@ describe("the breakers of two processes of an egress", () => {
     block(b);
     for (const process of [a, b]) {
       assert.equal(isOpen(process), true);
+      // Told once Redis has been given up, which may take longer than the breaker stays open at first.
+      await until("it is told", () => process.changes.includes("opened"));
       process.authority.onTrialEnded(await trialOf(process), NO);
     }
     assert.deepEqual(
