@@ -45,6 +45,25 @@ function awaitUnwantedBody(route: Route, { incoming }: HttpRequest): MaybePromis
   return incoming === null || acceptsBody(route) ? undefined : discardBody(incoming);
 }
 
+/** null: the session in a browser's cookie has ended, which is as good as none for a route that needs none. */
+function authenticateIfGood(
+  gate: RequestGate,
+  request: HttpRequest,
+  authorization: string,
+): MaybePromise<Actor | null> {
+  if (!request.isFromPortal) return gate.authenticate(authorization, request);
+  const nobodyIfEnded = (error: unknown): null => {
+    if (error instanceof AppError && error.code === "unauthorized") return null;
+    throw error;
+  };
+  try {
+    const authenticated = gate.authenticate(authorization, request);
+    return authenticated instanceof Promise ? authenticated.catch(nobodyIfEnded) : authenticated;
+  } catch (error) {
+    return nobodyIfEnded(error);
+  }
+}
+
 function invokePublic(gate: RequestGate, route: PublicRoute, request: HttpRequest): MaybePromise<HttpReply> {
   // Health checks and preflights have no rate, except where they bring a body, which is waited for.
   const isCharged = route.rate === "client" || (request.incoming !== null && !acceptsBody(route));
@@ -52,9 +71,9 @@ function invokePublic(gate: RequestGate, route: PublicRoute, request: HttpReques
   const { authorization } = request.headers;
   const invoke = () => andThen(awaitUnwantedBody(route, request), () => route.invoke(request));
   if (route.mayAuthenticate !== true || authorization === undefined) return invoke();
-  const authenticated = gate.authenticate(authorization, request);
+  const authenticated = authenticateIfGood(gate, request, authorization);
   return andThen(authenticated, (actor) => {
-    attachActor(request, actor, authenticated instanceof Promise);
+    if (actor !== null) attachActor(request, actor, authenticated instanceof Promise);
     return invoke();
   });
 }

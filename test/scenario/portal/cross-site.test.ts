@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PASSWORD } from "../../support/portal.ts";
-import { usePortalSite } from "../../support/portal-site.ts";
+import { newPerson, usePortalSite } from "../../support/portal-site.ts";
 
 /** The session's cookie counts for the portal's own pages, and for nobody else's. */
 const site = usePortalSite();
@@ -104,6 +104,21 @@ describe("the session's cookie", () => {
       '=;;="\u00ff',
     ])
       assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie: text, ...PORTAL } }), 401, text);
+  });
+
+  it("keeps nobody from accepting an invitation when its session has ended", async () => {
+    const Cookie = await sessionCookie();
+    const headers = { Cookie, ...PORTAL, "Content-Type": "application/json" };
+    assert.equal(await statusOf("/v1/auth/logout", { method: "POST", headers }), 204);
+    const { session } = await site.owner();
+    const email = newPerson();
+    await site.api.send("POST", "/v1/team/invites", { key: session, body: { email } });
+    const token = new URL(await site.mailedLink(email)).hash.replace("#token=", "");
+    const body = JSON.stringify({ token, password: PASSWORD });
+    const accept = (more: Record<string, string>) =>
+      statusOf("/v1/auth/accept-invite", { method: "POST", headers: { ...headers, ...more }, body });
+    assert.equal(await accept({ Authorization: `Bearer ${session.slice(0, -1)}x` }), 401);
+    assert.equal(await accept({}), 200);
   });
 
   it("is gone when its session is ended", async () => {
