@@ -96,9 +96,24 @@ const keys = createRoute({
   path: "/keys",
   component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "KeysPage"),
 });
+const usage = createRoute({
+  getParentRoute: () => frame,
+  path: "/usage",
+  component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "UsagePage"),
+});
+const team = createRoute({
+  getParentRoute: () => frame,
+  path: "/team",
+  component: lazyRouteComponent(() => import("./pages/team/team.tsx"), "TeamPage"),
+});
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, register, ...mailedLinks, frame.addChildren([home, verify, keys])]),
+  routeTree: root.addChildren([
+    signIn,
+    register,
+    ...mailedLinks,
+    frame.addChildren([home, verify, usage, keys, team]),
+  ]),
   basepath: BASE_PATH === "" ? "/" : BASE_PATH,
   defaultErrorComponent: Broken,
   defaultPendingComponent: Loading,

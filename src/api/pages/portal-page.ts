@@ -11,7 +11,9 @@ export const PORTAL_PATHS: readonly string[] = [
   "/forgot-password",
   "/reset-password",
   "/verify",
+  "/usage",
   "/keys",
+  "/team",
 ];
 
 /**

@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { PORTAL_PATHS } from "../../../src/api/pages/portal-page.ts";
 import { useBrowser } from "../../support/browser.ts";
 import { PASSWORD } from "../../support/portal.ts";
 import { newPerson, usePortalSite } from "../../support/portal-site.ts";
+import { until } from "../../support/until.ts";
 
 /** The portal in a real browser, on the real service. */
 const site = usePortalSite();
 const browser = useBrowser();
 
+/** A folder for a picture of each page, see docs/portal; absent: none are taken. */
+const SCREENSHOTS = process.env.RCPT_SCREENSHOTS;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** What a checker of accessibility finds on the page, WCAG 2.2 AA. */
@@ -27,14 +31,18 @@ async function faultsOf(page: Page): Promise<string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-async function signedIn(email: string, options: Parameters<typeof browser.visitor>[0] = {}) {
-  const visitor = await browser.visitor(options);
-  const { page } = visitor;
-  await page.goto(`${site.url}/`);
+async function fillSignIn(page: Page, email: string): Promise<void> {
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Verify an address" }).waitFor();
+}
+
+async function signedIn(email: string, options: Parameters<typeof browser.visitor>[0] = {}) {
+  const visitor = await browser.visitor(options);
+  const { page } = visitor;
+  await page.goto(`${site.url}/`);
+  await fillSignIn(page, email);
   return visitor;
 }
 
@@ -153,6 +161,87 @@ describe("the portal", () => {
   });
 });
 
+describe("the usage", () => {
+  it("is told for today and by day, and saved as a file", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await page.getByLabel("Address").fill("exists@plain.test");
+    await page.getByRole("button", { name: "Verify", exact: true }).click();
+    await page.getByRole("region", { name: "Result" }).waitFor();
+    // What is charged is told by the API at once, the rest of a day a little later.
+    await page.getByRole("link", { name: "Usage" }).click();
+    await page.getByText(/^1 of 2,000,000 units used$/).waitFor();
+    await page
+      .getByRole("row")
+      .filter({ hasText: new Date().toISOString().slice(0, 10) })
+      .waitFor();
+    await page.getByLabel("Days").selectOption("7");
+    await until("7 days are shown", async () => (await page.getByRole("row").count()) === 8);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download as CSV" }).click();
+    const text = readFileSync(await (await saved).path(), "utf8");
+    const [head, first, ...rest] = text.trimEnd().split("\r\n");
+    assert.equal(head, "date,used,single,cached,bulk,valid,invalid,risky,unknown");
+    assert.match(first ?? "", /^\d{4}-\d\d-\d\d,1,/);
+    assert.equal(rest.length, 6);
+  });
+});
+
+describe("the team", () => {
+  it("invites, changes roles, removes, and keeps its last owner", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email: owner } = await site.owner();
+    const { page } = await signedIn(owner);
+    await page.getByRole("link", { name: "Team", exact: true }).click();
+    const [joining, waiting] = [newPerson(), newPerson()];
+    for (const email of [joining, waiting]) {
+      await page.getByLabel("Email").fill(email);
+      await page.getByRole("button", { name: "Invite", exact: true }).click();
+      await page.getByText(`${email} is invited. A mail with a link is on its way.`).waitFor();
+    }
+    const guest = await browser.visitor();
+    await guest.page.goto(await site.mailedLink(joining));
+    await guest.page.getByLabel("Password").fill(PASSWORD);
+    await guest.page.getByRole("button", { name: "Join the team" }).click();
+    await guest.page.getByRole("heading", { name: "Verify an address" }).waitFor();
+
+    await page.reload();
+    const invitation = page.getByRole("row").filter({ hasText: waiting });
+    await invitation.getByRole("button", { name: "Withdraw" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Withdraw" }).click();
+    await invitation.waitFor({ state: "detached" });
+
+    await page.getByLabel(`Role of ${joining}`).selectOption("admin");
+    await guest.page.getByRole("link", { name: "API keys" }).click();
+    await until("the guest may make keys", async () => {
+      await guest.page.reload();
+      await guest.page.getByRole("heading", { name: "API keys" }).waitFor();
+      return (await guest.page.getByRole("button", { name: "Make the key" }).count()) > 0;
+    });
+    await page.getByLabel(`Role of ${owner}`).selectOption("member");
+    await page
+      .getByRole("alert")
+      .getByText(/Make another member an owner first/)
+      .waitFor();
+
+    await page.getByLabel("Name of the team").fill('<b id="x">Ours</b>');
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByRole("heading", { name: '<b id="x">Ours</b>' }).waitFor();
+    assert.equal(await page.locator("#x").count(), 0);
+
+    const member = page.getByRole("row").filter({ hasText: joining });
+    await member.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
+    await member.waitFor({ state: "detached" });
+    await until("the guest is signed out", async () => {
+      await guest.page.goto(`${site.url}/keys`);
+      await guest.page.getByRole("heading").first().waitFor();
+      return guest.page.url().includes("/sign-in");
+    });
+  });
+});
+
 describe("an account", () => {
   it("is registered, confirmed by the mailed link, and signed in", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
@@ -197,18 +286,29 @@ describe("for everybody", () => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
     for (const dark of [false, true])
-      for (const width of [360, 1_280]) {
-        const { page } = await signedIn(email, { dark, width });
-        await page.getByLabel("Address").fill("nobody@nowhere.invalid");
+      for (const width of [360, 768, 1_920]) {
+        const { page } = await browser.visitor({ dark, width });
+        const look = async (name: string) => {
+          assert.deepEqual(await faultsOf(page), [], `${name}, ${width}`);
+          const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+          assert.ok(Number(overflow) <= 0, `${name}: ${overflow} px wider than ${width}`);
+          if (SCREENSHOTS === undefined) return;
+          const file = `${name.toLowerCase().replace(" ", "-")}-${width}-${dark ? "dark" : "light"}.png`;
+          await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
+        };
+        await page.goto(`${site.url}/`);
+        await page.getByRole("link", { name: "Register" }).waitFor();
+        await look("Sign in");
+        await fillSignIn(page, email);
+        await page.getByLabel("Address").fill("Jane <exists@plain.test>");
         await page.getByRole("button", { name: "Verify", exact: true }).click();
         await page.getByRole("region", { name: "Result" }).waitFor();
-        assert.deepEqual(await faultsOf(page), [], `verify, ${width}`);
-        await page.getByRole("link", { name: "API keys" }).click();
-        await page.getByLabel("Name").waitFor();
-        await page.getByRole("table").waitFor();
-        assert.deepEqual(await faultsOf(page), [], `keys, ${width}`);
-        const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-        assert.ok(Number(overflow) <= 0, `${overflow} px wider than ${width}`);
+        await look("Verify");
+        for (const name of ["Usage", "API keys", "Team"]) {
+          await page.getByRole("link", { name, exact: true }).click();
+          await page.getByRole("table").waitFor();
+          await look(name);
+        }
       }
   });
 

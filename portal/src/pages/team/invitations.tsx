@@ -1,0 +1,142 @@
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { api, dataOf } from "../../api/client.ts";
+import { type Role, useHasRole } from "../../api/session.ts";
+import { Button } from "../../components/button.tsx";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { Field } from "../../components/field.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { Secret } from "../../components/secret.tsx";
+import { TableScroll } from "../../components/table-scroll.tsx";
+import { Time } from "../../components/time.tsx";
+import { useForm } from "../../components/use-form.ts";
+
+const invitesKey = ["invites"];
+const readPage = (cursor: string | null) =>
+  dataOf(api.GET("/v1/team/invites", { params: { query: cursor === null ? {} : { cursor } } }));
+type Invite = Awaited<ReturnType<typeof readPage>>["data"][number];
+
+interface Invited {
+  email: string;
+  link: string;
+  mailed: boolean;
+}
+
+function NewInvitation() {
+  const queries = useQueryClient();
+  const isOwner = useHasRole("owner");
+  const roleId = useId();
+  const [role, setRole] = useState<Role>("member");
+  const [invited, setInvited] = useState<Invited | null>(null);
+  const form = useForm({ email: "" }, async ({ email }) => {
+    setInvited(await dataOf(api.POST("/v1/team/invites", { body: { email, role } })));
+    await queries.invalidateQueries({ queryKey: invitesKey });
+    form.reset();
+  });
+  return (
+    <>
+      <form className="stack" onSubmit={form.submit}>
+        <Field label="Email" type="email" autoComplete="off" required {...form.field("email")} />
+        <div className="field">
+          <label htmlFor={roleId}>Role</label>
+          <select id={roleId} value={role} onChange={(event) => setRole(event.target.value as Role)}>
+            <option value="member">Member: verifies and reads</option>
+            <option value="admin">Admin: also keys, webhooks, blocklist, members, billing</option>
+            {isOwner && <option value="owner">Owner: everything</option>}
+          </select>
+        </div>
+        <Failure error={form.error} />
+        <div className="row">
+          <Button type="submit" look="primary" busy={form.busy}>
+            Invite
+          </Button>
+        </div>
+      </form>
+      {invited !== null && (
+        <Notice kind="success">
+          <p>
+            <strong className="wrap-anywhere">{invited.email}</strong> is invited.{" "}
+            {invited.mailed ? "A mail with a link is on its way." : "No mail was sent: hand on this link."}
+          </p>
+          {!invited.mailed && <Secret value={invited.link} of="the invitation's link" />}
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function InviteRow({ of: invite }: { of: Invite }) {
+  const queries = useQueryClient();
+  async function withdraw(): Promise<void> {
+    await api.DELETE("/v1/team/invites/{id}", { params: { path: { id: invite.id } } });
+    await queries.invalidateQueries({ queryKey: invitesKey });
+  }
+  return (
+    <tr>
+      <th scope="row" className="wrap-anywhere">
+        {invite.email}
+      </th>
+      <td>{invite.role}</td>
+      <td>
+        <Time at={invite.expires_at} />
+      </td>
+      <td>
+        <ConfirmDialog
+          trigger="Withdraw"
+          title="Withdraw the invitation?"
+          action="Withdraw"
+          onConfirm={withdraw}
+        >
+          <p>
+            The link that <strong className="wrap-anywhere">{invite.email}</strong> has leads nowhere from
+            then on.
+          </p>
+        </ConfirmDialog>
+      </td>
+    </tr>
+  );
+}
+
+/** Who is invited, and one more. */
+export function Invitations() {
+  const invites = useInfiniteQuery({
+    queryKey: invitesKey,
+    queryFn: ({ pageParam }) => readPage(pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  const rows = invites.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <section className="card" aria-labelledby="invitations">
+      <h2 id="invitations">Invite somebody</h2>
+      <NewInvitation />
+      {invites.isPending && <Loading />}
+      <Failure error={invites.error} />
+      {rows.length > 0 && (
+        <TableScroll label="Open invitations">
+          <thead>
+            <tr>
+              <th scope="col">Invited</th>
+              <th scope="col">Role</th>
+              <th scope="col">Good until</th>
+              <th scope="col">
+                <span className="visually-hidden">Withdraw</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((invite) => (
+              <InviteRow key={invite.id} of={invite} />
+            ))}
+          </tbody>
+        </TableScroll>
+      )}
+      {invites.hasNextPage && (
+        <Button onClick={() => void invites.fetchNextPage()} busy={invites.isFetchingNextPage}>
+          Older ones
+        </Button>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,123 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { api } from "../../api/client.ts";
+import { forgetSession, identityQuery, type Role, useHasRole, useIdentity } from "../../api/session.ts";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { Failure } from "../../components/notice.tsx";
+import { TableScroll } from "../../components/table-scroll.tsx";
+import { Time } from "../../components/time.tsx";
+import type { readTeam } from "./team.tsx";
+
+type Member = Awaited<ReturnType<typeof readTeam>>["members"][number];
+
+const ROLES: readonly Role[] = ["member", "admin", "owner"];
+
+/** A member's role: a choice for who may change it. Only owners make or unmake owners. */
+function RoleOf({ member }: { member: Member }) {
+  const queries = useQueryClient();
+  const isAdmin = useHasRole("admin");
+  const isOwner = useHasRole("owner");
+  const change = useMutation({
+    mutationFn: (role: Role) =>
+      api.PATCH("/v1/team/members/{id}", { params: { path: { id: member.id } }, body: { role } }),
+    onSettled: async () => {
+      await queries.invalidateQueries({ queryKey: ["team"] });
+      await queries.invalidateQueries(identityQuery);
+    },
+  });
+  if (!isAdmin || (member.role === "owner" && !isOwner)) return <span>{member.role}</span>;
+  return (
+    <>
+      <select
+        className="select"
+        aria-label={`Role of ${member.email}`}
+        value={change.isPending ? change.variables : member.role}
+        disabled={change.isPending}
+        onChange={(event) => change.mutate(event.target.value as Role)}
+      >
+        {ROLES.filter((role) => role !== "owner" || isOwner).map((role) => (
+          <option key={role}>{role}</option>
+        ))}
+      </select>
+      <Failure error={change.error} />
+    </>
+  );
+}
+
+function Leave({ member }: { member: Member }) {
+  const navigate = useNavigate();
+  const { team } = useIdentity();
+  async function leave(): Promise<void> {
+    await api.DELETE("/v1/team/members/{id}", { params: { path: { id: member.id } } });
+    forgetSession();
+    await navigate({ to: "/sign-in" });
+  }
+  return (
+    <ConfirmDialog trigger="Leave" title="Leave the team?" action="Leave" onConfirm={leave}>
+      <p>
+        You are signed out of <strong className="wrap-anywhere">{team.name}</strong>. Your keys stay, and only
+        verify and read from then on. To come back you have to be invited.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+function Remove({ member }: { member: Member }) {
+  const queries = useQueryClient();
+  async function remove(): Promise<void> {
+    await api.DELETE("/v1/team/members/{id}", { params: { path: { id: member.id } } });
+    await queries.invalidateQueries({ queryKey: ["team"] });
+  }
+  return (
+    <ConfirmDialog trigger="Remove" title="Remove the member?" action="Remove" onConfirm={remove}>
+      <p>
+        <strong className="wrap-anywhere">{member.email}</strong> is signed out within a second. The keys they
+        made stay, and only verify and read from then on.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+export function Members({ members }: { members: readonly Member[] }) {
+  const { user } = useIdentity();
+  const isAdmin = useHasRole("admin");
+  const isOwner = useHasRole("owner");
+  const mayRemove = (member: Member) => isAdmin && (member.role !== "owner" || isOwner);
+  return (
+    <TableScroll label="Members">
+      <thead>
+        <tr>
+          <th scope="col">Email</th>
+          <th scope="col">Role</th>
+          <th scope="col">Joined</th>
+          <th scope="col">
+            <span className="visually-hidden">Remove or leave</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {members.map((member) => (
+          <tr key={member.id}>
+            <th scope="row" className="wrap-anywhere">
+              {member.email}
+              {member.id === user?.id && <span className="muted"> (you)</span>}
+            </th>
+            <td>
+              <RoleOf member={member} />
+            </td>
+            <td>
+              <Time at={member.joined_at} />
+            </td>
+            <td>
+              {member.id === user?.id ? (
+                <Leave member={member} />
+              ) : (
+                mayRemove(member) && <Remove member={member} />
+              )}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </TableScroll>
+  );
+}

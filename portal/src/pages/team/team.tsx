@@ -1,0 +1,64 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { api, dataOf } from "../../api/client.ts";
+import { identityQuery, useHasRole, useIdentity } from "../../api/session.ts";
+import { Button } from "../../components/button.tsx";
+import { Field } from "../../components/field.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure } from "../../components/notice.tsx";
+import { useForm } from "../../components/use-form.ts";
+import { TIERS } from "../../words/tiers.ts";
+import { Invitations } from "./invitations.tsx";
+import { Members } from "./members.tsx";
+
+export const teamKey = ["team"];
+export const readTeam = () => dataOf(api.GET("/v1/team"));
+
+function Rename({ name }: { name: string }) {
+  const queries = useQueryClient();
+  const form = useForm({ name }, async (body) => {
+    queries.setQueryData(teamKey, await dataOf(api.PATCH("/v1/team", { body })));
+    await queries.invalidateQueries(identityQuery);
+  });
+  return (
+    <form className="stack" onSubmit={form.submit}>
+      <Field label="Name of the team" required {...form.field("name")} />
+      <Failure error={form.error} />
+      <div className="row">
+        <Button type="submit" busy={form.busy}>
+          Rename
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** Who is in the team, who is invited, and what it is called. */
+export function TeamPage() {
+  const { team: own } = useIdentity();
+  const isAdmin = useHasRole("admin");
+  const team = useQuery({ queryKey: teamKey, queryFn: readTeam });
+  return (
+    <>
+      <div className="page-head">
+        <h1 className="wrap-anywhere">{own.name}</h1>
+        <span className="badge">{TIERS[own.tier]}</span>
+      </div>
+      <section className="card" aria-labelledby="members">
+        <h2 id="members">Members</h2>
+        {team.isPending && <Loading />}
+        <Failure error={team.error} />
+        {team.data !== undefined && <Members members={team.data.members} />}
+      </section>
+      {isAdmin ? (
+        <>
+          <Invitations />
+          <section className="card" aria-label="Settings of the team">
+            <Rename key={own.name} name={own.name} />
+          </section>
+        </>
+      ) : (
+        <p className="muted">Admins and owners invite, rename the team and change roles.</p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,76 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api, dataOf } from "../../api/client.ts";
+import { Button } from "../../components/button.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure } from "../../components/notice.tsx";
+import { TableScroll } from "../../components/table-scroll.tsx";
+import { grouped } from "../../words/numbers.ts";
+import { saveFile } from "./save-file.ts";
+
+const readHistory = (days: number) =>
+  dataOf(api.GET("/v1/usage/history", { params: { query: { days: String(days) } } }));
+type Day = Awaited<ReturnType<typeof readHistory>>["data"][number];
+
+const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] = [
+  { title: "Charged", name: "used", of: (day) => day.used },
+  { title: "Single", name: "single", of: (day) => day.single },
+  { title: "of these cached", name: "cached", of: (day) => day.cached },
+  { title: "In lists", name: "bulk", of: (day) => day.bulk },
+  { title: "Valid", name: "valid", of: ({ verdicts }) => verdicts.valid },
+  { title: "Invalid", name: "invalid", of: ({ verdicts }) => verdicts.invalid },
+  { title: "Risky", name: "risky", of: ({ verdicts }) => verdicts.risky },
+  { title: "Unknown", name: "unknown", of: ({ verdicts }) => verdicts.unknown },
+];
+
+/** Dates and numbers only: nothing in it needs quoting. */
+function csvOf(days: readonly Day[]): string {
+  const head = ["date", ...COLUMNS.map(({ name }) => name)].join(",");
+  const rows = days.map((day) => [day.date, ...COLUMNS.map(({ of }) => of(day))].join(","));
+  return `${[head, ...rows].join("\r\n")}\r\n`;
+}
+
+/** The last days, today first, and the same as a file. */
+export function History({ days }: { days: number }) {
+  const history = useQuery({
+    queryKey: ["usage", "history", days],
+    queryFn: () => readHistory(days),
+    placeholderData: keepPreviousData,
+  });
+  if (history.isPending) return <Loading />;
+  if (history.error !== null) return <Failure error={history.error} />;
+  const { data } = history.data;
+  return (
+    <>
+      {data.length < days && (
+        <p className="muted">Your tier keeps {grouped(data.length)} days; those are shown.</p>
+      )}
+      <TableScroll label="Use by day">
+        <thead>
+          <tr>
+            <th scope="col">Day (UTC)</th>
+            {COLUMNS.map(({ title }) => (
+              <th scope="col" className="number" key={title}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {data.map((day) => (
+            <tr key={day.date}>
+              <th scope="row">{day.date}</th>
+              {COLUMNS.map(({ name, of }) => (
+                <td className="number" key={name}>
+                  {grouped(of(day))}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </TableScroll>
+      <div className="row">
+        <Button onClick={() => saveFile("usage.csv", "text/csv", csvOf(data))}>Download as CSV</Button>
+      </div>
+    </>
+  );
+}

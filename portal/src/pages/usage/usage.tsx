@@ -1,0 +1,67 @@
+import { useQuery } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { api, dataOf } from "../../api/client.ts";
+import { Loading } from "../../components/loading.tsx";
+import { Failure } from "../../components/notice.tsx";
+import { Time } from "../../components/time.tsx";
+import { grouped } from "../../words/numbers.ts";
+import { History } from "./history.tsx";
+
+function Today() {
+  const id = useId();
+  const today = useQuery({ queryKey: ["usage"], queryFn: () => dataOf(api.GET("/v1/usage")) });
+  if (today.isPending) return <Loading />;
+  if (today.error !== null) return <Failure error={today.error} />;
+  const { used, limit, remaining, resets_at: resetsAt } = today.data;
+  return (
+    <>
+      <label htmlFor={id}>
+        <strong>{grouped(used)}</strong> of {grouped(limit)} units used
+      </label>
+      <meter id={id} min={0} max={limit} high={limit * 0.9} value={used} />
+      <p className="muted">
+        {grouped(remaining)} left, running lists taken off. The next day begins <Time at={resetsAt} />.
+      </p>
+    </>
+  );
+}
+
+const SPANS = [7, 30, 90, 365] as const;
+
+/** What the team has used of its quota: today, and by day. */
+export function UsagePage() {
+  const [days, setDays] = useState<number>(30);
+  const id = useId();
+  return (
+    <>
+      <div className="page-head">
+        <h1>Usage</h1>
+      </div>
+      <section className="card" aria-labelledby="today">
+        <h2 id="today">Today</h2>
+        <Today />
+      </section>
+      <section className="card" aria-labelledby="history">
+        <div className="page-head">
+          <h2 id="history">By day</h2>
+          <div className="row">
+            <label htmlFor={id}>Days</label>
+            <select
+              id={id}
+              className="select"
+              value={days}
+              onChange={(event) => setDays(Number(event.target.value))}
+            >
+              {SPANS.map((span) => (
+                <option key={span} value={span}>
+                  {span}
+                </option>
+              ))}
+            </select>
+          </div>
+        </div>
+        <History days={days} />
+      </section>
+    </>
+  );
+}
