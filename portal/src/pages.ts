@@ -4,4 +4,6 @@ export const PAGES = [
   { to: "/usage", title: "Usage" },
   { to: "/keys", title: "API keys" },
   { to: "/team", title: "Team" },
+  { to: "/blocklist", title: "Blocklist" },
+  { to: "/settings", title: "Settings" },
 ] as const;

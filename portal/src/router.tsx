@@ -106,13 +106,23 @@ const team = createRoute({
   path: "/team",
   component: lazyRouteComponent(() => import("./pages/team/team.tsx"), "TeamPage"),
 });
+const blocklist = createRoute({
+  getParentRoute: () => frame,
+  path: "/blocklist",
+  component: lazyRouteComponent(() => import("./pages/blocklist/blocklist.tsx"), "BlocklistPage"),
+});
+const settings = createRoute({
+  getParentRoute: () => frame,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./pages/settings/settings.tsx"), "SettingsPage"),
+});
 
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
     register,
     ...mailedLinks,
-    frame.addChildren([home, verify, usage, keys, team]),
+    frame.addChildren([home, verify, usage, keys, team, blocklist, settings]),
   ]),
   basepath: BASE_PATH === "" ? "/" : BASE_PATH,
   defaultErrorComponent: Broken,

@@ -14,6 +14,8 @@ export const PORTAL_PATHS: readonly string[] = [
   "/usage",
   "/keys",
   "/team",
+  "/blocklist",
+  "/settings",
 ];
 
 /**

@@ -14,6 +14,15 @@ import { until } from "../../support/until.ts";
 const site = usePortalSite();
 const browser = useBrowser();
 
+/** Pages, and what stands on each once it is whole. */
+const SHOWN = [
+  ["Usage", /^Day \(UTC\)$/],
+  ["API keys", /^Last used$/],
+  ["Team", /^Joined$/],
+  ["Blocklist", /^No domain is blocked/],
+  ["Settings", /^New password$/],
+] as const;
+
 /** A folder for a picture of each page, see docs/portal; absent: none are taken. */
 const SCREENSHOTS = process.env.RCPT_SCREENSHOTS;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -242,6 +251,51 @@ describe("the team", () => {
   });
 });
 
+describe("the blocklist", () => {
+  it("blocks a domain, and unblocks it", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const { page } = await signedIn(email);
+    await page.getByRole("link", { name: "Blocklist" }).click();
+    await page.getByRole("textbox", { name: "Domain" }).fill("no domain");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.locator(".fault").waitFor();
+    await page.getByRole("textbox", { name: "Domain" }).fill("Plain.Test");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    const row = page.getByRole("row").filter({ hasText: "plain.test" });
+    await row.waitFor();
+    const answer = await site.api.verify(session, "exists@plain.test");
+    assert.equal(answer.body.reason, "blocklisted_domain");
+    await row.getByRole("button", { name: "Unblock" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Unblock" }).click();
+    await page.getByText("No domain is blocked.").waitFor();
+  });
+});
+
+describe("the settings", () => {
+  it("change the password, for the present one", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const { page } = await signedIn(email);
+    await page.getByRole("link", { name: "Settings" }).click();
+    const change = async (present: string) => {
+      await page.getByLabel("Present password").fill(present);
+      await page.getByLabel("New password").fill("another long password");
+      await page.getByRole("button", { name: "Change" }).click();
+    };
+    await change("not the present one");
+    await page.getByRole("alert").waitFor();
+    await change(PASSWORD);
+    await page.getByText("It is changed; your other sessions have ended.").waitFor();
+    await until("other sessions have ended", async () => {
+      const { status } = await site.api.send("GET", "/v1/auth/me", { key: session });
+      return status === 401;
+    });
+    await page.reload();
+    await page.getByRole("heading", { name: "Settings" }).waitFor();
+  });
+});
+
 describe("an account", () => {
   it("is registered, confirmed by the mailed link, and signed in", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
@@ -304,9 +358,9 @@ describe("for everybody", () => {
         await page.getByRole("button", { name: "Verify", exact: true }).click();
         await page.getByRole("region", { name: "Result" }).waitFor();
         await look("Verify");
-        for (const name of ["Usage", "API keys", "Team"]) {
+        for (const [name, shown] of SHOWN) {
           await page.getByRole("link", { name, exact: true }).click();
-          await page.getByRole("table").waitFor();
+          await page.getByText(shown).first().waitFor();
           await look(name);
         }
       }

@@ -1,0 +1,143 @@
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, dataOf } from "../../api/client.ts";
+import { useHasRole } from "../../api/session.ts";
+import { Button } from "../../components/button.tsx";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { Field } from "../../components/field.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { TableScroll } from "../../components/table-scroll.tsx";
+import { Time } from "../../components/time.tsx";
+import { useForm } from "../../components/use-form.ts";
+
+const blocklistKey = ["blocklist"];
+const readPage = (cursor: string | null) =>
+  dataOf(api.GET("/v1/blocklist", { params: { query: cursor === null ? {} : { cursor } } }));
+type Entry = Awaited<ReturnType<typeof readPage>>["data"][number];
+
+function NewEntry() {
+  const queries = useQueryClient();
+  const [below, setBelow] = useState(true);
+  const form = useForm({ domain: "" }, async ({ domain }) => {
+    const body = { domain: domain.trim(), include_subdomains: below };
+    await api.POST("/v1/blocklist", { params: { header: {} }, body });
+    await queries.invalidateQueries({ queryKey: blocklistKey });
+    form.reset();
+  });
+  return (
+    <form className="card" onSubmit={form.submit}>
+      <Field
+        label="Domain"
+        hint="Such as example.com"
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        required
+        {...form.field("domain")}
+      />
+      <label className="row">
+        <input type="checkbox" checked={below} onChange={(event) => setBelow(event.target.checked)} />
+        With all domains below it
+      </label>
+      <Failure error={form.error} />
+      <div className="row">
+        <Button type="submit" look="primary" busy={form.busy}>
+          Block
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function EntryRow({ of: entry }: { of: Entry }) {
+  const queries = useQueryClient();
+  const mayUnblock = useHasRole("admin");
+  async function unblock(): Promise<void> {
+    await api.DELETE("/v1/blocklist/{domain}", { params: { path: { domain: entry.domain } } });
+    await queries.invalidateQueries({ queryKey: blocklistKey });
+  }
+  return (
+    <tr>
+      <th scope="row" className="wrap-anywhere">
+        {entry.domain}
+      </th>
+      <td>{entry.include_subdomains ? "yes" : "no"}</td>
+      <td>
+        <Time at={entry.created_at} />
+      </td>
+      <td>
+        {mayUnblock && (
+          <ConfirmDialog trigger="Unblock" title="Unblock the domain?" action="Unblock" onConfirm={unblock}>
+            <p>
+              Addresses of <strong className="wrap-anywhere">{entry.domain}</strong> are checked again.
+            </p>
+          </ConfirmDialog>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Entries() {
+  const entries = useInfiniteQuery({
+    queryKey: blocklistKey,
+    queryFn: ({ pageParam }) => readPage(pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  if (entries.isPending) return <Loading />;
+  if (entries.error !== null) return <Failure error={entries.error} />;
+  const rows = entries.data.pages.flatMap(({ data }) => data);
+  if (rows.length === 0) return <p className="muted">No domain is blocked.</p>;
+  return (
+    <>
+      <TableScroll label="Blocked domains">
+        <thead>
+          <tr>
+            <th scope="col">Domain</th>
+            <th scope="col">Those below</th>
+            <th scope="col">Since</th>
+            <th scope="col">
+              <span className="visually-hidden">Unblock</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((entry) => (
+            <EntryRow key={entry.domain} of={entry} />
+          ))}
+        </tbody>
+      </TableScroll>
+      {entries.hasNextPage && (
+        <Button onClick={() => void entries.fetchNextPage()} busy={entries.isFetchingNextPage}>
+          More
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** Domains whose addresses the team holds for risky, whatever is found out. */
+export function BlocklistPage() {
+  const isAdmin = useHasRole("admin");
+  return (
+    <>
+      <div className="page-head">
+        <h1>Blocklist</h1>
+      </div>
+      <p className="muted">
+        Addresses of these domains are answered risky, and no server is asked. A change holds everywhere
+        within a second.
+      </p>
+      {isAdmin ? (
+        <NewEntry />
+      ) : (
+        <Notice>Admins and owners of the team block and unblock; you are a member.</Notice>
+      )}
+      <section className="card" aria-label="Blocked domains">
+        <Entries />
+      </section>
+    </>
+  );
+}

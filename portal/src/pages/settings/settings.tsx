@@ -1,0 +1,68 @@
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import { useIdentity } from "../../api/session.ts";
+import { Button } from "../../components/button.tsx";
+import { Field } from "../../components/field.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { useForm } from "../../components/use-form.ts";
+
+function ChangePassword() {
+  const [isDone, setDone] = useState(false);
+  const form = useForm({ current_password: "", new_password: "" }, async (body) => {
+    setDone(false);
+    await api.POST("/v1/auth/password", { body });
+    setDone(true);
+    form.reset();
+  });
+  return (
+    <section className="card" aria-labelledby="password">
+      <h2 id="password">Password</h2>
+      <form className="stack" onSubmit={form.submit}>
+        <Field
+          label="Present password"
+          type="password"
+          autoComplete="current-password"
+          required
+          {...form.field("current_password")}
+        />
+        <Field
+          label="New password"
+          type="password"
+          autoComplete="new-password"
+          hint="12 characters or more; a few words will do."
+          required
+          {...form.field("new_password")}
+        />
+        <Failure error={form.error} />
+        {isDone && <Notice kind="success">It is changed; your other sessions have ended.</Notice>}
+        <div className="row">
+          <Button type="submit" look="primary" busy={form.busy}>
+            Change
+          </Button>
+        </div>
+      </form>
+    </section>
+  );
+}
+
+/** What concerns the person, in whichever team. */
+export function SettingsPage() {
+  const { user, teams } = useIdentity();
+  return (
+    <>
+      <div className="page-head">
+        <h1>Settings</h1>
+      </div>
+      <section className="card" aria-labelledby="account">
+        <h2 id="account">Account</h2>
+        <dl className="facts">
+          <dt>Email</dt>
+          <dd>{user?.email}</dd>
+          <dt>Teams</dt>
+          <dd>{teams.map(({ name, role }) => `${name} (${role})`).join(", ")}</dd>
+        </dl>
+      </section>
+      <ChangePassword />
+    </>
+  );
+}
