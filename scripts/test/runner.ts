@@ -9,7 +9,7 @@ import { createToSources } from "./sources.ts";
 
 /** Scenarios wait for timers, leases and each other's processes for most of their time: two at once a core keep it busy. */
 const FILES_PER_CORE = 2;
-/** And one more: with two cores, where four files may all be waiting. */
+/** Besides, for the moments in which all of those wait. */
 const SPARE_FILES = 1;
 
 export interface Totals {
