@@ -121,7 +121,12 @@ describe("the portal", () => {
     await result.getByText(/Its mail server accepts this address/).waitFor();
     await result.getByText("accepted_mailbox").waitFor();
     assert.match((await page.locator("pre").textContent()) ?? "", /email=exists@plain\.test/);
+    // The address is in the page's own, and asked about on demand alone: another site may lead here.
     await page.reload();
+    await page.getByRole("heading", { name: "Verify an address" }).waitFor();
+    assert.equal(await page.getByLabel("Address").inputValue(), "Jane <exists@plain.test>");
+    assert.equal(await result.count(), 0);
+    await page.getByRole("button", { name: "Verify", exact: true }).click();
     await result.getByText("Valid", { exact: true }).waitFor();
   });
 

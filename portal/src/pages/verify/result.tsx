@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Button } from "../../components/button.tsx";
 import { Time } from "../../components/time.tsx";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
@@ -9,8 +9,11 @@ import { Checks } from "./checks.tsx";
 function AskAgain({ at, onAgain }: { at: string; onAgain(): void }) {
   const [now, setNow] = useState(() => Date.now());
   const leftS = Math.max(0, Math.ceil((Date.parse(at) - now) / 1_000));
+  const hasAsked = useRef(false);
   useEffect(() => {
     if (leftS === 0) {
+      if (hasAsked.current) return;
+      hasAsked.current = true;
       onAgain();
       return;
     }

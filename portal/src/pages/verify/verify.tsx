@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { useIdentity } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
@@ -19,19 +19,17 @@ export function VerifyPage() {
   const navigate = useNavigate();
   const [text, setText] = useState(asked ?? "");
   const check = useMutation({ mutationFn: verify });
-  const { mutate } = check;
-  // The address is in the page's own: it can be kept, and a reload asks again.
-  useEffect(() => {
-    if (asked === undefined) return;
-    setText(asked);
-    mutate(asked);
-  }, [asked, mutate]);
+
+  /** Only on demand: a link of another site's that leads here with an address must not cost anything. */
+  function ask(email: string): void {
+    setText(email);
+    check.mutate(email);
+    void navigate({ to: "/verify", search: { email }, replace: true });
+  }
 
   function submit(event: FormEvent): void {
     event.preventDefault();
-    const email = text.trim();
-    if (email === asked) mutate(email);
-    else void navigate({ to: "/verify", search: { email } });
+    ask(text.trim());
   }
 
   return (
@@ -63,11 +61,7 @@ export function VerifyPage() {
       </form>
       <Failure error={check.error} />
       {check.data !== undefined && (
-        <Result
-          result={check.data}
-          onAgain={() => mutate(check.variables ?? "")}
-          onTry={(email) => void navigate({ to: "/verify", search: { email } })}
-        />
+        <Result result={check.data} onAgain={() => check.mutate(check.variables)} onTry={ask} />
       )}
       {check.data !== undefined && <CallExamples email={check.data.email} />}
       {(team.tier === "free" || team.tier === "starter" || team.tier === "pro") && (
