@@ -35,9 +35,9 @@ async function tellPort25(): Promise<void> {
 
 /** Without it the API serves all the same: where it cannot be built that is said, and all else goes on. */
 function ensurePortal(): void {
-  if (hasPortal()) return;
-  say("building the portal");
   try {
+    if (hasPortal()) return;
+    say("building the portal");
     providePortal();
   } catch (error) {
     say(`the portal could not be built: ${error}`);

@@ -29,7 +29,8 @@ function NotFound() {
 const root = createRootRoute({ notFoundComponent: NotFound });
 
 /** Only addresses of the portal itself: a link must not lead from signing in to somewhere else. */
-const isOwnAddress = (next: unknown): next is string => typeof next === "string" && /^\/(?![/\\])/.test(next);
+const isOwnAddress = (next: unknown): next is string =>
+  typeof next === "string" && /^\/(?![/\\])[\w\-/]*$/.test(next);
 
 const signIn = createRoute({
   getParentRoute: () => root,

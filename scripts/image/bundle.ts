@@ -27,7 +27,8 @@ export const REQUIRE = [
  * Compiles `src/main.ts` and the threads of `workers/` into `folder`, as `src/main.js` and `workers/*.js`, each with the
  * packages that it uses, in some dozens of files instead of two thousand: finding and reading those is more than half of a
  * start (the modules of the API: 0.60 s of CPU from a file each, 0.25 s so). Names stay as they are: stacks are for people.
- * The portal lies beside them, in `portal/`. The lists of domains and roles lie beside them as tables (`BUILT_LISTS`): those of the packages at the time of the build.
+ * The portal of this tree lies beside them, in `portal/`. The lists of domains and roles lie beside them as tables (`BUILT_LISTS`):
+ * those of the packages at the time of the build.
  *
  * `folder` must lie within the project, or beside a package.json of `"type": "module"` and a node_modules that has
  * `FROM_NODE_MODULES`: nothing else is read from there.

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -43,15 +43,23 @@ function compress(path: string): void {
 
 /** Builds the portal into `folder`, each file beside itself as brotli. @throws Error with what Vite said */
 function buildInto(folder: string): void {
+  const source = sourceHash();
   writePortalTypes();
-  rmSync(folder, { recursive: true, force: true });
+  // Whoever reads the folder meanwhile finds the old one or the new one, whole.
+  const made = `${folder}-new-${process.pid}`;
   const vite = join(dirname(createRequire(import.meta.url).resolve("vite/package.json")), "bin/vite.js");
-  const args = [vite, "build", PORTAL, "--outDir", folder, "--emptyOutDir", "--logLevel", "warn"];
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
-  if (status !== 0) throw new Error(`vite: ${stderr}`);
-  const built = readdirSync(folder, { recursive: true, withFileTypes: true });
-  for (const entry of built) if (entry.isFile()) compress(join(entry.parentPath, entry.name));
-  writeFileSync(join(folder, SOURCE_FILE), sourceHash());
+  const args = [vite, "build", PORTAL, "--outDir", made, "--emptyOutDir", "--logLevel", "warn"];
+  try {
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
+    if (status !== 0) throw new Error(`vite: ${stderr}`);
+    for (const entry of readdirSync(made, { recursive: true, withFileTypes: true }))
+      if (entry.isFile()) compress(join(entry.parentPath, entry.name));
+    writeFileSync(join(made, SOURCE_FILE), source);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(made, folder);
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
 }
 
 /**

@@ -3,7 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
 import { createOpenApiDocument } from "../../src/api/openapi/openapi.ts";
 import { describedRoutes } from "./described-routes.ts";
 
@@ -29,7 +30,8 @@ export function writePortalTypes(): void {
   try {
     const [source, types] = [join(folder, "openapi.json"), join(folder, "schema.d.ts")];
     writeFileSync(source, document);
-    const cli = join(PORTAL, "node_modules/openapi-typescript/bin/cli.js");
+    const packages = createRequire(join(PORTAL, "package.json"));
+    const cli = join(dirname(packages.resolve("openapi-typescript/package.json")), "bin/cli.js");
     const { status, stderr } = spawnSync(process.execPath, [cli, source, "-o", types], { encoding: "utf8" });
     if (status !== 0) throw new Error(`openapi-typescript: ${stderr}`);
     writeFileSync(OUT, firstLine + readFileSync(types, "utf8"));

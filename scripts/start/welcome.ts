@@ -17,7 +17,7 @@ export function welcome({ running, keys, home, postgresFolder }: WelcomeFacts): 
   const folders = isOutside ? `${home}, PostgreSQL's in ${postgresFolder}` : home;
   const signIn =
     keys.sign_in === undefined
-      ? ""
+      ? `portal:       no sign-in is kept with these keys; without ${home}/keys-*.json a new team has one\n`
       : `portal:       sign in as ${keys.sign_in.email}, password ${keys.sign_in.password}\n`;
   return `
 rcpt is up:   ${running.url}   (metrics on port ${running.metricsPort})

@@ -31,13 +31,6 @@ export interface ResourceDeps {
 /** The services behind the routes and what parses their large bodies, apart from verification, what it uses up, and readiness. */
 export type Resources = Omit<RouteDeps, "verify" | "earlyAdmission" | "usage" | "readiness" | "publicUrl">;
 
-/** Where browsers send the parts of uploads, by presigned addresses; null: nowhere. */
-function objectsOriginOf({ objects }: Config): string | null {
-  if (objects === null) return null;
-  const { publicEndpoint, region } = objects;
-  return publicEndpoint === null ? `https://s3.${region}.amazonaws.com` : new URL(publicEndpoint).origin;
-}
-
 export function composeResources(
   deps: ResourceDeps & { tracer: Tracer | null; requestWork: RequestWork },
 ): Resources {
@@ -53,7 +46,6 @@ export function composeResources(
     keys: createKeys({ sql, publisher }),
     team: createTeam({ sql, publisher }),
     members: createMembers({ publisher }),
-    objectsOrigin: objectsOriginOf(deps.config),
     ...composeWebhooks(deps),
     ...composePortal(deps),
   };

@@ -1,5 +1,6 @@
 import createClient from "openapi-fetch";
 import { BASE_PATH } from "../base-path.ts";
+import { leaveForSignIn } from "./leave.ts";
 import type { components, paths } from "./schema.d.ts";
 
 export type Schemas = components["schemas"];
@@ -45,8 +46,13 @@ export const PORTAL_HEADERS = { "X-Rcpt-Portal": "1" } as const;
 export const api = createClient<paths>({ baseUrl: `${BASE_PATH}/`, headers: PORTAL_HEADERS });
 
 api.use({
-  async onResponse({ response }) {
-    if (!response.ok) throw await problemOf(response);
+  async onResponse({ response, schemaPath }) {
+    if (response.ok) return;
+    const problem = await problemOf(response);
+    // The session has ended while a page was open; whoever signs in or out sees to it himself.
+    if (problem.code === "unauthorized" && !schemaPath.startsWith("/v1/auth/"))
+      leaveForSignIn(location.pathname.slice(BASE_PATH.length));
+    throw problem;
   },
   onError({ error }) {
     return error instanceof Problem || (error instanceof DOMException && error.name === "AbortError")

@@ -1,6 +1,7 @@
 import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import { redirect } from "@tanstack/react-router";
 import { api, dataOf, Problem, type Schemas } from "./client.ts";
+import { leaveForSignIn } from "./leave.ts";
 import { queryClient } from "./query-client.ts";
 
 export type Identity = Awaited<ReturnType<typeof readIdentity>>;
@@ -13,12 +14,12 @@ const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 };
 export const identityQuery = queryOptions({ queryKey: ["me"], queryFn: readIdentity, staleTime: 60_000 });
 
 /** Of pages for people who are signed in; others are sent to sign in, and come back. */
-export async function requireSession(at: { href: string }): Promise<void> {
+export async function requireSession(at: { pathname: string }): Promise<void> {
   try {
     await queryClient.ensureQueryData(identityQuery);
   } catch (error) {
     if (error instanceof Problem && error.status === 401)
-      throw redirect({ to: "/sign-in", search: at.href === "/" ? {} : { next: at.href } });
+      throw redirect({ to: "/sign-in", search: at.pathname === "/" ? {} : { next: at.pathname } });
     throw error;
   }
 }
@@ -37,6 +38,17 @@ export function forgetSession(): void {
   queryClient.clear();
 }
 
+/** After signing in. @throws Error when the browser did not take the cookie */
+export async function ensureKept(): Promise<void> {
+  try {
+    await queryClient.fetchQuery(identityQuery);
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401)
+      throw new Error("The browser did not keep the session: open the portal over HTTPS.");
+    throw error;
+  }
+}
+
 export async function signOut(): Promise<void> {
   try {
     await api.POST("/v1/auth/logout");
@@ -44,5 +56,5 @@ export async function signOut(): Promise<void> {
     // The session has ended already.
     if (!(error instanceof Problem && error.status === 401)) throw error;
   }
-  forgetSession();
+  leaveForSignIn();
 }

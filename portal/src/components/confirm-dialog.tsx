@@ -37,9 +37,9 @@ export function ConfirmDialog({ trigger, title, children, action, onConfirm }: P
     }
   }
   return (
-    <DialogTrigger>
+    <DialogTrigger onOpenChange={() => setError(null)}>
       <TriggerButton className="button danger">{trigger}</TriggerButton>
-      <ModalOverlay className="overlay" isDismissable={!busy}>
+      <ModalOverlay className="overlay" isDismissable={!busy} isKeyboardDismissDisabled={busy}>
         <Modal className="modal">
           <Dialog role="alertdialog" className="stack">
             {({ close }) => (

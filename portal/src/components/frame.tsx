@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Link, Outlet } from "@tanstack/react-router";
 import { signOut, useIdentity } from "../api/session.ts";
 import { PAGES } from "../pages.ts";
 import { Button } from "./button.tsx";
@@ -7,8 +7,7 @@ import { Failure } from "./notice.tsx";
 
 function Account() {
   const { user, team, role } = useIdentity();
-  const navigate = useNavigate();
-  const leaving = useMutation({ mutationFn: signOut, onSuccess: () => navigate({ to: "/sign-in" }) });
+  const leaving = useMutation({ mutationFn: signOut });
   return (
     <div className="account">
       <span className="wrap-anywhere">
@@ -28,7 +27,7 @@ function Account() {
 export function Frame() {
   return (
     <div className="frame">
-      <a className="visually-hidden" href="#content">
+      <a className="skip visually-hidden" href="#content">
         Skip to the content
       </a>
       <nav className="sidebar" aria-label="Pages">

@@ -12,7 +12,7 @@ export function Notice({ kind, children }: { kind?: "failure" | "success"; child
 
 /** What to do about it, where that does not follow from what is said already. */
 function adviceOf(error: unknown): string | null {
-  if (!(error instanceof Problem)) return "This is a fault of the portal: reload the page.";
+  if (!(error instanceof Problem)) return null;
   if (error.status === 0) return "Look at your connection, and try again.";
   if (error.retryAfterS !== null) return `Try again in ${error.retryAfterS} s.`;
   if (error.status >= 500) return "Try again in a moment.";

@@ -4,8 +4,13 @@ import { Problem } from "../api/client.ts";
 /**
  * The texts of a form, and what becomes of them.
  * @param send throws what went wrong
+ * @param paths what the API calls the fields
  */
-export function useForm<T extends Record<string, string>>(initial: T, send: (values: T) => Promise<void>) {
+export function useForm<T extends Record<string, string>>(
+  initial: T,
+  send: (values: T) => Promise<void>,
+  paths: readonly string[] = Object.keys(initial),
+) {
   const [values, setValues] = useState(initial);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
@@ -29,7 +34,7 @@ export function useForm<T extends Record<string, string>>(initial: T, send: (val
     busy,
     submit,
     /** What is wrong with no field in particular. */
-    error: [...fields.keys()].some((name) => name in values) ? null : error,
+    error: fields.size > 0 && [...fields.keys()].every((name) => paths.includes(name)) ? null : error,
     /** What a field is given. @param path what the API calls it */
     field: (name: keyof T & string, path: string = name) => ({
       name,

@@ -24,7 +24,7 @@ interface LinkForm {
 /** The page of a mailed link: the token of the link, and a password. */
 function MailedLink({ title, label, hint, autoComplete, action, path, send }: LinkForm) {
   const [token] = useState(takeLinkToken);
-  const form = useForm({ password: "" }, ({ password }) => send(token, password));
+  const form = useForm({ password: "" }, ({ password }) => send(token, password), [path]);
   if (token === "")
     return (
       <Entrance title={title}>

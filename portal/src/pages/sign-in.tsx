@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../api/client.ts";
-import { forgetSession } from "../api/session.ts";
+import { ensureKept, forgetSession } from "../api/session.ts";
 import { signInOptionsQuery } from "../api/sign-in.ts";
 import { Button } from "../components/button.tsx";
 import { Entrance } from "../components/entrance.tsx";
@@ -16,6 +16,7 @@ export function SignInPage() {
   const form = useForm({ email: "", password: "" }, async (body) => {
     await api.POST("/v1/auth/login", { body });
     forgetSession();
+    await ensureKept();
     await navigate({ to: next ?? "/" });
   });
   return (

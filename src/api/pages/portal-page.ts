@@ -18,21 +18,16 @@ export const PORTAL_PATHS: readonly string[] = [
   "/settings",
 ];
 
-/**
- * Nothing inline, nothing of another host, no text that becomes markup.
- * @param objectsOrigin where lists are uploaded to, and results downloaded from; null: nowhere
- */
-export function portalPolicy(objectsOrigin: string | null): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    `connect-src 'self'${objectsOrigin === null ? "" : ` ${objectsOrigin}`}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join("; ");
-}
+/** Nothing inline, nothing of another host, no text that becomes markup. */
+export const PORTAL_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");

@@ -9,7 +9,8 @@ export interface HeaderSource extends FieldSource {
 const SESSION_COOKIE = "__Host-rcpt_session";
 /** Sent by the portal's scripts with each request: no other site's page can add it without asking first (CORS). */
 const PORTAL_HEADER = "x-rcpt-portal";
-const COOKIE = new RegExp(`(?:^|;\\s*)${SESSION_COOKIE}=([^;\\s]*)`);
+/** Between cookies stands what browsers put there: other spaces could hide a name that they did not take for ours. */
+const COOKIE = new RegExp(`(?:^|; ?)${SESSION_COOKIE}=(\\w*)(?=;|$)`, "g");
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
 /** What a request says of the page that it comes from. */
@@ -40,14 +41,18 @@ function isOfThisOrigin(source: HeaderSource): boolean {
 
 /**
  * A browser adds the cookie to whatever any page sends here, so the cookie counts only for requests that the portal's scripts
- * send, and for downloads that one of its pages links to.
+ * send, and for what one of its pages links to.
  */
 export function readPortalRequest(method: string, source: HeaderSource): PortalRequest {
   const isScript = source.getHeader(PORTAL_HEADER) !== "";
-  const isDownload = method === "GET" && source.getHeader("sec-fetch-site") === "same-origin";
-  if (!(isScript || isDownload) || !isOfThisOrigin(source)) return NOT_PORTAL;
-  const token = COOKIE.exec(source.getHeader("cookie"))?.[1] ?? "";
-  return { isFromPortal: isScript, token: token === "" ? null : token };
+  const isLink =
+    method === "GET" &&
+    source.getHeader("sec-fetch-site") === "same-origin" &&
+    source.getHeader("sec-fetch-mode") === "navigate";
+  if (!(isScript || isLink) || !isOfThisOrigin(source)) return NOT_PORTAL;
+  const tokens = [...source.getHeader("cookie").matchAll(COOKIE)].map(([, token = ""]) => token);
+  // Of two one is not ours.
+  return { isFromPortal: isScript, token: (tokens.length === 1 && tokens[0]) || null };
 }
 
 /** The value of `Set-Cookie` that begins a session. @param expiresAt ISO 8601 */

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { AppError } from "../../platform/errors.ts";
 import { loadPortalFiles, type PortalFile, type PortalFiles } from "../pages/portal-files.ts";
-import { PORTAL_PATHS, portalPolicy } from "../pages/portal-page.ts";
+import { PORTAL_PATHS, PORTAL_POLICY } from "../pages/portal-page.ts";
 import { HttpReply } from "../reply/reply.ts";
 import { type Context, type PublicRoute, publicRoute } from "../routing/route.ts";
 
@@ -12,27 +12,30 @@ function fileReply(
   { headers }: Context,
   fields: Readonly<Record<string, string>>,
 ): HttpReply {
-  const own = { ...fields, ETag: file.etag, Vary: "Accept-Encoding" };
-  if (headers["if-none-match"] === file.etag) return new HttpReply(304, null, { headers: own });
-  const isCompressed = file.brotli !== null && /\bbr\b/.test(headers["accept-encoding"] ?? "");
-  return new HttpReply(200, isCompressed ? file.brotli : file.bytes, {
-    contentType: file.contentType,
+  const { brotli, contentType } = file;
+  const accepted = headers["accept-encoding"] ?? "";
+  const isCompressed = brotli !== null && /\bbr\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(accepted);
+  const etag = isCompressed ? file.etag.replace(/"$/, '-br"') : file.etag;
+  const own = { ...fields, ETag: etag, Vary: "Accept-Encoding" };
+  // Proxies that change the coding make the tag a weak one.
+  if (headers["if-none-match"]?.replace(/^W\//, "") === etag)
+    return new HttpReply(304, null, { headers: own });
+  return new HttpReply(200, isCompressed ? brotli : file.bytes, {
+    contentType,
     headers: isCompressed ? { ...own, "Content-Encoding": "br" } : own,
   });
 }
 
 export interface PortalRouteDeps {
-  /** Where lists are uploaded to, and results downloaded from; null: nowhere. */
-  objectsOrigin: string | null;
   /** The address of the service for its users, perhaps with a path; null: whatever they use. */
   publicUrl: string | null;
 }
 
 /** The portal: its page at each of its addresses, and the files that the page asks for. Read from disk once, when first asked for. */
-export function createPortalRoutes({ objectsOrigin, publicUrl }: PortalRouteDeps): PublicRoute[] {
+export function createPortalRoutes({ publicUrl }: PortalRouteDeps): PublicRoute[] {
   const basePath = publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
   const pageFields = {
-    "Content-Security-Policy": portalPolicy(objectsOrigin),
+    "Content-Security-Policy": PORTAL_POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",

@@ -65,8 +65,6 @@ export interface RouteDeps {
   signInOptions: SignInOptions;
   readiness(): MaybePromise<Readiness>;
   parseLarge: ParseLargeBody;
-  /** Where browsers send the parts of uploads; null: nowhere. */
-  objectsOrigin: string | null;
   /** The base address of the API for its own description; null: wherever the document was read from. */
   publicUrl: string | null;
 }

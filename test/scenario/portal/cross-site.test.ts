@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { describe, it } from "node:test";
 import { PASSWORD } from "../../support/portal.ts";
 import { newPerson, usePortalSite } from "../../support/portal-site.ts";
@@ -25,7 +27,19 @@ async function sessionCookie(): Promise<string> {
   return cookie?.split(";")[0] ?? "";
 }
 
-const statusOf = async (path: string, init: RequestInit) => (await fetch(site.url + path, init)).status;
+interface Sent {
+  method?: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+/** Not by `fetch`, which writes `Sec-Fetch-Mode` itself. */
+async function statusOf(path: string, { method = "GET", headers, body }: Sent): Promise<number> {
+  const sent = request(site.url + path, { method, headers, agent: false }).end(body);
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode ?? 0;
+}
 
 describe("signing in", () => {
   it("from the portal puts the session into a cookie that no script reads, and tells nobody", async () => {
@@ -65,7 +79,7 @@ describe("the session's cookie", () => {
 
   it("counts for what a page of the portal links to, and changes nothing so", async () => {
     const Cookie = await sessionCookie();
-    const link = { Cookie, "Sec-Fetch-Site": "same-origin" };
+    const link = { Cookie, "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "navigate" };
     assert.equal(await statusOf("/v1/usage", { headers: link }), 200);
     assert.equal(await statusOf("/v1/auth/logout", { method: "POST", headers: link }), 401);
   });
@@ -75,6 +89,8 @@ describe("the session's cookie", () => {
     const hostile: Record<string, string>[] = [
       {},
       { "Sec-Fetch-Site": "cross-site" },
+      { "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "no-cors" },
+      { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" },
       { "Sec-Fetch-Site": "same-site" },
       { "Sec-Fetch-Site": "none" },
       { Origin: "https://evil.example" },
@@ -91,6 +107,17 @@ describe("the session's cookie", () => {
         assert.equal(status, 401, `${method} ${JSON.stringify(headers)}`);
       }
     assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie, ...PORTAL } }), 200);
+  });
+
+  it("is not taken from a name that only looks like its own, nor where there are two", async () => {
+    const Cookie = await sessionCookie();
+    for (const text of [
+      `x=y;\u00a0${Cookie}`,
+      `a${Cookie}`,
+      `${Cookie}; ${Cookie}`,
+      `__Host-rcpt_session=x; ${Cookie}`,
+    ])
+      assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie: text, ...PORTAL } }), 401, text);
   });
 
   it("does not count beside another credential, or when it is not one", async () => {

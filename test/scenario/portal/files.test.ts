@@ -47,6 +47,7 @@ describe("the portal's page", () => {
   it("is not sent again to who has it", async () => {
     const etag = (await page("/")).headers.get("etag") ?? "";
     assert.equal((await page("/", { "If-None-Match": etag })).status, 304);
+    assert.equal((await page("/", { "If-None-Match": `W/${etag}` })).status, 304);
     assert.equal((await page("/", { "If-None-Match": '"other"' })).status, 200);
   });
 });

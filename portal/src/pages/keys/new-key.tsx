@@ -17,9 +17,10 @@ export function NewKey() {
   const [made, setMade] = useState<{ label: string; secret: string } | null>(null);
   const form = useForm({ label: "" }, async ({ label }) => {
     const key = await dataOf(api.POST("/v1/keys", { params: { header: {} }, body: { label, env } }));
-    await queries.invalidateQueries({ queryKey: ["keys"] });
+    // Before all else: it is told this once.
     if (key.secret !== null) setMade({ label: key.label, secret: key.secret });
     form.reset();
+    void queries.invalidateQueries({ queryKey: ["keys"] });
   });
   return (
     <section className="card" aria-labelledby="new-key">
@@ -48,12 +49,12 @@ export function NewKey() {
         </div>
       </form>
       {made !== null && (
-        <Notice kind="success">
-          <p>
+        <>
+          <Notice kind="success">
             The key <strong className="wrap-anywhere">{made.label}</strong> is made.
-          </p>
+          </Notice>
           <Secret value={made.secret} of={`the key ${made.label}`} />
-        </Notice>
+        </>
       )}
     </section>
   );

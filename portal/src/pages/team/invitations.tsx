@@ -31,8 +31,8 @@ function NewInvitation() {
   const [invited, setInvited] = useState<Invited | null>(null);
   const form = useForm({ email: "" }, async ({ email }) => {
     setInvited(await dataOf(api.POST("/v1/team/invites", { body: { email, role } })));
-    await queries.invalidateQueries({ queryKey: invitesKey });
     form.reset();
+    void queries.invalidateQueries({ queryKey: invitesKey });
   });
   return (
     <>
@@ -54,13 +54,13 @@ function NewInvitation() {
         </div>
       </form>
       {invited !== null && (
-        <Notice kind="success">
-          <p>
+        <>
+          <Notice kind="success">
             <strong className="wrap-anywhere">{invited.email}</strong> is invited.{" "}
             {invited.mailed ? "A mail with a link is on its way." : "No mail was sent: hand on this link."}
-          </p>
+          </Notice>
           {!invited.mailed && <Secret value={invited.link} of="the invitation's link" />}
-        </Notice>
+        </>
       )}
     </>
   );

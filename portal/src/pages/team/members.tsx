@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
-import { forgetSession, identityQuery, type Role, useHasRole, useIdentity } from "../../api/session.ts";
+import { leaveForSignIn } from "../../api/leave.ts";
+import { identityQuery, type Role, useHasRole, useIdentity } from "../../api/session.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
@@ -45,12 +45,10 @@ function RoleOf({ member }: { member: Member }) {
 }
 
 function Leave({ member }: { member: Member }) {
-  const navigate = useNavigate();
   const { team } = useIdentity();
   async function leave(): Promise<void> {
     await api.DELETE("/v1/team/members/{id}", { params: { path: { id: member.id } } });
-    forgetSession();
-    await navigate({ to: "/sign-in" });
+    leaveForSignIn();
   }
   return (
     <ConfirmDialog trigger="Leave" title="Leave the team?" action="Leave" onConfirm={leave}>

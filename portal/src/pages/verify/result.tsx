@@ -5,25 +5,29 @@ import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import { FAULTS, REASONS, type VerificationResult } from "../../words/reasons.ts";
 import { Checks } from "./checks.tsx";
 
-/** Counts down to when asking again makes sense, then asks by itself, once. */
-function AskAgain({ at, onAgain }: { at: string; onAgain(): void }) {
-  const [now, setNow] = useState(() => Date.now());
-  const leftS = Math.max(0, Math.ceil((Date.parse(at) - now) / 1_000));
+/** However the clocks of browser and server differ. */
+const AGAIN_MIN_S = 5;
+
+/** Counts down to when asking again makes sense, then asks by itself where that is wanted. */
+function AskAgain({ at, onAgain, byItself }: { at: string; onAgain(): void; byItself: boolean }) {
+  const [endMs] = useState(() => Math.max(Date.parse(at), Date.now() + AGAIN_MIN_S * 1_000));
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  const leftS = Math.max(0, Math.ceil((endMs - nowMs) / 1_000));
   const hasAsked = useRef(false);
   useEffect(() => {
-    if (leftS === 0) {
-      if (hasAsked.current) return;
-      hasAsked.current = true;
-      onAgain();
-      return;
+    if (leftS > 0) {
+      const timer = setTimeout(() => setNowMs(Date.now()), 1_000);
+      return () => clearTimeout(timer);
     }
-    const timer = setTimeout(() => setNow(Date.now()), 1_000);
-    return () => clearTimeout(timer);
-  }, [leftS, onAgain]);
+    if (byItself && !hasAsked.current) onAgain();
+    hasAsked.current = true;
+    return undefined;
+  }, [leftS, onAgain, byItself]);
   return (
     <p className="row">
       <span>
-        Asked again by itself in <span className="number">{leftS}</span> s (<Time at={at} />)
+        {byItself ? "Asked again by itself" : "Worth asking again"} {leftS > 0 && `in ${leftS} s`} (
+        <Time at={at} />)
       </span>
       <Button onClick={onAgain}>Ask now</Button>
     </p>
@@ -32,17 +36,19 @@ function AskAgain({ at, onAgain }: { at: string; onAgain(): void }) {
 
 interface Props {
   result: VerificationResult;
-  /** The same address, afresh. */
+  /** The same address, once more. */
   onAgain(): void;
+  /** It is asked again without anybody's doing, when that makes sense. */
+  asksByItself: boolean;
   onTry(email: string): void;
 }
 
 /** What was found of one address: the verdict, why in a sentence, and what it rests on. */
-export function Result({ result, onAgain, onTry }: Props) {
+export function Result({ result, onAgain, asksByItself, onTry }: Props) {
   const { says, advice } = REASONS[result.reason];
   const { fault } = result.checks.smtp;
   return (
-    <section className="card" aria-label="Result" aria-live="polite">
+    <section className="card" aria-label="Result">
       <div className="page-head">
         <h2 className="wrap-anywhere">{result.email}</h2>
         <VerdictBadge verdict={result.verdict} />
@@ -57,7 +63,7 @@ export function Result({ result, onAgain, onTry }: Props) {
         </p>
       )}
       {result.retry_at !== null && (
-        <AskAgain key={result.verified_at} at={result.retry_at} onAgain={onAgain} />
+        <AskAgain key={result.verified_at} at={result.retry_at} onAgain={onAgain} byItself={asksByItself} />
       )}
       <dl className="facts">
         <dt>Reason</dt>

@@ -1,11 +1,11 @@
 import { useMutation } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
-import { useIdentity } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Failure } from "../../components/notice.tsx";
+import { REASONS, VERDICTS } from "../../words/reasons.ts";
 import { CallExamples } from "./call-examples.tsx";
 import { Result } from "./result.tsx";
 
@@ -14,15 +14,18 @@ const verify = (email: string) =>
 
 /** Verifies one address, and shows what was found. */
 export function VerifyPage() {
-  const { team } = useIdentity();
   const { email: asked } = useSearch({ from: "/frame/verify" });
   const navigate = useNavigate();
   const [text, setText] = useState(asked ?? "");
   const check = useMutation({ mutationFn: verify });
 
+  // Once for each address: a page that is left open does not ask for ever.
+  const [asksByItself, setAsksByItself] = useState(true);
+
   /** Only on demand: a link of another site's that leads here with an address must not cost anything. */
   function ask(email: string): void {
     setText(email);
+    setAsksByItself(true);
     check.mutate(email);
     void navigate({ to: "/verify", search: { email }, replace: true });
   }
@@ -52,24 +55,29 @@ export function VerifyPage() {
           <Button type="submit" look="primary" busy={check.isPending}>
             Verify
           </Button>
-          {check.isPending && (
-            <span className="muted" role="status">
-              Asking the DNS, the lists and its mail server…
-            </span>
-          )}
+          <span className="muted" role="status">
+            {check.isPending && "Asking the DNS, the lists and its mail server…"}
+            {check.data !== undefined && (
+              <span className="visually-hidden">
+                {check.data.email}: {VERDICTS[check.data.verdict]}. {REASONS[check.data.reason].says}
+              </span>
+            )}
+          </span>
         </div>
       </form>
       <Failure error={check.error} />
       {check.data !== undefined && (
-        <Result result={check.data} onAgain={() => check.mutate(check.variables)} onTry={ask} />
+        <Result
+          result={check.data}
+          onAgain={() => {
+            setAsksByItself(false);
+            check.mutate(check.data.input ?? check.data.email);
+          }}
+          asksByItself={asksByItself}
+          onTry={ask}
+        />
       )}
       {check.data !== undefined && <CallExamples email={check.data.email} />}
-      {(team.tier === "free" || team.tier === "starter" || team.tier === "pro") && (
-        <p className="muted">
-          Your tier does not ask mail servers: <Link to="/keys">its keys</Link> find out format, domain, lists
-          and reputation.
-        </p>
-      )}
     </>
   );
 }
