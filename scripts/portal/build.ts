@@ -45,7 +45,7 @@ function compress(path: string): void {
 function buildInto(folder: string): void {
   const source = sourceHash();
   writePortalTypes();
-  // Whoever reads the folder meanwhile finds the old one or the new one, whole.
+  // A process that reads the folder meanwhile finds the old one or the new one, whole.
   const made = `${folder}-new-${process.pid}`;
   const vite = join(dirname(createRequire(import.meta.url).resolve("vite/package.json")), "bin/vite.js");
   const args = [vite, "build", PORTAL, "--outDir", made, "--emptyOutDir", "--logLevel", "warn"];

@@ -1,5 +1,5 @@
 // node --import tsx scripts/portal/types.ts: writes portal/src/api/schema.d.ts, the types of the API, from its own description.
-// Whoever changes the API sees in the type check what the portal made of it.
+// A change of the API that the portal does not follow fails its type check.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -20,7 +20,7 @@ async function packagedBrowser(): Promise<string | null> {
   const before = process.env.TMPDIR;
   process.env.TMPDIR = folder;
   try {
-    // Another file of the tests may do the same: whoever is later puts the same in its place.
+    // Another file of the tests may do the same: the later one puts the same in its place.
     renameSync(await packaged.executablePath(), kept);
   } finally {
     if (before === undefined) delete process.env.TMPDIR;
@@ -47,7 +47,7 @@ export interface Visitor {
 export interface TestBrowser {
   /** null: no browser runs on this system, and the caller's tests are skipped. */
   readonly isThere: boolean;
-  /** Somebody with a fresh browser, whose pages must not complain. */
+  /** A person with a fresh browser, whose pages must not complain. */
   visitor(options?: { width?: number; dark?: boolean; headers?: Record<string, string> }): Promise<Visitor>;
 }
 

@@ -22,7 +22,7 @@ export interface PortalSite {
 }
 
 let people = 0;
-/** An address that nobody has. */
+/** An address without an account. */
 export function newPerson(): string {
   people += 1;
   return `visitor${people}@example.com`;

@@ -49,7 +49,7 @@ api.use({
   async onResponse({ response, schemaPath }) {
     if (response.ok) return;
     const problem = await problemOf(response);
-    // The session has ended while a page was open; whoever signs in or out sees to it himself.
+    // The session has ended while a page was open; signing in and out deal with it themselves.
     if (problem.code === "unauthorized" && !schemaPath.startsWith("/v1/auth/"))
       leaveForSignIn(location.pathname.slice(BASE_PATH.length));
     throw problem;

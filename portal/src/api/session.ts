@@ -33,7 +33,7 @@ export function useHasRole(role: Role): boolean {
   return RANK[useIdentity().role] >= RANK[role];
 }
 
-/** Somebody else is signed in from now on, or nobody: what was shown to the one before is forgotten. */
+/** Another person is signed in from now on: what was shown to the one before is forgotten. */
 export function forgetSession(): void {
   queryClient.clear();
 }

@@ -51,38 +51,39 @@ function MailedLink({ title, label, hint, autoComplete, action, path, send }: Li
   );
 }
 
-export function AcceptInvitePage() {
+/** The page of a link that begins a session, and leads on to the portal. */
+function SignInLink({ send, ...form }: Omit<LinkForm, "path" | "autoComplete">) {
   const navigate = useNavigate();
+  async function sendAndGoOn(token: string, password: string): Promise<void> {
+    await send(token, password);
+    forgetSession();
+    await navigate({ to: "/" });
+  }
+  return <MailedLink {...form} autoComplete="current-password" path="password" send={sendAndGoOn} />;
+}
+
+export function AcceptInvitePage() {
   return (
-    <MailedLink
+    <SignInLink
       title="Accept an invitation"
       label="Password"
       hint="That of your account; or, if you have none, a new one of 12 characters or more."
-      autoComplete="current-password"
       action="Join the team"
-      path="password"
       send={async (token, password) => {
         await api.POST("/v1/auth/accept-invite", { body: { token, password } });
-        forgetSession();
-        await navigate({ to: "/" });
       }}
     />
   );
 }
 
 export function ConfirmRegistrationPage() {
-  const navigate = useNavigate();
   return (
-    <MailedLink
+    <SignInLink
       title="Confirm your address"
       label="The password that you registered with"
-      autoComplete="current-password"
       action="Confirm"
-      path="password"
       send={async (token, password) => {
         await api.POST("/v1/auth/register/confirm", { body: { token, password } });
-        forgetSession();
-        await navigate({ to: "/" });
       }}
     />
   );

@@ -45,9 +45,7 @@ export function SignInPage() {
           No account yet? <Link to="/register">Register</Link>
         </p>
       )}
-      {options?.registration === "invite" && (
-        <p className="muted">New here? Somebody of your team can invite you.</p>
-      )}
+      {options?.registration === "invite" && <p className="muted">New here? A colleague can invite you.</p>}
     </Entrance>
   );
 }

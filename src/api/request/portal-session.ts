@@ -17,7 +17,7 @@ const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Strict";
 export interface PortalRequest {
   /** A script of the portal sent it. */
   isFromPortal: boolean;
-  /** The session in its cookie, where the cookie counts; null: there is none. */
+  /** The session in its cookie, where the cookie counts; null: no session. */
   token: string | null;
 }
 

@@ -6,6 +6,7 @@ import type { Registration } from "../../features/accounts/registration.ts";
 import type { SignIn } from "../../features/accounts/sign-in.ts";
 import type { SignInOptions } from "../../features/accounts/sign-in-options.ts";
 import { MEMBER_ROLES } from "../../features/identity/actor.ts";
+import { signedInReply, signedOutReply } from "../reply/signed-in.ts";
 import { type PublicRoute, publicRoute, type Route, teamRoute } from "../routing/route.ts";
 import {
   emailSchema,
@@ -17,7 +18,6 @@ import {
   UserSchema,
 } from "../schemas/portal.ts";
 import { createRegistrationRoutes } from "./registration.ts";
-import { signedInReply, signedOutReply } from "./signed-in.ts";
 
 const LoginSchema = v.strictObject({
   email: emailSchema("The address of the account, in any case."),
@@ -66,7 +66,7 @@ const identityExample: Identity = {
 const SignInOptionsSchema = v.object({
   registration: v.pipe(
     v.picklist(REGISTRATIONS),
-    v.description("`open`: anybody may; `invite`: only with an invitation; `closed`: nobody."),
+    v.description("`open`: anybody may; `invite`: only with an invitation; `closed`: not at all."),
   ),
   password_reset: v.pipe(v.boolean(), v.description("A forgotten password can be replaced, by mail.")),
 });
@@ -76,7 +76,7 @@ function optionsRoute(options: SignInOptions): PublicRoute {
     method: "GET",
     path: "/v1/auth/options",
     operationId: "getSignInOptions",
-    summary: "What may somebody do who is not signed in?",
+    summary: "What is offered without signing in?",
     tag: "auth",
     rate: "client",
     errors: [],

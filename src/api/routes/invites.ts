@@ -3,6 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { AcceptInvite } from "../../features/accounts/accept-invite.ts";
 import type { Invite, Invites } from "../../features/accounts/invites.ts";
 import { MEMBER_ROLES } from "../../features/identity/actor.ts";
+import { signedInReply } from "../reply/signed-in.ts";
 import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { publicRoute, type Route, teamRoute } from "../routing/route.ts";
 import {
@@ -13,7 +14,6 @@ import {
   signedInExample,
   tokenSchema,
 } from "../schemas/portal.ts";
-import { signedInReply } from "./signed-in.ts";
 
 const inviteEntries = {
   id: v.pipe(v.string(), v.description("The invitation's, `inv_…`.")),

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Registration } from "../../features/accounts/registration.ts";
 import { HttpReply, renderJson } from "../reply/reply.ts";
+import { signedInReply } from "../reply/signed-in.ts";
 import { publicRoute, type Route } from "../routing/route.ts";
 import { labelSchema } from "../schemas/label.ts";
 import {
@@ -12,7 +13,6 @@ import {
   signedInExample,
   tokenSchema,
 } from "../schemas/portal.ts";
-import { signedInReply } from "./signed-in.ts";
 
 const RegisterSchema = v.strictObject({
   email: emailSchema("The address of the account, in any case."),

@@ -52,15 +52,15 @@ function authenticateIfGood(
   authorization: string,
 ): MaybePromise<Actor | null> {
   if (!request.isFromPortal) return gate.authenticate(authorization, request);
-  const nobodyIfEnded = (error: unknown): null => {
+  const noActorIfEnded = (error: unknown): null => {
     if (error instanceof AppError && error.code === "unauthorized") return null;
     throw error;
   };
   try {
     const authenticated = gate.authenticate(authorization, request);
-    return authenticated instanceof Promise ? authenticated.catch(nobodyIfEnded) : authenticated;
+    return authenticated instanceof Promise ? authenticated.catch(noActorIfEnded) : authenticated;
   } catch (error) {
-    return nobodyIfEnded(error);
+    return noActorIfEnded(error);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 
-/** What somebody who is not signed in may do on this deployment. */
+/** What this deployment offers without signing in. */
 export interface SignInOptions {
   registration: Config["registration"];
   /** Mail is sent: a forgotten password can be replaced. */

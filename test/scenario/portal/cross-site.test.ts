@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { PASSWORD } from "../../support/portal.ts";
 import { newPerson, usePortalSite } from "../../support/portal-site.ts";
 
-/** The session's cookie counts for the portal's own pages, and for nobody else's. */
+/** The session's cookie counts for the portal's own pages, and for no other site's. */
 const site = usePortalSite();
 
 const PORTAL = { "X-Rcpt-Portal": "1" };
@@ -42,7 +42,7 @@ async function statusOf(path: string, { method = "GET", headers, body }: Sent): 
 }
 
 describe("signing in", () => {
-  it("from the portal puts the session into a cookie that no script reads, and tells nobody", async () => {
+  it("from the portal puts the session into a cookie that no script reads, and not into the answer", async () => {
     const { answer, body, cookie } = await signIn(PORTAL);
     assert.deepEqual([answer.status, body.session.token], [200, null]);
     assert.match(
@@ -133,7 +133,7 @@ describe("the session's cookie", () => {
       assert.equal(await statusOf("/v1/auth/me", { headers: { Cookie: text, ...PORTAL } }), 401, text);
   });
 
-  it("keeps nobody from accepting an invitation when its session has ended", async () => {
+  it("does not keep a person from accepting an invitation when its session has ended", async () => {
     const Cookie = await sessionCookie();
     const headers = { Cookie, ...PORTAL, "Content-Type": "application/json" };
     assert.equal(await statusOf("/v1/auth/logout", { method: "POST", headers }), 204);

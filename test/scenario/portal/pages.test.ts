@@ -56,7 +56,7 @@ async function signedIn(email: string, options: Parameters<typeof browser.visito
 }
 
 describe("the portal", () => {
-  it("lets somebody sign in where they wanted to go, keeps them, and lets them out", async (t) => {
+  it("lets a person sign in, leads to where they wanted to go, keeps them, and lets them out", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
     const { page, context } = await browser.visitor();

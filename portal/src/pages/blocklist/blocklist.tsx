@@ -1,7 +1,8 @@
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
+import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
@@ -13,7 +14,7 @@ import { useForm } from "../../components/use-form.ts";
 
 const blocklistKey = ["blocklist"];
 const readPage = (cursor: string | null) =>
-  dataOf(api.GET("/v1/blocklist", { params: { query: cursor === null ? {} : { cursor } } }));
+  dataOf(api.GET("/v1/blocklist", { params: { query: pageQuery(cursor) } }));
 type Entry = Awaited<ReturnType<typeof readPage>>["data"][number];
 
 function NewEntry() {
@@ -80,15 +81,10 @@ function EntryRow({ of: entry }: { of: Entry }) {
 }
 
 function Entries() {
-  const entries = useInfiniteQuery({
-    queryKey: blocklistKey,
-    queryFn: ({ pageParam }) => readPage(pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
-  });
+  const entries = usePages(blocklistKey, readPage);
   if (entries.isPending) return <Loading />;
   if (entries.error !== null) return <Failure error={entries.error} />;
-  const rows = entries.data.pages.flatMap(({ data }) => data);
+  const { rows } = entries;
   if (rows.length === 0) return <p className="muted">No domain is blocked.</p>;
   return (
     <>

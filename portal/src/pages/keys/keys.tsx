@@ -1,6 +1,7 @@
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
+import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
@@ -13,7 +14,7 @@ import { NewKey } from "./new-key.tsx";
 type Key = Awaited<ReturnType<typeof readPage>>["data"][number];
 
 const readPage = (cursor: string | null) =>
-  dataOf(api.GET("/v1/keys", { params: { query: cursor === null ? {} : { cursor } } }));
+  dataOf(api.GET("/v1/keys", { params: { query: pageQuery(cursor) } }));
 
 function KeyRow({ of: key }: { of: Key }) {
   const queries = useQueryClient();
@@ -54,15 +55,10 @@ function KeyRow({ of: key }: { of: Key }) {
 }
 
 function KeyTable() {
-  const keys = useInfiniteQuery({
-    queryKey: ["keys"],
-    queryFn: ({ pageParam }) => readPage(pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
-  });
+  const keys = usePages(["keys"], readPage);
   if (keys.isPending) return <Loading />;
   if (keys.error !== null) return <Failure error={keys.error} />;
-  const rows = keys.data.pages.flatMap(({ data }) => data);
+  const { rows } = keys;
   if (rows.length === 0)
     return <p className="muted">No keys yet. A test key costs nothing: make one, and try the API.</p>;
   return (

@@ -1,7 +1,8 @@
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { type Role, useHasRole } from "../../api/session.ts";
+import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
@@ -14,7 +15,7 @@ import { useForm } from "../../components/use-form.ts";
 
 const invitesKey = ["invites"];
 const readPage = (cursor: string | null) =>
-  dataOf(api.GET("/v1/team/invites", { params: { query: cursor === null ? {} : { cursor } } }));
+  dataOf(api.GET("/v1/team/invites", { params: { query: pageQuery(cursor) } }));
 type Invite = Awaited<ReturnType<typeof readPage>>["data"][number];
 
 interface Invited {
@@ -100,16 +101,11 @@ function InviteRow({ of: invite }: { of: Invite }) {
 
 /** Who is invited, and one more. */
 export function Invitations() {
-  const invites = useInfiniteQuery({
-    queryKey: invitesKey,
-    queryFn: ({ pageParam }) => readPage(pageParam),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
-  });
-  const rows = invites.data?.pages.flatMap(({ data }) => data) ?? [];
+  const invites = usePages(invitesKey, readPage);
+  const { rows } = invites;
   return (
     <section className="card" aria-labelledby="invitations">
-      <h2 id="invitations">Invite somebody</h2>
+      <h2 id="invitations">Invite a colleague</h2>
       <NewInvitation />
       {invites.isPending && <Loading />}
       <Failure error={invites.error} />

@@ -1,7 +1,7 @@
 import type { SignedIn } from "../../features/accounts/portal-session.ts";
-import { HttpReply, renderJson } from "../reply/reply.ts";
 import { NO_SESSION_COOKIE, sessionCookie } from "../request/portal-session.ts";
 import type { Context } from "../routing/route.ts";
+import { HttpReply, renderJson } from "./reply.ts";
 
 /** The answer to who has signed in: in the portal the token is the browser's cookie, which no script can read. */
 export function signedInReply<T extends SignedIn>(
