@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Page } from "playwright-core";
 import { PORTAL_PATHS } from "../../../src/api/pages/portal-page.ts";
 import { useBrowser } from "../../support/browser.ts";
 import { PASSWORD } from "../../support/portal.ts";
+import { fillSignIn, lookAt, portalVisits, WIDTHS } from "../../support/portal-pages.ts";
 import { newPerson, usePortalSite } from "../../support/portal-site.ts";
 import { until } from "../../support/until.ts";
 
@@ -23,37 +21,7 @@ const SHOWN = [
   ["Settings", /^New password$/],
 ] as const;
 
-/** A folder for a picture of each page, see docs/portal; absent: none are taken. */
-const SCREENSHOTS = process.env.RCPT_SCREENSHOTS;
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** What a checker of accessibility finds on the page, WCAG 2.2 AA. */
-async function faultsOf(page: Page): Promise<string[]> {
-  // Over the debugger's line: the page's policy does not hold there.
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-    };
-    return (await axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"] })).violations;
-  });
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-}
-
-async function fillSignIn(page: Page, email: string): Promise<void> {
-  await page.getByLabel("Email").fill(email);
-  await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Verify an address" }).waitFor();
-}
-
-async function signedIn(email: string, options: Parameters<typeof browser.visitor>[0] = {}) {
-  const visitor = await browser.visitor(options);
-  const { page } = visitor;
-  await page.goto(`${site.url}/`);
-  await fillSignIn(page, email);
-  return visitor;
-}
+const { signedIn } = portalVisits(site, browser);
 
 describe("the portal", () => {
   it("lets a person sign in, leads to where they wanted to go, keeps them, and lets them out", async (t) => {
@@ -345,28 +313,20 @@ describe("for everybody", () => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
     for (const dark of [false, true])
-      for (const width of [360, 768, 1_920]) {
+      for (const width of WIDTHS) {
         const { page } = await browser.visitor({ dark, width });
-        const look = async (name: string) => {
-          assert.deepEqual(await faultsOf(page), [], `${name}, ${width}`);
-          const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-          assert.ok(Number(overflow) <= 0, `${name}: ${overflow} px wider than ${width}`);
-          if (SCREENSHOTS === undefined) return;
-          const file = `${name.toLowerCase().replace(" ", "-")}-${width}-${dark ? "dark" : "light"}.png`;
-          await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
-        };
         await page.goto(`${site.url}/`);
         await page.getByRole("link", { name: "Register" }).waitFor();
-        await look("Sign in");
+        await lookAt(page, "Sign in");
         await fillSignIn(page, email);
         await page.getByLabel("Address").fill("Jane <exists@plain.test>");
         await page.getByRole("button", { name: "Verify", exact: true }).click();
         await page.getByRole("region", { name: "Result" }).waitFor();
-        await look("Verify");
+        await lookAt(page, "Verify");
         for (const [name, shown] of SHOWN) {
           await page.getByRole("link", { name, exact: true }).click();
           await page.getByText(shown).first().waitFor();
-          await look(name);
+          await lookAt(page, name);
         }
       }
   });

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import type { TestBrowser, Visitor } from "./browser.ts";
+import { PASSWORD } from "./portal.ts";
+import type { PortalSite } from "./portal-site.ts";
+
+/** Widths, in pixels, that each page is looked at in. */
+export const WIDTHS = [360, 768, 1_920] as const;
+
+/** A folder for a picture of each page, see docs/portal; absent: none are taken. */
+const SCREENSHOTS = process.env.RCPT_SCREENSHOTS;
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What a checker of accessibility finds on the page, WCAG 2.2 AA. */
+async function faultsOf(page: Page): Promise<string[]> {
+  // Over the debugger's line: the page's policy does not hold there.
+  await page.evaluate(AXE);
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    return (await axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"] })).violations;
+  });
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+/** Checks that the page stands in nobody's way and is no wider than its window, and takes its picture. */
+export async function lookAt(page: Page, name: string): Promise<void> {
+  const width = page.viewportSize()?.width ?? 0;
+  assert.deepEqual(await faultsOf(page), [], `${name}, ${width}`);
+  const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  assert.ok(Number(overflow) <= 0, `${name}: ${overflow} px wider than ${width}`);
+  if (SCREENSHOTS === undefined) return;
+  const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
+  const file = `${name.toLowerCase().replaceAll(" ", "-")}-${width}-${isDark ? "dark" : "light"}.png`;
+  await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
+}
+
+/** On the page for signing in. */
+export async function fillSignIn(page: Page, email: string): Promise<void> {
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Verify an address" }).waitFor();
+}
+
+/** Visits of the portal by people who are signed in. */
+export function portalVisits(site: PortalSite, browser: TestBrowser) {
+  return {
+    /** With a fresh browser, on the first page. */
+    async signedIn(email: string, options: Parameters<TestBrowser["visitor"]>[0] = {}): Promise<Visitor> {
+      const visitor = await browser.visitor(options);
+      await visitor.page.goto(`${site.url}/`);
+      await fillSignIn(visitor.page, email);
+      return visitor;
+    },
+  };
+}
