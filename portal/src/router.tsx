@@ -28,9 +28,9 @@ function NotFound() {
 
 const root = createRootRoute({ notFoundComponent: NotFound });
 
-/** Only addresses of the portal itself: a link must not lead from signing in to somewhere else. */
+/** Only addresses of the portal itself, perhaps with a query: a link must not lead from signing in to somewhere else. */
 const isOwnAddress = (next: unknown): next is string =>
-  typeof next === "string" && /^\/(?![/\\])[\w\-/]*$/.test(next);
+  typeof next === "string" && /^\/(?![/\\])[\w\-/]*(\?[^#\s\\]*)?$/.test(next);
 
 const signIn = createRoute({
   getParentRoute: () => root,

@@ -51,7 +51,7 @@ api.use({
     const problem = await problemOf(response);
     // The session has ended while a page was open; signing in and out deal with it themselves.
     if (problem.code === "unauthorized" && !schemaPath.startsWith("/v1/auth/"))
-      leaveForSignIn(location.pathname.slice(BASE_PATH.length));
+      leaveForSignIn(location.pathname.slice(BASE_PATH.length) + location.search);
     throw problem;
   },
   onError({ error }) {

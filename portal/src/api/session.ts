@@ -14,12 +14,15 @@ const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 };
 export const identityQuery = queryOptions({ queryKey: ["me"], queryFn: readIdentity, staleTime: 60_000 });
 
 /** Of pages for people who are signed in; others are sent to sign in, and come back. */
-export async function requireSession(at: { pathname: string }): Promise<void> {
+export async function requireSession(at: { pathname: string; searchStr: string }): Promise<void> {
   try {
     await queryClient.ensureQueryData(identityQuery);
   } catch (error) {
     if (error instanceof Problem && error.status === 401)
-      throw redirect({ to: "/sign-in", search: at.pathname === "/" ? {} : { next: at.pathname } });
+      throw redirect({
+        to: "/sign-in",
+        search: at.pathname === "/" ? {} : { next: at.pathname + at.searchStr },
+      });
     throw error;
   }
 }
@@ -33,9 +36,18 @@ export function useHasRole(role: Role): boolean {
   return RANK[useIdentity().role] >= RANK[role];
 }
 
+/** To the browser's other pages: the session has begun or ended, perhaps another person's. */
+const changes = new BroadcastChannel("rcpt session");
+// What such a page shows may not be the new person's to see.
+changes.onmessage = () => {
+  if (queryClient.getQueryData(identityQuery.queryKey) !== undefined) location.reload();
+};
+const tellOtherPages = () => changes.postMessage(null);
+
 /** Another person is signed in from now on: what was shown to the one before is forgotten. */
 export function forgetSession(): void {
   queryClient.clear();
+  tellOtherPages();
 }
 
 /** After signing in. @throws Error when the browser did not take the cookie */
@@ -56,5 +68,6 @@ export async function signOut(): Promise<void> {
     // The session has ended already.
     if (!(error instanceof Problem && error.status === 401)) throw error;
   }
+  tellOtherPages();
   leaveForSignIn();
 }

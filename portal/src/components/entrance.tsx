@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { useTitle } from "./page-head.tsx";
 
 /** A page for who is not signed in. */
 export function Entrance({ title, children }: { title: string; children: ReactNode }) {
@@ -6,7 +7,7 @@ export function Entrance({ title, children }: { title: string; children: ReactNo
     <div className="entrance">
       <main>
         <p className="brand">rcpt</p>
-        <h1>{title}</h1>
+        <h1 {...useTitle(title)}>{title}</h1>
         {children}
       </main>
     </div>

@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from "react";
+import { flushSync } from "react-dom";
 import { Problem } from "../api/client.ts";
 
 /**
@@ -16,14 +17,18 @@ export function useForm<T extends Record<string, string>>(
   const [busy, setBusy] = useState(false);
   const fields = error instanceof Problem ? error.fields : new Map<string, string>();
 
-  async function submit(event: FormEvent): Promise<void> {
+  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
+    if (busy) return;
+    const form = event.currentTarget;
     setError(null);
     setBusy(true);
     try {
       await send(values);
     } catch (thrown) {
-      setError(thrown);
+      // At once, so that the first field that is wrong is marked, and can have the focus.
+      flushSync(() => setError(thrown));
+      form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
     } finally {
       setBusy(false);
     }

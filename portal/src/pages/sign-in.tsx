@@ -1,8 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useRouter, useSearch } from "@tanstack/react-router";
 import { api } from "../api/client.ts";
 import { ensureKept, forgetSession } from "../api/session.ts";
 import { signInOptionsQuery } from "../api/sign-in.ts";
+import { BASE_PATH } from "../base-path.ts";
 import { Button } from "../components/button.tsx";
 import { Entrance } from "../components/entrance.tsx";
 import { Field } from "../components/field.tsx";
@@ -10,14 +11,14 @@ import { Failure } from "../components/notice.tsx";
 import { useForm } from "../components/use-form.ts";
 
 export function SignInPage() {
-  const navigate = useNavigate();
+  const { history } = useRouter();
   const { next } = useSearch({ from: "/sign-in" });
   const { data: options } = useQuery(signInOptionsQuery);
   const form = useForm({ email: "", password: "" }, async (body) => {
     await api.POST("/v1/auth/login", { body });
     forgetSession();
     await ensureKept();
-    await navigate({ to: next ?? "/" });
+    history.push(BASE_PATH + (next ?? "/"));
   });
   return (
     <Entrance title="Sign in">

@@ -78,6 +78,114 @@ describe("the portal", () => {
     assert.ok(page.url().startsWith(site.url));
   });
 
+  it("leads from signing in to the whole address, query included", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await browser.visitor();
+    await page.goto(`${site.url}/verify?email=jane%40plain.test`);
+    await page.waitForURL(/sign-in/);
+    await fillSignIn(page, email);
+    assert.equal(await page.getByLabel("Address").inputValue(), "jane@plain.test");
+  });
+
+  it("says by title and focus that a link led to another page", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    assert.equal(await page.title(), "Verify an address · rcpt");
+    await page.getByRole("link", { name: "Blocklist" }).click();
+    await page.getByRole("heading", { name: "Blocklist" }).waitFor();
+    assert.equal(await page.title(), "Blocklist · rcpt");
+    await page.locator("h1:focus", { hasText: "Blocklist" }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Verify an address" }).waitFor();
+    assert.equal(await page.title(), "Verify an address · rcpt");
+  });
+
+  it("marks the field that is wrong, and brings the focus there", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await page.getByRole("link", { name: "Blocklist" }).click();
+    await page.getByRole("textbox", { name: "Domain" }).fill("no domain");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.locator('input:focus[aria-invalid="true"]').waitFor();
+  });
+
+  it("sends a form once, and keeps the focus on its button while it is under way", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    const sent: (() => Promise<void>)[] = [];
+    await page.route("**/v1/verify?*", (route) => void sent.push(() => route.continue()));
+    await page.getByLabel("Address").fill("exists@plain.test");
+    await page.getByRole("button", { name: "Verify", exact: true }).click();
+    await page.locator('button:focus[aria-busy="true"]').waitFor();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Space");
+    await until("the request is held", () => sent.length > 0);
+    for (const go of sent) await go();
+    await page.getByRole("region", { name: "Result" }).waitFor();
+    assert.equal(sent.length, 1);
+  });
+
+  it("shows in no page what an earlier person could see", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const [first, second] = [await site.owner(), await site.owner()];
+    const { page, context } = await signedIn(first.email);
+    const other = await context.newPage();
+    await other.goto(`${site.url}/settings`);
+    await other.getByText(first.email).first().waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await other.waitForURL(/sign-in/);
+    await other.goto(`${site.url}/sign-in`);
+    await page.goto(`${site.url}/sign-in?next=/settings`);
+    await page.getByLabel("Email").fill(first.email);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText(first.email).first().waitFor();
+    await fillSignIn(other, second.email);
+    await page.getByText(second.email).first().waitFor();
+    assert.equal(await page.getByText(first.email).count(), 0);
+  });
+
+  it("loads itself anew where a newer version has other files", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    let gone = 0;
+    await page.route(/assets\/keys-/, (route) => {
+      gone += 1;
+      return gone === 1 ? route.fulfill({ status: 404, body: "" }) : route.continue();
+    });
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByText("No keys yet").or(page.getByText("Last used")).first().waitFor();
+    assert.ok(gone >= 2);
+  });
+
+  it("keeps a list on the page when it cannot be read again", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    await site.api.send("POST", "/v1/blocklist", { key: session, body: { domain: "kept.example" } });
+    const { page } = await signedIn(email);
+    await page.getByRole("link", { name: "Blocklist" }).click();
+    await page
+      .getByRole("cell", { name: "kept.example" })
+      .or(page.getByText("kept.example"))
+      .first()
+      .waitFor();
+    await page.route("**/v1/blocklist*", (route) =>
+      route.request().method() === "GET" ? route.abort() : route.continue(),
+    );
+    await page.getByRole("textbox", { name: "Domain" }).fill("another.example");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/cannot be reached/)
+      .waitFor();
+    assert.equal(await page.getByText("kept.example").count(), 1);
+  });
+
   it("verifies an address, says why, and shows the same call", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
@@ -113,7 +221,7 @@ describe("the portal", () => {
     await row.getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
     await row.waitFor({ state: "detached" });
-    assert.equal(await page.title(), "rcpt");
+    assert.equal(await page.title(), "API keys · rcpt");
     await page.reload();
     await page.getByRole("heading", { name: "API keys" }).waitFor();
     assert.equal(await page.locator(".secret").count(), 0);

@@ -6,9 +6,9 @@ import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
-import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { PageHead } from "../../components/page-head.tsx";
+import { PagedTable } from "../../components/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
 import { useForm } from "../../components/use-form.ts";
 
@@ -80,48 +80,15 @@ function EntryRow({ of: entry }: { of: Entry }) {
   );
 }
 
-function Entries() {
-  const entries = usePages(blocklistKey, readPage);
-  if (entries.isPending) return <Loading />;
-  if (entries.error !== null) return <Failure error={entries.error} />;
-  const { rows } = entries;
-  if (rows.length === 0) return <p className="muted">No domain is blocked.</p>;
-  return (
-    <>
-      <TableScroll label="Blocked domains">
-        <thead>
-          <tr>
-            <th scope="col">Domain</th>
-            <th scope="col">Those below</th>
-            <th scope="col">Since</th>
-            <th scope="col">
-              <span className="visually-hidden">Unblock</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((entry) => (
-            <EntryRow key={entry.domain} of={entry} />
-          ))}
-        </tbody>
-      </TableScroll>
-      {entries.hasNextPage && (
-        <Button onClick={() => void entries.fetchNextPage()} busy={entries.isFetchingNextPage}>
-          More
-        </Button>
-      )}
-    </>
-  );
-}
+const COLUMNS = ["Domain", "Those below", "Since", { hidden: "Unblock" }];
 
 /** Domains whose addresses the team holds for risky, whatever is found out. */
 export function BlocklistPage() {
   const isAdmin = useHasRole("admin");
+  const entries = usePages(blocklistKey, readPage);
   return (
     <>
-      <div className="page-head">
-        <h1>Blocklist</h1>
-      </div>
+      <PageHead title="Blocklist" />
       <p className="muted">
         Addresses of these domains are answered risky, and no server is asked. A change holds everywhere
         within a second.
@@ -132,7 +99,13 @@ export function BlocklistPage() {
         <Notice>Admins and owners of the team block and unblock; you are a member.</Notice>
       )}
       <section className="card" aria-label="Blocked domains">
-        <Entries />
+        <PagedTable
+          label="Blocked domains"
+          pages={entries}
+          columns={COLUMNS}
+          row={(entry) => <EntryRow key={entry.domain} of={entry} />}
+          empty={<p className="muted">No domain is blocked.</p>}
+        />
       </section>
     </>
   );

@@ -3,11 +3,10 @@ import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { BASE_PATH } from "../../base-path.ts";
-import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { Loading } from "../../components/loading.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
+import { PagedTable } from "../../components/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
 import { NewKey } from "./new-key.tsx";
 
@@ -54,58 +53,30 @@ function KeyRow({ of: key }: { of: Key }) {
   );
 }
 
-function KeyTable() {
-  const keys = usePages(["keys"], readPage);
-  if (keys.isPending) return <Loading />;
-  if (keys.error !== null) return <Failure error={keys.error} />;
-  const { rows } = keys;
-  if (rows.length === 0)
-    return <p className="muted">No keys yet. A test key costs nothing: make one, and try the API.</p>;
-  return (
-    <>
-      <TableScroll label="Keys">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Kind</th>
-            <th scope="col">Key</th>
-            <th scope="col">Made</th>
-            <th scope="col">Last used</th>
-            <th scope="col">
-              <span className="visually-hidden">Revoke</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((key) => (
-            <KeyRow key={key.id} of={key} />
-          ))}
-        </tbody>
-      </TableScroll>
-      {keys.hasNextPage && (
-        <Button onClick={() => void keys.fetchNextPage()} busy={keys.isFetchingNextPage}>
-          Older ones
-        </Button>
-      )}
-    </>
-  );
-}
+const COLUMNS = ["Name", "Kind", "Key", "Made", "Last used", { hidden: "Revoke" }];
 
 export function KeysPage() {
   const isAdmin = useHasRole("admin");
+  const keys = usePages(["keys"], readPage);
   return (
     <>
-      <div className="page-head">
-        <h1>API keys</h1>
+      <PageHead title="API keys">
         <a href={`${BASE_PATH}/docs`}>API reference</a>
-      </div>
+      </PageHead>
       {isAdmin ? (
         <NewKey />
       ) : (
         <Notice>Keys are made and revoked by admins and owners of the team; you are a member.</Notice>
       )}
       <section className="card" aria-label="Keys of the team">
-        <KeyTable />
+        <PagedTable
+          label="Keys"
+          pages={keys}
+          columns={COLUMNS}
+          row={(key) => <KeyRow key={key.id} of={key} />}
+          empty={<p className="muted">No keys yet. A test key costs nothing: make one, and try the API.</p>}
+          more="Older ones"
+        />
       </section>
     </>
   );

@@ -4,6 +4,7 @@ import { useIdentity } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
 import { useForm } from "../../components/use-form.ts";
 
 function ChangePassword() {
@@ -50,9 +51,7 @@ export function SettingsPage() {
   const { user, teams } = useIdentity();
   return (
     <>
-      <div className="page-head">
-        <h1>Settings</h1>
-      </div>
+      <PageHead title="Settings" />
       <section className="card" aria-labelledby="account">
         <h2 id="account">Account</h2>
         <dl className="facts">

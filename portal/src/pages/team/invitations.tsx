@@ -6,10 +6,9 @@ import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
-import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
+import { PagedTable } from "../../components/paged-table.tsx";
 import { Secret } from "../../components/secret.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
 import { Time } from "../../components/time.tsx";
 import { useForm } from "../../components/use-form.ts";
 
@@ -99,40 +98,23 @@ function InviteRow({ of: invite }: { of: Invite }) {
   );
 }
 
+const COLUMNS = ["Invited", "Role", "Good until", { hidden: "Withdraw" }];
+
 /** Who is invited, and one more. */
 export function Invitations() {
   const invites = usePages(invitesKey, readPage);
-  const { rows } = invites;
   return (
     <section className="card" aria-labelledby="invitations">
       <h2 id="invitations">Invite a colleague</h2>
       <NewInvitation />
-      {invites.isPending && <Loading />}
-      <Failure error={invites.error} />
-      {rows.length > 0 && (
-        <TableScroll label="Open invitations">
-          <thead>
-            <tr>
-              <th scope="col">Invited</th>
-              <th scope="col">Role</th>
-              <th scope="col">Good until</th>
-              <th scope="col">
-                <span className="visually-hidden">Withdraw</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((invite) => (
-              <InviteRow key={invite.id} of={invite} />
-            ))}
-          </tbody>
-        </TableScroll>
-      )}
-      {invites.hasNextPage && (
-        <Button onClick={() => void invites.fetchNextPage()} busy={invites.isFetchingNextPage}>
-          Older ones
-        </Button>
-      )}
+      <PagedTable
+        label="Open invitations"
+        pages={invites}
+        columns={COLUMNS}
+        row={(invite) => <InviteRow key={invite.id} of={invite} />}
+        empty={null}
+        more="Older ones"
+      />
     </section>
   );
 }

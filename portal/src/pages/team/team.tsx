@@ -5,6 +5,7 @@ import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
 import { useForm } from "../../components/use-form.ts";
 import { TIERS } from "../../words/tiers.ts";
 import { Invitations } from "./invitations.tsx";
@@ -39,10 +40,9 @@ export function TeamPage() {
   const team = useQuery({ queryKey: teamKey, queryFn: readTeam });
   return (
     <>
-      <div className="page-head">
-        <h1 className="wrap-anywhere">{own.name}</h1>
+      <PageHead title={own.name}>
         <span className="badge">{TIERS[own.tier]}</span>
-      </div>
+      </PageHead>
       <section className="card" aria-labelledby="members">
         <h2 id="members">Members</h2>
         {team.isPending && <Loading />}

@@ -3,6 +3,7 @@ import { useId, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { History } from "./history.tsx";
@@ -34,9 +35,7 @@ export function UsagePage() {
   const id = useId();
   return (
     <>
-      <div className="page-head">
-        <h1>Usage</h1>
-      </div>
+      <PageHead title="Usage" />
       <section className="card" aria-labelledby="today">
         <h2 id="today">Today</h2>
         <Today />

@@ -5,6 +5,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Failure } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
 import { REASONS, VERDICTS } from "../../words/reasons.ts";
 import { CallExamples } from "./call-examples.tsx";
 import { Result } from "./result.tsx";
@@ -37,9 +38,7 @@ export function VerifyPage() {
 
   return (
     <>
-      <div className="page-head">
-        <h1>Verify an address</h1>
-      </div>
+      <PageHead title="Verify an address" />
       <form className="card" onSubmit={submit}>
         <Field
           label="Address"
