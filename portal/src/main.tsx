@@ -7,6 +7,7 @@ import { router } from "./router.tsx";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/components.css";
+import "./styles/lists.css";
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");

@@ -1,6 +1,7 @@
 /** The pages of the bar, in their order. */
 export const PAGES = [
   { to: "/verify", title: "Verify" },
+  { to: "/lists", title: "Lists" },
   { to: "/usage", title: "Usage" },
   { to: "/keys", title: "API keys" },
   { to: "/team", title: "Team" },

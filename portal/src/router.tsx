@@ -92,6 +92,28 @@ const verify = createRoute({
     email: typeof email === "string" ? email : undefined,
   }),
 });
+const lists = createRoute({
+  getParentRoute: () => frame,
+  path: "/lists",
+  component: lazyRouteComponent(() => import("./pages/lists/lists.tsx"), "ListsPage"),
+});
+const newList = createRoute({
+  getParentRoute: () => frame,
+  path: "/lists/new",
+  component: lazyRouteComponent(() => import("./pages/lists/new/new-list.tsx"), "NewListPage"),
+  validateSearch: ({
+    upload,
+    column,
+  }: Record<string, unknown>): { upload?: string | undefined; column?: number | undefined } => ({
+    upload: typeof upload === "string" ? upload : undefined,
+    column: Number.isInteger(column) ? (column as number) : undefined,
+  }),
+});
+const list = createRoute({
+  getParentRoute: () => frame,
+  path: "/lists/$id",
+  component: lazyRouteComponent(() => import("./pages/lists/job.tsx"), "JobPage"),
+});
 const keys = createRoute({
   getParentRoute: () => frame,
   path: "/keys",
@@ -123,7 +145,7 @@ export const router = createRouter({
     signIn,
     register,
     ...mailedLinks,
-    frame.addChildren([home, verify, usage, keys, team, blocklist, settings]),
+    frame.addChildren([home, verify, lists, newList, list, usage, keys, team, blocklist, settings]),
   ]),
   basepath: BASE_PATH === "" ? "/" : BASE_PATH,
   defaultErrorComponent: Broken,

@@ -28,8 +28,11 @@ export function newPerson(): string {
   return `visitor${people}@example.com`;
 }
 
-/** Starts it before the tests of the calling file and stops it at the end. */
-export function usePortalSite(): PortalSite {
+/**
+ * Starts it before the tests of the calling file and stops it at the end.
+ * @param options `lists`: jobs are worked on
+ */
+export function usePortalSite(options: { lists?: boolean } = {}): PortalSite {
   const closing = createClosing();
   let parts: Pick<PortalSite, "url" | "api" | "deployment" | "sink"> | null = null;
   const started = () => {
@@ -51,6 +54,7 @@ export function usePortalSite(): PortalSite {
     };
     const api = await deployment.startApi(settings);
     await deployment.startRelay(settings);
+    if (options.lists === true) await deployment.startBulk(settings);
     proxy.forwardTo(api.url);
     parts = { url: proxy.url, api, deployment, sink };
   });

@@ -16,12 +16,14 @@ interface Props {
   title: string;
   children: ReactNode;
   action: string;
+  /** What leaves it without doing anything, where "Cancel" could be taken for the action. */
+  dismissal?: string;
   /** Closes the dialog when it has succeeded; what it throws is shown. */
   onConfirm(): Promise<void>;
 }
 
 /** Asks before something that cannot be taken back. */
-export function ConfirmDialog({ trigger, title, children, action, onConfirm }: Props) {
+export function ConfirmDialog({ trigger, title, children, action, dismissal = "Cancel", onConfirm }: Props) {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   async function confirm(close: () => void): Promise<void> {
@@ -52,7 +54,7 @@ export function ConfirmDialog({ trigger, title, children, action, onConfirm }: P
                     {action}
                   </Button>
                   <Button onClick={close} disabled={busy}>
-                    Cancel
+                    {dismissal}
                   </Button>
                 </div>
               </>

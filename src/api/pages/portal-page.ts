@@ -1,6 +1,6 @@
 /**
- * Addresses of the portal: each shows the same page, whose script shows what belongs there. The links of mails lead to some of
- * them. `portal/src/router.tsx` has the same; a test holds the two together.
+ * Addresses of the portal: each shows the same page, whose script shows what belongs there and reads the parameters. The links
+ * of mails lead to some of them. `portal/src/router.tsx` has the same; a test holds the two together.
  */
 export const PORTAL_PATHS: readonly string[] = [
   "/",
@@ -11,6 +11,9 @@ export const PORTAL_PATHS: readonly string[] = [
   "/forgot-password",
   "/reset-password",
   "/verify",
+  "/lists",
+  "/lists/new",
+  "/lists/{id}",
   "/usage",
   "/keys",
   "/team",

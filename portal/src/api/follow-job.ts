@@ -1,0 +1,98 @@
+import { createParser } from "eventsource-parser";
+import type { BulkJob } from "../words/jobs.ts";
+import { api, Problem } from "./client.ts";
+import { pause } from "./pause.ts";
+
+/** Between two attempts to connect: the first wait, which doubles up to the last. */
+const FIRST_WAIT_MS = 1_000;
+const LAST_WAIT_MS = 30_000;
+/** The service sends something every 15 s: a connection that is silent for longer leads nowhere. */
+const SILENCE_MS = 40_000;
+
+export interface JobListener {
+  onJob(job: BulkJob): void;
+  /** The connection has broken off; the next attempt is made by itself. */
+  onLost(): void;
+}
+
+/** Where a follower stands between two connections. */
+interface Position {
+  lastEventId: string;
+  waitMs: number;
+}
+
+const mayPass = (error: unknown) =>
+  error instanceof Problem ? error.status === 0 || error.status === 429 || error.status >= 500 : true;
+
+/** Reads one connection to its end. @returns whether the job has ended, too */
+async function listen(
+  body: ReadableStream<Uint8Array>,
+  position: Position,
+  { onJob }: JobListener,
+  onSign: () => void,
+): Promise<boolean> {
+  let hasEnded = false;
+  const parser = createParser({
+    onEvent({ id, event, data }) {
+      position.waitMs = FIRST_WAIT_MS;
+      if (id !== undefined) position.lastEventId = id;
+      hasEnded ||= event === "end";
+      onJob(JSON.parse(data) as BulkJob);
+    },
+  });
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return hasEnded;
+    onSign();
+    parser.feed(value);
+  }
+}
+
+/** Connects once. @returns whether the job has ended */
+async function connect(
+  id: string,
+  position: Position,
+  listener: JobListener,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const silence = new AbortController();
+  let timer = 0;
+  const onSign = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => silence.abort(), SILENCE_MS);
+  };
+  onSign();
+  try {
+    const { data, response } = await api.GET("/v1/bulk-jobs/{id}/events", {
+      params: { path: { id } },
+      headers: position.lastEventId === "" ? {} : { "Last-Event-ID": position.lastEventId },
+      parseAs: "stream",
+      signal: AbortSignal.any([signal, silence.signal]),
+    });
+    if (response.status === 204) return true;
+    return data instanceof ReadableStream && (await listen(data, position, listener, onSign));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Follows a job by its server-sent events until it has ended, through as many connections as that takes.
+ * @throws Problem that trying again does not mend; what `signal` is aborted with
+ */
+export async function followJob(id: string, listener: JobListener, signal: AbortSignal): Promise<void> {
+  const position: Position = { lastEventId: "", waitMs: FIRST_WAIT_MS };
+  for (;;) {
+    let leastMs = 0;
+    try {
+      if (await connect(id, position, listener, signal)) return;
+    } catch (error) {
+      if (signal.aborted || !mayPass(error)) throw error;
+      if (error instanceof Problem) leastMs = (error.retryAfterS ?? 0) * 1_000;
+    }
+    listener.onLost();
+    await pause(Math.max(leastMs, position.waitMs), signal);
+    position.waitMs = Math.min(position.waitMs * 2, LAST_WAIT_MS);
+  }
+}

@@ -1,0 +1,52 @@
+import { BASE_PATH } from "../../base-path.ts";
+import { Time } from "../../components/time.tsx";
+import type { BulkJob } from "../../words/jobs.ts";
+import { grouped } from "../../words/numbers.ts";
+import { VERDICTS } from "../../words/reasons.ts";
+import { totalOf, VERDICT_NAMES } from "./verdict-bar.tsx";
+
+const FORMATS = [
+  { format: "csv", title: "CSV" },
+  { format: "jsonl", title: "JSON lines" },
+] as const;
+
+/** The results as files: links of this origin, which the browser saves as they come. */
+export function Downloads({ job, expiresAt }: { job: BulkJob; expiresAt: string }) {
+  const href = (query: Record<string, string>) =>
+    `${BASE_PATH}/v1/bulk-jobs/${job.id}/results?${new URLSearchParams(query)}`;
+  const kinds = [
+    { title: "All rows", rows: totalOf(job.verdicts), query: {} },
+    ...VERDICT_NAMES.map((verdict) => ({
+      title: VERDICTS[verdict],
+      rows: job.verdicts[verdict],
+      query: { verdict },
+    })),
+  ];
+  return (
+    <section className="card" aria-labelledby="downloads">
+      <div className="page-head">
+        <h2 id="downloads">Download</h2>
+        <span className="muted">
+          Kept until <Time at={expiresAt} />
+        </span>
+      </div>
+      <ul className="downloads">
+        {kinds.map(({ title, rows, query }) => (
+          <li key={title}>
+            <span>{title}</span>
+            <span className="muted number">{grouped(rows)}</span>
+            <span className="row">
+              {rows === 0
+                ? "–"
+                : FORMATS.map(({ format, title: as }) => (
+                    <a key={format} href={href({ format, ...query })} aria-label={`${title} as ${as}`}>
+                      {as}
+                    </a>
+                  ))}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

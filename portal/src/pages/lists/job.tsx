@@ -1,0 +1,150 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Fragment } from "react";
+import { api } from "../../api/client.ts";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { ForeignText } from "../../components/foreign-text.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { Time } from "../../components/time.tsx";
+import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
+import { grouped } from "../../words/numbers.ts";
+import { Downloads } from "./downloads.tsx";
+import { Failed } from "./failed.tsx";
+import { JobBadge } from "./job-badge.tsx";
+import { Milestones, Progress } from "./progress.tsx";
+import { Results } from "./results.tsx";
+import { SourceFacts } from "./source-facts.tsx";
+import { forgetJobLists, jobKey, useJob } from "./use-job.ts";
+import { totalOf, VerdictBar, VerdictTiles } from "./verdict-bar.tsx";
+
+function CancelJob({ job }: { job: BulkJob }) {
+  const queries = useQueryClient();
+  const { processed, total } = job.rows;
+  async function cancel(): Promise<void> {
+    const { data } = await api.POST("/v1/bulk-jobs/{id}/cancel", { params: { path: { id: job.id } } });
+    queries.setQueryData(jobKey(job.id), data);
+    await forgetJobLists(queries);
+  }
+  return (
+    <ConfirmDialog
+      trigger="Cancel the list"
+      title="Cancel this list?"
+      action="Cancel the list"
+      dismissal="Go on"
+      onConfirm={cancel}
+    >
+      <p>
+        {grouped(processed)} rows are answered: they are charged, and stay to be read.
+        {total > processed && ` ${grouped(total - processed)} are not, and cost nothing.`} A cancelled list is
+        not taken up again.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+function DeleteJob({ job }: { job: BulkJob }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  async function remove(): Promise<void> {
+    await api.DELETE("/v1/bulk-jobs/{id}", { params: { path: { id: job.id } } });
+    await forgetJobLists(queries);
+    await navigate({ to: "/lists" });
+    queries.removeQueries({ queryKey: jobKey(job.id) });
+  }
+  return (
+    <ConfirmDialog trigger="Delete" title="Delete the results?" action="Delete" onConfirm={remove}>
+      <p>
+        The results of{" "}
+        <strong>
+          <ForeignText>{listName(job)}</ForeignText>
+        </strong>{" "}
+        are gone then, for the whole team. This cannot be taken back.
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+/** Rows by what has become of them, where that is worth a word. */
+function RowFacts({ job: { rows } }: { job: BulkJob }) {
+  const facts: [string, number][] = [
+    ["Rows", rows.total],
+    ["Repeats", rows.duplicates],
+    ["Not one address", rows.malformed],
+    ["Empty", rows.empty],
+    ["Waiting for their mail server", rows.deferred],
+  ];
+  return (
+    <dl className="facts">
+      {facts
+        .filter(([title, count]) => count > 0 || title === "Rows")
+        .map(([title, count]) => (
+          <Fragment key={title}>
+            <dt>{title}</dt>
+            <dd>{grouped(count)}</dd>
+          </Fragment>
+        ))}
+    </dl>
+  );
+}
+
+function JobBody({ job, isLost }: { job: BulkJob; isLost: boolean }) {
+  return (
+    <>
+      <Milestones job={job} isLost={isLost} />
+      {isLost && <Notice>The connection is lost; trying again by itself. The list goes on meanwhile.</Notice>}
+      {job.error !== null && <Failed job={job} error={job.error} />}
+      {job.error === null && (
+        <section className="card" aria-label="Progress">
+          <Progress job={job} />
+          {totalOf(job.verdicts) > 0 && <VerdictBar counts={job.verdicts} />}
+          <VerdictTiles counts={job.verdicts} />
+          <RowFacts job={job} />
+        </section>
+      )}
+      {job.results !== null && <Downloads job={job} expiresAt={job.results.expires_at} />}
+      {job.results !== null && <Results job={job} />}
+      <SourceFacts source={job.source} />
+    </>
+  );
+}
+
+function Dates({ job }: { job: BulkJob }) {
+  return (
+    <p className="muted">
+      Submitted <Time at={job.created_at} />
+      {job.completed_at !== null && (
+        <>
+          , ended <Time at={job.completed_at} />
+        </>
+      )}
+      {!job.livemode && ", by a test key: nothing was checked"}
+    </p>
+  );
+}
+
+/** A list that is verified, or was: how far it is, and what was found. */
+export function JobPage() {
+  const { id } = useParams({ from: "/frame/lists/$id" });
+  const { data: job, isPending, error, isLost } = useJob(id);
+  return (
+    <>
+      <div className="page-head">
+        <div>
+          <Link to="/lists">All lists</Link>
+          <h1>{job === undefined ? "List" : <ForeignText>{listName(job)}</ForeignText>}</h1>
+          {job !== undefined && <Dates job={job} />}
+        </div>
+        {job !== undefined && (
+          <div className="row">
+            <JobBadge job={job} />
+            {hasEnded(job) ? <DeleteJob job={job} /> : <CancelJob job={job} />}
+          </div>
+        )}
+      </div>
+      {isPending && <Loading />}
+      <Failure error={error} />
+      {job !== undefined && <JobBody job={job} isLost={isLost} />}
+    </>
+  );
+}

@@ -1,0 +1,24 @@
+import type { BulkJob } from "../../words/jobs.ts";
+
+type Columns = NonNullable<BulkJob["source"]["columns"]>;
+
+/** What a column is called; those without a name by their place, from 1. */
+export const columnTitle = ({ name, index }: { name: string | null; index: number }): string =>
+  name === null || name === "" ? `Column ${index + 1}` : name;
+
+/** Why a column was taken for the one of the addresses. */
+export const CHOSEN_BY: Readonly<Record<Columns["email"]["chosen_by"], string>> = {
+  option: "your choice",
+  header: "its name says so",
+  content: "by what its cells hold",
+  only: "no other column has addresses",
+};
+
+/** What stands between columns, by the character. */
+export const DELIMITERS: Readonly<Record<string, string>> = {
+  ",": "comma",
+  ";": "semicolon",
+  "\t": "tab",
+  "|": "vertical bar",
+  " ": "space",
+};

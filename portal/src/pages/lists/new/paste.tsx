@@ -1,0 +1,69 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useDeferredValue, useId, useMemo, useState } from "react";
+import { api, dataOf } from "../../../api/client.ts";
+import { Button } from "../../../components/button.tsx";
+import { Failure } from "../../../components/notice.tsx";
+import { grouped } from "../../../words/numbers.ts";
+import { pastedAddresses } from "./pasted.ts";
+import { useSubmission } from "./use-submission.ts";
+
+/** As many as the API takes within a request; more become a file. */
+const INLINE_ROWS = 10_000;
+
+/** Takes addresses as text. @param onFile what to do with more than a request holds */
+export function Paste({ onFile }: { onFile(file: File): void }) {
+  const id = useId();
+  const [text, setText] = useState("");
+  const counted = useDeferredValue(text);
+  const addresses = useMemo(() => pastedAddresses(counted), [counted]);
+  const different = useMemo(() => new Set(addresses).size, [addresses]);
+  const navigate = useNavigate();
+  const submission = useSubmission();
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    const emails = pastedAddresses(text);
+    if (emails.length > INLINE_ROWS) {
+      onFile(new File([`email\n${emails.join("\n")}\n`], "pasted addresses.csv", { type: "text/csv" }));
+      return;
+    }
+    const job = await submission.send((header) =>
+      dataOf(api.POST("/v1/verify/bulk", { params: { header }, body: { emails } })),
+    );
+    if (job !== null) await navigate({ to: "/lists/$id", params: { id: job.id } });
+  }
+
+  const count = addresses.length;
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="field">
+        <label htmlFor={id}>Addresses</label>
+        <textarea
+          id={id}
+          className="mono"
+          rows={8}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          placeholder={"jane@example.com\nJohn Doe <john@example.org>"}
+          autoCapitalize="off"
+          spellCheck={false}
+          aria-describedby={`${id}-count`}
+        />
+        <span className="hint" id={`${id}-count`}>
+          {count === 0
+            ? "One on a line, or with commas between them."
+            : `${grouped(count)} ${count === 1 ? "address" : "addresses"}${different < count ? `, ${grouped(different)} of them different` : ""}`}
+        </span>
+      </div>
+      <Failure error={submission.error} />
+      <div className="row">
+        <Button type="submit" look="primary" busy={submission.busy} disabled={count === 0}>
+          {count > INLINE_ROWS ? "Upload them as a file" : `Verify ${count === 0 ? "them" : grouped(count)}`}
+        </Button>
+        {count > 0 && count <= INLINE_ROWS && (
+          <span className="muted">Costs {grouped(different)} units at most.</span>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,16 @@
+/** What is between addresses of one line. */
+const BETWEEN = /[,;\t ]+/;
+
+/** The addresses of a text: a line each, or several on a line with something between them. */
+export function pastedAddresses(text: string): string[] {
+  const addresses: string[] = [];
+  for (const line of text.split(/\r\n?|\n/)) {
+    const entry = line.trim();
+    if (entry === "") continue;
+    // "Doe, Jane <jane@example.com>" is one.
+    const isOne = entry.indexOf("@") === entry.lastIndexOf("@");
+    if (isOne) addresses.push(entry);
+    else addresses.push(...entry.split(BETWEEN).filter((part) => part.includes("@")));
+  }
+  return addresses;
+}

@@ -1,0 +1,106 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { memo, useId, useState } from "react";
+import { ForeignText } from "../../components/foreign-text.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure } from "../../components/notice.tsx";
+import { TableScroll } from "../../components/table-scroll.tsx";
+import { VerdictBadge } from "../../components/verdict-badge.tsx";
+import type { BulkJob } from "../../words/jobs.ts";
+import { grouped } from "../../words/numbers.ts";
+import { REASONS, VERDICTS, type Verdict } from "../../words/reasons.ts";
+import { type ResultRow, readResults, SHOWN_ROWS } from "./read-results.ts";
+import { VERDICT_NAMES } from "./verdict-bar.tsx";
+
+function ResultLine({ of: { row, input, duplicateOf, result } }: { of: ResultRow }) {
+  const { provider } = result.checks.mx;
+  return (
+    <tr>
+      <td className="number">{grouped(row)}</td>
+      <th scope="row" className="entry">
+        {input === "" ? <span className="muted">(empty)</span> : <ForeignText>{input}</ForeignText>}
+        {duplicateOf !== null && <div className="muted">repeats row {grouped(duplicateOf)}</div>}
+      </th>
+      <td>
+        <VerdictBadge verdict={result.verdict} />
+      </td>
+      <td>
+        {REASONS[result.reason].says}
+        {result.did_you_mean !== null && (
+          <div>
+            Did you mean <ForeignText>{result.did_you_mean}</ForeignText>?
+          </div>
+        )}
+      </td>
+      <td>{provider ?? <span className="muted">–</span>}</td>
+    </tr>
+  );
+}
+
+/** Drawn again only when its rows change: there may be a thousand. */
+const ResultTable = memo(function ResultTable({ rows }: { rows: readonly ResultRow[] }) {
+  return (
+    <TableScroll label="Results by row">
+      <thead>
+        <tr>
+          <th scope="col" className="number">
+            Row
+          </th>
+          <th scope="col">Address</th>
+          <th scope="col">Verdict</th>
+          <th scope="col" className="why">
+            Why
+          </th>
+          <th scope="col">Provider</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <ResultLine key={`${row.row} ${row.input}`} of={row} />
+        ))}
+      </tbody>
+    </TableScroll>
+  );
+});
+
+/** The results of a job: the first of them, narrowed down. */
+export function Results({ job }: { job: BulkJob }) {
+  const id = useId();
+  const [verdict, setVerdict] = useState<Verdict | null>(null);
+  const results = useQuery({
+    queryKey: ["job", job.id, "results", verdict],
+    queryFn: ({ signal }) => readResults(job.id, { verdict }, signal),
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <section className="card" aria-labelledby="results">
+      <div className="page-head">
+        <h2 id="results">Results</h2>
+        <div className="row">
+          <label htmlFor={id}>Verdict</label>
+          <select
+            id={id}
+            className="select"
+            value={verdict ?? ""}
+            onChange={(event) => setVerdict((event.target.value || null) as Verdict | null)}
+          >
+            <option value="">all</option>
+            {VERDICT_NAMES.map((name) => (
+              <option key={name} value={name}>
+                {VERDICTS[name]} ({grouped(job.verdicts[name])})
+              </option>
+            ))}
+          </select>
+        </div>
+      </div>
+      <Failure error={results.error} />
+      {results.isPending && <Loading />}
+      {results.data !== undefined && <ResultTable rows={results.data.rows} />}
+      <p className="muted" role="status">
+        {results.data?.rows.length === 0 && "No row is like that."}
+        {results.data?.hasMore === true &&
+          `The first ${grouped(SHOWN_ROWS)} are shown; the downloads have all of them.`}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { useBrowser } from "../../support/browser.ts";
+import { submitAs, uploaded } from "../../support/bulk-files.ts";
+import { lookAt, portalVisits, WIDTHS } from "../../support/portal-pages.ts";
+import { usePortalSite } from "../../support/portal-site.ts";
+
+/** Lists in the portal: the jobs of a team, one of them, and its results. */
+const site = usePortalSite({ lists: true });
+const browser = useBrowser();
+const { signedIn } = portalVisits(site, browser);
+
+const HOSTILE_NAME = '<img src=x onerror="document.title=1">\u202evsc.csv';
+const HOSTILE_CELL = '<img src=x onerror="document.title=2">@plain.test';
+
+async function openLists(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Lists", exact: true }).click();
+  await page.getByRole("heading", { name: "Lists" }).waitFor();
+}
+
+/** Submits a file by the API. @returns the job's id */
+async function submitFile(key: string, content: string, filename = "list.csv"): Promise<string> {
+  const upload_id = await uploaded(site.api, key, content, encodeURIComponent(filename));
+  const { status, body } = await submitAs(site.api, key, { upload_id });
+  assert.equal(status, 202, JSON.stringify(body));
+  return body.id;
+}
+
+describe("the lists of a team", () => {
+  it("begin with pasted addresses, and end with results", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await openLists(page);
+    await page.getByRole("link", { name: "Verify your first list" }).click();
+    await page
+      .getByRole("textbox", { name: "Addresses" })
+      .fill(
+        "exists@plain.test\nDoe, Jane <missing@plain.test>\n\nexists@plain.test, a@null-mx.test\nnothing",
+      );
+    await page.getByText("5 addresses, 4 of them different").waitFor();
+    await page.getByRole("button", { name: "Verify 5" }).click();
+    await page.waitForURL(/\/lists\/job_\w+$/);
+    await page.getByText("Completed").first().waitFor();
+    const results = page.getByRole("region", { name: "Results", exact: true });
+    const rowOf = (text: string) => results.getByRole("row").filter({ hasText: text });
+    await rowOf("exists@plain.test").first().getByText("Valid").waitFor();
+    await rowOf("missing@plain.test").getByText("there is no such mailbox").waitFor();
+    await rowOf("repeats row 1").waitFor();
+    assert.equal(await results.getByRole("row").count(), 6);
+
+    await page.getByLabel("Verdict").selectOption("valid");
+    await results.getByText("there is no such mailbox").waitFor({ state: "detached" });
+    assert.equal(await results.getByRole("row").count(), 3);
+
+    const saved = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Valid as CSV", exact: true }).click();
+    const text = readFileSync(await (await saved).path(), "utf8");
+    assert.match(text, /^email,rcpt_verdict,.*\r\nexists@plain\.test,valid,/);
+    assert.equal(text.trimEnd().split("\r\n").length, 3);
+
+    await openLists(page);
+    const line = page.getByRole("row").filter({ hasText: "Pasted addresses" });
+    await line.getByText("Completed").waitFor();
+    await line.getByRole("img", { name: /^Valid 40/ }).waitFor();
+  });
+
+  it("show names and cells of strangers as text", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const cells = [HOSTILE_CELL, "=cmd|'/C calc'!A0", "\u202emoc.elpmaxe@eno"];
+    const csv = `email\r\n${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join("\r\n")}\r\nexists@plain.test\r\n`;
+    await submitFile(session, csv, HOSTILE_NAME);
+    const { page } = await signedIn(email);
+    await openLists(page);
+    await page.getByRole("link", { name: /onerror/ }).click();
+    await page.getByText("Completed").first().waitFor();
+    for (const cell of [HOSTILE_CELL, "=cmd|'/C calc'!A0", "\ufffdmoc.elpmaxe@eno"])
+      await page.getByRole("row").filter({ hasText: cell }).waitFor();
+    assert.equal(await page.title(), await page.evaluate("document.title"));
+    assert.equal(await page.locator("main img").count(), 0);
+  });
+
+  it("say why one failed, and lead to the way on", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const rows = Array.from({ length: 40 }, (_, i) => `work${i}@plain.test,home${i}@plain.test`);
+    await submitFile(session, `Work Email,Home Email\n${rows.join("\n")}\n`);
+    const { page } = await signedIn(email);
+    await openLists(page);
+    await page.getByRole("link", { name: "list.csv" }).click();
+    await page.getByText("Several columns may hold the addresses to verify.").waitFor();
+    await page.getByRole("link", { name: "Verify Home Email" }).waitFor();
+    await page.getByRole("link", { name: "Verify Work Email" }).waitFor();
+  });
+
+  it("are cancelled and deleted on demand", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const rows = Array.from({ length: 20 }, (_, i) => `greylisted-${i}@plain.test`);
+    await submitFile(session, `email\nexists@plain.test\n${rows.join("\n")}\n`, "slow.csv");
+    const { page } = await signedIn(email);
+    await openLists(page);
+    await page.getByRole("link", { name: "slow.csv" }).click();
+    await page.getByText("1 of 21 rows").waitFor();
+    await page.getByRole("button", { name: "Cancel the list" }).click();
+    const dialog = page.getByRole("alertdialog");
+    await dialog.getByText(/^1 rows are answered.* 20 are not/).waitFor();
+    await dialog.getByRole("button", { name: "Cancel the list" }).click();
+    await page.getByText("Cancelled").first().waitFor();
+    await page.getByRole("row").filter({ hasText: "exists@plain.test" }).waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No list was verified yet.").waitFor();
+  });
+});
+
+describe("for everybody", () => {
+  it("nothing of the lists stands in the way, in either theme and any width", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const people = Array.from(
+      { length: 12 },
+      (_, i) => `Person ${i},${i % 3 ? "exists" : "missing"}-${i}@plain.test`,
+    );
+    await submitFile(
+      session,
+      `Name,Email\n${people.join("\n")}\nNobody,\n`,
+      "customers of the spring campaign.csv",
+    );
+    await submitFile(
+      session,
+      `a,b,c\n${people.map((line, i) => `${line},x${i}@y.test`).join("\n")}`,
+      "broken.csv",
+    );
+    for (const dark of [false, true])
+      for (const width of WIDTHS) {
+        const { page } = await signedIn(email, { dark, width });
+        await openLists(page);
+        await page.getByRole("link", { name: "broken.csv" }).waitFor();
+        await lookAt(page, "Lists");
+        await page.getByRole("link", { name: /customers/ }).click();
+        await page.getByRole("row").filter({ hasText: "missing-0@plain.test" }).waitFor();
+        await lookAt(page, "List");
+        await page.getByRole("link", { name: "All lists" }).click();
+        await page.getByRole("link", { name: "broken.csv" }).click();
+        await page.getByRole("heading", { name: "Why it failed" }).waitFor();
+        await lookAt(page, "List failed");
+        await page.getByRole("link", { name: "All lists" }).click();
+        await page.getByRole("link", { name: "New list" }).click();
+        await page.getByRole("textbox", { name: "Addresses" }).waitFor();
+        await lookAt(page, "List new");
+      }
+  });
+});
