@@ -51,6 +51,8 @@ export async function startObjects(options: EmbeddedOptions): Promise<EmbeddedOb
       portFile,
       region: REGION,
       bucket: BUCKET,
+      // The portal's pages, wherever they are served, send files by presigned URLs.
+      cors: { origins: ["*"], methods: ["PUT"] },
       ...keys,
     }),
     logFile: join(folder, "objects.log"),

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from "node:path";
 import { readText } from "./body.ts";
 import { Bucket } from "./bucket.ts";
+import { allowOrigin, answerPreflight, type CorsRule } from "./cors.ts";
 import { invalid, notImplemented, S3Error } from "./error.ts";
 import { Multipart } from "./multipart.ts";
 import {
@@ -28,6 +29,8 @@ export interface S3ServerOptions extends Credentials {
   bucket: string;
   /** Milliseconds since the epoch, for the lifetime of signatures. */
   now: () => number;
+  /** Of every bucket; absent: pages of other origins may do nothing. */
+  cors?: CorsRule;
 }
 
 const KEY_MAX_BYTES = 1_024;
@@ -63,6 +66,7 @@ export function createS3Server(options: S3ServerOptions): Server {
   }
 
   async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    if (req.method === "OPTIONS") return answerPreflight(req, res);
     const { path, query } = parseTarget(req.url ?? "/");
     const payloadHash = verifySignature(req, path, query, options, options.now());
     const [, name = "", ...rest] = path.split("/");
@@ -79,6 +83,7 @@ export function createS3Server(options: S3ServerOptions): Server {
   }
 
   const server = createServer((req, res) => {
+    allowOrigin(req, res, options.cors);
     handle(req, res).catch((error: unknown) => sendError(req, res, error));
   });
   // An upload may take as long as it takes; a client that keeps a connection open must not find it closed.

@@ -21,16 +21,20 @@ export const PORTAL_PATHS: readonly string[] = [
   "/settings",
 ];
 
-/** Nothing inline, nothing of another host, no text that becomes markup. */
-export const PORTAL_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
+/**
+ * Nothing inline, nothing of another host, no text that becomes markup.
+ * @param uploadOrigin where pages send files by presigned URLs; null: nowhere
+ */
+export const portalPolicy = (uploadOrigin: string | null): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    uploadOrigin === null ? "connect-src 'self'" : `connect-src 'self' ${uploadOrigin}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");

@@ -1,7 +1,8 @@
 import * as v from "valibot";
+import type { Uploads } from "../../features/uploads/uploads.ts";
 import { AppError } from "../../platform/errors.ts";
 import { loadPortalFiles, type PortalFile, type PortalFiles } from "../pages/portal-files.ts";
-import { PORTAL_PATHS, PORTAL_POLICY } from "../pages/portal-page.ts";
+import { PORTAL_PATHS, portalPolicy } from "../pages/portal-page.ts";
 import { HttpReply } from "../reply/reply.ts";
 import { type Context, type PublicRoute, publicRoute } from "../routing/route.ts";
 
@@ -29,13 +30,13 @@ function fileReply(
 export interface PortalRouteDeps {
   /** The address of the service for its users, perhaps with a path; null: whatever they use. */
   publicUrl: string | null;
+  uploads: Pick<Uploads, "origin">;
 }
 
 /** The portal: its page at each of its addresses, and the files that the page asks for. Read from disk once, when first asked for. */
-export function createPortalRoutes({ publicUrl }: PortalRouteDeps): PublicRoute[] {
+export function createPortalRoutes({ publicUrl, uploads }: PortalRouteDeps): PublicRoute[] {
   const basePath = publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
   const pageFields = {
-    "Content-Security-Policy": PORTAL_POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
@@ -65,7 +66,8 @@ export function createPortalRoutes({ publicUrl }: PortalRouteDeps): PublicRoute[
       async handler(_input, context) {
         const { page } = await files();
         if (page === null) throw new AppError("not_found", "The portal was not built: see `npm run build`.");
-        return fileReply(page, context, pageFields);
+        const policy = portalPolicy(await uploads.origin());
+        return fileReply(page, context, { ...pageFields, "Content-Security-Policy": policy });
       },
     });
 

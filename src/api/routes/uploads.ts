@@ -10,6 +10,8 @@ import {
   CreateUploadSchema,
   createdUploadExample,
   FileParamsSchema,
+  OpenPartsSchema,
+  openPartsExample,
   previewExample,
   UploadParamsSchema,
   UploadPreviewSchema,
@@ -18,8 +20,9 @@ import {
 } from "../schemas/upload.ts";
 
 const MEMBERS = { tag: "bulk", role: "member" } as const;
-const { lists, open, stored, streamedPerTeam, unfinishedMs, previewRows } = LIMITS.uploads;
+const { lists, open, stored, streamedPerTeam, unfinishedMs, openMs, previewRows } = LIMITS.uploads;
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 export function createUploadRoutes(uploads: Uploads): Route[] {
   return [
@@ -27,6 +30,7 @@ export function createUploadRoutes(uploads: Uploads): Route[] {
     listRoute(uploads),
     receiveRoute(uploads),
     getRoute(uploads),
+    partsRoute(uploads),
     completeRoute(uploads),
     previewRoute(uploads),
     removeRoute(uploads),
@@ -43,9 +47,9 @@ function createRoute(uploads: Uploads): Route {
     summary: "Upload a file by a presigned URL",
     description:
       "Answers with a URL of object storage that takes the file, by `PUT` and without a credential, for " +
-      "an hour (`expires_at`): a request that began in time may take longer. A file over 5 GiB is sent in parts, each to a URL " +
-      "of its own that holds as long, and completed then; there are no new URLs for what is left, so where a line is too " +
-      "slow for that `PUT /v1/uploads/{upload}` takes the file as it comes. A job names the upload by `upload_id`. Without `bytes` the URL takes more than a list of the team " +
+      "an hour (`expires_at`): a request that began in time may take longer. A file over 5 GiB, and any file with `part_bytes`, " +
+      "is sent in parts, each to a URL of its own that is valid as long, and completed then; `GET /v1/uploads/{upload}/parts` tells " +
+      "which parts are missing and has new URLs for them, so that an upload which was interrupted goes on where it was. A job names the upload by `upload_id`. Without `bytes` the URL takes more than a list of the team " +
       `may have; what does so is given up. A team may have ${open} uploads whose bytes have not come, ${stored} whose bytes ` +
       `are there, and in all as many bytes as ${lists} of its largest lists (409); what is not sent is removed ${unfinishedMs / HOUR_MS} hours after it ` +
       "expired, what is sent after as many days as results are kept, unless a job has yet to read it. What test keys upload is " +
@@ -127,6 +131,33 @@ function getRoute(uploads: Uploads): Route {
     params: UploadParamsSchema,
     success: { status: 200, description: "The upload", schema: UploadSchema, example: uploadExample },
     handler: ({ params }, actor) => uploads.get(actor, params.upload),
+  });
+}
+
+function partsRoute(uploads: Uploads): Route {
+  return teamRoute({
+    ...MEMBERS,
+    rate: "read",
+    method: "GET",
+    path: "/v1/uploads/{upload}/parts",
+    operationId: "listUploadParts",
+    summary: "Resume an upload in parts",
+    description:
+      "Which parts of an open upload object storage has, and a new URL for each other one, valid for an hour (`expires_at`). A " +
+      "part of another size than announced counts as not sent. The upload expires with the new URLs, and is removed " +
+      `${unfinishedMs / HOUR_MS} hours after that, but it is open for ${openMs / DAY_MS} days at most. 404 also when there are no parts to ` +
+      "be sent: the upload is `stored`, was not made in parts, or has been open for too long (`GET /v1/uploads/{upload}` tells). " +
+      "One that has expired counts for the team's limits again (409).",
+    feature: "bulk",
+    errors: ["not_found", "limit_reached", "bulk_too_large", "feature_unconfigured"],
+    params: UploadParamsSchema,
+    success: {
+      status: 200,
+      description: "The parts",
+      schema: OpenPartsSchema,
+      example: openPartsExample,
+    },
+    handler: ({ params }, actor) => uploads.listParts(actor, params.upload),
   });
 }
 

@@ -7,8 +7,9 @@ import {
   sourceColumnsExample,
 } from "./source-columns.ts";
 
-const { filenameChars, singleBytes, previewRows, previewCellChars } = LIMITS.uploads;
+const { filenameChars, singleBytes, leastPartBytes, parts, previewRows, previewCellChars } = LIMITS.uploads;
 const GIB = 1_073_741_824;
+const MIB = 1_048_576;
 
 const text = (description: string) => v.pipe(v.string(), v.description(description));
 const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
@@ -22,7 +23,7 @@ export const FilenameSchema = v.pipe(
   v.description("For people: it names the file, nothing else."),
 );
 
-export const CreateUploadSchema = v.strictObject({
+const creation = v.strictObject({
   filename: FilenameSchema,
   bytes: v.optional(
     v.pipe(
@@ -31,11 +32,34 @@ export const CreateUploadSchema = v.strictObject({
       v.minValue(0, "must be at least 0"),
       v.maxValue(Number.MAX_SAFE_INTEGER, "is too large"),
       v.description(
-        `The file's size: then a body of another one is refused. Needed above ${singleBytes / GIB} GiB, where the file goes in parts.`,
+        `The file's size: then a body of another one is refused. Needed with \`part_bytes\`, and above ${singleBytes / GIB} GiB, where every file goes in parts.`,
+      ),
+    ),
+  ),
+  part_bytes: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer("must be a whole number"),
+      v.minValue(leastPartBytes, `must be at least ${leastPartBytes}`),
+      v.maxValue(singleBytes, `must be at most ${singleBytes}`),
+      v.description(
+        `The file goes in parts of this size, however small it is, from ${leastPartBytes / MIB} MiB to ${singleBytes / GIB} GiB. ` +
+          `A size that would give more than ${parts} parts is raised to whole MiB.`,
       ),
     ),
   ),
 });
+
+export const CreateUploadSchema = v.pipe(
+  creation,
+  v.forward(
+    v.check<v.InferOutput<typeof creation>, string>(
+      ({ bytes = 0, part_bytes }) => part_bytes === undefined || bytes > 0,
+      "needs bytes, at least 1",
+    ),
+    ["part_bytes"],
+  ),
+);
 
 /** GET, DELETE and POST are about an upload that is there, PUT about a file that comes: one path, one parameter. */
 export const UploadParamsSchema = v.strictObject({
@@ -68,6 +92,40 @@ const uploadEntries = {
 };
 export const UploadSchema = v.object(uploadEntries);
 
+const partEntries = {
+  part_number: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("From 1.")),
+  first_byte: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("From 0.")),
+  bytes: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Exactly so many.")),
+};
+
+export const OpenPartsSchema = v.object({
+  data: v.pipe(
+    v.array(
+      v.object({
+        ...partEntries,
+        sent: v.pipe(v.boolean(), v.description("Object storage has it, in its size.")),
+        url: v.nullable(text("Where its bytes go, by `PUT` and without a credential; null of a sent one.")),
+      }),
+    ),
+    v.description("All parts of the file, in order."),
+  ),
+  expires_at: instant("Until then the URLs are valid, and as long the upload is open."),
+});
+
+export const openPartsExample: v.InferOutput<typeof OpenPartsSchema> = {
+  data: [
+    { part_number: 1, first_byte: 0, bytes: 8_388_608, sent: true, url: null },
+    {
+      part_number: 2,
+      first_byte: 8_388_608,
+      bytes: 1_000_000,
+      sent: false,
+      url: "https://s3.example.com/rcpt/teams/team_01h455vb4pex5vsknk084sn02p/uploads/upl_01h455vb4pex5vsknk084sn02q?partNumber=2&uploadId=…&X-Amz-Signature=…",
+    },
+  ],
+  expires_at: "2026-01-01T13:20:00.000Z",
+};
+
 export const CreatedUploadSchema = v.object({
   ...uploadEntries,
   method: v.pipe(v.literal("PUT"), v.description("How the bytes are to be sent.")),
@@ -82,14 +140,12 @@ export const CreatedUploadSchema = v.object({
     v.pipe(
       v.array(
         v.object({
-          part_number: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("From 1.")),
+          ...partEntries,
           url: text("Where its bytes go."),
-          first_byte: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("From 0.")),
-          bytes: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Exactly so many.")),
         }),
       ),
       v.description(
-        "Instead of `url`, of a large file: each part is sent by itself, in any order; `complete` ends it.",
+        "Instead of `url`, of a file in parts: each is sent by itself, in any order; `complete` ends it.",
       ),
     ),
   ),

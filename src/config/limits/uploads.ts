@@ -18,6 +18,13 @@ export const UPLOAD_LIMITS = {
   /** Minimum size of one part: whole MiB, enough to keep the number of parts below `parts`. */
   partBytes: 104_857_600,
   parts: 1_000,
+  /** S3 takes no smaller part, apart from the last of a file. */
+  leastPartBytes: 5 * 1_048_576,
+  /**
+   * An open upload in parts expires later whenever its parts are listed, but never later than this after its creation: before
+   * lifecycle rules of the bucket abort it (docs/operations.md: after 7 days).
+   */
+  openMs: 6 * 86_400_000,
   /** Of a team, bytes not received yet and not expired. */
   open: 100,
   /** Of a team, bytes received. */

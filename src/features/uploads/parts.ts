@@ -10,11 +10,15 @@ export interface UploadPart {
 
 const MIB = 1_048_576;
 
-/** How a file of that size is split; null: it goes in one request. */
-export function partsOf(bytes: number): UploadPart[] | null {
+/**
+ * How a file of that size is split; null: it goes in one request.
+ * @param wantedBytes the size of each part, as the client asks for it; null: only a file that is too large for one request is
+ *   split. A size that would give more parts than LIMITS.uploads.parts is raised.
+ */
+export function partsOf(bytes: number, wantedBytes: number | null): UploadPart[] | null {
   const { singleBytes, partBytes, parts } = LIMITS.uploads;
-  if (bytes <= singleBytes) return null;
-  const size = Math.max(partBytes, Math.ceil(bytes / parts / MIB) * MIB);
+  if (bytes === 0 || (wantedBytes === null && bytes <= singleBytes)) return null;
+  const size = Math.max(wantedBytes ?? partBytes, Math.ceil(bytes / parts / MIB) * MIB);
   return Array.from({ length: Math.ceil(bytes / size) }, (_, i) => ({
     number: i + 1,
     firstByte: i * size,

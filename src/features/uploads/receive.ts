@@ -100,6 +100,7 @@ export function createReceiveUpload(deps: {
       filename,
       key,
       bytes,
+      partBytes: null,
       expiresInMs: streamMs,
     });
     let stored: StoredObject;

@@ -20,6 +20,8 @@ export interface UploadRow {
   etag: string | null;
   /** Of an unfinished multipart upload. */
   multipartId: string | null;
+  /** Size of its parts, as the client asked for it; null: it did not. */
+  partBytes: number | null;
   expiresAt: Date;
   createdAt: Date;
 }
@@ -31,6 +33,7 @@ export interface NewUpload {
   filename: string;
   key: string;
   bytes: number | null;
+  partBytes: number | null;
   expiresInMs: number;
 }
 
@@ -39,8 +42,8 @@ export function uploadKey(teamId: string, uploadId: string): string {
 }
 
 const columns = (sql: Queryable) => sql`
-  id, team_id as "teamId", livemode, filename, object_key as key, status, bytes, etag, multipart_id as "multipartId", expires_at as "expiresAt",
-  created_at as "createdAt"`;
+  id, team_id as "teamId", livemode, filename, object_key as key, status, bytes, etag, multipart_id as "multipartId",
+  part_bytes as "partBytes", expires_at as "expiresAt", created_at as "createdAt"`;
 
 const ago = (sql: Queryable, ms: number) => sql`now() - ${ms} * interval '1 millisecond'`;
 
@@ -86,9 +89,9 @@ export async function tallyUploads(
 
 export async function insertUpload(tx: Transaction, upload: NewUpload): Promise<UploadRow> {
   const [row] = await tx<[UploadRow]>`
-    insert into uploads (id, team_id, livemode, filename, object_key, status, bytes, expires_at)
+    insert into uploads (id, team_id, livemode, filename, object_key, status, bytes, part_bytes, expires_at)
     values (${upload.id}, ${upload.teamId}, ${upload.livemode}, ${upload.filename}, ${upload.key}, 'open', ${upload.bytes},
-      now() + ${upload.expiresInMs} * interval '1 millisecond')
+      ${upload.partBytes}, now() + ${upload.expiresInMs} * interval '1 millisecond')
     returning ${columns(tx)}`;
   return row;
 }
@@ -117,6 +120,40 @@ export async function noteParts(sql: Queryable, id: string, multipartId: string)
   const { count } = await sql`
     update uploads set multipart_id = ${multipartId} where id = ${id} and removed_at is null and status = 'open'`;
   return count > 0;
+}
+
+/** Whether an open upload has expired; its row is locked until the transaction ends. null: it is not open (any more). */
+export async function lockOpenUpload(tx: Transaction, id: string): Promise<{ isExpired: boolean } | null> {
+  const [row] = await tx<{ isExpired: boolean }[]>`
+    select expires_at <= now() as "isExpired" from uploads
+    where id = ${id} and removed_at is null and status = 'open' for update`;
+  return row ?? null;
+}
+
+/** How long new URLs of an upload may be valid. */
+export interface UploadExtension {
+  expiresAt: Date;
+  validMs: number;
+}
+
+/**
+ * Lets an upload expire `validMs` from now, but not later than `openMs` after its creation, and never earlier than before.
+ * @returns null: that is over, to the second
+ */
+export async function extendUpload(
+  tx: Transaction,
+  id: string,
+  { validMs, openMs }: { validMs: number; openMs: number },
+): Promise<UploadExtension | null> {
+  const [extension] = await tx<UploadExtension[]>`
+    with wanted as (
+      select least(now() + ${validMs} * interval '1 millisecond', created_at + ${openMs} * interval '1 millisecond') as until
+      from uploads where id = ${id}
+    )
+    update uploads u set expires_at = greatest(u.expires_at, w.until) from wanted w
+    where u.id = ${id} and w.until >= now() + interval '1 second'
+    returning w.until as "expiresAt", extract(epoch from w.until - now())::float8 * 1000 as "validMs"`;
+  return extension ?? null;
 }
 
 /** Records the object as stored. null: it was removed meanwhile. */

@@ -8,12 +8,15 @@ import type { Database } from "../../stores/postgres/postgres.ts";
 import { type Actor, canAccessMode } from "../identity/actor.ts";
 import { lockTeam } from "../identity/team-sql.ts";
 import {
+  extendUpload,
   findUpload,
   insertUpload,
+  lockOpenUpload,
   type NewUpload,
   noteStored,
   refuseUpload,
   tallyUploads,
+  type UploadExtension,
   type UploadRow,
   type UploadTally,
 } from "./upload-sql.ts";
@@ -64,7 +67,11 @@ export function uploadTooLarge({ limits }: UploadHolder): AppError {
 }
 
 /** The limit that the team would exceed with this one, in words; null: none. */
-function excess(tally: UploadTally, { bytes }: NewUpload, { bulkBytes }: TierLimits): string | null {
+function excess(
+  tally: UploadTally,
+  { bytes }: Pick<NewUpload, "bytes">,
+  { bulkBytes }: TierLimits,
+): string | null {
   const { open, stored, deleted, lists } = LIMITS.uploads;
   if (tally.open >= open) return `A team may have at most ${open} unfinished uploads.`;
   if (tally.stored >= stored) return `A team may have at most ${stored} uploads: delete some.`;
@@ -88,6 +95,33 @@ export function insertWithinLimit(
     const detail = excess(await tallyUploads(tx, upload, limits.bulkBytes), upload, limits);
     if (detail !== null) throw new AppError("limit_reached", detail);
     return insertUpload(tx, upload);
+  });
+}
+
+/**
+ * Lets an open upload expire `validMs` from now, within LIMITS.uploads.openMs. One that has expired counts for the team's
+ * limits again.
+ * @throws AppError `unauthorized` when the team is gone; `not_found`, `limit_reached`
+ */
+export function extendWithinLimit(
+  sql: Database,
+  { limits }: UploadHolder,
+  upload: UploadRow,
+  validMs: number,
+): Promise<UploadExtension> {
+  return sql.begin(async (tx) => {
+    if (!(await lockTeam(tx, upload.teamId)))
+      throw new AppError("unauthorized", "The team has been deleted.");
+    const open = await lockOpenUpload(tx, upload.id);
+    if (open === null) throw uploadNotFound();
+    const detail = open.isExpired
+      ? excess(await tallyUploads(tx, upload, limits.bulkBytes), upload, limits)
+      : null;
+    if (detail !== null) throw new AppError("limit_reached", detail);
+    const extension = await extendUpload(tx, upload.id, { validMs, openMs: LIMITS.uploads.openMs });
+    if (extension === null)
+      throw new AppError("not_found", "The upload has been open for too long: create a new one.");
+    return extension;
   });
 }
 

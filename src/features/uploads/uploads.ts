@@ -6,6 +6,7 @@ import { MissingObject, type ObjectStreams } from "../../stores/objects/object-s
 import type { Database } from "../../stores/postgres/postgres.ts";
 import type { Actor } from "../identity/actor.ts";
 import { requireFeature } from "../identity/tier-features.ts";
+import { createListParts, type ListUploadParts, signParts } from "./open-parts.ts";
 import { partsOf } from "./parts.ts";
 import type { PreviewUpload } from "./preview.ts";
 import type { ReceiveUpload } from "./receive.ts";
@@ -27,22 +28,32 @@ export type CreatedUpload = Upload & { method: "PUT" } & (
     | { parts: { part_number: number; url: string; first_byte: number; bytes: number }[] }
   );
 
+export interface NewUploadInput {
+  filename: string;
+  bytes?: number | undefined;
+  /** The file goes in parts of this size. */
+  part_bytes?: number | undefined;
+}
+
 /**
  * Files for bulk jobs. Another team's are not found, nor live ones by a test key. All methods throw AppError
  * `feature_unconfigured` without object storage.
  */
 export interface Uploads {
+  /** The origin that `create`'s and `listParts`' URLs have; null without object storage. */
+  origin(): Promise<string | null>;
   /**
    * Creates an upload that the client sends directly to object storage.
    * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`
    */
-  create(actor: Actor, input: { filename: string; bytes?: number | undefined }): Promise<CreatedUpload>;
+  create(actor: Actor, input: NewUploadInput): Promise<CreatedUpload>;
   /** Receives a file through this process. */
   receive: ReceiveUpload;
   /** Newest first, each as last seen: `get` looks for bytes that came by a URL. */
   list(actor: Actor, ask: PageRequest): Promise<Page<Upload>>;
   /** @throws AppError `not_found`, `bulk_too_large` */
   get(actor: Actor, id: string): Promise<Upload>;
+  listParts: ListUploadParts;
   /** Combines the sent parts into the file. Idempotent. @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
   complete(actor: Actor, id: string): Promise<Upload>;
   preview: PreviewUpload;
@@ -73,11 +84,11 @@ function createPresigned(sql: Database, { objects }: UploadStorage, render: Rend
     }
   }
 
-  return async (actor, { filename, bytes }) => {
+  return async (actor, { filename, bytes, part_bytes: partBytes = null }) => {
     if (bytes !== undefined && bytes > actor.limits.bulkBytes) throw uploadTooLarge(actor);
     const id = newId("upl");
     const key = uploadKey(actor.teamId, id);
-    const parts = partsOf(bytes ?? 0);
+    const parts = partsOf(bytes ?? 0, partBytes);
     const validMs = await objects.validMs(presignedMs);
     // Before anything starts in object storage: the row leads to what a killed process leaves behind.
     const row = await insertWithinLimit(sql, actor, {
@@ -87,18 +98,13 @@ function createPresigned(sql: Database, { objects }: UploadStorage, render: Rend
       filename,
       key,
       bytes: bytes ?? null,
+      partBytes,
       expiresInMs: validMs,
     });
     const upload = { ...render(row), method: "PUT" as const };
     if (parts === null) return { ...upload, ...(await objects.presignPut(key, bytes ?? null, validMs)) };
     const multipartId = await begin(id, key);
-    const signed = parts.map(async (part) => ({
-      part_number: part.number,
-      url: await objects.presignPart(key, multipartId, part, validMs),
-      first_byte: part.firstByte,
-      bytes: part.bytes,
-    }));
-    return { ...upload, parts: await Promise.all(signed) };
+    return { ...upload, parts: await signParts(objects, { key, multipartId }, parts, validMs) };
   };
 }
 
@@ -145,6 +151,7 @@ export interface UploadsDeps {
 function createStoredUploads({ sql, storage, receive, preview, retentionDays }: UploadsDeps): Uploads {
   const render: Render = (row) => renderUpload(row, retentionDays);
   return {
+    origin: () => storage.objects.origin(),
     create: createPresigned(sql, storage, render),
     receive,
     preview,
@@ -158,6 +165,7 @@ function createStoredUploads({ sql, storage, receive, preview, retentionDays }: 
       if (row.status === "stored") return render(row);
       return render((await refreshFromStorage(sql, storage.streams, row, actor)) ?? row);
     },
+    listParts: createListParts(sql, storage),
     complete: createComplete(sql, storage, render),
     async remove(actor, id) {
       await requireUpload(sql, actor, id);
@@ -177,6 +185,7 @@ export function createUploads(deps: UploadsDeps | null): Uploads {
     throw new AppError("feature_unconfigured", "Uploads require object storage, which is not configured.");
   };
   return {
+    origin: async () => (uploads === null ? null : uploads.origin()),
     async create(actor, input) {
       requireFeature(actor, "bulk");
       return configured().create(actor, input);
@@ -187,6 +196,10 @@ export function createUploads(deps: UploadsDeps | null): Uploads {
     },
     list: async (actor, ask) => configured().list(actor, ask),
     get: async (actor, id) => configured().get(actor, id),
+    async listParts(actor, id) {
+      requireFeature(actor, "bulk");
+      return configured().listParts(actor, id);
+    },
     complete: async (actor, id) => configured().complete(actor, id),
     async preview(actor, id, options, cancelled) {
       requireFeature(actor, "bulk");

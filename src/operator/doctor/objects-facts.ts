@@ -35,12 +35,23 @@ export interface ObjectsFacts {
   skewMs: number | null;
   tried: TriedRight[];
   presigned: { host: string; error: string | null; status: number | null };
+  /** Whether a page of the portal may send a file; null: its origin is not known. */
+  cors: CorsAnswer | null;
   /** null: it does not tell. */
   rules: LifecycleRule[] | null;
   /** null: it does not tell. */
   versioned: boolean | null;
   /** Noncurrent versions and markers of our own probes that may not be deleted: they are deleted as objects all the same. */
   versionsLeft: number;
+}
+
+/** How object storage answers a browser that asks for leave to send a file there (a preflight request). */
+export interface CorsAnswer {
+  /** Of the page. */
+  origin: string;
+  allowed: boolean;
+  /** null: object storage cannot be reached from here by presigned URLs. */
+  status: number | null;
 }
 
 const BODY = Buffer.from("rcpt doctor: may be deleted\n");
@@ -163,15 +174,40 @@ async function tryPresigned(
   store: ObjectStore,
   settings: NonNullable<Config["objects"]>,
   clock: Clock,
-): Promise<{ presigned: ObjectsFacts["presigned"]; versionsLeft: number }> {
+  portalOrigin: string | null,
+): Promise<Pick<ObjectsFacts, "presigned" | "cors" | "versionsLeft">> {
   const at = { Bucket: store.bucket, Key: newProbeKey() };
   const uploads = createUploadObjects(store, settings, clock);
   const { url, headers } = await uploads.presignPut(at.Key, BODY.length, PRESIGNED_MS);
   const { host } = new URL(url);
   const { version, ...answer } = await putBy(url, headers);
+  const cors = portalOrigin === null ? null : await askLeave(url, portalOrigin);
   const gone = await store.client.send(new DeleteObjectCommand(at), patience()).catch(() => null);
   const versionsLeft = await forgetVersions(store.client, at, [version, gone?.VersionId]);
-  return { presigned: { host, ...answer }, versionsLeft };
+  return { presigned: { host, ...answer }, cors, versionsLeft };
+}
+
+/** Asks as a browser does before it sends a file. Never rejects. */
+async function askLeave(url: string, origin: string): Promise<CorsAnswer> {
+  try {
+    const answer = await fetch(url, {
+      method: "OPTIONS",
+      headers: {
+        Origin: origin,
+        "Access-Control-Request-Method": "PUT",
+        "Access-Control-Request-Headers": "content-type",
+      },
+      redirect: "manual",
+      signal: AbortSignal.timeout(STEP_MS),
+    });
+    await answer.body?.cancel();
+    const origins = answer.headers.get("access-control-allow-origin") ?? "";
+    const methods = answer.headers.get("access-control-allow-methods") ?? "";
+    const allowed = answer.ok && (origins === "*" || origins === origin) && /\bPUT\b|\*/i.test(methods);
+    return { origin, allowed, status: answer.status };
+  } catch {
+    return { origin, allowed: false, status: null };
+  }
 }
 
 /** Never rejects. */
@@ -212,11 +248,15 @@ async function versioningOf({ client, bucket: Bucket }: ObjectStore): Promise<bo
   }
 }
 
-/** Rejects when the bucket does not answer; what else goes wrong is among the facts. Removes whatever it makes. */
+/**
+ * Rejects when the bucket does not answer; what else goes wrong is among the facts. Removes whatever it makes.
+ * @param portalOrigin of the pages that send files; null: not known
+ */
 export async function lookAtObjects(
   store: ObjectStore,
   settings: NonNullable<Config["objects"]>,
   clock: Clock,
+  portalOrigin: string | null,
 ): Promise<ObjectsFacts> {
   const skew = watchDates(store.client, clock);
   const head = () => store.client.send(new HeadBucketCommand({ Bucket: store.bucket }), patience());
@@ -227,11 +267,12 @@ export async function lookAtObjects(
     latencyMs = Math.min(latencyMs, clock.monotonic() - begun);
   }
   const rights = await tryRights(store);
-  const upload = await tryPresigned(store, settings, clock);
+  const upload = await tryPresigned(store, settings, clock, portalOrigin);
   return {
     latencyMs,
     tried: rights.tried,
     presigned: upload.presigned,
+    cors: upload.cors,
     versionsLeft: rights.versionsLeft + upload.versionsLeft,
     rules: await lifecycleOf(store),
     versioned: await versioningOf(store),

@@ -2,7 +2,7 @@ import type { LifecycleRule } from "@aws-sdk/client-s3";
 import type { Config } from "../../config/config.ts";
 import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, skipped, warn } from "./finding.ts";
 import { judgeLatency, judgeSkew } from "./judge-distance.ts";
-import type { ObjectsFacts, TriedRight } from "./objects-facts.ts";
+import type { CorsAnswer, ObjectsFacts, TriedRight } from "./objects-facts.ts";
 
 /** Its dates are whole seconds. */
 const DATE_TOLERANCE_MS = 1_000;
@@ -24,6 +24,7 @@ export function judgeObjects(facts: ObjectsFacts, config: Pick<Config, "retentio
     skew,
     ...judgeRights(facts.tried),
     judgePresigned(facts.presigned),
+    judgeCors(facts.cors),
     judgeLifecycle(facts, config),
     judgeVersions(facts),
   ];
@@ -48,7 +49,7 @@ function judgeRights(tried: readonly TriedRight[]): DoctorFinding[] {
       warn(
         check,
         `${OPTIONAL} is refused: parts of uploads that were never finished stay.`,
-        "Allow it, or let a lifecycle rule of the bucket abort incomplete multipart uploads after two days.",
+        "Allow it, or let a lifecycle rule of the bucket abort incomplete multipart uploads after seven days.",
       ),
     );
   if (found.length > 0) return found;
@@ -68,6 +69,21 @@ function judgePresigned({ host, error, status }: ObjectsFacts["presigned"]): Doc
     check,
     `An upload by a URL of ${host} is refused (${error}).`,
     "A proxy before it must leave Host and path as they are: the signature is over them.",
+  );
+}
+
+/** Programs send files all the same. */
+function judgeCors(answer: CorsAnswer | null): DoctorFinding {
+  const check = "CORS";
+  if (answer === null)
+    return skipped(check, "PUBLIC_URL is not set: from which origin the portal sends files is not known.");
+  const { origin, allowed, status } = answer;
+  if (status === null) return skipped(check, "URLs for uploads cannot be reached from here.");
+  if (allowed) return ok(check, `Pages of ${origin} may send files to the bucket.`);
+  return warn(
+    check,
+    `The bucket does not let pages of ${origin} send files (status ${status}): the portal cannot upload lists.`,
+    `Give the bucket a CORS rule: AllowedOrigins ${origin}, AllowedMethods PUT, AllowedHeaders * (docs/operations.md).`,
   );
 }
 
@@ -127,7 +143,13 @@ export const OBJECTS_GROUP: DoctorGroup = {
     atEnd(() => store.stop());
     let facts: ObjectsFacts;
     try {
-      facts = await lookAtObjects(store, settings, clock);
+      const { publicUrl } = config.http;
+      facts = await lookAtObjects(
+        store,
+        settings,
+        clock,
+        publicUrl === null ? null : new URL(publicUrl).origin,
+      );
     } catch (error) {
       return note(judgeUnreachable(settings, httpStatus(error), error));
     }

@@ -78,6 +78,11 @@ const anUpload = async (): Promise<Target> => {
   const { id } = await make<{ id: string }>("/v1/uploads", { filename: "list.csv" });
   return { theirs: { upload: id }, nobodys: { upload: ofLength(id) } };
 };
+const IN_PARTS = { filename: "list.csv", bytes: 10, part_bytes: 5_242_880 };
+const aPartedUpload = async (): Promise<Target> => {
+  const { id } = await make<{ id: string }>("/v1/uploads", IN_PARTS);
+  return { theirs: { upload: id }, nobodys: { upload: ofLength(id) } };
+};
 const aWebhook = async (body?: unknown) =>
   target((await make<{ id: string }>("/v1/webhooks", { url: "http://127.0.0.1:18099/hook" })).id, body);
 const aMember = async (body?: unknown) => {
@@ -112,6 +117,7 @@ const TARGETS: Record<string, () => Promise<Target>> = {
   "GET /v1/bulk-jobs/{id}/results": aJob,
   "GET /v1/bulk-jobs/{id}/events": anEndedJob,
   "GET /v1/uploads/{upload}": anUpload,
+  "GET /v1/uploads/{upload}/parts": aPartedUpload,
   "POST /v1/uploads/{upload}/complete": anUpload,
   "POST /v1/uploads/{upload}/preview": async () => ({ ...(await anUpload()), body: {} }),
   "DELETE /v1/uploads/{upload}": anUpload,

@@ -55,6 +55,11 @@ const anUpload = async (key: string): Promise<Params> => {
   const { id } = await make(key, "/v1/uploads", { filename: "list.csv" });
   return { upload: id };
 };
+const IN_PARTS = { filename: "list.csv", bytes: 10, part_bytes: 5_242_880 };
+const aPartedUpload = async (key: string): Promise<Params> => {
+  const { id } = await make(key, "/v1/uploads", IN_PARTS);
+  return { upload: id };
+};
 const aWebhook = async (key: string): Promise<Params> => {
   const { id } = await make(key, "/v1/webhooks", { url: receiver.url });
   return { id };
@@ -79,6 +84,7 @@ const OF_ONE: Record<string, { by(key: string): Promise<Params>; body?: unknown 
   "GET /v1/bulk-jobs/{id}/results": { by: aJob },
   "GET /v1/bulk-jobs/{id}/events": { by: anEndedJob },
   "GET /v1/uploads/{upload}": { by: anUpload },
+  "GET /v1/uploads/{upload}/parts": { by: aPartedUpload },
   "POST /v1/uploads/{upload}/complete": { by: anUpload },
   "POST /v1/uploads/{upload}/preview": { by: anUpload, body: {} },
   "DELETE /v1/uploads/{upload}": { by: anUpload },

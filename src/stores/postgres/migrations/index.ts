@@ -20,6 +20,7 @@ import { webhookMode } from "./0019-webhook-mode.ts";
 import { uploadMode } from "./0020-upload-mode.ts";
 import { shownInvites } from "./0021-shown-invites.ts";
 import { goneTeams } from "./0022-gone-teams.ts";
+import { uploadParts } from "./0023-upload-parts.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 20, name: "upload-mode", sql: uploadMode },
   { id: 21, name: "shown-invites", sql: shownInvites },
   { id: 22, name: "gone-teams", sql: goneTeams },
+  { id: 23, name: "upload-parts", sql: uploadParts },
 ];

@@ -85,13 +85,34 @@ describe("presigned uploads", () => {
     assert.ok(![...parsed.searchParams.keys()].some((name) => /checksum/i.test(name)), url);
   });
 
+  it("have the origin that the portal's policy names, also of the region's own endpoint", async (t) => {
+    const { store, settings } = await open(t);
+    for (const publicEndpoint of ["https://files.example.com:8443/some/path", settings.endpoint, null]) {
+      const own = { ...settings, publicEndpoint, region: "eu-central-1" };
+      const uploads = createUploadObjects(store, own, systemClock);
+      const { url } = await uploads.presignPut(KEY, null, HOUR_MS);
+      const parts = await uploads.presignParts(
+        KEY,
+        "id",
+        [1, 2].map((number) => ({ number, bytes: 1 })),
+        HOUR_MS,
+      );
+      const origin = await uploads.origin();
+      assert.deepEqual(
+        [url, ...parts].map((each) => new URL(each).origin),
+        [origin, origin, origin],
+      );
+    }
+  });
+
   it("in parts: each of its size, told by the store, then one object", async (t) => {
     const { uploads, streams } = await open(t);
     const id = await uploads.startMultipart(KEY);
     const bodies = [randomBytes(PART_MIN_BYTES), randomBytes(1_000)];
+    const sizes = bodies.map((body, i) => ({ number: i + 1, bytes: body.length }));
+    const urls = await uploads.presignParts(KEY, id, sizes, HOUR_MS);
     for (const [i, body] of bodies.entries()) {
-      const part = { number: i + 1, bytes: body.length };
-      const url = await uploads.presignPart(KEY, id, part, HOUR_MS);
+      const url = urls[i] ?? "";
       // Few bytes: of many the refusal, which comes at once, could be lost with the connection.
       assert.equal(await put(url, body.subarray(0, 500)), 403);
       assert.equal(await put(url, body), 200);
