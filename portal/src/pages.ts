@@ -5,6 +5,8 @@ export const PAGES = [
   { to: "/usage", title: "Usage" },
   { to: "/keys", title: "API keys" },
   { to: "/team", title: "Team" },
+  { to: "/webhooks", title: "Webhooks" },
   { to: "/blocklist", title: "Blocklist" },
+  { to: "/overrides", title: "Disposable" },
   { to: "/settings", title: "Settings" },
 ] as const;

@@ -134,6 +134,16 @@ const blocklist = createRoute({
   path: "/blocklist",
   component: lazyRouteComponent(() => import("./pages/blocklist/blocklist.tsx"), "BlocklistPage"),
 });
+const webhooks = createRoute({
+  getParentRoute: () => frame,
+  path: "/webhooks",
+  component: lazyRouteComponent(() => import("./pages/webhooks/webhooks.tsx"), "WebhooksPage"),
+});
+const overrides = createRoute({
+  getParentRoute: () => frame,
+  path: "/overrides",
+  component: lazyRouteComponent(() => import("./pages/overrides/overrides.tsx"), "OverridesPage"),
+});
 const settings = createRoute({
   getParentRoute: () => frame,
   path: "/settings",
@@ -145,7 +155,20 @@ export const router = createRouter({
     signIn,
     register,
     ...mailedLinks,
-    frame.addChildren([home, verify, lists, newList, list, usage, keys, team, blocklist, settings]),
+    frame.addChildren([
+      home,
+      verify,
+      lists,
+      newList,
+      list,
+      usage,
+      keys,
+      team,
+      webhooks,
+      blocklist,
+      overrides,
+      settings,
+    ]),
   ]),
   basepath: BASE_PATH === "" ? "/" : BASE_PATH,
   defaultErrorComponent: Broken,

@@ -47,9 +47,48 @@ export async function fillSignIn(page: Page, email: string): Promise<void> {
   await page.getByRole("heading", { name: "Verify an address" }).waitFor();
 }
 
+/** Whose visit, and of which page. */
+interface Opening extends NonNullable<Parameters<TestBrowser["visitor"]>[0]> {
+  /** That they have already. */
+  session: string;
+  /** Below the site's, such as /keys. */
+  path: string;
+}
+
 /** Visits of the portal by people who are signed in. */
 export function portalVisits(site: PortalSite, browser: TestBrowser) {
+  async function open({ session, path, ...options }: Opening): Promise<Page> {
+    const { page, context } = await browser.visitor(options);
+    await context.addCookies([
+      {
+        name: "__Host-rcpt_session",
+        value: session,
+        // As over TLS: from loopback the browser sends it back either way.
+        url: `https://${new URL(site.url).host}/`,
+        secure: true,
+        httpOnly: true,
+        sameSite: "Strict",
+      },
+    ]);
+    await page.goto(site.url + path);
+    return page;
+  }
+
   return {
+    /** A page of the portal, with a session and a fresh browser. */
+    open,
+    /** Looks at a page in both themes and every width. @param shown resolves when the page is whole */
+    async lookInAll(opening: Opening, name: string, shown: (page: Page) => Promise<void>): Promise<void> {
+      for (const dark of [false, true]) {
+        const page = await open({ ...opening, dark });
+        await shown(page);
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 900 });
+          await page.evaluate("scrollTo(0, 0)");
+          await lookAt(page, name);
+        }
+      }
+    },
     /** With a fresh browser, on the first page. */
     async signedIn(email: string, options: Parameters<TestBrowser["visitor"]>[0] = {}): Promise<Visitor> {
       const visitor = await browser.visitor(options);

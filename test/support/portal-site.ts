@@ -17,6 +17,8 @@ export interface PortalSite {
   owner(
     tier?: Parameters<TestDeployment["team"]>[0],
   ): Promise<{ email: string; session: string; teamId: string }>;
+  /** A session of a person who joins the team of the session with the role. */
+  member(session: string, email: string, role: "member" | "admin" | "owner"): Promise<string>;
   /** The link in the first mail to the address. */
   mailedLink(email: string): Promise<string>;
 }
@@ -78,6 +80,16 @@ export function usePortalSite(options: { lists?: boolean } = {}): PortalSite {
       const me = await api.send<{ user: { email: string } }>("GET", "/v1/auth/me", { key: team.session });
       await api.send("POST", "/v1/auth/password", { key: team.session, body: { new_password: PASSWORD } });
       return { email: me.body.user.email, session: team.session, teamId: team.id };
+    },
+    async member(session, email, role) {
+      const { api } = started();
+      await api.send("POST", "/v1/team/invites", { key: session, body: { email, role } });
+      const token = new URL(await this.mailedLink(email)).hash.replace("#token=", "");
+      const body = { token, password: PASSWORD };
+      const joined = await api.send<{ session: { token: string } }>("POST", "/v1/auth/accept-invite", {
+        body,
+      });
+      return joined.body.session.token;
     },
     async mailedLink(email) {
       const { sink, url } = started();

@@ -5,11 +5,14 @@ import { Loading } from "./loading.tsx";
 import { Failure } from "./notice.tsx";
 import { TableScroll } from "./table-scroll.tsx";
 
+/** `hidden`: only for those who hear the table, since the column speaks for itself; `number`: at the right, as its numbers. */
+type Column = string | { hidden: string } | { number: string };
+
 interface Props<T> {
   label: string;
   pages: ReturnType<typeof usePages<T>>;
-  /** Titles of the columns; `hidden`: only for those who hear the table, since the column speaks for itself. */
-  columns: readonly (string | { hidden: string })[];
+  /** Titles of the columns. */
+  columns: readonly Column[];
   row(of: T): ReactNode;
   /** What stands there instead of a table without rows. */
   empty: ReactNode;
@@ -17,11 +20,21 @@ interface Props<T> {
   more?: string;
 }
 
-function Title({ of: title }: { of: string | { hidden: string } }) {
-  if (typeof title === "string") return <th scope="col">{title}</th>;
+const titleOf = (column: Column): string =>
+  typeof column === "string" ? column : "hidden" in column ? column.hidden : column.number;
+
+function Title({ of: column }: { of: Column }) {
+  const title = titleOf(column);
+  if (typeof column === "string") return <th scope="col">{title}</th>;
+  if ("number" in column)
+    return (
+      <th scope="col" className="number">
+        {title}
+      </th>
+    );
   return (
     <th scope="col">
-      <span className="visually-hidden">{title.hidden}</span>
+      <span className="visually-hidden">{title}</span>
     </th>
   );
 }
@@ -37,8 +50,8 @@ export function PagedTable<T>({ label, pages, columns, row, empty, more = "More"
         <TableScroll label={label}>
           <thead>
             <tr>
-              {columns.map((title) => (
-                <Title key={typeof title === "string" ? title : title.hidden} of={title} />
+              {columns.map((column) => (
+                <Title key={titleOf(column)} of={column} />
               ))}
             </tr>
           </thead>

@@ -18,6 +18,8 @@ export const PORTAL_PATHS: readonly string[] = [
   "/keys",
   "/team",
   "/blocklist",
+  "/overrides",
+  "/webhooks",
   "/settings",
 ];
 

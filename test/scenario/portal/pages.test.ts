@@ -27,9 +27,9 @@ describe("the portal", () => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
     const { page } = await signedIn(email);
-    await page.getByRole("link", { name: "Blocklist" }).click();
-    await page.getByRole("textbox", { name: "Domain" }).fill("no domain");
-    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByLabel("URL").fill("https://user@hooks.example.com/");
+    await page.getByRole("button", { name: "Make the webhook" }).click();
     await page.locator('input:focus[aria-invalid="true"]').waitFor();
   });
 
@@ -64,7 +64,7 @@ describe("the portal", () => {
     await page.route("**/v1/blocklist*", (route) =>
       route.request().method() === "GET" ? route.abort() : route.continue(),
     );
-    await page.getByRole("textbox", { name: "Domain" }).fill("another.example");
+    await page.getByRole("textbox", { name: "Domains" }).fill("another.example");
     await page.getByRole("button", { name: "Block", exact: true }).click();
     await page
       .getByRole("alert")
@@ -225,10 +225,10 @@ describe("the blocklist", () => {
     const { email, session } = await site.owner();
     const { page } = await signedIn(email);
     await page.getByRole("link", { name: "Blocklist" }).click();
-    await page.getByRole("textbox", { name: "Domain" }).fill("no domain");
+    await page.getByRole("textbox", { name: "Domains" }).fill("no domain");
     await page.getByRole("button", { name: "Block", exact: true }).click();
-    await page.locator(".fault").waitFor();
-    await page.getByRole("textbox", { name: "Domain" }).fill("Plain.Test");
+    await page.getByText("0 blocked, 0 blocked already, 2 not taken.").waitFor();
+    await page.getByRole("textbox", { name: "Domains" }).fill("Plain.Test");
     await page.getByRole("button", { name: "Block", exact: true }).click();
     const row = page.getByRole("row").filter({ hasText: "plain.test" });
     await row.waitFor();

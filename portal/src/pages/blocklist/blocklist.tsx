@@ -1,55 +1,20 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
+import { useFind } from "../../api/use-find.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
-import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { Field } from "../../components/field.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
+import { FindField } from "../../components/find-field.tsx";
+import { Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { PagedTable } from "../../components/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
-import { useForm } from "../../components/use-form.ts";
+import { NewEntries } from "./new-entries.tsx";
 
 const blocklistKey = ["blocklist"];
 const readPage = (cursor: string | null) =>
-  dataOf(api.GET("/v1/blocklist", { params: { query: pageQuery(cursor) } }));
+  dataOf(api.GET("/v1/blocklist", { params: { query: { ...pageQuery(cursor), limit: "100" } } }));
 type Entry = Awaited<ReturnType<typeof readPage>>["data"][number];
-
-function NewEntry() {
-  const queries = useQueryClient();
-  const [below, setBelow] = useState(true);
-  const form = useForm({ domain: "" }, async ({ domain }) => {
-    const body = { domain: domain.trim(), include_subdomains: below };
-    await api.POST("/v1/blocklist", { params: { header: {} }, body });
-    await queries.invalidateQueries({ queryKey: blocklistKey });
-    form.reset();
-  });
-  return (
-    <form className="card" onSubmit={form.submit}>
-      <Field
-        label="Domain"
-        hint="Such as example.com"
-        autoComplete="off"
-        autoCapitalize="off"
-        spellCheck={false}
-        required
-        {...form.field("domain")}
-      />
-      <label className="row">
-        <input type="checkbox" checked={below} onChange={(event) => setBelow(event.target.checked)} />
-        With all domains below it
-      </label>
-      <Failure error={form.error} />
-      <div className="row">
-        <Button type="submit" look="primary" busy={form.busy}>
-          Block
-        </Button>
-      </div>
-    </form>
-  );
-}
 
 function EntryRow({ of: entry }: { of: Entry }) {
   const queries = useQueryClient();
@@ -86,6 +51,7 @@ const COLUMNS = ["Domain", "Those below", "Since", { hidden: "Unblock" }];
 export function BlocklistPage() {
   const isAdmin = useHasRole("admin");
   const entries = usePages(blocklistKey, readPage);
+  const find = useFind(entries);
   return (
     <>
       <PageHead title="Blocklist" />
@@ -94,17 +60,18 @@ export function BlocklistPage() {
         within a second.
       </p>
       {isAdmin ? (
-        <NewEntry />
+        <NewEntries />
       ) : (
         <Notice>Admins and owners of the team block and unblock; you are a member.</Notice>
       )}
       <section className="card" aria-label="Blocked domains">
+        <FindField {...find} />
         <PagedTable
           label="Blocked domains"
-          pages={entries}
+          pages={find.pages}
           columns={COLUMNS}
           row={(entry) => <EntryRow key={entry.domain} of={entry} />}
-          empty={<p className="muted">No domain is blocked.</p>}
+          empty={!find.isFinding && <p className="muted">No domain is blocked.</p>}
         />
       </section>
     </>

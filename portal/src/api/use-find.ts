@@ -1,0 +1,28 @@
+import { useEffect, useState } from "react";
+import { domainFinder } from "../words/domains.ts";
+import type { usePages } from "./use-pages.ts";
+
+/**
+ * Finds among the rows of a list that comes in pages; while something is looked for, the list is read to its end.
+ * @param pages of `usePages`
+ */
+export function useFind<T extends { domain: string }>(pages: ReturnType<typeof usePages<T>>) {
+  const [text, setText] = useState("");
+  const isFinding = text.trim() !== "";
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = pages;
+  const readsOn = isFinding && hasNextPage && !isFetchNextPageError;
+  useEffect(() => {
+    if (readsOn && !isFetchingNextPage) void fetchNextPage();
+  }, [readsOn, isFetchingNextPage, fetchNextPage]);
+  const matches = domainFinder(text);
+  const found = isFinding ? pages.rows.filter(({ domain }) => matches(domain)) : pages.rows;
+  return {
+    text,
+    setText,
+    isFinding,
+    /** Not all rows have been looked at yet. */
+    isReading: readsOn,
+    /** What was found, or all; what is read on by itself need not be asked for. */
+    pages: { ...pages, rows: found, hasNextPage: hasNextPage && !isFinding },
+  };
+}

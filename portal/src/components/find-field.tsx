@@ -1,0 +1,30 @@
+import { grouped } from "../words/numbers.ts";
+import { Field } from "./field.tsx";
+
+interface Props {
+  text: string;
+  setText(text: string): void;
+  isFinding: boolean;
+  isReading: boolean;
+  pages: { rows: readonly unknown[] };
+}
+
+/** Finds among the domains of a list; says how many there are. @param props what `useFind` answers */
+export function FindField({ text, setText, isFinding, isReading, pages }: Props) {
+  return (
+    <div className="stack">
+      <Field
+        label="Find a domain, or a part of one"
+        type="search"
+        autoComplete="off"
+        autoCapitalize="off"
+        spellCheck={false}
+        value={text}
+        onChange={setText}
+      />
+      <p className="muted" role="status">
+        {isFinding && `${grouped(pages.rows.length)} found${isReading ? " so far; reading on…" : "."}`}
+      </p>
+    </div>
+  );
+}

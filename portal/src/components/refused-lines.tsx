@@ -1,0 +1,33 @@
+import { ForeignText } from "./foreign-text.tsx";
+import { TableScroll } from "./table-scroll.tsx";
+
+const SHOWN = 200;
+
+/** What was not taken of what somebody pasted, and why. */
+export function RefusedLines({ lines }: { lines: readonly { domain: string; why: string }[] }) {
+  if (lines.length === 0) return null;
+  return (
+    <>
+      <TableScroll label="Not taken">
+        <thead>
+          <tr>
+            <th scope="col">Not taken</th>
+            <th scope="col">Why</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.slice(0, SHOWN).map(({ domain, why }, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the same may have been pasted twice, and lines only come behind.
+            <tr key={index}>
+              <th scope="row">
+                <ForeignText>{domain}</ForeignText>
+              </th>
+              <td>{why}</td>
+            </tr>
+          ))}
+        </tbody>
+      </TableScroll>
+      {lines.length > SHOWN && <p className="muted">And {lines.length - SHOWN} more.</p>}
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { api, dataOf } from "../../api/client.ts";
+import { useHasRole, useIdentity } from "../../api/session.ts";
+import { useFind } from "../../api/use-find.ts";
+import { pageQuery, usePages } from "../../api/use-pages.ts";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { FindField } from "../../components/find-field.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
+import { PagedTable } from "../../components/paged-table.tsx";
+import { Time } from "../../components/time.tsx";
+import { grouped } from "../../words/numbers.ts";
+import { NewOverrides } from "./new-overrides.tsx";
+
+const PENDING_EVERY_MS = 2_000;
+const overridesKey = ["overrides"];
+const readPage = (cursor: string | null) =>
+  dataOf(api.GET("/v1/admin/disposable", { params: { query: { ...pageQuery(cursor), limit: "100" } } }));
+type Override = Awaited<ReturnType<typeof readPage>>["data"][number];
+
+/** How many do not count yet; asked again until all do. */
+function Pending() {
+  const queries = useQueryClient();
+  const pending = useQuery({
+    queryKey: [...overridesKey, "pending"],
+    queryFn: () => dataOf(api.GET("/v1/admin/disposable/pending")),
+    refetchInterval: ({ state }) => ((state.data?.pending ?? 0) > 0 ? PENDING_EVERY_MS : false),
+  });
+  const count = pending.data?.pending;
+  useEffect(() => {
+    if (count !== undefined) void queries.invalidateQueries({ queryKey: [...overridesKey, "list"] });
+  }, [count, queries]);
+  if (pending.error !== null) return <Failure error={pending.error} />;
+  return (
+    <p className="muted" role="status">
+      {count === undefined
+        ? ""
+        : count === 0
+          ? "All of them count."
+          : `${grouped(count)} do not count yet: that takes some seconds.`}
+    </p>
+  );
+}
+
+function OverrideRow({ of: override }: { of: Override }) {
+  const queries = useQueryClient();
+  async function remove(): Promise<void> {
+    await api.DELETE("/v1/admin/disposable/{domain}", { params: { path: { domain: override.domain } } });
+    await queries.invalidateQueries({ queryKey: overridesKey });
+  }
+  const isMerged = override.status === "merged";
+  return (
+    <tr>
+      <th scope="row" className="wrap-anywhere">
+        {override.domain}
+      </th>
+      <td>
+        <span className={`badge ${isMerged ? "valid" : ""}`}>{isMerged ? "counts" : "waiting"}</span>
+      </td>
+      <td>
+        <Time at={override.created_at} />
+      </td>
+      <td>
+        <ConfirmDialog
+          trigger="Take back"
+          title="Take the override back?"
+          action="Take back"
+          onConfirm={remove}
+        >
+          <p>
+            Addresses of <strong className="wrap-anywhere">{override.domain}</strong> are no longer disposable
+            on your word. What the lists say of it stays.
+          </p>
+        </ConfirmDialog>
+      </td>
+    </tr>
+  );
+}
+
+const COLUMNS = ["Domain", "State", "Submitted", { hidden: "Take back" }];
+
+function OverrideList() {
+  const overrides = usePages([...overridesKey, "list"], readPage);
+  const find = useFind(overrides);
+  return (
+    <>
+      <FindField {...find} />
+      <PagedTable
+        label="Overrides"
+        pages={find.pages}
+        columns={COLUMNS}
+        row={(override) => <OverrideRow key={override.id} of={override} />}
+        empty={!find.isFinding && <p className="muted">No domain has been submitted.</p>}
+        more="Older ones"
+      />
+    </>
+  );
+}
+
+/** Domains that the team calls disposable, whatever the lists say. */
+export function OverridesPage() {
+  const { role } = useIdentity();
+  const isOwner = useHasRole("owner");
+  return (
+    <>
+      <PageHead title="Disposable overrides" />
+      <p className="muted">
+        Addresses of these domains are answered risky, as throw-away ones, to your team alone.
+      </p>
+      {isOwner ? (
+        <>
+          <NewOverrides />
+          <section className="card" aria-label="Overrides of the team">
+            <Pending />
+            <OverrideList />
+          </section>
+        </>
+      ) : (
+        <Notice>
+          Overrides change what everybody of the team is answered, so owners alone see and submit them; your
+          role is {role}. Ask an owner, or block single domains on the blocklist as an admin.
+        </Notice>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,96 @@
+import { useState } from "react";
+import { api, dataOf } from "../../api/client.ts";
+import { useHasRole, useIdentity } from "../../api/session.ts";
+import { pageQuery, usePages } from "../../api/use-pages.ts";
+import { BASE_PATH } from "../../base-path.ts";
+import { Button } from "../../components/button.tsx";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
+import { Secret } from "../../components/secret.tsx";
+import { NewWebhook } from "./new-webhook.tsx";
+import { WebhookCard } from "./webhook-card.tsx";
+import "../../styles/webhooks.css";
+
+const readPage = (cursor: string | null) =>
+  dataOf(api.GET("/v1/webhooks", { params: { query: pageQuery(cursor) } }));
+
+function WebhookList() {
+  const webhooks = usePages(["webhooks"], readPage);
+  if (webhooks.isPending) return <Loading />;
+  const { rows } = webhooks;
+  if (webhooks.error === null && rows.length === 0)
+    return (
+      <section className="card" aria-label="Webhooks of the team">
+        <p className="muted">No webhooks yet: nothing is sent anywhere.</p>
+      </section>
+    );
+  return (
+    <>
+      <Failure error={webhooks.error} />
+      {rows.map((webhook) => (
+        <WebhookCard key={webhook.id} webhook={webhook} />
+      ))}
+      {webhooks.hasNextPage && (
+        <Button onClick={() => void webhooks.fetchNextPage()} busy={webhooks.isFetchingNextPage}>
+          Older ones
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** What the addresses are signed with that a program gives along with a list. */
+function TeamSecret() {
+  const [secret, setSecret] = useState<string | null>(null);
+  async function rotate(): Promise<void> {
+    const made = await dataOf(api.POST("/v1/team/webhook-secret"));
+    setSecret(made.secret);
+  }
+  return (
+    <section className="card" aria-labelledby="team-secret">
+      <h2 id="team-secret">Signing secret of the team</h2>
+      <p className="muted">
+        A program may give a list a <code>webhook_url</code> of its own. What goes there is signed with this
+        secret.
+      </p>
+      <div className="row">
+        <ConfirmDialog
+          trigger="Make or replace it"
+          title="Make a new signing secret?"
+          action="Make it"
+          onConfirm={rotate}
+        >
+          <p>If there is one already, it ends at once, also for what waits to be sent.</p>
+        </ConfirmDialog>
+      </div>
+      {secret !== null && <Secret value={secret} of="the team's signing secret" />}
+    </section>
+  );
+}
+
+/** Where the team is told of what happens. */
+export function WebhooksPage() {
+  const { team } = useIdentity();
+  const isAdmin = useHasRole("admin");
+  return (
+    <>
+      <PageHead title="Webhooks">
+        <a href={`${BASE_PATH}/docs`}>API reference</a>
+      </PageHead>
+      <p className="muted">
+        When something happens, a signed request goes to your server. What does not arrive is sent again for
+        about a day.
+      </p>
+      {team.tier === "free" && <Notice>Webhooks come with Starter and above.</Notice>}
+      {isAdmin ? (
+        <NewWebhook />
+      ) : (
+        <Notice>Admins and owners of the team make and change webhooks; you are a member.</Notice>
+      )}
+      <WebhookList />
+      {isAdmin && <TeamSecret />}
+    </>
+  );
+}

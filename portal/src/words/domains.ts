@@ -1,0 +1,14 @@
+/** The domains of a text: one a line, or with commas, semicolons or spaces between them. */
+export const domainsOf = (text: string): string[] => text.split(/[\s,;]+/).filter((part) => part !== "");
+
+/** What a domain, or a part of one, has to contain to be found by the text: U-labels are listed as A-labels. */
+export function domainFinder(text: string): (domain: string) => boolean {
+  const plain = text.trim().toLowerCase();
+  const needles = [plain];
+  try {
+    needles.push(new URL(`http://${plain}`).hostname);
+  } catch {
+    // A part of a domain alone need not be a host.
+  }
+  return (domain) => needles.some((needle) => domain.includes(needle));
+}

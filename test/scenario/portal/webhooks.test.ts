@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { useBrowser } from "../../support/browser.ts";
+import { portalVisits } from "../../support/portal-pages.ts";
+import { newPerson, usePortalSite } from "../../support/portal-site.ts";
+import { until } from "../../support/until.ts";
+import { startReceiver, type WebhookReceiver, withStatus } from "../../support/webhook-receiver.ts";
+
+/** Webhooks in the portal: made, tried, followed and deleted by people. */
+const site = usePortalSite();
+const browser = useBrowser();
+const visits = portalVisits(site, browser);
+let receiver: WebhookReceiver;
+before(async () => {
+  receiver = await startReceiver();
+});
+after(() => receiver.close());
+
+const HOSTILE = '<img src=x onerror="document.title=1">';
+
+const open = async (session: string, path = "/webhooks") => {
+  const page = await visits.open({ session, path });
+  await page.getByRole("heading", { name: "Webhooks", exact: true }).waitFor();
+  return page;
+};
+
+/** The card of a webhook. */
+const cardOf = (page: Page, url = receiver.url) => page.getByRole("region", { name: url, exact: true });
+
+async function make(session: string, body: Record<string, unknown> = {}): Promise<string> {
+  const answer = await site.api.send<{ id: string }>("POST", "/v1/webhooks", {
+    key: session,
+    body: { url: receiver.url, ...body },
+  });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  return answer.body.id;
+}
+
+describe("webhooks", () => {
+  it("are made with chosen events, and show their secret once", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const page = await open(session);
+    await page.getByText("No webhooks yet").waitFor();
+    await page.getByLabel("URL").fill("https://user@example.com/");
+    await page.getByRole("button", { name: "Make the webhook" }).click();
+    await page.locator(".fault").waitFor();
+    await page.getByLabel("URL").fill(receiver.url);
+    await page.getByLabel("Description").fill(HOSTILE);
+    await page.getByLabel(/^Everything/).uncheck();
+    await page.getByText("Choose an event, or all.").waitFor();
+    await page.getByLabel(/bulk\.completed/).check();
+    await page.getByRole("button", { name: "Make the webhook" }).click();
+    assert.match((await page.locator(".secret").textContent()) ?? "", /^whsec_/);
+    const card = cardOf(page);
+    await card.getByText(HOSTILE).waitFor();
+    await card.getByText("bulk.completed", { exact: true }).waitFor();
+    assert.match(await page.title(), / · rcpt$/);
+    await page.reload();
+    await card.getByText("enabled", { exact: true }).waitFor();
+    assert.equal(await page.locator(".secret").count(), 0);
+  });
+
+  it("are pinged, tell what was answered, and are sent an event again", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    await make(session);
+    const page = await open(session);
+    const card = cardOf(page);
+    receiver.answer(withStatus(503));
+    await card.getByRole("button", { name: "Send a ping" }).click();
+    const rows = card.getByRole("row").filter({ hasText: "ping" });
+    await rows.getByText("HTTP 503").waitFor();
+    await rows.getByText("Next attempt").waitFor();
+    receiver.answer(withStatus(204));
+    const before = receiver.received.length;
+    await rows.first().getByRole("button", { name: "Send again" }).click();
+    await rows.getByText("HTTP 204").first().waitFor();
+    const [sent] = receiver.received.slice(before);
+    assert.equal(JSON.parse(sent?.body ?? "{}").type, "ping");
+    await card.getByLabel("State").selectOption("delivered");
+    await until("only those are shown", async () => (await rows.getByText("HTTP 503").count()) === 0);
+    receiver.answer(withStatus(410));
+    await card.getByRole("button", { name: "Send a ping" }).click();
+    await until("it is disabled", async () => {
+      await page.reload();
+      await card.waitFor();
+      return (await card.getByText(/It answered 410 Gone/).count()) > 0;
+    });
+    receiver.answer(withStatus(204));
+    await card.getByRole("button", { name: "Enable" }).click();
+    await card.getByText("enabled", { exact: true }).waitFor();
+  });
+
+  it("get new secrets, are disabled, and deleted", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    await make(session);
+    const page = await open(session);
+    const card = cardOf(page);
+    const dialog = page.getByRole("alertdialog");
+    await card.getByRole("button", { name: "New secret" }).click();
+    await dialog.getByRole("button", { name: "New secret" }).click();
+    await card.getByText(/^whsec_/).waitFor();
+    await page.getByRole("button", { name: "Make or replace it" }).click();
+    await dialog.getByRole("button", { name: "Make it" }).click();
+    await page
+      .getByRole("region", { name: "Signing secret of the team" })
+      .getByText(/^whsec_/)
+      .waitFor();
+    await card.getByRole("button", { name: "Disable" }).click();
+    await card.getByText("Somebody of the team disabled it.").waitFor();
+    assert.equal(await card.getByRole("button", { name: "Send a ping" }).isDisabled(), true);
+    await card.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No webhooks yet").waitFor();
+  });
+
+  it("are read by members, and changed by admins and owners alone", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    await make(session);
+    const page = await open(await site.member(session, newPerson(), "member"));
+    await page.getByText(/you are a member/).waitFor();
+    const card = cardOf(page);
+    await card.getByRole("button", { name: "Show the deliveries" }).click();
+    await card.getByText("team.member_joined").waitFor();
+    for (const name of ["Send a ping", "Delete", "Make the webhook", "Make or replace it"])
+      assert.equal(await page.getByRole("button", { name }).count(), 0, name);
+    const admin = await open(await site.member(session, newPerson(), "admin"));
+    await cardOf(admin).getByRole("button", { name: "Delete" }).waitFor();
+  });
+
+  it("are offered with the tiers that have them", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner("free");
+    const page = await open(session);
+    await page.getByText("Webhooks come with Starter and above.").waitFor();
+    await page.getByLabel("URL").fill(receiver.url);
+    await page.getByRole("button", { name: "Make the webhook" }).click();
+    await page.getByRole("alert").getByText(/tier/).waitFor();
+  });
+
+  it("look well", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    receiver.answer(withStatus(204));
+    const id = await make(session, { description: HOSTILE, url: `${receiver.url}/${"long".repeat(40)}` });
+    await site.api.send("POST", `/v1/webhooks/${id}/ping`, { key: session });
+    await visits.lookInAll({ session, path: "/webhooks" }, "webhooks", async (page) => {
+      await page.getByLabel(/^Everything/).uncheck();
+      await page.getByRole("button", { name: "Show the deliveries" }).click();
+      await page.getByText("HTTP 204").waitFor();
+    });
+  });
+});
