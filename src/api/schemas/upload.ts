@@ -151,6 +151,8 @@ export const CreatedUploadSchema = v.object({
   ),
 });
 
+const count = (description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 const points = (description: string) => v.pipe(v.number(), v.description(description));
 
 export const UploadPreviewSchema = v.object({
@@ -192,6 +194,27 @@ export const UploadPreviewSchema = v.object({
     v.description(`The first ${previewRows} rows at most; cells are cut to ${previewCellChars} characters.`),
   ),
   warnings: v.pipe(v.array(SourceWarningSchema), v.description("As of a job's `source`.")),
+  sample: v.pipe(
+    v.object({
+      rows: count("Rows of the list."),
+      bytes: count(
+        "Bytes of the file from its beginning to the end of these rows; of a compressed file, a workbook or a list that is no " +
+          "table the bytes of the text that was read from it, unless it was read whole.",
+      ),
+      whole: v.pipe(v.boolean(), v.description("The file has no more.")),
+      repeats: count("Rows whose address repeats an earlier one's: they cost nothing."),
+    }),
+    v.description(
+      "What was read for this: the beginning of the file, its rows counted as a job counts them.",
+    ),
+  ),
+  estimated_rows: v.nullable(
+    count(
+      "Rows of the whole file, each row counted once: exact where the sample is `whole`, otherwise by the size of the file and of " +
+        "the rows in the sample. null where that does not tell: a larger file that is compressed, a workbook or no table, or " +
+        "one that would fail a job behind its first rows.",
+    ),
+  ),
 });
 
 export const previewExample = {
@@ -219,6 +242,8 @@ export const previewExample = {
     { row: 1, input: "someone@example.com", columns: ["Someone", "someone@example.com", "sam@corp.example"] },
   ],
   warnings: [],
+  sample: { rows: 300, bytes: 15_830, whole: false, repeats: 12 },
+  estimated_rows: 19_861,
 };
 
 export const uploadExample = {

@@ -3,6 +3,7 @@ import { AppError } from "../../platform/errors.ts";
 import { isListError } from "../../platform/job-errors.ts";
 import type { TaskOwner } from "../../platform/request-thread.ts";
 import { MissingObject, type ObjectStreams } from "../../stores/objects/object-streams.ts";
+import { countFirstRows, type FirstRows } from "../bulk/analysis/analyse.ts";
 import type {
   CandidateColumn,
   JobProblem,
@@ -19,9 +20,10 @@ import {
   type DetectOptions,
   detectLayout,
 } from "../bulk/csv/detect.ts";
+import type { OpenedText } from "../bulk/csv/encoding/decode.ts";
 import { byteUnitOf } from "../bulk/csv/encoding/text-form.ts";
 import { toText, toUtf8 } from "../bulk/csv/field.ts";
-import { openSource } from "../bulk/submit/open-source.ts";
+import { LIST_WARNING, openSource } from "../bulk/submit/open-source.ts";
 import type { UploadSources } from "../bulk/submit/submit-file.ts";
 import { randomBytesOf } from "../bulk/workbook/random-bytes.ts";
 import type { Actor } from "../identity/actor.ts";
@@ -36,6 +38,20 @@ export interface UploadPreview {
   /** Cells are cut to LIMITS.uploads.previewCellChars characters. */
   rows: { row: number; input: string; columns: string[] }[];
   warnings: SourceWarning[];
+  sample: PreviewSample;
+  /** Exact where the sample is the whole file, otherwise by its size; null: its size does not tell. */
+  estimated_rows: number | null;
+}
+
+/** The rows that were read. */
+export interface PreviewSample {
+  rows: number;
+  /** Bytes of the file down to the end of the last row; where that is not known, of its text. */
+  bytes: number;
+  /** They are the whole file. */
+  whole: boolean;
+  /** Rows with the address of an earlier one. */
+  repeats: number;
 }
 
 /**
@@ -55,7 +71,38 @@ function cellText(cell: string): string {
   return [...toText(cell.slice(0, 4 * previewCellChars))].slice(0, previewCellChars).join("");
 }
 
-function render({ columns, layout, candidates, rows, warnings }: DetectedTable): UploadPreview {
+type Estimate = Pick<UploadPreview, "sample" | "estimated_rows">;
+
+/** Where a position in the text is in the file; null: that is not known. */
+function positionInFile({ form, head }: OpenedText, isList: boolean): ((at: number) => number) | null {
+  if (form.gzip || form.workbook === true || isList) return null;
+  if (form.utf16 === null) return (at) => at;
+  // The text is its UTF-8.
+  return (at) => 2 * head.toString("utf8", 0, at).length;
+}
+
+/** @param fileBytes of the upload */
+function estimate(opened: OpenedText, isList: boolean, first: FirstRows, fileBytes: number): Estimate {
+  const { whole } = opened;
+  const { rows, repeats, isBroken } = first;
+  if (whole)
+    return { sample: { rows, bytes: fileBytes, whole, repeats }, estimated_rows: isBroken ? null : rows };
+  const inFile = positionInFile(opened, isList);
+  if (inFile === null)
+    return { sample: { rows, bytes: first.endByte, whole, repeats }, estimated_rows: null };
+  const bytes = inFile(first.endByte);
+  const rowBytes = (bytes - inFile(first.firstByte)) / rows;
+  const isKnown = rows > 0 && !isBroken;
+  return {
+    sample: { rows, bytes, whole, repeats },
+    estimated_rows: isKnown ? rows + Math.round((fileBytes - bytes) / rowBytes) : null,
+  };
+}
+
+function render(
+  { columns, layout, candidates, rows, warnings }: DetectedTable,
+  estimated: Estimate,
+): UploadPreview {
   const { emailColumn, encoding } = layout;
   const header = layout.header?.map((name) => toUtf8(name, encoding)) ?? null;
   const named = candidateColumns(header, candidates);
@@ -73,6 +120,7 @@ function render({ columns, layout, candidates, rows, warnings }: DetectedTable):
       columns: cells.map(cellText),
     })),
     warnings,
+    ...estimated,
   };
 }
 
@@ -84,13 +132,23 @@ function refusal({ code, detail, candidates }: JobProblem): AppError {
 }
 
 /** `detectForPreview`, off the event loop. @throws AppError `overloaded` */
-export type DetectForPreview = (head: Buffer, options: DetectOptions, owner: TaskOwner) => Promise<Detection>;
+export type DetectForPreview = (
+  head: Buffer,
+  options: DetectOptions,
+  owner: TaskOwner,
+) => Promise<PreviewDetection>;
 
-/** The detected layout of a list, with the rows that a preview shows. */
-export async function detectForPreview(head: Buffer, options: DetectOptions): Promise<Detection> {
+export type PreviewDetection = (DetectedTable & { firstRows: FirstRows }) | Exclude<Detection, DetectedTable>;
+
+/** The detected layout of a list, with the rows that a preview shows, and a count of those of the head. */
+export async function detectForPreview(head: Buffer, options: DetectOptions): Promise<PreviewDetection> {
   const detected = await detectLayout(head, options);
-  return detected.ok ? { ...detected, rows: detected.rows.slice(0, LIMITS.uploads.previewRows) } : detected;
+  if (!detected.ok) return detected;
+  const firstRows = await countFirstRows(head, detected, options);
+  return { ...detected, rows: detected.rows.slice(0, LIMITS.uploads.previewRows), firstRows };
 }
+
+const NO_ROWS: FirstRows = { rows: 0, repeats: 0, firstByte: 0, endByte: 0, isBroken: true };
 
 export interface PreviewDeps {
   detect: DetectForPreview;
@@ -125,18 +183,27 @@ export function createPreviewUpload({
   }
 
   async function read(actor: Actor, uploadId: string, options: SourceOptions, cancelled: AbortSignal) {
-    const { key, etag } = await sources.find(actor, uploadId);
+    const { key, etag, bytes } = await sources.find(actor, uploadId);
     const ref = { bucket: null, key, etag };
     const workbook = { at: () => randomBytesOf(streams, ref, cancelled), scratch: null };
     const source = streams.openRead(ref, {}, cancelled);
     const owner = { teamId: actor.teamId, isCancelled: () => cancelled.aborted };
-    const detect: DetectLayout = (head, asked) => detectElsewhere(head, asked, owner);
+    let firstRows: FirstRows = NO_ROWS;
+    const detect: DetectLayout = async (head, asked) => {
+      const found = await detectElsewhere(head, asked, owner);
+      if (found.ok) firstRows = found.firstRows;
+      return found;
+    };
     const opened = await openSource(source, { ...options, workbook, detect }, actor.limits.bulkBytes);
     if (!opened.ok) throw refusal(opened);
     const { tolerated, form, close } = opened.opened;
     await close();
     const { warnings } = opened.detected;
-    return render({ ...opened.detected, warnings: [...warnings, ...tolerated.warnings(byteUnitOf(form))] });
+    const isList = warnings.some((warning) => warning.code === LIST_WARNING.code);
+    return render(
+      { ...opened.detected, warnings: [...warnings, ...tolerated.warnings(byteUnitOf(form))] },
+      estimate(opened.opened, isList, firstRows, bytes),
+    );
   }
 
   return async (actor, uploadId, options, cancelled) => {

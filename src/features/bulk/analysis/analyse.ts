@@ -14,6 +14,7 @@ import type { RecordScanner } from "../csv/scan-types.ts";
 import { SourceText } from "../csv/source-text.ts";
 import { quoteJudge } from "../csv/suspicion.ts";
 import { TableEnd, tableWidth } from "../csv/table-end.ts";
+import { Tolerated } from "../csv/tolerated.ts";
 import { type ValuePlace, valueAt } from "../csv/value-place.ts";
 import { ADDRESS_COLUMN, type RowSink, Splitter } from "../split/splitter.ts";
 import { openSource } from "../submit/open-source.ts";
@@ -61,8 +62,11 @@ const ROWS_TO_JUDGE = 5;
 
 type Refusal = { ok: false } & JobProblem;
 
+/** What the reader of rows needs to know of the text. */
+type ReadText = Pick<OpenedText, "form" | "rangeReadable" | "tolerated"> & { sheet: object | null };
+
 interface Plan {
-  opened: OpenedText;
+  opened: ReadText;
   detected: DetectedTable;
   bounds: AnalysisBounds;
   sinks: AnalysisSinks;
@@ -99,7 +103,48 @@ export async function analyseSource(
   }
 }
 
-async function scan(plan: Plan, cancelled: AbortSignal): Promise<ScannedSource | Refusal> {
+/** The rows at the beginning of a source, as its job would count them. */
+export interface FirstRows {
+  rows: number;
+  /** Rows with the address of an earlier one. */
+  repeats: number;
+  /** Where in the text the first of them begins, and the last one ends. */
+  firstByte: number;
+  endByte: number;
+  /** A job would fail behind them. */
+  isBroken: boolean;
+}
+
+/** @param whole the head is all of the text; otherwise its last row may be cut off, and does not count */
+export async function countFirstRows(
+  head: Buffer,
+  detected: DetectedTable,
+  { whole, sheetRead = null }: { whole: boolean; sheetRead?: SourceColumns["sheet"] },
+): Promise<FirstRows> {
+  const keys = new Set<string>();
+  let repeats = 0;
+  const add = (_row: number, bytes: Uint8Array, from: number, to: number) => {
+    const { size } = keys;
+    if (keys.add(Buffer.from(bytes.subarray(from, to)).toString("latin1")).size === size) repeats += 1;
+    return null;
+  };
+  const form = { gzip: false, utf16: null };
+  const reader = new RowReader({
+    opened: { form, rangeReadable: true, tolerated: new Tolerated(), sheet: sheetRead },
+    detected,
+    bounds: { rows: LIMITS.bulk.rows, bytes: Number.POSITIVE_INFINITY },
+    sinks: { repeats: { add }, rewrite: () => ({ write: async () => {} }) },
+    splitCells: false,
+  });
+  const { firstByte } = detected;
+  const refused = (await reader.read(head, firstByte)) ?? (whole ? await reader.endOfText() : undefined);
+  return { ...reader.soFar, repeats, firstByte, isBroken: refused !== undefined };
+}
+
+async function scan(
+  plan: Plan & { opened: OpenedText },
+  cancelled: AbortSignal,
+): Promise<ScannedSource | Refusal> {
   const { opened, detected, bounds } = plan;
   const reader = new RowReader(plan);
   const rewriting = reader.isRewriting ? plan.sinks.rewrite() : null;
@@ -177,7 +222,7 @@ class FoundCells {
  * whose closures are its own compiles all of them anew.
  */
 class RowReader {
-  readonly #opened: OpenedText;
+  readonly #opened: ReadText;
   readonly #detected: DetectedTable;
   readonly #rowsMax: number;
   readonly #sinks: AnalysisSinks;
@@ -190,6 +235,7 @@ class RowReader {
   readonly #scanner: RecordScanner;
   #width: number;
   #rows = 0;
+  #endByte: number;
   #malformed = 0;
   #empty = 0;
   /** Of the malformed ones. */
@@ -202,6 +248,7 @@ class RowReader {
     this.#opened = opened;
     this.#detected = detected;
     this.#rowsMax = bounds.rows;
+    this.#endByte = firstByte;
     this.#sinks = sinks;
     this.#width = layout.header?.length ?? 0;
     const note: RowSink = (start, end, fields, address) => this.#note(start, end, fields, address);
@@ -244,7 +291,13 @@ class RowReader {
     return piece === null || this.#opened.rangeReadable ? [] : [piece];
   }
 
+  /** Rows so far, and where in the text the last of them ends. */
+  get soFar(): { rows: number; endByte: number } {
+    return { rows: this.#rows, endByte: this.#endByte };
+  }
+
   #note(start: number, end: number, fields: number, address: ValuePlace): void {
+    this.#endByte = end;
     this.#cutter.add(start, end, address);
     if (fields > this.#width) this.#width = fields;
     this.#found.add(address);
@@ -298,10 +351,14 @@ class RowReader {
     return broken === undefined ? this.#takeRows() : { ok: false, ...broken };
   }
 
-  async end(): Promise<ScannedSource | Refusal> {
+  /** Takes the last row. */
+  async endOfText(): Promise<Refusal | undefined> {
     const broken = this.#scanner.end();
-    if (broken !== undefined) return { ok: false, ...broken };
-    const refused = await this.#takeRows();
+    return broken === undefined ? this.#takeRows() : { ok: false, ...broken };
+  }
+
+  async end(): Promise<ScannedSource | Refusal> {
+    const refused = await this.endOfText();
     if (refused !== undefined) return refused;
     const rows = this.#rows;
     const malformed = this.#malformed;

@@ -13,7 +13,8 @@ export interface OpenedSource {
   detected: DetectedTable;
 }
 
-const LIST_WARNING = {
+/** Of lists that are no tables. */
+export const LIST_WARNING = {
   code: "address_list",
   detail: "The lines are addresses and nothing else, several on a line: each address is a row.",
 };

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
+import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { recheckColumn } from "../../../../src/features/bulk/columns/recheck-column.ts";
 import type { Actor } from "../../../../src/features/identity/actor.ts";
 import { createPreviewUpload, detectForPreview } from "../../../../src/features/uploads/preview.ts";
-import { analysedList } from "../../../support/analysed-list.ts";
+import { analysedList, analyseList } from "../../../support/analysed-list.ts";
 import { randomBytes } from "../../../support/open-workbook.ts";
+import fc from "../../../support/properties.ts";
 
 const latin1 = (bytes: string) => Buffer.from(bytes, "latin1");
 /** 名前 and メール in Shift_JIS. */
@@ -21,7 +24,7 @@ function previewOf(list: Buffer) {
       readRange: async () => list,
     },
   });
-  const actor = { limits: { bulkBytes: 1e6 } } as Actor;
+  const actor = { limits: { bulkBytes: 1e8 } } as Actor;
   return preview(actor, "upl_1", {}, new AbortController().signal);
 }
 
@@ -43,5 +46,74 @@ describe("a list in an old encoding", () => {
       Buffer.concat([HEADER, ...Array.from({ length: 30 }, () => row("a@ok.test"))]),
     );
     assert.equal(recheckColumn(list, { addresses: 30, distinct: 1 }), null);
+  });
+});
+
+describe("what a preview tells of the list's size", () => {
+  const HEAD_BYTES = LIMITS.bulk.sampleBytes;
+  const ROWS = 20_000;
+  const line = (n: number) => `person-${n % (ROWS - 500)}@example.com,Some Name ${n * 7919}\n`;
+  const long = `email,name\n${Array.from({ length: ROWS }, (_, n) => line(n)).join("")}`;
+
+  it("is exact of a file that was read whole, and as its job counts it", async () => {
+    const list = Buffer.from(
+      "# of today\nName,Email\nA,a@ok.test\nB,b@ok.test\nA again,a@OK.test\nC,\nD,no address\nTotal: 5\n",
+    );
+    for (const file of [list, gzipSync(list)]) {
+      const { sample, estimated_rows } = await previewOf(file);
+      assert.deepEqual(sample, { rows: 5, bytes: file.length, whole: true, repeats: 1 });
+      assert.equal(estimated_rows, 5);
+    }
+  });
+
+  it("is what the job counts, of any small list", async () => {
+    const cell = fc.constantFrom("a@ok.test", "b@ok.test", "A@ok.test", "", "no address", "x", '"a\nb"');
+    const rows = fc.array(fc.array(cell, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(rows, fc.boolean(), async (cells, isEnded) => {
+        const text = cells.map((row) => row.join(",")).join("\n");
+        const list = Buffer.from(`email,b,c\n${text}${isEnded ? "\n" : ""}`);
+        const { found } = await analyseList(list);
+        if (!found.ok) return;
+        const { sample, estimated_rows } = await previewOf(list);
+        assert.deepEqual([sample.rows, sample.whole, estimated_rows], [found.rows, true, found.rows]);
+      }),
+    );
+  });
+
+  it("is an estimate of a larger one, by the bytes that its first rows take", async () => {
+    const utf16 = Buffer.from(`\ufeff${long}`, "utf16le");
+    for (const [file, unit] of [
+      [Buffer.from(long), 1],
+      [utf16, 2],
+    ] as const) {
+      const { sample, estimated_rows } = await previewOf(file);
+      assert.equal(sample.whole, false);
+      const read = file.subarray(0, sample.bytes).toString(unit === 1 ? "latin1" : "utf16le");
+      assert.ok(read.endsWith("\n") && sample.bytes <= unit * HEAD_BYTES);
+      assert.equal(read.split("\n").length - 2, sample.rows);
+      assert.ok(sample.rows > LIMITS.bulk.sampleRows);
+      assert.ok(Math.abs((estimated_rows ?? 0) - ROWS) < ROWS / 20, String(estimated_rows));
+    }
+  });
+
+  it("counts rows whose address was there before", async () => {
+    const repeating = `email,name\n${Array.from({ length: ROWS }, (_, n) => `c${n % 100}@example.com,n\n`).join("")}`;
+    const { sample } = await previewOf(Buffer.from(repeating));
+    assert.equal(sample.repeats, sample.rows - 100);
+  });
+
+  it("is not guessed where the file's size does not tell", async () => {
+    const addresses = Array.from({ length: ROWS }, (_, n) => `person-${n}@example.com`).join("; ");
+    for (const file of [gzipSync(long), Buffer.from(addresses)]) {
+      const { sample, estimated_rows } = await previewOf(file);
+      assert.deepEqual([sample.whole, estimated_rows], [false, null]);
+      assert.ok(sample.rows > 1_000 && sample.bytes <= HEAD_BYTES);
+    }
+    // A job would fail there.
+    const broken = await previewOf(
+      Buffer.from(`email\n${"a@ok.test\n".repeat(2_000)}b@ok.test${",x".repeat(3_000)}\n`),
+    );
+    assert.equal(broken.estimated_rows, null);
   });
 });
