@@ -1,4 +1,4 @@
-/** The pages of the bar, in their order. */
+/** The pages of the bar, in their order. `operator`: for the team that runs the deployment. */
 export const PAGES = [
   { to: "/verify", title: "Verify" },
   { to: "/lists", title: "Lists" },
@@ -9,4 +9,5 @@ export const PAGES = [
   { to: "/blocklist", title: "Blocklist" },
   { to: "/overrides", title: "Disposable" },
   { to: "/settings", title: "Settings" },
+  { to: "/deployment", title: "Deployment", operator: true },
 ] as const;

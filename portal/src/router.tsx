@@ -144,6 +144,11 @@ const overrides = createRoute({
   path: "/overrides",
   component: lazyRouteComponent(() => import("./pages/overrides/overrides.tsx"), "OverridesPage"),
 });
+const deployment = createRoute({
+  getParentRoute: () => frame,
+  path: "/deployment",
+  component: lazyRouteComponent(() => import("./pages/deployment/deployment.tsx"), "DeploymentPage"),
+});
 const settings = createRoute({
   getParentRoute: () => frame,
   path: "/settings",
@@ -168,6 +173,7 @@ export const router = createRouter({
       blocklist,
       overrides,
       settings,
+      deployment,
     ]),
   ]),
   basepath: BASE_PATH === "" ? "/" : BASE_PATH,

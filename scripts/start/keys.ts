@@ -25,7 +25,7 @@ export interface DemoKeysOptions {
 }
 
 const BOOTSTRAP_TIMEOUT_MS = 60_000;
-const TEAM = ["--team", "demo", "--tier", "enterprise", "--json"];
+const TEAM = ["--team", "demo", "--tier", "enterprise", "--operator", "--json"];
 
 /** Of its own each time: the database may be in use already, and a known address somebody's account by now. */
 const newOwner = () => `owner-${randomBytes(6).toString("hex")}@rcpt.local`;

@@ -45,6 +45,7 @@ import type { StartedThreads } from "./checks/check-threads.ts";
 import { type Checks, composeChecks } from "./checks/checks.ts";
 import { composeExaminers } from "./checks/examiner.ts";
 import type { SelfCheckService } from "./checks/self-check.ts";
+import { composeDeploymentStatus } from "./deployment-status.ts";
 import { composeRequestWork } from "./request-work.ts";
 import { composeResources } from "./resources.ts";
 import type { Stores } from "./stores.ts";
@@ -92,6 +93,7 @@ export function composeApi(deps: Deps): ApiRole {
       ...composeResources({ ...deps, clock, publisher, requestWork }),
       ...composeVerification(deps, { examiner, admission, promoted, rateLimiter, quota, counter }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
+      deploymentStatus: composeDeploymentStatus({ ...deps, checks }),
       readiness: composeReadiness(deps, checks, () => server.isDraining()),
       publicUrl: config.http.publicUrl,
     }),

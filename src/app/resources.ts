@@ -29,7 +29,10 @@ export interface ResourceDeps {
 }
 
 /** The services behind the routes and what parses their large bodies, apart from verification, what it uses up, and readiness. */
-export type Resources = Omit<RouteDeps, "verify" | "earlyAdmission" | "usage" | "readiness" | "publicUrl">;
+export type Resources = Omit<
+  RouteDeps,
+  "verify" | "earlyAdmission" | "usage" | "readiness" | "deploymentStatus" | "publicUrl"
+>;
 
 export function composeResources(
   deps: ResourceDeps & { tracer: Tracer | null; requestWork: RequestWork },

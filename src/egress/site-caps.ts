@@ -22,8 +22,8 @@ export interface SiteCaps {
   limit(site: string, max: number, open: number): number;
   /** The site had no room for `open` connections of this process, the one refused among them. */
   onCrowded(site: string, open: number): void;
-  /** Sites that are held below their policy's cap. */
-  readonly reducedCount: number;
+  /** Sites that are held below their policy's cap, and the connections that each may have. */
+  reduced(): { site: string; connections: number }[];
 }
 
 interface Cap {
@@ -78,10 +78,10 @@ class LearnedCaps implements SiteCaps {
     }
   }
 
-  get reducedCount(): number {
+  reduced(): { site: string; connections: number }[] {
     const now = this.#deps.clock.monotonic();
     for (const [site, cap] of this.#caps) if (isStale(cap, now)) this.#caps.delete(site);
-    return this.#caps.size;
+    return [...this.#caps].map(([site, cap]) => ({ site, connections: cap.now }));
   }
 
   /** It was used up for a while, and nothing happened. */

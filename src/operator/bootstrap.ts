@@ -5,7 +5,8 @@ import type { BootstrapInput, Bootstrapped } from "../features/teams/bootstrap.t
 import { parseCommandLine, parseTier, runCommand, type Terminal, UsageError } from "./command.ts";
 
 const BOOTSTRAP_USAGE =
-  "usage: npm run bootstrap -- --email ADDRESS --team NAME --tier TIER [--existing-user] [--json]; " +
+  "usage: npm run bootstrap -- --email ADDRESS --team NAME --tier TIER [--operator] [--existing-user] [--json]; " +
+  "with --operator the team may read the state of the deployment; " +
   "with --existing-user an existing, unverified account of the address becomes the owner";
 
 interface BootstrapArgs extends BootstrapInput {
@@ -16,6 +17,7 @@ const OPTIONS = {
   email: { type: "string" },
   team: { type: "string" },
   tier: { type: "string" },
+  operator: { type: "boolean", default: false },
   "existing-user": { type: "boolean", default: false },
   json: { type: "boolean", default: false },
 } as const;
@@ -42,6 +44,7 @@ function parseBootstrapArgs(argv: string[]): BootstrapArgs {
     email,
     team: teamNameOf(required("team", values.team)),
     tier: parseTier("--tier", required("tier", values.tier)),
+    operator: values.operator,
     existingUser: values["existing-user"],
     json: values.json,
   };

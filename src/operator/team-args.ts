@@ -11,6 +11,7 @@ export type TeamCommand =
   | { verb: "show"; team: string }
   | { verb: "set-tier"; team: string; tier: Tier }
   | { verb: "set-limit"; team: string; change: LimitChange }
+  | { verb: "set-operator"; team: string; operator: boolean }
   | { verb: "grant-s3" | "revoke-s3"; team: string; grant: S3Grant }
   | { verb: "reset-link"; email: string };
 
@@ -19,6 +20,7 @@ const FORMS = {
   show: "show TEAM",
   "set-tier": "set-tier TEAM TIER",
   "set-limit": "set-limit TEAM NAME VALUE|default",
+  "set-operator": "set-operator TEAM true|false",
   "grant-s3": "grant-s3 TEAM s3://BUCKET/PREFIX/",
   "revoke-s3": "revoke-s3 TEAM s3://BUCKET/PREFIX/",
   "reset-link": "reset-link ADDRESS",
@@ -48,6 +50,11 @@ const BOUNDS: Record<keyof TierLimits, readonly [number, number] | "switch"> = {
 /** `daily_quota` for `dailyQuota`: limits are named as fields of the API are. */
 export function limitLabel(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function parseSwitch(label: string, text: string): boolean {
+  if (text === "true" || text === "false") return text === "true";
+  throw new UsageError(`${label} must be true or false`);
 }
 
 function parseValue(label: string, bounds: readonly [number, number] | "switch", text: string) {
@@ -121,5 +128,6 @@ function commandOf(verb: Verb, text: string, [first = "", second = ""]: string[]
   if (verb === "show") return { verb, team };
   if (verb === "set-tier") return { verb, team, tier: parseTier("TIER", first) };
   if (verb === "set-limit") return { verb, team, change: parseLimit(first, second) };
+  if (verb === "set-operator") return { verb, team, operator: parseSwitch("set-operator", first) };
   return { verb, team, grant: parseGrant(first) };
 }

@@ -46,6 +46,8 @@ function perform(
       return operations.setTier(command.team, command.tier);
     case "set-limit":
       return operations.setLimit(command.team, command.change);
+    case "set-operator":
+      return operations.setOperator(command.team, command.operator);
     case "grant-s3":
       return operations.grantS3(command.team, command.grant);
     case "revoke-s3":
@@ -62,6 +64,7 @@ function summary(team: OperatedTeam) {
     id: team.id,
     name: team.name,
     tier: team.tier,
+    operator: team.operator,
     owners: team.owners,
     members: team.members,
     keys: team.keys,
@@ -91,6 +94,7 @@ function format(team: TeamReport): string {
     ["owners", team.owners.map(quoted).join(", ")],
     ["members", String(team.members)],
     ["keys", String(team.keys)],
+    ["operator", String(team.operator)],
     ["created", team.createdAt.toISOString()],
   ];
   if (team.subscriptionId !== null)

@@ -25,6 +25,8 @@ function Account() {
 
 /** What all pages have for who is signed in: the other pages, the team, and the way out. */
 export function Frame() {
+  const { operator } = useIdentity();
+  const pages = PAGES.filter((page) => operator || !("operator" in page));
   return (
     <div className="frame">
       <a className="skip visually-hidden" href="#content">
@@ -35,7 +37,7 @@ export function Frame() {
           rcpt
         </Link>
         <ul className="pages">
-          {PAGES.map(({ to, title }) => (
+          {pages.map(({ to, title }) => (
             <li key={to}>
               <Link to={to}>{title}</Link>
             </li>

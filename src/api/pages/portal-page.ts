@@ -21,6 +21,7 @@ export const PORTAL_PATHS: readonly string[] = [
   "/overrides",
   "/webhooks",
   "/settings",
+  "/deployment",
 ];
 
 /**

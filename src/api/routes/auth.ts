@@ -47,6 +47,7 @@ const IdentitySchema = v.object({
     }),
     v.description("What the request was made with."),
   ),
+  operator: v.pipe(v.boolean(), v.description("The team runs the deployment: see `GET /v1/deployment`.")),
   teams: v.pipe(
     v.array(PortalTeamSchema),
     v.description(
@@ -60,6 +61,7 @@ const identityExample: Identity = {
   team: signedInExample.team,
   role: "owner",
   credential: { type: "session", id: "sess_01h455vb4pex5vsknk084sn02s" },
+  operator: false,
   teams: [signedInExample.team],
 };
 

@@ -8,6 +8,7 @@ import type { SignInOptions } from "../../features/accounts/sign-in-options.ts";
 import type { Billing } from "../../features/billing/billing.ts";
 import type { Blocklist } from "../../features/blocklist/blocklist.ts";
 import type { BulkJobs } from "../../features/bulk/jobs/jobs.ts";
+import type { ReadDeploymentStatus } from "../../features/operator/deployment-status.ts";
 import type { Overrides } from "../../features/overrides/overrides.ts";
 import type { Keys } from "../../features/teams/keys.ts";
 import type { Members } from "../../features/teams/members.ts";
@@ -25,6 +26,7 @@ import { createAuthRoutes } from "../routes/auth.ts";
 import { createBillingRoutes } from "../routes/billing.ts";
 import { createBlocklistRoutes } from "../routes/blocklist.ts";
 import { createBulkRoutes } from "../routes/bulk.ts";
+import { createDeploymentRoute } from "../routes/deployment.ts";
 import { createDocsRoutes } from "../routes/docs.ts";
 import { createInviteRoutes } from "../routes/invites.ts";
 import { createKeyRoutes } from "../routes/keys.ts";
@@ -63,6 +65,7 @@ export interface RouteDeps {
   invites: Invites;
   acceptInvite: AcceptInvite;
   signInOptions: SignInOptions;
+  deploymentStatus: ReadDeploymentStatus;
   readiness(): MaybePromise<Readiness>;
   parseLarge: ParseLargeBody;
   /** The base address of the API for its own description; null: wherever the document was read from. */
@@ -87,6 +90,7 @@ export function createRoutes(deps: RouteDeps): Route[] {
     ...createBillingRoutes(deps.billing),
     ...createWebhookRoutes(deps.webhooks),
     ...createWebhookDeliveryRoutes(deps.webhookDeliveries),
+    createDeploymentRoute(deps.deploymentStatus),
     createHealthRoute(),
     createReadinessRoute(() => deps.readiness()),
     createOpenApiRoute(() => JSON.stringify(createOpenApiDocument(routes, deps.publicUrl))),

@@ -4,7 +4,7 @@ import { createEgressSlots, type EgressSlots } from "../../egress/egress-slots.t
 import { createNetworkHealth, type NetworkHealth } from "../../egress/network-health.ts";
 import { createSelfCheckShare } from "../../egress/self-check/self-check-reports.ts";
 import type { SharedBoard } from "../../egress/shared-board.ts";
-import { createSiteCaps } from "../../egress/site-caps.ts";
+import { createSiteCaps, type SiteCaps } from "../../egress/site-caps.ts";
 import { queueCapacityOf } from "../../egress/site-queues.ts";
 import { createSlotLeases } from "../../egress/slot-lease-store.ts";
 import type { BehaviourAuthority } from "../../engine/learned-behaviour/authority.ts";
@@ -39,6 +39,7 @@ export interface Checks {
   /** Rows that keep a site of this name busy: see `queueCapacityOf`. */
   roomAt(site: string): number;
   breakers: BreakerAuthority;
+  siteCaps: Pick<SiteCaps, "reduced">;
   learnedBehaviour: BehaviourAuthority;
 }
 
@@ -95,7 +96,12 @@ export function composeChecks(deps: Deps): Checks {
     const { held, waiting } = slots.stats();
     const breakersOpen = breakers.openByProvider();
     const load = { checksInFlight: pool.inFlight, slotsHeld: held, slotWaiters: waiting };
-    return { ...load, breakersOpen, sitesReduced: caps.reducedCount, sessionsOpen: broker.sessionsOpen() };
+    return {
+      ...load,
+      breakersOpen,
+      sitesReduced: caps.reduced().length,
+      sessionsOpen: broker.sessionsOpen(),
+    };
   });
   const sites = createSiteDirectory(shaping.mx);
   const roomAt = (site: string) =>
@@ -107,6 +113,7 @@ export function composeChecks(deps: Deps): Checks {
     network,
     selfCheck,
     breakers,
+    siteCaps: caps,
     learnedBehaviour,
     sites,
     roomAt,

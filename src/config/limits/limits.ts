@@ -140,6 +140,8 @@ export const LIMITS = {
   clients: CLIENT_LIMITS,
   publicRate: PUBLIC_RATE_LIMITS,
   keys: KEY_LIMITS,
+  /** What the team that runs the deployment is told: breakers, and sites with fewer connections. */
+  operator: { listed: 100 },
   /** Disposable-domain overrides. */
   overrides: {
     domainsPerRequest: 500,

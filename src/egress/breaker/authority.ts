@@ -8,6 +8,8 @@ import { type BreakerRecord, BreakerRecords, type OpenBreaker } from "./breaker-
 import type { Block, BreakerUpdate, TrialEnd, TrialGrant } from "./messages.ts";
 import {
   applyState,
+  type BreakerNow,
+  breakerNow,
   countBlockedDomain,
   createOpenBreaker,
   localStateOf,
@@ -52,6 +54,8 @@ export interface BreakerAuthority {
   waitMs(site: string): number | null;
   /** Breakers that are open as far as this process knows, by provider; "other" for none. */
   openByProvider(): Map<string, number>;
+  /** The same breakers, the longest open first. */
+  openNow(): BreakerNow[];
 }
 
 export interface BreakerEvent {
@@ -207,6 +211,10 @@ class Authority implements BreakerAuthority {
 
   openByProvider(): Map<string, number> {
     return this.#records.openByProvider();
+  }
+
+  openNow(): BreakerNow[] {
+    return this.#records.open().flatMap((record) => breakerNow(record, this.#now()));
   }
 
   #now(): number {

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { BreakerRecord, OpenBreaker } from "./breaker-records.ts";
 import type { BreakerUpdate } from "./messages.ts";
+import type { BreakerScope } from "./scope.ts";
 import type { LocalBreakerState, OpenBreakerState } from "./store.ts";
 
 // The state of one open breaker: how it follows from what this process or the store says, and what others are told of it.
@@ -37,6 +38,20 @@ export function applyState(open: OpenBreaker, state: ReportedBreakerState, now: 
 /** As the store is told of it. */
 export function localStateOf({ level, sinceMs, dueAt }: OpenBreaker, now: number): LocalBreakerState {
   return { level, openForMs: now - sinceMs, dueInMs: dueAt - now };
+}
+
+/** An open breaker, for those who run the deployment. */
+export interface BreakerNow extends Pick<LocalBreakerState, "openForMs" | "dueInMs"> {
+  way: BreakerScope;
+  /** What the server said, redacted; "": another process heard it. */
+  reply: string;
+}
+
+/** Empty of a closed one. */
+export function breakerNow({ way, open }: BreakerRecord, now: number): BreakerNow[] {
+  if (open === null) return [];
+  const { openForMs, dueInMs } = localStateOf(open, now);
+  return [{ way, openForMs, dueInMs, reply: open.reply }];
 }
 
 /** As the check threads are told of it. @param opened false: it was open before, the time is new */

@@ -34,6 +34,8 @@ export interface Identity {
   /** The credential's role in the team: the user's, or a key's lower one. */
   role: MemberRole;
   credential: { type: "session" | "api_key"; id: string };
+  /** The team runs the deployment and may read its state. */
+  operator: boolean;
   /** For a session all the user's teams, at most LIMITS.portal.teamsListed. A key shows its own team only. */
   teams: PortalTeam[];
 }
@@ -97,6 +99,7 @@ export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
         team: own,
         role: actor.role,
         credential: { type: actor.isSession ? "session" : "api_key", id: actor.keyId },
+        operator: team.operator,
         teams: isPerson ? await listTeamsOfUser(sql, userId, LIMITS.portal.teamsListed) : [own],
       };
     },

@@ -7,6 +7,8 @@ export interface NewTeam {
   id: string;
   name: string;
   tier: Tier;
+  /** It runs the deployment. */
+  operator?: boolean;
 }
 
 export interface NewKey {
@@ -33,7 +35,8 @@ export interface NewSession {
 }
 
 export async function insertTeam(sql: Queryable, team: NewTeam): Promise<void> {
-  await sql`insert into teams (id, name, tier) values (${team.id}, ${team.name}, ${team.tier})`;
+  const { id, name, tier, operator = false } = team;
+  await sql`insert into teams (id, name, tier, operator) values (${id}, ${name}, ${tier}, ${operator})`;
 }
 
 /** The id of the user with this address, in any case. Creates the user with `id` and without a password when there is none. */

@@ -5,6 +5,8 @@ export interface TeamRecord {
   id: string;
   name: string;
   tier: Tier;
+  /** It runs the deployment. */
+  operator: boolean;
   createdAt: Date;
 }
 
@@ -19,7 +21,7 @@ export async function lockTeam(tx: Transaction, teamId: string): Promise<boolean
 
 export async function findTeam(sql: Queryable, teamId: string): Promise<TeamRecord | null> {
   const [row] = await sql<TeamRecord[]>`
-    select id, name, tier, created_at as "createdAt" from teams where id = ${teamId}`;
+    select id, name, tier, operator, created_at as "createdAt" from teams where id = ${teamId}`;
   return row ?? null;
 }
 

@@ -18,6 +18,8 @@ export interface BootstrapInput {
   email: string;
   team: string;
   tier: Tier;
+  /** The team runs the deployment and may read its state. */
+  operator?: boolean;
   /** The address may have an account already. */
   existingUser?: boolean;
 }
@@ -69,7 +71,8 @@ export async function bootstrap(sql: Database, input: BootstrapInput): Promise<B
   const teamId = newId("team");
   const sessionToken = newSecret("sess");
   return sql.begin(async (tx) => {
-    await insertTeam(tx, { id: teamId, name: input.team, tier: input.tier });
+    const { team: name, tier, operator = false } = input;
+    await insertTeam(tx, { id: teamId, name, tier, operator });
     const userId = await ownerFor(tx, input);
     await insertMembership(tx, { teamId, userId, role: "owner" });
     const live = newKey("live", teamId, userId);

@@ -9,6 +9,8 @@ export interface OperatedTeam {
   id: string;
   name: string;
   tier: Tier;
+  /** It runs the deployment and may read its state. */
+  operator: boolean;
   /** The overrides as stored. */
   limits: unknown;
   subscriptionId: string | null;
@@ -34,7 +36,7 @@ export async function listOperatedTeams(
   ask: { id: string | null; after: string; limit: number },
 ): Promise<OperatedTeam[]> {
   return sql<OperatedTeam[]>`
-    select t.id, t.name, t.tier, t.limits, t.stripe_subscription_id as "subscriptionId", t.created_at as "createdAt",
+    select t.id, t.name, t.tier, t.operator, t.limits, t.stripe_subscription_id as "subscriptionId", t.created_at as "createdAt",
       (select count(*) from memberships m where m.team_id = t.id) as members,
       (select count(*) from api_keys k where k.team_id = t.id and k.revoked_at is null) as keys,
       (select coalesce(jsonb_agg(o.email), '[]') from (
@@ -47,6 +49,10 @@ export async function listOperatedTeams(
 
 export async function setTeamTier(tx: Transaction, teamId: string, tier: Tier): Promise<void> {
   await tx`update teams set tier = ${tier} where id = ${teamId}`;
+}
+
+export async function setTeamOperator(tx: Transaction, teamId: string, operator: boolean): Promise<void> {
+  await tx`update teams set operator = ${operator} where id = ${teamId}`;
 }
 
 /** @param value null: back to the tier's value */

@@ -12,6 +12,7 @@ import {
   listOperatedTeams,
   type OperatedTeam,
   setTeamLimit,
+  setTeamOperator,
   setTeamTier,
 } from "./operations-sql.ts";
 
@@ -41,6 +42,8 @@ export interface TeamOperations {
   show(team: string): Promise<TeamReport>;
   setTier(team: string, tier: Tier): Promise<TeamReport>;
   setLimit(team: string, change: LimitChange): Promise<TeamReport>;
+  /** Whether the team may read the state of the deployment. */
+  setOperator(team: string, operator: boolean): Promise<TeamReport>;
   grantS3(team: string, grant: S3Grant): Promise<TeamReport>;
   revokeS3(team: string, grant: S3Grant): Promise<TeamReport>;
   /** Every team by id, a page at a time. */
@@ -101,6 +104,7 @@ export function createTeamOperations({ sql, publisher, ownBucket }: TeamOperatio
     show: async (team) => report(await resolve(team)),
     setTier: (team, tier) => change(team, (tx, id) => setTeamTier(tx, id, tier)),
     setLimit: (team, { name, value }) => change(team, (tx, id) => setTeamLimit(tx, id, name, value)),
+    setOperator: (team, operator) => change(team, (tx, id) => setTeamOperator(tx, id, operator)),
     grantS3: (team, grant) =>
       change(team, async (tx, id) => {
         if (grant.bucket === ownBucket)

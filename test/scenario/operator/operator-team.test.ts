@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { loadConfig } from "../../../src/config/config.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
+import type { DeploymentStatus } from "../../../src/features/operator/deployment-status.ts";
 import { OPERATOR_COMMANDS } from "../../../src/operator/commands.ts";
 import { addMember } from "../../support/members.ts";
 import { PASSWORD } from "../../support/portal.ts";
@@ -112,6 +113,34 @@ describe("npm run team", () => {
       const back = await report(["set-limit", team.id, "daily_quota", "default"], settings);
       assert.deepEqual([back.overrides, back.limits.daily_quota], [{}, 2_000_000]);
     });
+
+  it("marks the team that may read the state of the deployment, and unmarks it", async () => {
+    const team = await deployment.team("pro");
+    const [api] = apis;
+    assert.ok(api);
+    const read = (key = team.session) =>
+      api.send<DeploymentStatus & { code?: string }>("GET", "/v1/deployment", { key });
+    assert.deepEqual([(await read()).status, (await read()).body.code], [403, "insufficient_role"]);
+    const marked = await report(["set-operator", team.id, "true"]);
+    assert.equal(marked.operator, true);
+    const { status, body } = await read();
+    assert.equal(status, 200);
+    assert.ok(body.egress.routes.length > 0);
+    assert.deepEqual(
+      [body.pipeline?.workers, body.pipeline?.tasks_outstanding, body.pipeline?.dead_letters],
+      [0, 0, 0],
+    );
+    assert.equal((await api.send("GET", "/v1/auth/me", { key: team.session })).body.operator, true);
+    assert.equal((await read(team.testKey)).body.code, "live_credential_needed");
+    await report(["set-operator", team.id, "false"]);
+    assert.equal((await read()).status, 403);
+  });
+
+  it("makes such a team by bootstrap", async () => {
+    const made = await bootstrapOf("operator@example.com", "--operator");
+    const { session_token: key } = JSON.parse(made.stdout);
+    assert.equal((await apis[0]?.send("GET", "/v1/deployment", { key }))?.status, 200);
+  });
 
   it("grants a team where it may read, shows it, and takes it back", async () => {
     const team = await deployment.team("pro");

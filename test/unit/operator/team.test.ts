@@ -8,6 +8,7 @@ const REPORT: TeamReport = {
   id: "team_1",
   name: "Evil\u001b[2J\u202e team",
   tier: "pro",
+  operator: false,
   limits: { ...TIER_LIMITS.pro, dailyQuota: 7 },
   overrides: { dailyQuota: 7 },
   subscriptionId: "sub_1",
@@ -32,6 +33,7 @@ async function run(...argv: string[]) {
     show: record("show"),
     setTier: record("setTier"),
     setLimit: record("setLimit"),
+    setOperator: record("setOperator"),
     grantS3: record("grantS3"),
     revokeS3: record("revokeS3"),
     async resetLink(email) {
@@ -87,6 +89,10 @@ describe("the command team", () => {
       ["setLimit", "team_1", { name: "probing", value: true }],
     ],
     [
+      ["set-operator", "team_1", "true"],
+      ["setOperator", "team_1", true],
+    ],
+    [
       ["set-limit", "team_1", "bulk_bytes", "default"],
       ["setLimit", "team_1", { name: "bulkBytes", value: null }],
     ],
@@ -128,6 +134,7 @@ describe("the command team", () => {
     ["reset-link", "a@b.example", "surplus"],
     ["set-tier", "team_1"],
     ["set-tier", "team_1", "gold"],
+    ["set-operator", "team_1", "yes"],
     ["set-limit", "team_1", "daily_quota"],
     ["set-limit", "team_1", "dailyQuota", "1"],
     ["set-limit", "team_1", "constructor", "1"],
@@ -174,6 +181,7 @@ describe("the command team", () => {
       id: "team_1",
       name: REPORT.name,
       tier: "pro",
+      operator: false,
       owners: ["owner@example.com"],
       members: 2,
       keys: 3,

@@ -21,6 +21,7 @@ import { uploadMode } from "./0020-upload-mode.ts";
 import { shownInvites } from "./0021-shown-invites.ts";
 import { goneTeams } from "./0022-gone-teams.ts";
 import { uploadParts } from "./0023-upload-parts.ts";
+import { operatorTeams } from "./0024-operator-teams.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -54,4 +55,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 21, name: "shown-invites", sql: shownInvites },
   { id: 22, name: "gone-teams", sql: goneTeams },
   { id: 23, name: "upload-parts", sql: uploadParts },
+  { id: 24, name: "operator-teams", sql: operatorTeams },
 ];

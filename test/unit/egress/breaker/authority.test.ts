@@ -60,6 +60,11 @@ describe("a breaker", () => {
       [["example.test", PATH, ""]],
     );
     assert.deepEqual([...authority.openByProvider()], [["other", 1]]);
+    const [now] = authority.openNow();
+    assert.deepEqual(
+      [now?.way.site, now?.way.path, now?.openForMs, now?.dueInMs, now?.reply],
+      ["example.test", PATH, 0, FIRST_MS, REPLY],
+    );
     assert.deepEqual([authority.waitMs("example.test"), authority.waitMs("other.test")], [FIRST_MS, null]);
   });
 

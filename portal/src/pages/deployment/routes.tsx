@@ -1,0 +1,95 @@
+import { Loading } from "../../components/loading.tsx";
+import { TableScroll } from "../../components/table-scroll.tsx";
+import { Time } from "../../components/time.tsx";
+import type { Deployment } from "./deployment.tsx";
+
+type Route = Deployment["egress"]["routes"][number];
+type Finding = Route["findings"][number];
+
+/** What a failure of a check means for answers. */
+const WEIGHTS: Record<Finding["weight"], string> = {
+  trust: "Refusals may be about us: none makes an address invalid",
+  service: "Nothing can be probed by this route",
+  advice: "Answers are good, and could be better",
+};
+const RESULTS: Record<Finding["result"], { text: string; look: string }> = {
+  fail: { text: "fails", look: "invalid" },
+  unknown: { text: "not known", look: "unknown" },
+  pass: { text: "passes", look: "valid" },
+  skipped: { text: "does not apply", look: "" },
+};
+/** What needs somebody comes first. */
+const ORDER = Object.keys(RESULTS);
+
+function FindingRow({ of: finding }: { of: Finding }) {
+  const { text, look } = RESULTS[finding.result];
+  return (
+    <tr>
+      <th scope="row">{finding.check.replaceAll("_", " ")}</th>
+      <td>
+        <span className={`badge ${look}`}>{text}</span>
+      </td>
+      <td className="prose">
+        {finding.seen}
+        {finding.result === "fail" && (
+          <>
+            <br />
+            <strong>{finding.advice}</strong> <span className="muted">{WEIGHTS[finding.weight]}.</span>
+          </>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function RouteReport({ of: route }: { of: Route }) {
+  if (route.state === "pending") return <Loading />;
+  const findings = route.findings.toSorted((a, b) => ORDER.indexOf(a.result) - ORDER.indexOf(b.result));
+  return (
+    <TableScroll label={`Checks of ${route.route}`}>
+      <thead>
+        <tr>
+          <th scope="col">Check</th>
+          <th scope="col">Result</th>
+          <th scope="col">What was seen</th>
+        </tr>
+      </thead>
+      <tbody>
+        {findings.map((finding) => (
+          <FindingRow key={finding.check} of={finding} />
+        ))}
+      </tbody>
+    </TableScroll>
+  );
+}
+
+function stateOf(route: Route): { text: string; look: string } {
+  if (route.network === "down") return { text: "no mail server can be reached", look: "invalid" };
+  if (route.state === "pending") return { text: "first look under way", look: "unknown" };
+  return route.state === "ok"
+    ? { text: "no fault found", look: "valid" }
+    : { text: "needs work", look: "risky" };
+}
+
+/** Each egress route, by what preflight found of it last. */
+export function Routes({ of: routes }: { of: readonly Route[] }) {
+  if (routes.length === 0) return <p className="muted">This process probes by no route.</p>;
+  return routes.map((route) => {
+    const { text, look } = stateOf(route);
+    return (
+      <div className="stack" key={route.route}>
+        <div className="row">
+          <h3 className="wrap-anywhere">{route.route}</h3>
+          <span className={`badge ${look}`}>{text}</span>
+          {route.address !== null && <span className="muted">seen as {route.address}</span>}
+          {route.checked_at !== null && (
+            <span className="muted">
+              looked at <Time at={route.checked_at} />
+            </span>
+          )}
+        </div>
+        <RouteReport of={route} />
+      </div>
+    );
+  });
+}
