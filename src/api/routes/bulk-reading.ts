@@ -5,15 +5,16 @@ import { CONTENT_TYPES, type Format } from "../../features/bulk/results/result-r
 import type { ResultsBody } from "../../features/bulk/results/results.ts";
 import { HttpReply } from "../reply/reply.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
-import { completedJob, JobParamsSchema, queuedJob, ResultsQuerySchema } from "../schemas/bulk.ts";
+import { completedJob, JobParamsSchema, queuedJob } from "../schemas/bulk.ts";
+import { DeferredRowsSchema, deferredRowsExample, ResultsQuerySchema } from "../schemas/bulk-reading.ts";
 import { verificationExample } from "./verify.ts";
 
 const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads, teamFollowers, heartbeatMs } =
   LIMITS.results;
 
-/** What lasts: the results of a job, and its events. */
+/** What is read of a job besides itself: its results, the rows that wait, and its events. */
 export function createBulkReadingRoutes(jobs: BulkJobs): Route[] {
-  return [resultsRoute(jobs), eventsRoute(jobs)];
+  return [resultsRoute(jobs), deferredRoute(jobs), eventsRoute(jobs)];
 }
 
 const csvExample =
@@ -105,6 +106,29 @@ function resultsRoute(jobs: BulkJobs): Route {
       const ask = { format, verdict, range: headers.range ?? "", ifRange: headers["if-range"] ?? "" };
       return reply(await jobs.results(actor, params.id, ask, gone.signal), params.id, format);
     },
+  });
+}
+
+function deferredRoute(jobs: BulkJobs): Route {
+  return teamRoute({
+    tag: "bulk",
+    role: "member",
+    rate: "read",
+    method: "GET",
+    path: "/v1/bulk-jobs/{id}/deferred",
+    operationId: "getDeferredRows",
+    summary: "Show why rows of a job wait",
+    description:
+      "The job's rows that are asked again later (`rows.deferred`), by reason and by site. None of a job that has ended.",
+    errors: ["not_found"],
+    params: JobParamsSchema,
+    success: {
+      status: 200,
+      description: "The rows that wait",
+      schema: DeferredRowsSchema,
+      example: deferredRowsExample,
+    },
+    handler: ({ params }, actor) => jobs.deferred(actor, params.id),
   });
 }
 

@@ -1,8 +1,6 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { BulkJob } from "../../features/bulk/jobs/job-view.ts";
-import { FORMATS } from "../../features/bulk/results/result-rows.ts";
-import { VERDICTS } from "../../features/bulk/results/shard.ts";
 import { JOB_ERROR_CODES, JOB_ERRORS } from "../../platform/job-errors.ts";
 import { fileOptionEntries, storableText } from "./file-options.ts";
 import { CandidateSchema, inlineSourceColumnsExample, JobSourceSchema } from "./source-columns.ts";
@@ -252,6 +250,10 @@ export const BulkJobSchema = v.object({
       v.description("The pace since `started_at`: of a file, the time to read it included."),
     ),
   ),
+  units: count(
+    "Units of the daily quota that the answered rows cost so far, at last what the job cost: 0 of test keys, and of a failed " +
+      "job that costs nothing.",
+  ),
   verdicts: v.pipe(
     v.object({
       valid: count("Rows."),
@@ -311,6 +313,7 @@ export const queuedJob: BulkJob = {
   progress: 0,
   eta_seconds: null,
   rows_per_second: null,
+  units: 0,
   verdicts: { valid: 0, invalid: 0, risky: 0, unknown: 0 },
   results: null,
   error: null,
@@ -326,6 +329,7 @@ export const completedJob: BulkJob = {
   rows: { ...queuedJob.rows, processed: 4 },
   progress: 1,
   rows_per_second: 2,
+  units: 2,
   verdicts: { valid: 2, invalid: 1, risky: 1, unknown: 0 },
   results: {
     csv_url: `${RESULTS}?format=csv`,
@@ -361,16 +365,3 @@ export const failedJob: BulkJob = {
   },
   metadata: {},
 };
-
-export const ResultsQuerySchema = v.strictObject({
-  format: v.optional(
-    v.pipe(v.picklist(FORMATS, `must be one of ${FORMATS.join(", ")}`), v.description("`csv` when absent.")),
-    "csv",
-  ),
-  verdict: v.optional(
-    v.pipe(
-      v.picklist(VERDICTS, `must be one of ${VERDICTS.join(", ")}`),
-      v.description("Only rows with this verdict."),
-    ),
-  ),
-});

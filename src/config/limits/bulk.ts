@@ -27,6 +27,8 @@ export const BULK_LIMITS = {
    */
   overlaysFreshMs: 1_000,
   overlaysKept: 16,
+  /** Groups of deferred rows that a job is shown with. */
+  deferredGroups: 50,
   /** Unfinished jobs of a team. */
   activeJobs: 100,
   /** Rows read or written in one tick. */

@@ -82,6 +82,7 @@ const OF_ONE: Record<string, { by(key: string): Promise<Params>; body?: unknown 
   "POST /v1/bulk-jobs/{id}/cancel": { by: aJob },
   "DELETE /v1/bulk-jobs/{id}": { by: aJob },
   "GET /v1/bulk-jobs/{id}/results": { by: aJob },
+  "GET /v1/bulk-jobs/{id}/deferred": { by: aJob },
   "GET /v1/bulk-jobs/{id}/events": { by: anEndedJob },
   "GET /v1/uploads/{upload}": { by: anUpload },
   "GET /v1/uploads/{upload}/parts": { by: aPartedUpload },

@@ -28,6 +28,8 @@ export interface BulkJob {
   eta_seconds: number | null;
   /** null before the first row. */
   rows_per_second: number | null;
+  /** Units of the daily quota that the answered rows cost. */
+  units: number;
   verdicts: { valid: number; invalid: number; risky: number; unknown: number };
   results: { csv_url: string; jsonl_url: string; expires_at: string } | null;
   error: { code: JobErrorCode; detail: string; candidates?: JobCandidate[] | undefined } | null;
@@ -105,6 +107,8 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
     progress: progressOf(processed, row.rows_total),
     eta_seconds: etaOf(row, processed, elapsedS < ETA_FROM_S ? null : pace, nowMs),
     rows_per_second: pace === null ? null : Number(pace.toFixed(2)),
+    // Test keys have no day: nothing is reserved.
+    units: row.day === null ? 0 : row.charged,
     verdicts: { valid, invalid, risky, unknown },
     results: resultsOf(row, processed, settings),
     error: errorOf(row),

@@ -1,3 +1,4 @@
+import { LIMITS } from "../../../config/limits/limits.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { isId } from "../../../platform/ids.ts";
 import { type Page, type PageRequest, pageOf } from "../../../platform/page.ts";
@@ -6,6 +7,7 @@ import type { Database } from "../../../stores/postgres/postgres.ts";
 import { type Actor, canAccessMode } from "../../identity/actor.ts";
 import type { Results, ResultsBody, ResultsQuery } from "../results/results.ts";
 import type { SubmitBulk } from "../submit/submit.ts";
+import { type DeferredRows, findDeferredGroups } from "./deferred-groups.ts";
 import { isActive, type JobEndings } from "./job-endings.ts";
 import { END_EVENT_ID, type JobEvents, type JobFollowers } from "./job-events.ts";
 import { findJob, hideJob, type JobRow, listJobs, lockJob, shareLockTeam } from "./job-sql.ts";
@@ -16,6 +18,8 @@ export interface BulkJobs {
   submit: SubmitBulk;
   /** @throws AppError `not_found` */
   get(actor: Actor, id: string): Promise<BulkJob>;
+  /** The rows that are asked again later; none of a job that has ended. @throws AppError `not_found` */
+  deferred(actor: Actor, id: string): Promise<DeferredRows>;
   /** Newest first. */
   list(actor: Actor, ask: PageRequest): Promise<Page<BulkJob>>;
   /** Ends a job at once; what is answered is charged and can be read. @throws AppError `not_found`, `job_finished` */
@@ -65,6 +69,11 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
   return {
     submit: deps.submit,
     get: async (actor, id) => render(await find(actor, id)),
+    async deferred(actor, id) {
+      const job = await find(actor, id);
+      if (job.completed_at !== null || job.deferred === 0) return { data: [], rows: 0 };
+      return findDeferredGroups(sql, id, LIMITS.bulk.deferredGroups);
+    },
     async list(actor, ask) {
       const page = { after: ask.after, limit: ask.limit + 1, testOnly: !actor.livemode };
       const rows = await listJobs(sql, actor.teamId, page);

@@ -5,18 +5,18 @@ import type { Reason } from "../../../verification/verdict/table.ts";
 import type { Decision } from "../../../verification/verdict/verdict.ts";
 
 /** Reasons that let a row wait. What a reason says of a server is `retryProspectOf`'s. */
-export type DeferralReason = Extract<
-  Reason,
-  | "greylisted"
-  | "rate_limited_by_server"
-  | "smtp_protocol_error"
-  | "refused_by_policy"
-  | "no_connect"
-  | "mailbox_full"
-  | "catch_all_unconfirmed"
-  | "sender_blocked"
-  | "our_network"
->;
+export const DEFERRAL_REASONS = [
+  "greylisted",
+  "rate_limited_by_server",
+  "smtp_protocol_error",
+  "refused_by_policy",
+  "no_connect",
+  "mailbox_full",
+  "catch_all_unconfirmed",
+  "sender_blocked",
+  "our_network",
+] as const satisfies readonly Reason[];
+export type DeferralReason = (typeof DEFERRAL_REASONS)[number];
 
 /** Why a row with an answer should be checked again later. */
 export interface Deferrable {

@@ -177,6 +177,7 @@ describe("bodies", () => {
 const NO_PAGES: Record<string, string> = {
   "/v1/usage/history": "a day each, bounded by `days`",
   "/v1/uploads/{upload}/parts": "LIMITS.uploads.parts",
+  "/v1/bulk-jobs/{id}/deferred": "LIMITS.bulk.deferredGroups",
 };
 
 describe("lists", () => {

@@ -46,6 +46,11 @@ describe("a job as its team sees it", () => {
     v.assert(BulkJobSchema, renderJob(row, settings, nowMs));
   });
 
+  it("says what it has cost: nothing where no day was charged", () => {
+    assert.equal(renderJob(row, settings, nowMs).units, 90);
+    assert.equal(renderJob({ ...row, livemode: false, day: null }, settings, nowMs).units, 0);
+  });
+
   it("has the pace so far, and when it would be done at that", () => {
     const job = renderJob(row, settings, nowMs);
     assert.deepEqual(

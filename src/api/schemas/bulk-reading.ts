@@ -1,0 +1,56 @@
+import * as v from "valibot";
+import { LIMITS } from "../../config/limits/limits.ts";
+import { WAIT_REASONS } from "../../features/bulk/jobs/deferred-groups.ts";
+import { FORMATS } from "../../features/bulk/results/result-rows.ts";
+import { VERDICTS } from "../../features/bulk/results/shard.ts";
+
+const text = (description: string) => v.pipe(v.string(), v.description(description));
+const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
+const count = (description: string) =>
+  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
+
+export const ResultsQuerySchema = v.strictObject({
+  format: v.optional(
+    v.pipe(v.picklist(FORMATS, `must be one of ${FORMATS.join(", ")}`), v.description("`csv` when absent.")),
+    "csv",
+  ),
+  verdict: v.optional(
+    v.pipe(
+      v.picklist(VERDICTS, `must be one of ${VERDICTS.join(", ")}`),
+      v.description("Only rows with this verdict."),
+    ),
+  ),
+});
+
+export const DeferredRowsSchema = v.object({
+  data: v.pipe(
+    v.array(
+      v.object({
+        reason: v.pipe(
+          v.picklist(WAIT_REASONS),
+          v.description(
+            "`busy`: the site allows no further connection now; others are reasons of verdicts, which the rows get when they are " +
+              "not answered in time.",
+          ),
+        ),
+        site: v.nullable(
+          text("The group of mail servers that share a connection limit; null: several, or not known yet."),
+        ),
+        rows: count("Rows that wait so."),
+        next_attempt_at: instant(
+          "When the first of them are due; in the past: they are being asked, or wait for a free connection.",
+        ),
+      }),
+    ),
+    v.description(`Most rows first, ${LIMITS.bulk.deferredGroups} at most.`),
+  ),
+  rows: count("All rows that wait, those of further groups included."),
+});
+
+export const deferredRowsExample: v.InferOutput<typeof DeferredRowsSchema> = {
+  data: [
+    { reason: "greylisted", site: "mx.example.com", rows: 12, next_attempt_at: "2026-01-01T00:05:00.000Z" },
+    { reason: "busy", site: "google", rows: 3, next_attempt_at: "2026-01-01T00:00:10.000Z" },
+  ],
+  rows: 15,
+};
