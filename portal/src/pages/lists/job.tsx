@@ -3,9 +3,10 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Fragment } from "react";
 import { api } from "../../api/client.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
+import { useTitle } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
@@ -127,12 +128,15 @@ function Dates({ job }: { job: BulkJob }) {
 export function JobPage() {
   const { id } = useParams({ from: "/frame/lists/$id" });
   const { data: job, isPending, error, isLost } = useJob(id);
+  const name = job === undefined ? "List" : shownText(listName(job));
   return (
     <>
       <div className="page-head">
         <div>
           <Link to="/lists">All lists</Link>
-          <h1>{job === undefined ? "List" : <ForeignText>{listName(job)}</ForeignText>}</h1>
+          <h1 className="wrap-anywhere" {...useTitle(name)}>
+            <bdi>{name}</bdi>
+          </h1>
           {job !== undefined && <Dates job={job} />}
         </div>
         {job !== undefined && (

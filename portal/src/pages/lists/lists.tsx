@@ -5,9 +5,11 @@ import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { Time } from "../../components/time.tsx";
+import { useCurrentUpload } from "../../uploads/current-upload.ts";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
 import { JobBadge } from "./job-badge.tsx";
@@ -109,16 +111,30 @@ function Jobs() {
   );
 }
 
+/** The file that is on its way while this page is looked at. */
+function OnItsWay() {
+  const sending = useCurrentUpload();
+  if (sending === null) return null;
+  return (
+    <Notice>
+      <Link to="/lists/new">
+        <ForeignText>{sending.file.name}</ForeignText>
+      </Link>{" "}
+      is being sent.
+    </Notice>
+  );
+}
+
 /** The lists that the team has verified, or is about to. */
 export function ListsPage() {
   return (
     <>
-      <div className="page-head">
-        <h1>Lists</h1>
+      <PageHead title="Lists">
         <Link to="/lists/new" className="button primary">
           New list
         </Link>
-      </div>
+      </PageHead>
+      <OnItsWay />
       <section className="card" aria-label="Lists of the team">
         <Jobs />
       </section>

@@ -1,0 +1,81 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { api, dataOf, Problem } from "../../../api/client.ts";
+import { useIdentity } from "../../../api/session.ts";
+import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
+import { ForeignText } from "../../../components/foreign-text.tsx";
+import { Notice } from "../../../components/notice.tsx";
+import { beginUpload } from "../../../uploads/current-upload.ts";
+import { deleteUpload } from "../../../uploads/file-upload.ts";
+import { fingerprintOf } from "../../../uploads/fingerprint.ts";
+import { forgetUpload, type KeptUpload, useKeptUploads } from "../../../uploads/kept-uploads.ts";
+import { byteSize } from "../../../words/bytes.ts";
+import { ChooseFile } from "./choose-file.tsx";
+
+async function readUpload(id: string) {
+  try {
+    return await dataOf(api.GET("/v1/uploads/{upload}", { params: { path: { upload: id } } }));
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** One of them; nothing once it turns out to be whole, or gone. */
+function InterruptedUpload({ of: kept }: { of: KeptUpload }) {
+  const { team } = useIdentity();
+  const [isOther, setOther] = useState(false);
+  const upload = useQuery({
+    queryKey: ["upload", kept.id],
+    queryFn: () => readUpload(kept.id),
+    staleTime: 0,
+  });
+  const isOver = upload.data === null || upload.data?.status === "stored";
+  useEffect(() => {
+    if (isOver) forgetUpload(kept.id);
+  }, [isOver, kept.id]);
+  async function goOn(file: File): Promise<void> {
+    const isSame = file.size === kept.bytes && (await fingerprintOf(file)) === kept.fingerprint;
+    setOther(!isSame);
+    if (isSame) beginUpload(file, team.id, kept);
+  }
+  if (upload.data === undefined || isOver) return null;
+  return (
+    <section className="card" aria-label={`Interrupted upload: ${kept.name}`}>
+      <div className="page-head">
+        <h2>
+          An upload was interrupted: <ForeignText>{kept.name}</ForeignText>
+        </h2>
+        <ConfirmDialog
+          trigger="Give up"
+          title="Give up this upload?"
+          action="Give up"
+          dismissal="Keep it"
+          onConfirm={() => deleteUpload(kept.id)}
+        >
+          <p>What was sent of it is deleted. It has cost nothing.</p>
+        </ConfirmDialog>
+      </div>
+      <ChooseFile
+        label="Go on with the same file"
+        hint={`${byteSize(kept.bytes)}. Only what is missing is sent: the browser must be given the file again for that.`}
+        onFile={(file) => void goOn(file)}
+      />
+      {isOther && (
+        <Notice kind="failure">
+          That is another file: it has another size or content. Choose{" "}
+          <strong>
+            <ForeignText>{kept.name}</ForeignText>
+          </strong>{" "}
+          as it was, or give this upload up.
+        </Notice>
+      )}
+    </section>
+  );
+}
+
+/** Uploads that were begun in this browser, and left. */
+export function Interrupted() {
+  const { team } = useIdentity();
+  return useKeptUploads(team.id).map((kept) => <InterruptedUpload key={kept.id} of={kept} />);
+}

@@ -1,0 +1,46 @@
+import { Problem } from "../../../api/client.ts";
+import { Button } from "../../../components/button.tsx";
+import { ForeignText } from "../../../components/foreign-text.tsx";
+import { Failure, Notice } from "../../../components/notice.tsx";
+import { type BulkJob, JOB_ERRORS } from "../../../words/jobs.ts";
+import { grouped } from "../../../words/numbers.ts";
+import { columnTitle } from "../layout-words.ts";
+
+type JobErrorCode = NonNullable<BulkJob["error"]>["code"];
+
+const isListCode = (code: string | null): code is JobErrorCode =>
+  code !== null && Object.hasOwn(JOB_ERRORS, code);
+
+/** Why a file cannot be read so, and what to do. @param onColumn another column is the one of the addresses */
+export function PreviewProblem({ error, onColumn }: { error: Error; onColumn(index: number): void }) {
+  if (!(error instanceof Problem) || !isListCode(error.code) || error.status !== 422)
+    return <Failure error={error} />;
+  const { says, advice } = JOB_ERRORS[error.code];
+  const candidates = error.body?.candidates ?? [];
+  return (
+    <Notice kind="failure">
+      <div className="stack">
+        <p>
+          <strong>{says}</strong> {advice}
+        </p>
+        {candidates.length === 0 && (
+          <p className="muted">
+            <ForeignText>{error.message}</ForeignText>
+          </p>
+        )}
+        <ul className="choices">
+          {candidates.map(({ index, name, addresses, distinct }) => (
+            <li key={index}>
+              <Button onClick={() => onColumn(index)}>
+                <ForeignText>{columnTitle({ index, name })}</ForeignText>
+              </Button>
+              <span className="muted">
+                {grouped(addresses)} addresses in the first rows, {grouped(distinct)} of them different
+              </span>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </Notice>
+  );
+}

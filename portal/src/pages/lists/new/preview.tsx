@@ -1,0 +1,156 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { api, dataOf } from "../../../api/client.ts";
+import { Button } from "../../../components/button.tsx";
+import { ForeignText } from "../../../components/foreign-text.tsx";
+import { Loading } from "../../../components/loading.tsx";
+import { Failure } from "../../../components/notice.tsx";
+import { byteSize } from "../../../words/bytes.ts";
+import { grouped } from "../../../words/numbers.ts";
+import { CHOSEN_BY, columnTitle } from "../layout-words.ts";
+import { Warnings } from "../source-facts.tsx";
+import { Cost } from "./cost.tsx";
+import { ColumnChoice, ReadingOptions } from "./file-options.tsx";
+import { PreviewProblem } from "./preview-problem.tsx";
+import { PreviewTable } from "./preview-table.tsx";
+import { type FileOptions, type Preview, usePreview } from "./use-preview.ts";
+import { useSubmission } from "./use-submission.ts";
+
+/** Which column was chosen, and why. */
+function ChosenColumn({ preview: { layout, candidates } }: { preview: Preview }) {
+  const { email } = layout;
+  const found = candidates.find(({ index }) => index === email.index);
+  return (
+    <p>
+      Addresses are read from{" "}
+      <strong>
+        <ForeignText>{columnTitle(email)}</ForeignText>
+      </strong>
+      : {CHOSEN_BY[email.chosen_by]}.{" "}
+      {found !== undefined && (
+        <span className="muted">
+          {grouped(found.addresses)} addresses in the first rows, {grouped(found.distinct)} of them different.
+        </span>
+      )}
+    </p>
+  );
+}
+
+interface JobOptions {
+  split_cells: boolean;
+  evidence: boolean;
+  escape_formulas: boolean;
+}
+
+const JOB_OPTIONS: readonly { name: keyof JobOptions; title: string }[] = [
+  { name: "split_cells", title: "Cells may hold several addresses: verify each" },
+  { name: "evidence", title: "Add what each verdict rests on to the results" },
+  { name: "escape_formulas", title: "Keep spreadsheets from running cells of the results as formulas" },
+];
+
+function JobOptionsForm({ options, onChange }: { options: JobOptions; onChange(options: JobOptions): void }) {
+  return (
+    <div className="stack">
+      {JOB_OPTIONS.map(({ name, title }) => (
+        <label key={name} className="check">
+          <input
+            type="checkbox"
+            checked={options[name]}
+            onChange={({ target }) => onChange({ ...options, [name]: target.checked })}
+          />
+          {title}
+        </label>
+      ))}
+    </div>
+  );
+}
+
+/** Submits the upload with exactly the options that were previewed. */
+function Submit({ uploadId, preview, fileOptions }: Parts & { preview: Preview }) {
+  const navigate = useNavigate();
+  const submission = useSubmission();
+  const [jobOptions, setJobOptions] = useState<JobOptions>({
+    split_cells: false,
+    evidence: false,
+    escape_formulas: false,
+  });
+  async function submit(): Promise<void> {
+    const body = { upload_id: uploadId, ...fileOptions, ...jobOptions };
+    const job = await submission.send((header) =>
+      dataOf(api.POST("/v1/verify/bulk", { params: { header }, body })),
+    );
+    if (job !== null) await navigate({ to: "/lists/$id", params: { id: job.id } });
+  }
+  return (
+    <section className="card" aria-labelledby="submit">
+      <h2 id="submit">Verify</h2>
+      <JobOptionsForm options={jobOptions} onChange={setJobOptions} />
+      <Cost preview={preview} />
+      <Failure error={submission.error} />
+      <div className="row">
+        <Button look="primary" busy={submission.busy} onClick={() => void submit()}>
+          Verify the list
+        </Button>
+      </div>
+    </section>
+  );
+}
+
+interface Parts {
+  uploadId: string;
+  fileOptions: FileOptions;
+}
+
+/** How an upload would be read, what may be said of it, and the way to verify it. Nothing of it costs anything before. */
+export function PreviewUpload({ uploadId, column }: { uploadId: string; column: number | undefined }) {
+  const [fileOptions, setFileOptions] = useState<FileOptions>(
+    column === undefined ? {} : { email_column: column },
+  );
+  const path = { upload: uploadId };
+  const upload = useQuery({
+    queryKey: ["upload", uploadId],
+    queryFn: () => dataOf(api.GET("/v1/uploads/{upload}", { params: { path } })),
+  });
+  const preview = usePreview(uploadId, fileOptions);
+  const { data, error, known, isFetching } = preview;
+  return (
+    <>
+      <section className="card" aria-labelledby="preview">
+        <div className="page-head">
+          <h2 id="preview">
+            {upload.data === undefined ? "Preview" : <ForeignText>{upload.data.filename}</ForeignText>}
+          </h2>
+          <span className="row muted">
+            {upload.data?.bytes != null && byteSize(upload.data.bytes)}
+            <Link to="/lists/new">Another file</Link>
+          </span>
+        </div>
+        {preview.isPending && <Loading />}
+        {error !== null && (
+          <PreviewProblem
+            error={error}
+            onColumn={(index) => setFileOptions({ ...fileOptions, email_column: index })}
+          />
+        )}
+        {data !== undefined && (
+          <div className="stack" aria-busy={isFetching}>
+            <ChosenColumn preview={data} />
+            <div className="options">
+              <ColumnChoice options={fileOptions} onChange={setFileOptions} known={data} />
+            </div>
+            <PreviewTable preview={data} />
+            <Warnings warnings={data.warnings} />
+          </div>
+        )}
+        {(known !== null || error !== null) && (
+          <details open={error !== null}>
+            <summary>Read the file in another way</summary>
+            <ReadingOptions options={fileOptions} onChange={setFileOptions} known={known} />
+          </details>
+        )}
+      </section>
+      {data !== undefined && <Submit uploadId={uploadId} preview={data} fileOptions={fileOptions} />}
+    </>
+  );
+}

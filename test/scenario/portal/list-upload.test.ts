@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Page, Route } from "playwright-core";
+import { useBrowser } from "../../support/browser.ts";
+import { lookAt, portalVisits, WIDTHS } from "../../support/portal-pages.ts";
+import { usePortalSite } from "../../support/portal-site.ts";
+
+/** From a file to a job in the portal: sending, preview, submission. */
+const site = usePortalSite({ lists: true });
+const browser = useBrowser();
+const { signedIn } = portalVisits(site, browser);
+
+/** Parts on their way from the page to object storage. */
+const PART = /[?&]partNumber=(\d+)/;
+const MIB = 1_048_576;
+
+const fileOf = (name: string, text: string) => ({
+  name,
+  mimeType: "text/csv",
+  buffer: Buffer.from(text),
+});
+
+async function openNewList(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Lists", exact: true }).click();
+  await page
+    .getByRole("link", { name: /^(New list|Verify your first list)$/ })
+    .first()
+    .click();
+  await page.getByRole("heading", { name: "New list" }).waitFor();
+}
+
+const choose = (page: Page, file: ReturnType<typeof fileOf>) =>
+  page.getByLabel("Drop a file here, or choose one").setInputFiles(file);
+
+/** A list that is sent in three parts: of few addresses, each with a long note. */
+function largeFile(): ReturnType<typeof fileOf> {
+  const rows = Array.from({ length: 48 }, (_, i) => `exists-${i}@plain.test,${"x".repeat(MIB / 4)}`);
+  return fileOf("large.csv", `email,note\n${rows.join("\n")}\n`);
+}
+
+/** Holds the parts from that number on, until they are let go. */
+async function holdPartsFrom(page: Page, first: number) {
+  const held: Route[] = [];
+  const numberOf = (route: Route) => Number(PART.exec(route.request().url())?.[1]);
+  await page.route(PART, (route) => {
+    if (numberOf(route) >= first) held.push(route);
+    else void route.continue();
+  });
+  return {
+    sent: () => page.unroute(PART),
+    numbers: () => held.map(numberOf),
+  };
+}
+
+describe("a file", () => {
+  it("is sent to object storage, previewed with the column that is chosen, and verified", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      if (PART.test(request.url())) sent.push(request.url());
+    });
+    await openNewList(page);
+    const rows = Array.from(
+      { length: 40 },
+      (_, i) => `<b>${i}</b>,=cmd|'${i}',work${i}@plain.test,exists-home${i}@plain.test`,
+    );
+    await choose(
+      page,
+      fileOf("two\u202ecolumns.csv", `Name,Note,Work Email,Home Email\n${rows.join("\n")}\n`),
+    );
+    await page.getByText("Several columns may hold the addresses to verify.").waitFor();
+    assert.equal(sent.length, 1);
+    assert.ok(!sent[0]?.startsWith(site.url));
+    await page.getByRole("button", { name: "Home Email" }).click();
+    await page.getByText("your choice").waitFor();
+    await page.getByRole("columnheader", { name: /^Home Email\s*addresses$/ }).waitFor();
+    await page.getByRole("cell", { name: "<b>0</b>", exact: true }).waitFor();
+    // A reload asks for the same upload again.
+    await page.reload();
+    await page.getByRole("button", { name: "Home Email" }).click();
+    await page.getByText("Read the file in another way").click();
+    await page.getByLabel("First row").selectOption("names the columns");
+    await page.getByText("your choice").waitFor();
+    await page.getByRole("button", { name: /^Verify/ }).click();
+    await page.waitForURL(/\/lists\/job_\w+$/);
+    await page.getByText("Completed").first().waitFor();
+    await page.getByRole("row").filter({ hasText: "exists-home39@plain.test" }).waitFor();
+    await page.getByRole("heading", { name: "two\ufffdcolumns.csv" }).waitFor();
+  });
+
+  it("is read as is said: delimiter, header and encoding", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await openNewList(page);
+    await choose(page, {
+      name: "odd.txt",
+      mimeType: "text/plain",
+      buffer: Buffer.from("N\xe4me~exists@plain.test\nZo\xeb~missing@plain.test\n", "latin1"),
+    });
+    await page.getByRole("columnheader", { name: "Column 1" }).waitFor();
+    await page.getByText("Read the file in another way").click();
+    await page.getByLabel("Encoding").selectOption("windows-1252");
+    await page.getByRole("cell", { name: /Zoë/ }).waitFor();
+    await page.getByLabel("Encoding").selectOption("koi8-r");
+    await page.getByRole("cell", { name: /ZoК/ }).waitFor();
+    await page.getByLabel("First row").selectOption("names the columns");
+    await page
+      .getByText("No column holds mail addresses.")
+      .or(page.getByText("exists@plain.test"))
+      .first()
+      .waitFor();
+  });
+
+  it("is paused, left, and gone on with after a reload, with the parts that are missing", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await openNewList(page);
+    const large = largeFile();
+    const held = await holdPartsFrom(page, 2);
+    await choose(page, large);
+    await page.getByText(/^Sending: 5\.2 MB of 12\.6 MB$/).waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText(/^Paused: 5\.2 MB of 12\.6 MB$/).waitFor();
+    assert.deepEqual(held.numbers().sort(), [2, 3]);
+    const kept = String(await page.evaluate("JSON.stringify(localStorage)"));
+    assert.match(kept, /large\.csv/);
+    assert.doesNotMatch(kept, /Signature|rcpt_sess/);
+    await held.sent();
+    await page.reload();
+    const interrupted = page.getByRole("region", { name: "Interrupted upload: large.csv" });
+    await interrupted
+      .getByLabel("Go on with the same file")
+      .setInputFiles(fileOf("large.csv", "email\nother@plain.test\n"));
+    await interrupted.getByText(/That is another file/).waitFor();
+    const sent: number[] = [];
+    page.on("request", (request) => {
+      const part = PART.exec(request.url());
+      if (part !== null && request.method() === "PUT") sent.push(Number(part[1]));
+    });
+    await interrupted.getByLabel("Go on with the same file").setInputFiles(large);
+    await page.getByText("Addresses are read from").waitFor();
+    assert.deepEqual(sent.sort(), [2, 3]);
+    assert.equal(await page.evaluate("localStorage.length"), 0);
+    // It waits for whoever comes back, until it is verified or deleted.
+    await page.getByRole("link", { name: "Another file" }).click();
+    await page.getByRole("link", { name: "Continue with large.csv" }).click();
+    await page.getByText("Addresses are read from").waitFor();
+  });
+
+  it("is sent again where the connection broke off, and given up on demand", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const { page } = await signedIn(email);
+    await openNewList(page);
+    const held = await holdPartsFrom(page, 3);
+    let broken = 0;
+    await page.route(/partNumber=2/, (route) => {
+      broken += 1;
+      return broken === 1 ? route.abort("connectionreset") : route.continue();
+    });
+    await choose(page, largeFile());
+    await page.getByText(/^Sending: 10\.5 MB of 12\.6 MB$/).waitFor();
+    assert.equal(broken, 2);
+    assert.deepEqual(held.numbers(), [3]);
+    await page.getByRole("button", { name: "Give up" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Give up" }).click();
+    await page.getByLabel("Drop a file here, or choose one").waitFor();
+    assert.equal(await page.evaluate("localStorage.length"), 0);
+    const { body } = await site.api.send<{ data: unknown[] }>("GET", "/v1/uploads", { key: session });
+    assert.deepEqual(body.data, []);
+  });
+
+  it("goes through the API where object storage is out of the browser's reach", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await page.route(PART, (route) => route.abort("connectionrefused"));
+    await openNewList(page);
+    await choose(page, fileOf("small.csv", "email\nexists@plain.test\n"));
+    await page.getByText("Addresses are read from").waitFor();
+    await page.getByRole("heading", { name: "small.csv" }).waitFor();
+    assert.equal(await page.evaluate("localStorage.length"), 0);
+  });
+});
+
+describe("for everybody", () => {
+  it("nothing of a new list stands in the way, in either theme and any width", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const people = Array.from(
+      { length: 30 },
+      (_, i) => `Person ${i},exists-${i}@plain.test,owner@corp.test,${i},"A note"`,
+    );
+    const file = fileOf("customers.csv", `Name,Business Email,Owner,Orders,Note\n${people.join("\n")}\n`);
+    for (const dark of [false, true])
+      for (const width of WIDTHS) {
+        const { page } = await signedIn(email, { dark, width });
+        await openNewList(page);
+        await lookAt(page, "List new");
+        await holdPartsFrom(page, 1);
+        await choose(page, file);
+        await page
+          .getByText(/^Sending/)
+          .first()
+          .waitFor();
+        await lookAt(page, "List sending");
+        await page.getByRole("button", { name: "Pause" }).click();
+        await page.unrouteAll();
+        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByText("Addresses are read from").waitFor();
+        await page.getByText("Read the file in another way").click();
+        await lookAt(page, "List preview");
+      }
+  });
+});
