@@ -83,7 +83,10 @@ describe("a file", () => {
     await page.getByText("Read the file in another way").click();
     await page.getByLabel("First row").selectOption("names the columns");
     await page.getByText("your choice").waitFor();
-    await page.getByRole("button", { name: /^Verify/ }).click();
+    await page
+      .getByText(/^40 units at most for 40 rows\. 2,000,000 of 2,000,000 units are left today/)
+      .waitFor();
+    await page.getByRole("button", { name: "Verify 40 rows" }).click();
     await page.waitForURL(/\/lists\/job_\w+$/);
     await page.getByText("Completed").first().waitFor();
     await page.getByRole("row").filter({ hasText: "exists-home39@plain.test" }).waitFor();

@@ -11,6 +11,7 @@ import { grouped } from "../../../words/numbers.ts";
 import { CHOSEN_BY, columnTitle } from "../layout-words.ts";
 import { Warnings } from "../source-facts.tsx";
 import { Cost } from "./cost.tsx";
+import { estimateOf } from "./estimate.ts";
 import { ColumnChoice, ReadingOptions } from "./file-options.tsx";
 import { PreviewProblem } from "./preview-problem.tsx";
 import { PreviewTable } from "./preview-table.tsx";
@@ -90,7 +91,7 @@ function Submit({ uploadId, preview, fileOptions }: Parts & { preview: Preview }
       <Failure error={submission.error} />
       <div className="row">
         <Button look="primary" busy={submission.busy} onClick={() => void submit()}>
-          Verify the list
+          Verify {estimateOf(preview)?.rows ?? "the list"}
         </Button>
       </div>
     </section>
@@ -136,7 +137,7 @@ export function PreviewUpload({ uploadId, column }: { uploadId: string; column: 
         {data !== undefined && (
           <div className="stack" aria-busy={isFetching}>
             <ChosenColumn preview={data} />
-            <div className="options">
+            <div className="narrow">
               <ColumnChoice options={fileOptions} onChange={setFileOptions} known={data} />
             </div>
             <PreviewTable preview={data} />

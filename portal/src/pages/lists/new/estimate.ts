@@ -1,0 +1,28 @@
+import { grouped } from "../../../words/numbers.ts";
+import type { Preview } from "./use-preview.ts";
+
+const ROUNDED = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
+
+export interface Estimate {
+  /** "30 rows", "about 19,900 rows". */
+  rows: string;
+  /** What they cost at most. */
+  units: number;
+  /** The number is known, and no estimate. */
+  isExact: boolean;
+}
+
+/** How many rows a list has and what it costs at most, by its preview; null: that is not known before it is read. */
+export function estimateOf({ sample, estimated_rows: rows }: Preview): Estimate | null {
+  if (rows === null) return null;
+  const isExact = sample.whole;
+  const shareOfRepeats = sample.rows === 0 ? 0 : sample.repeats / sample.rows;
+  return {
+    rows: `${isExact ? grouped(rows) : `about ${ROUNDED.format(rows)}`} ${rows === 1 ? "row" : "rows"}`,
+    units: isExact ? rows - sample.repeats : Math.round(rows * (1 - shareOfRepeats)),
+    isExact,
+  };
+}
+
+export const unitsText = ({ units, isExact }: Estimate): string =>
+  isExact ? grouped(units) : `about ${ROUNDED.format(units)}`;
