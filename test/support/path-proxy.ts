@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pipeline } from "node:stream";
 
 /** A proxy that serves a service below a path of its own host, as a deployment that shares a host has it. */
 export interface PathProxy {
@@ -29,7 +30,8 @@ export async function createPathProxy(path: string): Promise<PathProxy> {
       },
       (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-        answer.pipe(outgoing);
+        // A service that is killed breaks off its answers.
+        pipeline(answer, outgoing, () => undefined);
       },
     );
     forwarded.on("error", () => outgoing.destroy());

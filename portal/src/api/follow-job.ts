@@ -57,12 +57,14 @@ async function connect(
   signal: AbortSignal,
 ): Promise<boolean> {
   const silence = new AbortController();
+  const over = new AbortController();
   let timer = 0;
   const onSign = () => {
     clearTimeout(timer);
     timer = window.setTimeout(() => silence.abort(), SILENCE_MS);
   };
   onSign();
+  window.addEventListener("offline", () => silence.abort(), { signal: over.signal });
   try {
     const { data, response } = await api.GET("/v1/bulk-jobs/{id}/events", {
       params: { path: { id } },
@@ -74,6 +76,7 @@ async function connect(
     return data instanceof ReadableStream && (await listen(data, position, listener, onSign));
   } finally {
     clearTimeout(timer);
+    over.abort();
   }
 }
 

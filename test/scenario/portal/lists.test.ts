@@ -50,6 +50,7 @@ describe("the lists of a team", () => {
     await rowOf("missing@plain.test").getByText("there is no such mailbox").waitFor();
     await rowOf("repeats row 1").waitFor();
     assert.equal(await results.getByRole("row").count(), 6);
+    await page.getByText("3 units", { exact: true }).waitFor();
 
     await page.getByLabel("Verdict").selectOption("valid");
     await results.getByText("there is no such mailbox").waitFor({ state: "detached" });
@@ -105,6 +106,11 @@ describe("the lists of a team", () => {
     await openLists(page);
     await page.getByRole("link", { name: "slow.csv" }).click();
     await page.getByText("1 of 21 rows").waitFor();
+    const waiting = page.getByRole("region", { name: "20 rows wait for their mail servers" });
+    await waiting
+      .getByRole("row")
+      .filter({ hasText: "Its mail server tells every new sender to come back later." })
+      .waitFor();
     await page.getByRole("button", { name: "Cancel the list" }).click();
     const dialog = page.getByRole("alertdialog");
     await dialog.getByText(/^1 rows are answered.* 20 are not/).waitFor();

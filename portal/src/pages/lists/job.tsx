@@ -10,6 +10,7 @@ import { useTitle } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
+import { Deferred } from "./deferred.tsx";
 import { Downloads } from "./downloads.tsx";
 import { Failed } from "./failed.tsx";
 import { JobBadge } from "./job-badge.tsx";
@@ -67,13 +68,12 @@ function DeleteJob({ job }: { job: BulkJob }) {
 }
 
 /** Rows by what has become of them, where that is worth a word. */
-function RowFacts({ job: { rows } }: { job: BulkJob }) {
+function RowFacts({ job: { rows, units } }: { job: BulkJob }) {
   const facts: [string, number][] = [
     ["Rows", rows.total],
     ["Repeats", rows.duplicates],
     ["Not one address", rows.malformed],
     ["Empty", rows.empty],
-    ["Waiting for their mail server", rows.deferred],
   ];
   return (
     <dl className="facts">
@@ -85,6 +85,10 @@ function RowFacts({ job: { rows } }: { job: BulkJob }) {
             <dd>{grouped(count)}</dd>
           </Fragment>
         ))}
+      <dt>Cost</dt>
+      <dd>
+        {grouped(units)} {units === 1 ? "unit" : "units"}
+      </dd>
     </dl>
   );
 }
@@ -103,6 +107,7 @@ function JobBody({ job, isLost }: { job: BulkJob; isLost: boolean }) {
           <RowFacts job={job} />
         </section>
       )}
+      <Deferred job={job} />
       {job.results !== null && <Downloads job={job} expiresAt={job.results.expires_at} />}
       {job.results !== null && <Results job={job} />}
       <SourceFacts source={job.source} />

@@ -1,0 +1,76 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { api, dataOf } from "../../api/client.ts";
+import { ForeignText } from "../../components/foreign-text.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure } from "../../components/notice.tsx";
+import { TableScroll } from "../../components/table-scroll.tsx";
+import { Time } from "../../components/time.tsx";
+import { type BulkJob, hasEnded } from "../../words/jobs.ts";
+import { grouped } from "../../words/numbers.ts";
+import { REASONS } from "../../words/reasons.ts";
+
+const LOOK_EVERY_MS = 10_000;
+
+const readDeferred = (id: string) =>
+  dataOf(api.GET("/v1/bulk-jobs/{id}/deferred", { params: { path: { id } } }));
+type Group = Awaited<ReturnType<typeof readDeferred>>["data"][number];
+
+function GroupLine({ of: { reason, site, rows, next_attempt_at: at } }: { of: Group }) {
+  return (
+    <tr>
+      <th scope="row" className="entry">
+        {reason === "busy" ? "Its mail server takes no further connection now." : REASONS[reason].says}
+      </th>
+      <td>{site === null ? <span className="muted">several</span> : <ForeignText>{site}</ForeignText>}</td>
+      <td className="number">{grouped(rows)}</td>
+      <td>{Date.parse(at) <= Date.now() ? "now" : <Time at={at} />}</td>
+    </tr>
+  );
+}
+
+function Groups({ id }: { id: string }) {
+  const deferred = useQuery({
+    queryKey: ["job", id, "deferred"],
+    queryFn: () => readDeferred(id),
+    refetchInterval: LOOK_EVERY_MS,
+    placeholderData: keepPreviousData,
+  });
+  if (deferred.isPending) return <Loading />;
+  if (deferred.data === undefined) return <Failure error={deferred.error} />;
+  const { data, rows } = deferred.data;
+  const others = rows - data.reduce((sum, group) => sum + group.rows, 0);
+  return (
+    <>
+      <TableScroll label="Rows that wait">
+        <thead>
+          <tr>
+            <th scope="col">Why</th>
+            <th scope="col">Mail servers</th>
+            <th scope="col" className="number">
+              Rows
+            </th>
+            <th scope="col">Next attempt</th>
+          </tr>
+        </thead>
+        <tbody>
+          {data.map((group) => (
+            <GroupLine key={`${group.reason} ${group.site}`} of={group} />
+          ))}
+        </tbody>
+      </TableScroll>
+      {others > 0 && <p className="muted">{grouped(others)} more wait for other servers.</p>}
+    </>
+  );
+}
+
+/** Why rows of a job wait, and until when; nothing where none do. */
+export function Deferred({ job }: { job: BulkJob }) {
+  if (hasEnded(job) || job.rows.deferred === 0) return null;
+  return (
+    <section className="card" aria-labelledby="deferred">
+      <h2 id="deferred">{grouped(job.rows.deferred)} rows wait for their mail servers</h2>
+      <p className="muted">They are asked again by themselves, and cost nothing until they are answered.</p>
+      <Groups id={job.id} />
+    </section>
+  );
+}
