@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { Loading } from "../../components/loading.tsx";
@@ -9,7 +10,8 @@ import { saveFile } from "./save-file.ts";
 
 const readHistory = (days: number) =>
   dataOf(api.GET("/v1/usage/history", { params: { query: { days: String(days) } } }));
-type Day = Awaited<ReturnType<typeof readHistory>>["data"][number];
+/** A day as the API tells it. */
+export type Day = Awaited<ReturnType<typeof readHistory>>["data"][number];
 
 const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] = [
   { title: "Charged", name: "used", of: (day) => day.used },
@@ -21,6 +23,9 @@ const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] 
   { title: "Risky", name: "risky", of: ({ verdicts }) => verdicts.risky },
   { title: "Unknown", name: "unknown", of: ({ verdicts }) => verdicts.unknown },
 ];
+
+/** What draws charts is larger than the page, which does not wait for it. */
+const Charts = lazy(async () => ({ default: (await import("./charts.tsx")).Charts }));
 
 /** Dates and numbers only: nothing in it needs quoting. */
 function csvOf(days: readonly Day[]): string {
@@ -44,6 +49,11 @@ export function History({ days }: { days: number }) {
       {data.length < days && (
         <p className="muted">Your tier keeps {grouped(data.length)} days; those are shown.</p>
       )}
+      {data.some(({ single, bulk }) => single + bulk > 0) && (
+        <Suspense fallback={<Loading />}>
+          <Charts days={data} />
+        </Suspense>
+      )}
       <TableScroll label="Use by day">
         <thead>
           <tr>
@@ -58,7 +68,9 @@ export function History({ days }: { days: number }) {
         <tbody>
           {data.map((day) => (
             <tr key={day.date}>
-              <th scope="row">{day.date}</th>
+              <th scope="row" className="nowrap">
+                {day.date}
+              </th>
               {COLUMNS.map(({ name, of }) => (
                 <td className="number" key={name}>
                   {grouped(of(day))}
