@@ -8,6 +8,7 @@ export const PAGES = [
   { to: "/webhooks", title: "Webhooks" },
   { to: "/blocklist", title: "Blocklist" },
   { to: "/overrides", title: "Disposable" },
+  { to: "/billing", title: "Billing" },
   { to: "/settings", title: "Settings" },
   { to: "/deployment", title: "Deployment", operator: true },
 ] as const;

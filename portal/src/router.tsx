@@ -149,6 +149,11 @@ const deployment = createRoute({
   path: "/deployment",
   component: lazyRouteComponent(() => import("./pages/deployment/deployment.tsx"), "DeploymentPage"),
 });
+const billing = createRoute({
+  getParentRoute: () => frame,
+  path: "/billing",
+  component: lazyRouteComponent(() => import("./pages/billing/billing.tsx"), "BillingPage"),
+});
 const settings = createRoute({
   getParentRoute: () => frame,
   path: "/settings",
@@ -172,6 +177,7 @@ export const router = createRouter({
       webhooks,
       blocklist,
       overrides,
+      billing,
       settings,
       deployment,
     ]),

@@ -212,7 +212,7 @@ const billing = {
   STRIPE_PRICE_PRO_PLUS_YEAR: price("pro_plus", "year"),
   STRIPE_RETURN_URL: {
     roles: API,
-    otherwise: "`PUBLIC_URL`/docs",
+    otherwise: "`PUBLIC_URL`/billing",
     does: "Where customers land after Stripe's pages.",
   },
   STRIPE_API_BASE: { roles: API_AND_RELAY, does: "For tests: another origin than Stripe's." },

@@ -1,6 +1,7 @@
 import type { RouteDeps } from "../api/routing/routes.ts";
 import type { Config } from "../config/config.ts";
 import type { ChangePublisher } from "../features/auth/publish.ts";
+import { listPlans } from "../features/billing/plans.ts";
 import { createBlocklist } from "../features/blocklist/blocklist.ts";
 import { createOverrides } from "../features/overrides/overrides.ts";
 import { createKeys } from "../features/teams/keys.ts";
@@ -46,6 +47,7 @@ export function composeResources(
     blocklist: createBlocklist({ sql, publisher }),
     overrides: createOverrides({ sql, publisher }),
     billing: composeBilling(deps),
+    plans: listPlans(deps.config.billing),
     keys: createKeys({ sql, publisher }),
     team: createTeam({ sql, publisher }),
     members: createMembers({ publisher }),

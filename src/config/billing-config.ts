@@ -38,7 +38,8 @@ export function readBilling(s: Settings): BillingConfig | null {
     secretKey: s.STRIPE_SECRET_KEY,
     webhookSecret: s.STRIPE_WEBHOOK_SECRET,
     apiBase: s.STRIPE_API_BASE,
-    returnUrl: s.STRIPE_RETURN_URL ?? `${(s.PUBLIC_URL ?? localUrl(s.HOST, s.PORT)).replace(/\/$/, "")}/docs`,
+    returnUrl:
+      s.STRIPE_RETURN_URL ?? `${(s.PUBLIC_URL ?? localUrl(s.HOST, s.PORT)).replace(/\/$/, "")}/billing`,
     prices: new Map(given),
   };
 }

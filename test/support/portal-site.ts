@@ -34,7 +34,9 @@ export function newPerson(): string {
  * Starts it before the tests of the calling file and stops it at the end.
  * @param options `lists`: jobs are worked on
  */
-export function usePortalSite(options: { lists?: boolean } = {}): PortalSite {
+export function usePortalSite(
+  options: { lists?: boolean; settings?: () => Record<string, string> } = {},
+): PortalSite {
   const closing = createClosing();
   let parts: Pick<PortalSite, "url" | "api" | "deployment" | "sink"> | null = null;
   const started = () => {
@@ -53,6 +55,7 @@ export function usePortalSite(options: { lists?: boolean } = {}): PortalSite {
       TRUSTED_PROXIES: "127.0.0.1",
       SMTP_OUT_URL: sink.url,
       SMTP_OUT_FROM: "rcpt@sender.example",
+      ...options.settings?.(),
     };
     const api = await deployment.startApi(settings);
     await deployment.startRelay(settings);

@@ -19,6 +19,7 @@ export const PORTAL_PATHS: readonly string[] = [
   "/team",
   "/blocklist",
   "/overrides",
+  "/billing",
   "/webhooks",
   "/settings",
   "/deployment",

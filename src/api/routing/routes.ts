@@ -6,6 +6,7 @@ import type { Registration } from "../../features/accounts/registration.ts";
 import type { SignIn } from "../../features/accounts/sign-in.ts";
 import type { SignInOptions } from "../../features/accounts/sign-in-options.ts";
 import type { Billing } from "../../features/billing/billing.ts";
+import type { Plan } from "../../features/billing/plans.ts";
 import type { Blocklist } from "../../features/blocklist/blocklist.ts";
 import type { BulkJobs } from "../../features/bulk/jobs/jobs.ts";
 import type { ReadDeploymentStatus } from "../../features/operator/deployment-status.ts";
@@ -34,6 +35,7 @@ import { createMemberRoutes } from "../routes/members.ts";
 import { createHealthRoute, createOpenApiRoute, createReadinessRoute } from "../routes/operations.ts";
 import { createOverrideRoutes } from "../routes/overrides.ts";
 import { createPasswordResetRoutes } from "../routes/password-reset.ts";
+import { createPlansRoute } from "../routes/plans.ts";
 import { createPortalRoutes } from "../routes/portal.ts";
 import { createTeamRoutes } from "../routes/team.ts";
 import { createUploadRoutes } from "../routes/uploads.ts";
@@ -56,6 +58,7 @@ export interface RouteDeps {
   blocklist: Blocklist;
   overrides: Overrides;
   billing: Billing;
+  plans: readonly Plan[];
   webhooks: Webhooks;
   webhookDeliveries: WebhookDeliveries;
   registration: Registration;
@@ -88,6 +91,7 @@ export function createRoutes(deps: RouteDeps): Route[] {
     ...createBlocklistRoutes(deps.blocklist),
     ...createOverrideRoutes(deps.overrides, deps.parseLarge),
     ...createBillingRoutes(deps.billing),
+    createPlansRoute(deps.plans),
     ...createWebhookRoutes(deps.webhooks),
     ...createWebhookDeliveryRoutes(deps.webhookDeliveries),
     createDeploymentRoute(deps.deploymentStatus),

@@ -339,8 +339,8 @@ describe("defaults", () => {
         ...settings,
       }).billing;
     assert.equal(billingOf({ STRIPE_API_BASE: "http://127.0.0.1:4242/" })?.apiBase, "http://127.0.0.1:4242");
-    assert.equal(billingOf({})?.returnUrl, "http://127.0.0.1:8080/docs");
-    assert.equal(billingOf({ PUBLIC_URL: "https://a.test/api/" })?.returnUrl, "https://a.test/api/docs");
+    assert.equal(billingOf({})?.returnUrl, "http://127.0.0.1:8080/billing");
+    assert.equal(billingOf({ PUBLIC_URL: "https://a.test/api/" })?.returnUrl, "https://a.test/api/billing");
     assert.equal(billingOf({ STRIPE_RETURN_URL: "https://b.test/x?y" })?.returnUrl, "https://b.test/x?y");
   });
 

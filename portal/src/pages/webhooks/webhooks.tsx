@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole, useIdentity } from "../../api/session.ts";
@@ -83,7 +84,11 @@ export function WebhooksPage() {
         When something happens, a signed request goes to your server. What does not arrive is sent again for
         about a day.
       </p>
-      {team.tier === "free" && <Notice>Webhooks come with Starter and above.</Notice>}
+      {team.tier === "free" && (
+        <Notice>
+          Webhooks come with Starter and above. <Link to="/billing">See the plans.</Link>
+        </Notice>
+      )}
       {isAdmin ? (
         <NewWebhook />
       ) : (

@@ -1,0 +1,123 @@
+import { useQuery } from "@tanstack/react-query";
+import { useHasRole } from "../../api/session.ts";
+import { Button } from "../../components/button.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { PageHead } from "../../components/page-head.tsx";
+import { Time } from "../../components/time.tsx";
+import { ENDED, IN_TROUBLE, INTERVALS, SUBSCRIPTIONS } from "../../words/billing.ts";
+import { TIERS } from "../../words/tiers.ts";
+import { PlanTable } from "./plan-table.tsx";
+import { type Plan, readBilling, readPlans, type Subscription, useSubscribe } from "./subscribe.ts";
+
+const isManaged = ({ status }: Subscription) => status !== null && !ENDED.has(status);
+
+/** The subscription as it stands. */
+function Standing({ of: { tier, ...subscription } }: { of: Subscription }) {
+  const { status, interval, current_period_end: end, cancel_at_period_end: ends } = subscription;
+  return (
+    <dl className="facts">
+      <dt>Plan</dt>
+      <dd>
+        <strong>{TIERS[tier]}</strong>
+      </dd>
+      <dt>Subscription</dt>
+      <dd>{status === null ? "none" : (SUBSCRIPTIONS[status] ?? status)}</dd>
+      {interval !== null && (
+        <>
+          <dt>Paid</dt>
+          <dd>{INTERVALS[interval]}</dd>
+        </>
+      )}
+      {end !== null && status !== null && !ENDED.has(status) && (
+        <>
+          <dt>{ends ? "Ends" : "Renewed"}</dt>
+          <dd>
+            <Time at={end} />
+            {ends && "; it is cancelled, and not renewed"}
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+/** What can be done about the plan, by whom. */
+function Offer({ subscription, plans }: { subscription: Subscription; plans: readonly Plan[] }) {
+  const isAdmin = useHasRole("admin");
+  const subscribe = useSubscribe();
+  const sold = plans.find(({ intervals }) => intervals.length > 0);
+  const [interval] = sold?.intervals ?? [];
+  const { tier, status } = subscription;
+  const managed = isManaged(subscription);
+  return (
+    <>
+      <section className="card" aria-labelledby="yours">
+        <h2 id="yours">Your plan</h2>
+        {status !== null && IN_TROUBLE.has(status) && (
+          <Notice kind="failure">{SUBSCRIPTIONS[status] ?? status}</Notice>
+        )}
+        <Standing of={subscription} />
+        {isAdmin && managed && sold !== undefined && interval !== undefined && (
+          <div className="row">
+            <Button
+              look="primary"
+              busy={subscribe.isPending}
+              onClick={() => subscribe.mutate({ tier: sold.tier, interval })}
+            >
+              Manage the subscription
+            </Button>
+            <span className="muted">Change the plan, the card or the address, see bills, or cancel.</span>
+          </div>
+        )}
+        <Failure error={subscribe.error} />
+        {sold === undefined && (
+          <Notice>
+            Nothing is sold in this deployment: billing is not set up. Its operator gives a team another plan.
+          </Notice>
+        )}
+        {sold !== undefined && !isAdmin && (
+          <Notice>Admins and owners of the team subscribe and pay; you are a member.</Notice>
+        )}
+        {tier === "enterprise" && !managed && (
+          <p className="muted">Yours is the largest plan: there is nothing to buy.</p>
+        )}
+      </section>
+      <section className="card" aria-labelledby="plans">
+        <h2 id="plans">Plans</h2>
+        <PlanTable
+          plans={plans}
+          tier={tier}
+          buy={
+            isAdmin && sold !== undefined && !managed && tier !== "enterprise"
+              ? {
+                  busy: subscribe.isPending,
+                  choose: (plan, every) => subscribe.mutate({ tier: plan.tier, interval: every }),
+                }
+              : null
+          }
+        />
+        <p className="muted">
+          A unit is one address. What a plan costs is shown before you pay, on a page of Stripe's. Below Pro+
+          no mail server is asked, so that no address is proven valid.
+        </p>
+      </section>
+    </>
+  );
+}
+
+/** What the team pays for, and could. */
+export function BillingPage() {
+  const plans = useQuery({ queryKey: ["plans"], queryFn: readPlans, staleTime: Number.POSITIVE_INFINITY });
+  const billing = useQuery({ queryKey: ["billing"], queryFn: readBilling });
+  return (
+    <>
+      <PageHead title="Billing" />
+      {(plans.isPending || billing.isPending) && <Loading />}
+      <Failure error={plans.error ?? billing.error} />
+      {plans.data !== undefined && billing.data !== undefined && (
+        <Offer subscription={billing.data} plans={plans.data.data} />
+      )}
+    </>
+  );
+}

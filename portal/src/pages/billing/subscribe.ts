@@ -1,0 +1,35 @@
+import { useMutation } from "@tanstack/react-query";
+import { api, dataOf } from "../../api/client.ts";
+
+export type Plan = Awaited<ReturnType<typeof readPlans>>["data"][number];
+export type Interval = Plan["intervals"][number];
+type Tier = Plan["tier"];
+
+export const readPlans = () => dataOf(api.GET("/v1/plans"));
+export const readBilling = () => dataOf(api.GET("/v1/billing"));
+export type Subscription = Awaited<ReturnType<typeof readBilling>>;
+
+/** What can be subscribed to. */
+type SoldTier = Extract<Tier, "starter" | "pro" | "pro_plus">;
+const isSold = (tier: Tier): tier is SoldTier => tier !== "free" && tier !== "enterprise";
+
+/** Leaves the portal for a page of the payment provider's. @throws Error unless it is a secure one */
+function leaveTo(url: string): void {
+  if (!URL.canParse(url) || new URL(url).protocol !== "https:")
+    throw new Error("The service named no secure page to pay at. Tell its operator.");
+  location.assign(url);
+}
+
+/** Goes on to where a plan is paid; with a subscription, to where it is managed. */
+export function useSubscribe() {
+  return useMutation({
+    async mutationFn({ tier, interval }: { tier: Tier; interval: Interval }) {
+      if (!isSold(tier)) throw new Error("This plan is not sold here.");
+      const body = { tier, interval };
+      const { checkout_url: url } = await dataOf(
+        api.POST("/v1/billing/subscribe", { params: { header: {} }, body }),
+      );
+      leaveTo(url);
+    },
+  });
+}
