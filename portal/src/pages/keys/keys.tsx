@@ -30,6 +30,7 @@ function KeyRow({ of: key }: { of: Key }) {
       <td>
         <span className={`badge ${key.env === "test" ? "risky" : ""}`}>{key.env}</span>
       </td>
+      <td>{key.role}</td>
       <td>
         <code>
           {key.prefix}…{key.last4}
@@ -53,7 +54,7 @@ function KeyRow({ of: key }: { of: Key }) {
   );
 }
 
-const COLUMNS = ["Name", "Kind", "Key", "Made", "Last used", { hidden: "Revoke" }];
+const COLUMNS = ["Name", "Kind", "Role", "Key", "Made", "Last used", { hidden: "Revoke" }];
 
 export function KeysPage() {
   const isAdmin = useHasRole("admin");

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
+import { type Role, useIdentity } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
@@ -9,14 +10,26 @@ import { useForm } from "../../components/use-form.ts";
 
 type Env = "live" | "test";
 
+/** What a key of each role does, lowest first. */
+const ROLES: readonly { role: Role; does: string }[] = [
+  { role: "member", does: "Member: verifies and reads" },
+  { role: "admin", does: "Admin: also keys, webhooks, blocklist, members, billing" },
+  { role: "owner", does: "Owner: everything" },
+];
+
 /** Makes a key, and shows its secret, once. */
 export function NewKey() {
   const queries = useQueryClient();
   const envId = useId();
   const [env, setEnv] = useState<Env>("live");
+  const roleId = useId();
+  const { role: own } = useIdentity();
+  const mayGive = ROLES.slice(0, ROLES.findIndex(({ role: given }) => given === own) + 1);
+  // What most programs need, and no more.
+  const [role, setRole] = useState<Role>("member");
   const [made, setMade] = useState<{ label: string; secret: string } | null>(null);
   const form = useForm({ label: "" }, async ({ label }) => {
-    const key = await dataOf(api.POST("/v1/keys", { params: { header: {} }, body: { label, env } }));
+    const key = await dataOf(api.POST("/v1/keys", { params: { header: {} }, body: { label, env, role } }));
     // Before all else: it is told this once.
     if (key.secret !== null) setMade({ label: key.label, secret: key.secret });
     form.reset();
@@ -40,6 +53,24 @@ export function NewKey() {
               Test: answers by the name in the address, touches nothing, costs nothing
             </option>
           </select>
+        </div>
+        <div className="field">
+          <label htmlFor={roleId}>Role</label>
+          <select
+            id={roleId}
+            value={role}
+            onChange={(event) => setRole(event.target.value as Role)}
+            aria-describedby={`${roleId}-hint`}
+          >
+            {mayGive.map(({ role: given, does }) => (
+              <option key={given} value={given}>
+                {does}
+              </option>
+            ))}
+          </select>
+          <span className="hint" id={`${roleId}-hint`}>
+            The most it may ever do; it falls with your own role in the team.
+          </span>
         </div>
         <Failure error={form.error} />
         <div className="row">

@@ -8,8 +8,10 @@ import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { useForm } from "../../components/use-form.ts";
 import { TIERS } from "../../words/tiers.ts";
+import { DeleteTeam, HandOver } from "./hand-over.tsx";
 import { Invitations } from "./invitations.tsx";
 import { Members } from "./members.tsx";
+import { OwnTeams } from "./own-teams.tsx";
 
 export const teamKey = ["team"];
 export const readTeam = () => dataOf(api.GET("/v1/team"));
@@ -37,6 +39,7 @@ function Rename({ name }: { name: string }) {
 export function TeamPage() {
   const { team: own } = useIdentity();
   const isAdmin = useHasRole("admin");
+  const isOwner = useHasRole("owner");
   const team = useQuery({ queryKey: teamKey, queryFn: readTeam });
   return (
     <>
@@ -58,6 +61,15 @@ export function TeamPage() {
         </>
       ) : (
         <p className="muted">Admins and owners invite, rename the team and change roles.</p>
+      )}
+      <OwnTeams />
+      {isOwner ? (
+        <>
+          {team.data !== undefined && <HandOver members={team.data.members} />}
+          <DeleteTeam />
+        </>
+      ) : (
+        <p className="muted">Owners hand the team over, or delete it.</p>
       )}
     </>
   );

@@ -8,6 +8,7 @@ import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { REASONS, VERDICTS } from "../../words/reasons.ts";
 import { CallExamples } from "./call-examples.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 import { Result } from "./result.tsx";
 
 const verify = (email: string) =>
@@ -77,6 +78,7 @@ export function VerifyPage() {
         />
       )}
       {check.data !== undefined && <CallExamples email={check.data.email} />}
+      <FirstSteps hasVerified={check.isSuccess} />
     </>
   );
 }

@@ -1,0 +1,68 @@
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import { forgetSession, useIdentity } from "../../api/session.ts";
+import { BASE_PATH } from "../../base-path.ts";
+import { Button } from "../../components/button.tsx";
+import { Field } from "../../components/field.tsx";
+import { ForeignText } from "../../components/foreign-text.tsx";
+import { Failure } from "../../components/notice.tsx";
+import { useForm } from "../../components/use-form.ts";
+
+/** Signs in to another team of the same person: a session is of one team, and the password begins a new one. */
+function SwitchTo({ id, name }: { id: string; name: string }) {
+  const { user } = useIdentity();
+  const form = useForm({ password: "" }, async ({ password }) => {
+    await api.POST("/v1/auth/login", { body: { email: user?.email ?? "", password, team_id: id } });
+    forgetSession();
+    // Whole, so that nothing of the team before is left on a page.
+    location.assign(`${BASE_PATH}/`);
+  });
+  return (
+    <form className="stack" onSubmit={form.submit}>
+      <Field
+        label={`Password, to go on in ${name}`}
+        type="password"
+        autoComplete="current-password"
+        required
+        {...form.field("password")}
+      />
+      <Failure error={form.error} />
+      <div className="row">
+        <Button type="submit" look="primary" busy={form.busy}>
+          Switch
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The other teams of the person, and how to get there. */
+export function OwnTeams() {
+  const { team, teams } = useIdentity();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const others = teams.filter(({ id }) => id !== team.id);
+  if (others.length === 0) return null;
+  return (
+    <section className="card" aria-labelledby="own-teams">
+      <h2 id="own-teams">Your other teams</h2>
+      <p className="muted">A session is of one team: your password begins one in another.</p>
+      <ul className="plain-list">
+        {others.map(({ id, name, role }) => (
+          <li key={id} className="stack">
+            <span className="row">
+              <strong>
+                <ForeignText>{name}</ForeignText>
+              </strong>
+              <span className="muted">({role})</span>
+              <Button aria-expanded={chosen === id} onClick={() => setChosen(chosen === id ? null : id)}>
+                Go there
+                <span className="visually-hidden"> to {name}</span>
+              </Button>
+            </span>
+            {chosen === id && <SwitchTo id={id} name={name} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,102 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { api, dataOf } from "../../api/client.ts";
+import { useHasRole, useIdentity } from "../../api/session.ts";
+import { BASE_PATH } from "../../base-path.ts";
+import { Button } from "../../components/button.tsx";
+
+const HIDDEN = "rcpt first steps hidden";
+const FRESH_MS = 30_000;
+
+interface Step {
+  isDone: boolean;
+  what: ReactNode;
+}
+
+/** What the team has done so far, by what the API tells; null: not known. */
+function useProgress(isWanted: boolean) {
+  const options = { staleTime: FRESH_MS, enabled: isWanted };
+  const usage = useQuery({
+    ...options,
+    queryKey: ["usage", "history", 30],
+    queryFn: () => dataOf(api.GET("/v1/usage/history", { params: { query: { days: "30" } } })),
+  });
+  const jobs = useQuery({
+    ...options,
+    queryKey: ["first steps", "jobs"],
+    queryFn: () => dataOf(api.GET("/v1/bulk-jobs", { params: { query: { limit: "1" } } })),
+  });
+  const keys = useQuery({
+    ...options,
+    queryKey: ["first steps", "keys"],
+    queryFn: () => dataOf(api.GET("/v1/keys", { params: { query: { limit: "100" } } })),
+  });
+  if (usage.data === undefined || jobs.data === undefined || keys.data === undefined) return null;
+  return {
+    hasVerified: usage.data.data.some(({ single, used }) => single + used > 0),
+    hasList: jobs.data.data.length > 0,
+    hasKey: keys.data.data.length > 0,
+    hasCalled: keys.data.data.some((key) => key.last_used_at !== null),
+  };
+}
+
+/** What leads an account that is still empty: it ticks itself, and goes when all is done or nobody wants it. */
+export function FirstSteps({ hasVerified }: { hasVerified: boolean }) {
+  const { team } = useIdentity();
+  const isAdmin = useHasRole("admin");
+  const [isHidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) === team.id);
+  const progress = useProgress(!isHidden);
+  if (isHidden || progress === null) return null;
+  const steps: Step[] = [
+    { isDone: hasVerified || progress.hasVerified, what: "Verify an address: above." },
+    ...(team.tier === "free"
+      ? []
+      : [{ isDone: progress.hasList, what: <Link to="/lists/new">Verify a list.</Link> }]),
+    ...(isAdmin
+      ? [
+          {
+            isDone: progress.hasKey,
+            what: (
+              <>
+                <Link to="/keys">Make a key</Link> for your program; one for tests costs nothing.
+              </>
+            ),
+          },
+        ]
+      : []),
+    {
+      isDone: progress.hasCalled,
+      what: (
+        <>
+          <a href={`${BASE_PATH}/docs`}>Call the API</a> with it.
+        </>
+      ),
+    },
+  ];
+  if (steps.every(({ isDone }) => isDone)) return null;
+  function hide(): void {
+    localStorage.setItem(HIDDEN, team.id);
+    setHidden(true);
+  }
+  return (
+    <section className="card" aria-labelledby="first-steps">
+      <div className="page-head">
+        <h2 id="first-steps">First steps</h2>
+        <Button look="quiet" onClick={hide}>
+          Hide
+          <span className="visually-hidden"> the first steps</span>
+        </Button>
+      </div>
+      <ol className="plain-list">
+        {steps.map(({ isDone, what }, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a step is known by its place.
+          <li key={place} className="row">
+            <span className={`badge ${isDone ? "valid" : ""}`}>{isDone ? "done" : "to do"}</span>
+            <span>{what}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

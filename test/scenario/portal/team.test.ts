@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { useBrowser } from "../../support/browser.ts";
+import { PASSWORD } from "../../support/portal.ts";
+import { portalVisits } from "../../support/portal-pages.ts";
+import { newPerson, usePortalSite } from "../../support/portal-site.ts";
+
+/** What owners do with a team in the portal, and people with several. */
+const site = usePortalSite();
+const browser = useBrowser();
+const visits = portalVisits(site, browser);
+const HOSTILE = '<img src=x onerror="document.title=1">';
+
+const me = async (session: string) =>
+  (
+    await site.api.send<{ role: string; team: { id: string; name: string } }>("GET", "/v1/auth/me", {
+      key: session,
+    })
+  ).body;
+const dialog = (page: Page) => page.getByRole("alertdialog");
+const rename = (session: string, name: string) =>
+  site.api.send("PATCH", "/v1/team", { key: session, body: { name } });
+
+describe("an owner", () => {
+  it("hands the team over, and is an admin then", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const page = await visits.open({ session, path: "/team" });
+    await page.getByText("There is nobody else in the team yet.").waitFor();
+    const email = newPerson();
+    const joined = await site.member(session, email, "member");
+    await page.reload();
+    await page.getByLabel("New owner").selectOption(`${email} (member)`);
+    await page.getByRole("button", { name: "Hand over" }).click();
+    await dialog(page).getByText(email).waitFor();
+    await dialog(page).getByRole("button", { name: "Hand over" }).click();
+    await page.getByText("Owners hand the team over, or delete it.").waitFor();
+    assert.deepEqual([(await me(session)).role, (await me(joined)).role], ["admin", "owner"]);
+  });
+
+  it("deletes the team once its name is typed", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    await rename(session, HOSTILE);
+    const page = await visits.open({ session, path: "/team" });
+    await page.getByRole("button", { name: "Delete the team" }).click();
+    await dialog(page).getByLabel("Name of the team to delete").fill("another");
+    await dialog(page).getByRole("button", { name: "Delete for good" }).click();
+    await dialog(page)
+      .getByRole("alert")
+      .getByText(/Type the name/)
+      .waitFor();
+    assert.equal((await me(session)).team.name, HOSTILE);
+    await dialog(page).getByLabel("Name of the team to delete").fill(HOSTILE);
+    await dialog(page).getByRole("button", { name: "Delete for good" }).click();
+    await page.waitForURL(/\/sign-in$/);
+    const { status } = await site.api.send("GET", "/v1/auth/me", { key: session });
+    assert.equal(status, 401);
+  });
+});
+
+describe("a person of two teams", () => {
+  it("goes from one to the other with the password", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const [first, second] = [await site.owner(), await site.owner()];
+    await rename(second.session, HOSTILE);
+    const session = await site.member(second.session, first.email, "member");
+    assert.equal((await me(session)).team.id, second.teamId);
+    const page = await visits.open({ session: first.session, path: "/team" });
+    await page
+      .getByRole("region", { name: "Your other teams" })
+      .getByText(HOSTILE, { exact: true })
+      .waitFor();
+    await page.getByRole("button", { name: "Go there" }).click();
+    await page.getByLabel(/^Password, to go on/).fill("not this one");
+    await page.getByRole("button", { name: "Switch" }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/Wrong address or password/)
+      .waitFor();
+    await page.getByLabel(/^Password, to go on/).fill(PASSWORD);
+    await page.getByRole("button", { name: "Switch" }).click();
+    await page.getByRole("navigation").getByText(HOSTILE).waitFor();
+    await page.getByRole("navigation").getByText("(member)").waitFor();
+    assert.match(await page.title(), / · rcpt$/);
+  });
+});
+
+describe("a key", () => {
+  it("gets a role no higher than that of who makes it", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const admin = await site.member(session, newPerson(), "admin");
+    const page = await visits.open({ session: admin, path: "/keys" });
+    await page.getByLabel("Role").waitFor();
+    const roles = await page.getByLabel("Role").locator("option").allTextContents();
+    assert.deepEqual(
+      roles.map((text) => text.split(":")[0]),
+      ["Member", "Admin"],
+    );
+    for (const role of ["member", "admin"]) {
+      await page.getByLabel("Name").fill(`for ${role}s`);
+      await page.getByLabel("Role").selectOption(role);
+      await page.getByRole("button", { name: "Make the key" }).click();
+      await page
+        .getByRole("row")
+        .filter({ hasText: `for ${role}s` })
+        .getByRole("cell", { name: role })
+        .waitFor();
+    }
+  });
+});
+
+describe("where nothing is sold", () => {
+  it("the billing page says so", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const page = await visits.open({ session, path: "/billing" });
+    await page.getByText(/Nothing is sold in this deployment/).waitFor();
+    assert.equal(await page.getByRole("button", { name: /^(Pay|Manage)/ }).count(), 0);
+  });
+});
+
+describe("the page of the team", () => {
+  it("looks well to its owner", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const other = await site.owner();
+    await rename(other.session, HOSTILE);
+    await site.member(other.session, email, "admin");
+    await site.member(session, newPerson(), "member");
+    await visits.lookInAll({ session, path: "/team" }, "team-owner", async (page) => {
+      await page.getByRole("button", { name: "Go there" }).click();
+      await page.getByLabel("New owner").waitFor();
+    });
+  });
+});
