@@ -35,8 +35,9 @@ const RESULTS_DESCRIPTION =
   "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
   "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a " +
   "job with `split_cells` a row whose cell has several addresses has their values in our columns of CSV with `;` between them, and in " +
-  "JSONL instead of a result `parts`: for each address `input`, `duplicate_of` and its result; `verdict` chooses among them. Of a completed " +
-  "job a download that broke off can be taken up again with `Range` (one range of bytes) and `If-Range`. Of a job " +
+  "JSONL instead of a result `parts`: for each address `input`, `duplicate_of` and its result. `verdict`, `reason` and `provider` " +
+  "choose rows: all that are given must be so, of parts those of one and the same address, and other parts are left out. Of a completed " +
+  "job a download of all rows that broke off can be taken up again with `Range` (one range of bytes) and `If-Range`. Of a job " +
   "whose list lies in your bucket, results before its completion need the list: 409 `source_missing` without " +
   "it, 403 `s3_not_granted` when it may not be read any more. " +
   "A body that breaks off ends its connection without its last chunk. " +
@@ -53,7 +54,7 @@ const RESULTS_SUCCESS = {
 const RESULTS_HEADERS = {
   "Content-Disposition": "A file name for the rows.",
   "Accept-Ranges": "`bytes`, where there is an `ETag`: a range of it can be asked for.",
-  ETag: "Of results without `verdict` of a completed job.",
+  ETag: "Of all rows of a completed job.",
 };
 
 function reply(body: ResultsBody, id: string, format: Format): HttpReply {
@@ -102,8 +103,9 @@ function resultsRoute(jobs: BulkJobs): Route {
       const { headers } = context;
       const gone = new AbortController();
       context.onCancel(() => gone.abort(new Error("the client has gone")));
-      const { format, verdict = null } = query;
-      const ask = { format, verdict, range: headers.range ?? "", ifRange: headers["if-range"] ?? "" };
+      const { format, verdict = null, reason = null, provider = null, limit = null } = query;
+      const wanted = { format, verdict, reason, provider, limit };
+      const ask = { ...wanted, range: headers.range ?? "", ifRange: headers["if-range"] ?? "" };
       return reply(await jobs.results(actor, params.id, ask, gone.signal), params.id, format);
     },
   });

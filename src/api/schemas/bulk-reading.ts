@@ -3,6 +3,12 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { WAIT_REASONS } from "../../features/bulk/jobs/deferred-groups.ts";
 import { FORMATS } from "../../features/bulk/results/result-rows.ts";
 import { VERDICTS } from "../../features/bulk/results/shard.ts";
+import { REASONS } from "../../features/verify/answer/verification-result.ts";
+
+const { limitRows } = LIMITS.results;
+const LIMIT_WORDS = `must be a whole number from 1 to ${limitRows}`;
+/** Longer than any name of one. */
+const PROVIDER_CHARS = 100;
 
 const text = (description: string) => v.pipe(v.string(), v.description(description));
 const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
@@ -18,6 +24,29 @@ export const ResultsQuerySchema = v.strictObject({
     v.pipe(
       v.picklist(VERDICTS, `must be one of ${VERDICTS.join(", ")}`),
       v.description("Only rows with this verdict."),
+    ),
+  ),
+  reason: v.optional(
+    v.pipe(
+      v.picklist(REASONS, "must be a reason of a verdict"),
+      v.description("Only rows with this reason."),
+    ),
+  ),
+  provider: v.optional(
+    v.pipe(
+      v.string(),
+      v.minLength(1, "must not be empty"),
+      v.maxLength(PROVIDER_CHARS, `must be at most ${PROVIDER_CHARS} characters`),
+      v.description("Only rows with this operator of the mail exchangers, as in `rcpt_mx_provider`."),
+    ),
+  ),
+  limit: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[1-9]\d{0,4}$/, LIMIT_WORDS),
+      v.description(`At most so many rows, 1 to ${limitRows}; all when absent.`),
+      v.transform(Number),
+      v.maxValue(limitRows, LIMIT_WORDS),
     ),
   ),
 });

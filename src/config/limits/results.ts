@@ -29,6 +29,8 @@ export const RESULT_LIMITS = {
   chunksPerPage: 1_000,
   /** A row of assembled results: the longest record of a source, each byte escaped, plus our columns. */
   resultRowBytes: 16_777_216,
+  /** The largest `limit` of a request for the first rows. */
+  limitRows: 10_000,
   /** Concurrent downloads of results in a process, and of a team there. */
   downloads: 64,
   teamDownloads: 8,

@@ -76,6 +76,23 @@ async function assertCounted(job: BulkJob): Promise<void> {
   }
 }
 
+/** Rows by what they have, and the first of them. */
+async function assertChosen(job: BulkJob): Promise<void> {
+  const lines = await resultLines(api, team.liveKey, job.id);
+  const assertOnly = async (query: string, wanted: readonly ResultLine[]) => {
+    assert.deepEqual(await resultLines(api, team.liveKey, job.id, query), wanted, query);
+    assertAlike(csvRows(await resultsText(api, team.liveKey, job.id, `?${query.slice(1)}`)), wanted);
+  };
+  for (const { verdict, reason } of lines) {
+    const alike = lines.filter((line) => line.reason === reason);
+    await assertOnly(`&reason=${reason}`, alike);
+    await assertOnly(`&reason=${reason}&verdict=${verdict}&limit=1`, alike.slice(0, 1));
+  }
+  await assertOnly("&reason=mailbox_not_found&verdict=valid", []);
+  await assertOnly("&provider=google", []);
+  for (const limit of [1, 2, 10_000]) await assertOnly(`&limit=${limit}`, lines.slice(0, limit));
+}
+
 describe("results of a job that is not done", () => {
   it("are the rows that are answered, as many as the job counts, in both formats and by verdict", async () => {
     const job = await waiting();
@@ -90,6 +107,7 @@ describe("results of a job that is not done", () => {
     );
     assertAlike(csvRows(await resultsText(api, team.liveKey, job.id)), lines);
     await assertCounted(job);
+    await assertChosen(job);
     await api.send("POST", `/v1/bulk-jobs/${job.id}/cancel`, { key: team.liveKey });
     const cancelled = await jobOf(api, team.liveKey, job.id);
     assert.equal(cancelled.status, "cancelled");
@@ -125,6 +143,18 @@ describe("results of a completed job", () => {
     );
     assertAlike(csvRows(await resultsText(api, team.liveKey, job.id)), lines);
     await assertCounted(job);
+    await assertChosen(job);
+  });
+
+  it("are asked for by what there is, and not by a range of the whole where they are chosen", async () => {
+    for (const query of ["reason=none", "provider=", "limit=0", "limit=10001", "limit=1.5"]) {
+      const refused = await download(`?${query}`);
+      assert.equal(refused.status, 400, query);
+      await refused.arrayBuffer();
+    }
+    const first = await download("?limit=1", { Range: "bytes=0-4" });
+    assert.deepEqual([first.status, first.headers.get("etag")], [200, null]);
+    await first.arrayBuffer();
   });
 
   it("can be taken up again where a download broke off", async () => {

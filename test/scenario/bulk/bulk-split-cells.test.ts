@@ -184,6 +184,10 @@ describe("a job with split_cells", () => {
       [2, "invalid"],
     ]);
     assert.equal((await linesOf(job.id, "&verdict=risky")).length, 0);
+    assert.deepEqual((await linesOf(job.id, "&reason=mailbox_not_found&limit=1")).map(told), [
+      [1, [["missing-v2@plain.test", null, "invalid"]]],
+    ]);
+    assert.equal((await linesOf(job.id, "&reason=mailbox_not_found&verdict=valid")).length, 0);
     const csv = await resultsText(api, team.liveKey, job.id, "?format=csv&verdict=valid");
     const [header = [], row = [], ...more] = parse(csv) as string[][];
     assert.deepEqual([header[0], more.length], ["email", 0]);

@@ -1,28 +1,35 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../../config/limits/limits.ts";
-import type { Verdict } from "../../../verification/verdict/table.ts";
 import { dialectOfResults } from "../csv/dialect.ts";
 import { createRecordScanner } from "../csv/scan.ts";
 import { valueAt } from "../csv/value-place.ts";
 import type { JobMaterial } from "../results/job-results.ts";
 import type { Format } from "../results/result-rows.ts";
-import { keepVerdict, splitValues } from "../split/joined-cells.ts";
+import type { FilteredJson, RowFilter } from "../results/row-filter.ts";
+import { keepWanted, splitValues } from "../split/joined-cells.ts";
 
-/** Tells of each row of assembled results: where it ends in what was pushed so far, and whether anything of it is wanted. */
+/**
+ * Tells of each row of assembled results: where it ends in what was pushed so far, and whether it may be wanted, by what can be
+ * seen of it without reading it.
+ */
 type RowScanner = { push(bytes: Buffer): void; end(): void };
-type OnRow = (end: number, isWanted: boolean) => void;
+type RowKind = "header" | "candidate" | "unwanted";
+type OnRow = (end: number, kind: RowKind) => void;
 
-function csvScanner({ layout }: JobMaterial, verdict: Verdict, onRow: OnRow): RowScanner {
+function csvScanner({ layout }: JobMaterial, { criteria }: RowFilter, onRow: OnRow): RowScanner {
   const { columns, bom } = layout;
   const isSplit = layout.split !== undefined;
   let isHeader = true;
   let skipped = bom ? BOM_BYTES : 0;
   const bounds = { recordBytes: LIMITS.results.resultRowBytes, columns: LIMITS.bulk.columns + 100 };
-  // The first of our columns, behind those of the source.
-  const options = { ...dialectOfResults(layout), emailColumn: columns, firstByte: skipped, ...bounds };
+  const [first] = criteria;
+  // Our columns stand behind those of the source.
+  const emailColumn = columns + (first?.column ?? 0);
+  const options = { ...dialectOfResults(layout), emailColumn, firstByte: skipped, ...bounds };
+  const isCandidate = (cell: string) =>
+    first === undefined || cell === first.value || (isSplit && splitValues(cell).includes(first.value));
   const scanner = createRecordScanner(options, (_start, end, _columns, value) => {
-    const cell = valueAt(value);
-    onRow(end, isHeader || cell === verdict || (isSplit && splitValues(cell).includes(verdict)));
+    onRow(end, isHeader ? "header" : isCandidate(valueAt(value)) ? "candidate" : "unwanted");
     isHeader = false;
   });
   const check = (problem: { detail: string } | undefined) => {
@@ -38,43 +45,46 @@ function csvScanner({ layout }: JobMaterial, verdict: Verdict, onRow: OnRow): Ro
   };
 }
 
-/** A wanted row without those of its parts that are not: what was split in the analysis (split/splitter.ts) is filtered so, too. */
-type Narrow = (row: Buffer) => Buffer;
+/**
+ * A candidate without those of its parts that are not wanted: what was split in the analysis (split/splitter.ts) is filtered so,
+ * too. null: it is not wanted.
+ */
+type Narrow = (row: Buffer) => Buffer | null;
 
-function csvNarrowing({ layout }: JobMaterial, verdict: Verdict): Narrow {
+function csvNarrowing({ layout }: JobMaterial, filter: RowFilter): Narrow {
   const dialect = dialectOfResults(layout);
-  let isHeader = true;
+  const isSplit = layout.split !== undefined;
+  const isWanted = (cells: readonly string[]) => filter.wantsCells(cells);
   return (row) => {
-    const isFirst = isHeader;
-    isHeader = false;
-    // It may begin with a byte order mark.
-    if (isFirst) return row;
     const line = row.toString("latin1", 0, row.length - CSV_END.length);
-    return Buffer.from(keepVerdict(line, layout.columns, verdict, dialect) + CSV_END, "latin1");
+    const kept = keepWanted(line, layout.columns, isWanted, dialect, isSplit);
+    return kept === null ? null : kept === line ? row : Buffer.from(kept + CSV_END, "latin1");
   };
 }
 
-function jsonlNarrowing(verdict: Verdict): Narrow {
+function jsonlNarrowing(filter: RowFilter): Narrow {
   return (row) => {
-    const line = JSON.parse(row.toString()) as { parts?: { verdict: Verdict }[] };
+    // As latin1: what is not looked at is written as it stood.
+    const line = JSON.parse(row.toString("latin1")) as { parts?: FilteredJson[] };
     if (line.parts === undefined) return row;
-    const parts = line.parts.filter((part) => part.verdict === verdict);
-    return Buffer.from(`${JSON.stringify({ ...line, parts })}\n`);
+    const parts = line.parts.filter((part) => filter.wantsJson(part));
+    return parts.length === 0 ? null : Buffer.from(`${JSON.stringify({ ...line, parts })}\n`, "latin1");
   };
 }
 
-function narrowing(format: Format, job: JobMaterial, verdict: Verdict): Narrow {
-  if (job.layout.split === undefined) return (row) => row;
-  return format === "csv" ? csvNarrowing(job, verdict) : jsonlNarrowing(verdict);
+function narrowing(format: Format, job: JobMaterial, filter: RowFilter): Narrow {
+  const isSplit = job.layout.split !== undefined;
+  // Of the lines of a JSON, and of CSV by one criterion, the scanner has seen all there is to see.
+  const isSeen = !isSplit && (format === "jsonl" || filter.criteria.length < 2);
+  if (isSeen || filter.criteria.length === 0) return (row) => row;
+  return format === "csv" ? csvNarrowing(job, filter) : jsonlNarrowing(filter);
 }
 
 const BOM_BYTES = 3;
 const CSV_END = "\r\n";
 const LINE_END = 0x0a;
 
-function jsonlScanner(verdict: Verdict, onRow: OnRow): RowScanner {
-  // Within a string its quotes would be escaped, and no other object of a line has this member.
-  const member = Buffer.from(`"verdict":"${verdict}"`);
+function jsonlScanner(filter: RowFilter, onRow: OnRow): RowScanner {
   let kept: Buffer[] = [];
   let pushed = 0;
   return {
@@ -86,7 +96,8 @@ function jsonlScanner(verdict: Verdict, onRow: OnRow): RowScanner {
         const rest = bytes.subarray(from, end);
         const line = kept.length === 0 ? rest : Buffer.concat([...kept, rest]);
         kept = [];
-        onRow(pushed + end + 1, line.includes(member));
+        // Of several parts one must have them all: that is looked at later.
+        onRow(pushed + end + 1, filter.wantsLine(line) ? "candidate" : "unwanted");
         from = end + 1;
       }
       if (from < bytes.length) kept.push(bytes.subarray(from));
@@ -96,36 +107,50 @@ function jsonlScanner(verdict: Verdict, onRow: OnRow): RowScanner {
   };
 }
 
+/** What is read of assembled results. */
+export interface FilteredRows {
+  format: Format;
+  filter: RowFilter;
+  /** At most so many rows; null: all. */
+  limit: number | null;
+}
+
 /**
- * The rows of assembled results that have a verdict, and the header of a CSV, as they stand there; of rows with several
- * addresses (split/splitter.ts) what has that verdict. Memory: a piece and the
- * longest row. Between pieces the event loop has a turn.
+ * The rows of assembled results that are wanted, and the header of a CSV, as they stand there; of rows with several
+ * addresses (split/splitter.ts) those that are wanted. Memory: a piece and the
+ * longest row. Between pieces the event loop has a turn. Behind the last row that may come no piece is taken.
  * @throws Error when they are no assembled results; what `pieces` throws
  */
 export async function* filterRows(
   pieces: AsyncIterable<Buffer>,
-  format: Format,
-  verdict: Verdict,
+  { format, filter, limit }: FilteredRows,
   job: JobMaterial,
 ): AsyncGenerator<Buffer> {
   /** What is not told of yet, and where it begins. */
   let rest: Buffer = Buffer.alloc(0);
   let restAt = 0;
   let wanted: Buffer[] = [];
-  const narrow = narrowing(format, job, verdict);
-  const onRow: OnRow = (end, isWanted) => {
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  const narrow = narrowing(format, job, filter);
+  const onRow: OnRow = (end, kind) => {
     const length = end - restAt;
-    if (isWanted) wanted.push(narrow(rest.subarray(0, length)));
+    if (kind !== "unwanted" && left > 0) {
+      const row = rest.subarray(0, length);
+      const kept = kind === "header" ? row : narrow(row);
+      if (kept !== null) wanted.push(kept);
+      if (kept !== null && kind === "candidate") left -= 1;
+    }
     rest = rest.subarray(length);
     restAt = end;
   };
-  const scanner = format === "csv" ? csvScanner(job, verdict, onRow) : jsonlScanner(verdict, onRow);
+  const scanner = format === "csv" ? csvScanner(job, filter, onRow) : jsonlScanner(filter, onRow);
   for await (const piece of pieces) {
     rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
     if (rest.length > LIMITS.results.resultRowBytes + piece.length)
       throw new Error("a row of assembled results has no end");
     scanner.push(piece);
     if (wanted.length > 0) yield Buffer.concat(wanted);
+    if (left === 0) return;
     wanted = [];
     await turn();
   }

@@ -10,9 +10,9 @@ import {
 import { isObjectsOutage } from "../../../stores/objects/objects.ts";
 import { isOutage, type Queryable } from "../../../stores/postgres/postgres.ts";
 import { ScratchFull } from "../../../stores/scratch.ts";
-import type { Verdict } from "../../../verification/verdict/table.ts";
 import { parseRange, type RangeHeaders, type RequestedRange } from "../analysis/byte-ranges.ts";
-import { filterRows } from "../analysis/filter-rows.ts";
+import { type FilteredRows, filterRows } from "../analysis/filter-rows.ts";
+import { dialectOfResults } from "../csv/dialect.ts";
 import type { JobRow } from "../jobs/job-sql.ts";
 import { chunksOf } from "../schedule/job-tasks.ts";
 import { SourceLost } from "../submit/source-rows.ts";
@@ -20,11 +20,13 @@ import { createTeamSlots } from "../submit/team-slots.ts";
 import { type JobMaterial, materialOf } from "./job-results.ts";
 import { type JoinDeps, readJoined } from "./join.ts";
 import { type Format, formatOf } from "./result-rows.ts";
+import { RowFilter, type WantedRows } from "./row-filter.ts";
+import { RowLimit } from "./row-limit.ts";
 
-export interface ResultsQuery extends RangeHeaders {
+export interface ResultsQuery extends RangeHeaders, WantedRows {
   format: Format;
-  /** Only rows of this one; null: all. */
-  verdict: Verdict | null;
+  /** At most so many rows; null: all. */
+  limit: number | null;
 }
 
 /** Results on their way to a client. */
@@ -42,7 +44,7 @@ export interface ResultsBody {
 }
 
 /**
- * Results of jobs, streamed: assembled ones as they lie in object storage, or those of one verdict out of them; of a job
+ * Results of jobs, streamed: assembled ones as they lie in object storage, or some rows out of them; of a job
  * that is under way or was cancelled what is answered, put together as it is read. LIMITS.results.downloads at
  * once, joinedDownloads of them put together.
  */
@@ -194,40 +196,45 @@ class StoredResults implements Results {
     };
   }
 
-  async #filtered(key: string, material: JobMaterial, format: Format, verdict: Verdict): Promise<Opened> {
+  async #filtered(key: string, material: JobMaterial, asked: FilteredRows): Promise<Opened> {
     const { ref } = await this.#object(key);
     const rows = (gone: AbortSignal) =>
-      filterRows(this.#deps.streams.openRead(ref, {}, gone), format, verdict, material);
+      filterRows(this.#deps.streams.openRead(ref, {}, gone), asked, material);
     return { bytes: null, ...whole, open: rows };
   }
 
   async *#joinedRows(
     material: JobMaterial,
-    { format, verdict }: ResultsQuery,
+    { format, filter, limit }: FilteredRows,
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     const writer = formatOf(format, material);
+    const dialect = dialectOfResults(material.layout);
+    const areAll = filter.criteria.length === 0;
+    const first = new RowLimit(limit, material.layout.split !== undefined);
     let start: Buffer | null = writer.start.length > 0 ? writer.start : null;
     for await (const rows of readJoined(this.#joinDeps, material, gone)) {
       // Not before there are rows to follow it: what goes wrong with them is told instead of it.
       if (start !== null) yield start;
       start = null;
       gone.throwIfAborted();
-      const wanted = verdict === null ? rows : rows.filter(({ result }) => result.verdict === verdict);
-      if (wanted.length === 0) continue;
-      const bytes = writer.rows(wanted);
-      if (bytes.length > 0) yield bytes;
+      const wanted = first.take(
+        areAll ? rows : rows.filter(({ result }) => filter.wantsResult(result, dialect)),
+      );
+      const bytes = wanted.length === 0 ? null : writer.rows(wanted);
+      if (bytes !== null && bytes.length > 0) yield bytes;
+      if (first.areAll) break;
     }
     if (start !== null) yield start;
     const end = writer.end();
     if (end.length > 0) yield end;
   }
 
-  async #joined(material: JobMaterial, ask: ResultsQuery, control: AbortController): Promise<Opened> {
+  async #joined(material: JobMaterial, asked: FilteredRows, control: AbortController): Promise<Opened> {
     control.signal.throwIfAborted();
     const giveBack = this.#joinedPlaces.take(material.teamId);
     control.signal.addEventListener("abort", giveBack, { once: true });
-    const rows = this.#joinedRows(material, ask, control.signal);
+    const rows = this.#joinedRows(material, asked, control.signal);
     const pieces = await awaitFirstPiece(rows, this.#deps.clock);
     // Also of one that nobody came to read.
     const end = () => void rows.return(undefined).catch(() => undefined);
@@ -241,15 +248,16 @@ class StoredResults implements Results {
   }
 
   async #opened(job: JobRow, ask: ResultsQuery, control: AbortController): Promise<Opened> {
-    const { format, verdict } = ask;
+    const { format, limit } = ask;
+    const filter = new RowFilter(ask);
     const key = job.results_key === null ? null : `${job.results_key}.${format}`;
-    if (key !== null && verdict === null) return this.#assembled(key, ask);
+    if (key !== null && filter.criteria.length === 0 && limit === null) return this.#assembled(key, ask);
     const material = await materialOf(this.#deps.sql, job.id);
     if (material === null) throw withoutLayout(job);
     // Since it was looked at.
     if (material.status === "failed") throw new AppError("no_results", "The job has failed.");
-    if (key !== null && verdict !== null) return this.#filtered(key, material, format, verdict);
-    return this.#joined(material, ask, control);
+    const asked = { format, filter, limit };
+    return key === null ? this.#joined(material, asked, control) : this.#filtered(key, material, asked);
   }
 }
 

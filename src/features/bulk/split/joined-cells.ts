@@ -44,18 +44,28 @@ export function joinCells(results: readonly string[], style: CellStyle): string 
 }
 
 /**
- * A row of assembled results without those of its addresses that have another verdict; latin1, without its line end.
+ * A row of assembled results without those of its addresses that are not wanted; latin1, without its line end.
  * @param columns of the list; ours stand behind them
+ * @param isWanted given the cells of one address
+ * @param isSplit there may be rows with several
+ * @returns null: none of its addresses is wanted
  */
-export function keepVerdict(line: string, columns: number, verdict: string, dialect: Dialect): string {
+export function keepWanted(
+  line: string,
+  columns: number,
+  isWanted: (cells: readonly string[]) => boolean,
+  dialect: Dialect,
+  isSplit: boolean,
+): string | null {
   let end = -1;
   for (let column = 0; column < columns; column++) end = endOfField(line, end + 1, dialect);
-  const cells = fieldsOf(line.slice(end + 1), dialect).map(splitValues);
-  if (cells[0]?.length === 1) return line;
-  const kept = (values: string[]) => values.filter((_value, i) => cells[0]?.[i] === verdict);
+  const cells = fieldsOf(line.slice(end + 1), dialect);
+  const addresses = isSplit ? splitValues(cells[0] ?? "").length : 1;
+  if (addresses === 1) return isWanted(cells) ? line : null;
+  const values = cells.map(splitValues);
+  const kept = Array.from({ length: addresses }, (_, i) => isWanted(values.map((of) => of[i] ?? "")));
+  if (!kept.includes(true)) return null;
   const style = { ...dialect, escapeFormulas: false };
-  return (
-    line.slice(0, end) +
-    cells.map((values) => dialect.delimiter + writeValue(joinValues(kept(values)), style)).join("")
-  );
+  const keptOf = (of: readonly string[]) => joinValues(of.filter((_value, i) => kept[i] === true));
+  return line.slice(0, end) + values.map((of) => dialect.delimiter + writeValue(keptOf(of), style)).join("");
 }

@@ -25,7 +25,8 @@ before(async () => {
 });
 after(closing.close);
 
-const ASK = { format: "csv", verdict: null, range: "", ifRange: "" } as const;
+const ALL = { verdict: null, reason: null, provider: null, limit: null };
+const ASK = { format: "csv", ...ALL, range: "", ifRange: "" } as const;
 
 /** A job whose rows are answered, and not yet put together. */
 async function setUp(parts: Partial<ResultsDeps> = {}) {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import {
   joinCells,
   joinValues,
-  keepVerdict,
+  keepWanted,
   splitValues,
 } from "../../../../../src/features/bulk/split/joined-cells.ts";
 import fc from "../../../../support/properties.ts";
@@ -38,6 +38,23 @@ describe("cells of several addresses", () => {
     ['"n,;",c,"invalid;valid",a\\;b;c\\;d', '"n,;",c,valid,c;d'],
     ["n,c,valid,x;y", "n,c,valid,x;y"],
   ] as const)
-    it(`of ${line} those that are valid are ${kept}`, () =>
-      assert.equal(keepVerdict(line, 2, "valid", { delimiter: "," }), kept));
+    it(`of ${line} those that are valid are ${kept}`, () => {
+      const isValid = (cells: readonly string[]) => cells[0] === "valid";
+      assert.equal(keepWanted(line, 2, isValid, { delimiter: "," }, true), kept);
+    });
+
+  for (const [line, isSplit] of [
+    ["n,c,valid;risky,1;2", true],
+    ["n,c,risky,2", true],
+    ["n,c,risky,2", false],
+  ] as const)
+    it(`of ${line} none is left where none is wanted`, () => {
+      const isWanted = ([verdict, number]: readonly string[]) => verdict === "valid" && number === "2";
+      assert.equal(keepWanted(line, 2, isWanted, { delimiter: "," }, isSplit), null);
+    });
+
+  it("of a list whose cells were not split are values like others", () => {
+    const isWanted = (cells: readonly string[]) => cells[1] === "a;b";
+    assert.equal(keepWanted("n,valid,a;b", 1, isWanted, { delimiter: "," }, false), "n,valid,a;b");
+  });
 });

@@ -8,7 +8,9 @@ import { findLines, lineAt } from "../../../../../src/features/bulk/csv/lines.ts
 import { writeRecord } from "../../../../../src/features/bulk/csv/write.ts";
 import type { JobMaterial } from "../../../../../src/features/bulk/results/job-results.ts";
 import type { JoinedRow } from "../../../../../src/features/bulk/results/join.ts";
+import { RESULT_COLUMNS } from "../../../../../src/features/bulk/results/result-cells.ts";
 import { FORMATS, type Format, formatOf } from "../../../../../src/features/bulk/results/result-rows.ts";
+import { RowFilter, type WantedRows } from "../../../../../src/features/bulk/results/row-filter.ts";
 import { StoredResult, VERDICTS } from "../../../../../src/features/bulk/results/shard.ts";
 import { joinValues } from "../../../../../src/features/bulk/split/joined-cells.ts";
 import { readMark } from "../../../../../src/features/bulk/split/mark.ts";
@@ -39,14 +41,22 @@ async function analysed(bytes: Buffer, { splitCells, dialect, pieceBytes }: Aske
   return { ...read, text };
 }
 
+/** What results have, by turns: with what means something in cells of several. */
+const REASONS = ["one;two\\", "one", "two"];
+const PROVIDERS = ["a;b", null, "\\"];
+const CELLS = RESULT_COLUMNS.length;
+
 /** What a record came to: told from others by its number. */
 function resultOf(number: number, email: string, verdict: Verdict, style: Dialect): StoredResult {
-  const cells = [verdict, `reason;${number}\\`, email];
+  const reason = REASONS[number % REASONS.length] as string;
+  const provider = PROVIDERS[number % PROVIDERS.length] ?? null;
+  const cells = [verdict, reason, `${number}`, email, "", "", "", "", provider ?? ""];
   const csv = Buffer.from(
-    style.delimiter + writeRecord(cells, { ...style, columns: 3, escapeFormulas: false }),
+    style.delimiter + writeRecord(cells, { ...style, columns: CELLS, escapeFormulas: false }),
     "latin1",
   );
-  const json = Buffer.from(JSON.stringify({ email: toText(email), verdict, number }));
+  const checks = { mx: { provider } };
+  const json = Buffer.from(JSON.stringify({ email: toText(email), verdict, reason, checks, number }));
   return new StoredResult(verdict, Buffer.concat([csv, json]), 0, csv.length, csv.length + json.length);
 }
 
@@ -86,8 +96,8 @@ function written(list: Analysed, rows: readonly JoinedRow[], format: Format, atO
 /** The cells that a row's results are written as. */
 function cellsOf(results: readonly JoinedRow["result"][], style: Dialect): string {
   const values = results.map((result) => fieldsOf(result.csv.toString("latin1").slice(1), style));
-  const joined = [0, 1, 2].map((i) => joinValues(values.map((of) => of[i] ?? "")));
-  return style.delimiter + writeRecord(joined, { ...style, columns: 3, escapeFormulas: false });
+  const joined = RESULT_COLUMNS.map((_, i) => joinValues(values.map((of) => of[i] ?? "")));
+  return style.delimiter + writeRecord(joined, { ...style, columns: CELLS, escapeFormulas: false });
 }
 
 const addresses = ["a@x.test", "b@y.test", "ü@exämple.com", '"q;r"@x.test', "c@z.test", "o'neil@x.test"];
@@ -120,7 +130,12 @@ const lists = fc.record({
     { delimiter: ",", escapedBy: "\\" },
   ),
   pieceBytes: fc.constantFrom(1, 7, 64, 65_536),
-  verdict: fc.constantFrom(...VERDICTS),
+  wanted: fc.record({
+    verdict: fc.option(fc.constantFrom(...VERDICTS)),
+    reason: fc.option(fc.constantFrom(...REASONS)),
+    provider: fc.option(fc.constantFrom("a;b", "\\", "a")),
+  }),
+  limit: fc.option(fc.integer({ min: 1, max: 4 })),
   answered: fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }),
   atOnce: fc.integer({ min: 1, max: 5 }),
 });
@@ -140,6 +155,16 @@ function bytesOf({ rows, end, lastEnd, bom, dialect }: List): Buffer {
 function textsIn(email: string): readonly string[] {
   const reading = readAddresses(toText(email));
   return reading.kind === "several" ? reading.texts : [toText(email)];
+}
+
+/** By the JSON of the result. */
+function isWanted({ verdict, reason, provider }: List["wanted"], { result }: JoinedRow): boolean {
+  const found = JSON.parse(String(result.json));
+  return (
+    (verdict === null || found.verdict === verdict) &&
+    (reason === null || found.reason === reason) &&
+    (provider === null || found.checks.mx.provider === provider)
+  );
 }
 
 const linesOf = (jsonl: Buffer) =>
@@ -202,7 +227,8 @@ describe("results of a list whose cells were split", () => {
     fc.assert(
       fc.asyncProperty(lists, async (list) => {
         const split = await analysed(bytesOf(list), { ...list, splitCells: true });
-        const { verdict, answered, pieceBytes, atOnce } = list;
+        const { wanted: asked, limit, answered, pieceBytes, atOnce } = list;
+        const filter = new RowFilter(asked as WantedRows);
         const records = joinedOf(split).filter((_row, i) => answered[i % answered.length] === true);
         for (const format of FORMATS) {
           const whole = written(split, records, format);
@@ -210,8 +236,11 @@ describe("results of a list whose cells were split", () => {
             for (let at = 0; at < whole.length; at += pieceBytes) yield whole.subarray(at, at + pieceBytes);
           })();
           const got: Buffer[] = [];
-          for await (const part of filterRows(pieces, format, verdict, materialOf(split))) got.push(part);
-          const wanted = records.filter(({ result }) => result.verdict === verdict);
+          for await (const part of filterRows(pieces, { format, filter, limit }, materialOf(split)))
+            got.push(part);
+          const all = records.filter((record) => isWanted(asked, record));
+          const rows = [...new Set(all.map(({ row }) => row))].slice(0, limit ?? all.length);
+          const wanted = all.filter(({ row }) => rows.includes(row));
           assert.equal(
             Buffer.concat(got).toString("latin1"),
             written(split, wanted, format, atOnce).toString("latin1"),
