@@ -26,6 +26,8 @@ describe("disposable overrides", () => {
     await page.getByRole("button", { name: "Submit" }).click();
     await page.getByText("511 new, 1 known already, 26 not taken.").waitFor();
     await page.getByRole("region", { name: "Not taken" }).getByText(HOSTILE).waitFor();
+    const left = await page.getByRole("textbox", { name: "Domains" }).inputValue();
+    assert.deepEqual(left.split("\n").sort(), [HOSTILE, ...wrong].sort());
     assert.match(await page.title(), / · rcpt$/);
     await page.getByText("All of them count.").waitFor();
     const rows = page.getByRole("region", { name: "Overrides", exact: true }).locator("tbody tr");
@@ -81,7 +83,7 @@ describe("the blocklist", () => {
     await page.getByRole("button", { name: "Block", exact: true }).click();
     await page.getByText("5 blocked, 1 blocked already, 1 not taken.").waitFor();
     assert.ok(refused > 0);
-    await page.getByText(HOSTILE).waitFor();
+    await page.getByRole("region", { name: "Not taken" }).getByText(HOSTILE).waitFor();
     assert.match(await page.title(), / · rcpt$/);
     await page.getByLabel(/^Find a domain/).fill("number-5");
     await page.getByText("1 found.").waitFor();

@@ -48,6 +48,24 @@ describe("the calls beside a verdict", () => {
   });
 });
 
+describe("the first page", () => {
+  it("is at most 200 KB of script, compressed", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const page = await visits.open({ session, path: "/verify" });
+    await page.getByLabel("Address").waitFor();
+    await page.waitForLoadState("networkidle");
+    const bytes = await page.evaluate(() =>
+      (performance.getEntriesByType("resource") as unknown as { name: string; encodedBodySize: number }[])
+        .filter(({ name }) => name.endsWith(".js"))
+        .map(({ encodedBodySize }) => encodedBodySize),
+    );
+    const sum = bytes.reduce((total, each) => total + each, 0);
+    t.diagnostic(`${sum} bytes in ${bytes.length} files`);
+    assert.ok(sum > 50_000 && sum <= 200_000, `${sum} bytes`);
+  });
+});
+
 describe("the first steps", () => {
   const steps = (page: Page) => page.getByRole("region", { name: "First steps" });
   const step = (page: Page, text: string) => steps(page).getByRole("listitem").filter({ hasText: text });

@@ -93,6 +93,24 @@ describe("webhooks", () => {
     await card.getByText("enabled", { exact: true }).waitFor();
   });
 
+  it("are changed", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    await make(session, { events: ["bulk.failed"], description: "old" });
+    const page = await open(session);
+    await cardOf(page).getByRole("button", { name: "Change" }).click();
+    const form = page.getByRole("form", { name: "Change the webhook" });
+    assert.equal(await form.getByLabel(/bulk\.failed/).isChecked(), true);
+    await form.getByLabel(/^Everything/).check();
+    await form.getByLabel("Description").fill(HOSTILE);
+    await form.getByLabel("URL").fill(`${receiver.url}/new`);
+    await form.getByRole("button", { name: "Save" }).click();
+    const card = cardOf(page, `${receiver.url}/new`);
+    await card.getByText("everything", { exact: true }).waitFor();
+    await card.getByText(HOSTILE).waitFor();
+    assert.equal(await form.count(), 0);
+  });
+
   it("get new secrets, are disabled, and deleted", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();

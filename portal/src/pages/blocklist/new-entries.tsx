@@ -52,18 +52,22 @@ export function NewEntries() {
     const domains = [...new Set(domainsOf(text))];
     leaving.current = new AbortController();
     const { signal } = leaving.current;
-    setSo({ total: domains.length, blocked: 0, known: 0, refused: [] });
+    setSo(null);
     const block = (domain: string) =>
       api.POST("/v1/blocklist", {
         params: { header: {} },
         body: { domain, include_subdomains: below },
         signal,
       });
-    const onEnd = (domain: string, error: unknown) =>
-      setSo((old) => (old === null ? null : withEnd(old, domain, error)));
+    let reached: Outcome = { total: domains.length, blocked: 0, known: 0, refused: [] };
+    const onEnd = (domain: string, error: unknown) => {
+      reached = withEnd(reached, domain, error);
+      setSo(reached);
+    };
     await sendEach(domains, block, onEnd, signal);
     await queries.invalidateQueries({ queryKey: ["blocklist"] });
-    form.reset();
+    // What was not taken stays, to be mended.
+    form.field("domains").onChange(reached.refused.map(({ domain }) => domain).join("\n"));
   });
   const { fault: _, ...field } = form.field("domains");
   return (

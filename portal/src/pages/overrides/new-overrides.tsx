@@ -16,8 +16,9 @@ export function NewOverrides() {
   const form = useForm({ domains: "" }, async ({ domains }) => {
     setSo(null);
     try {
-      await submitDomains(domainsOf(domains), setSo);
-      form.reset();
+      const { refused } = await submitDomains(domainsOf(domains), setSo);
+      // What was not taken stays, to be mended.
+      form.field("domains").onChange(refused.map(({ domain }) => domain).join("\n"));
     } finally {
       void queries.invalidateQueries({ queryKey: ["overrides"] });
     }

@@ -24,12 +24,12 @@ function faultsOf(error: unknown, domains: readonly string[]): Map<number, strin
 /**
  * Submits domains, as many at once as the API takes. It takes all of a request or none and names some of those that are
  * wrong: these are left out, and the others sent again.
- * @throws what the API refused otherwise; `onProgress` has told what was accepted before
+ * @returns what became of them. @throws what the API refused otherwise; `onProgress` has told what was accepted before
  */
 export async function submitDomains(
   domains: readonly string[],
   onProgress: (so: Submission) => void,
-): Promise<void> {
+): Promise<Submission> {
   let so: Submission = { accepted: 0, duplicates: 0, refused: [] };
   const told = (next: Submission) => {
     so = next;
@@ -52,4 +52,5 @@ export async function submitDomains(
       }
     }
   }
+  return so;
 }

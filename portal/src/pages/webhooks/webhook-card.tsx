@@ -8,8 +8,10 @@ import { ForeignText } from "../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { Secret } from "../../components/secret.tsx";
 import { Time } from "../../components/time.tsx";
-import { CHOICES, DISABLED, type Webhook } from "../../words/webhooks.ts";
+import { DISABLED, type Webhook } from "../../words/webhooks.ts";
+import { ChangeWebhook } from "./change-webhook.tsx";
 import { Deliveries } from "./deliveries.tsx";
+import { hearsAll } from "./webhook-fields.tsx";
 
 /** A ping is listed within this, unless the relay is away. */
 const LISTED_MS = 10_000;
@@ -33,11 +35,10 @@ function Trouble({ webhook }: { webhook: Webhook }) {
 }
 
 function Facts({ webhook }: { webhook: Webhook }) {
-  const hearsAll = CHOICES.every((event) => webhook.events.includes(event));
   return (
     <dl className="facts">
       <dt>Told of</dt>
-      <dd>{hearsAll ? "everything" : webhook.events.join(", ")}</dd>
+      <dd>{hearsAll(webhook) ? "everything" : webhook.events.join(", ")}</dd>
       <dt>Last success</dt>
       <dd>{webhook.last_success_at === null ? "never" : <Time at={webhook.last_success_at} />}</dd>
       <dt>Made</dt>
@@ -82,6 +83,7 @@ interface ActionProps {
 function Actions({ webhook, onPing }: ActionProps) {
   const queries = useQueryClient();
   const [secret, setSecret] = useState<string | null>(null);
+  const [isChanging, setChanging] = useState(false);
   const params = { path: { id: webhook.id } };
   const refresh = () => queries.invalidateQueries({ queryKey: ["webhooks"] });
   const isEnabled = webhook.status === "enabled";
@@ -104,6 +106,9 @@ function Actions({ webhook, onPing }: ActionProps) {
         <Button onClick={() => ping.mutate()} busy={ping.isPending} disabled={!isEnabled}>
           Send a ping
         </Button>
+        <Button aria-expanded={isChanging} onClick={() => setChanging(!isChanging)}>
+          Change
+        </Button>
         <Button onClick={() => enable.mutate()} busy={enable.isPending}>
           {isEnabled ? "Disable" : "Enable"}
         </Button>
@@ -118,6 +123,7 @@ function Actions({ webhook, onPing }: ActionProps) {
           </p>
         </ConfirmDialog>
       </div>
+      {isChanging && <ChangeWebhook webhook={webhook} onEnd={() => setChanging(false)} />}
       <Failure error={ping.error ?? enable.error} />
       {ping.isSuccess && <Notice kind="success">A ping is on its way: see the deliveries.</Notice>}
       {secret !== null && <Secret value={secret} of={`the signing secret of ${webhook.url}`} />}

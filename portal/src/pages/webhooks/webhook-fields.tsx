@@ -1,0 +1,92 @@
+import { useState } from "react";
+import { Field } from "../../components/field.tsx";
+import { useForm } from "../../components/use-form.ts";
+import { CHOICES, EVENTS, type EventType, type Webhook } from "../../words/webhooks.ts";
+
+/** Events that are chosen; null: all, also those to come. */
+type Chosen = ReadonlySet<EventType> | null;
+
+/** What people say of a webhook. */
+export interface WebhookText {
+  url: string;
+  description: string;
+  events: EventType[] | null;
+}
+
+/** Whether a webhook is told of everything. */
+export const hearsAll = ({ events }: Webhook): boolean => CHOICES.every((event) => events.includes(event));
+
+/** The form of a webhook. @param webhook as it is; null: a new one. @param send throws what went wrong */
+export function useWebhookForm(webhook: Webhook | null, send: (text: WebhookText) => Promise<void>) {
+  const [chosen, setChosen] = useState<Chosen>(
+    webhook === null || hearsAll(webhook) ? null : new Set(webhook.events),
+  );
+  const initial = { url: webhook?.url ?? "", description: webhook?.description ?? "" };
+  const form = useForm(initial, ({ url, description }) =>
+    send({ url: url.trim(), description, events: chosen === null ? null : [...chosen] }),
+  );
+  function reset(): void {
+    form.reset();
+    setChosen(null);
+  }
+  return { ...form, chosen, setChosen, isWhole: chosen === null || chosen.size > 0, reset };
+}
+
+interface EventChoiceProps {
+  chosen: Chosen;
+  onChange(chosen: Chosen): void;
+}
+
+/** What a webhook is told of. */
+function EventChoice({ chosen, onChange }: EventChoiceProps) {
+  function toggle(event: EventType): void {
+    const next = new Set(chosen);
+    if (!next.delete(event)) next.add(event);
+    onChange(next);
+  }
+  return (
+    <fieldset className="choices">
+      <legend>What it is told of</legend>
+      <label className="choice">
+        <input
+          type="checkbox"
+          checked={chosen === null}
+          onChange={() => onChange(chosen === null ? new Set() : null)}
+        />
+        <span>Everything, also what is added later</span>
+      </label>
+      {chosen !== null &&
+        CHOICES.map((event) => (
+          <label className="choice" key={event}>
+            <input type="checkbox" checked={chosen.has(event)} onChange={() => toggle(event)} />
+            <span>
+              <code>{event}</code> <span className="muted">{EVENTS[event]}</span>
+            </span>
+          </label>
+        ))}
+    </fieldset>
+  );
+}
+
+/** Where a webhook goes, what it is told of, and what it is for. @param form of `useWebhookForm` */
+export function WebhookFields({ form }: { form: ReturnType<typeof useWebhookForm> }) {
+  return (
+    <>
+      <Field
+        label="URL"
+        type="url"
+        hint="Of your server, such as https://hooks.example.com/rcpt"
+        autoComplete="off"
+        required
+        {...form.field("url")}
+      />
+      <EventChoice chosen={form.chosen} onChange={form.setChosen} />
+      <Field
+        label="Description"
+        hint="For people; may stay empty."
+        autoComplete="off"
+        {...form.field("description")}
+      />
+    </>
+  );
+}
