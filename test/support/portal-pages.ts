@@ -17,7 +17,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 /** What a checker of accessibility finds on the page, WCAG 2.2 AA. */
 async function faultsOf(page: Page): Promise<string[]> {
   // Over the debugger's line: the page's policy does not hold there.
-  await page.evaluate(AXE);
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
@@ -37,6 +37,15 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
   const file = `${name.toLowerCase().replaceAll(" ", "-")}-${width}-${isDark ? "dark" : "light"}.png`;
   await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
+}
+
+/** Looks at the page as it stands in every width. */
+export async function lookInWidths(page: Page, name: string): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.evaluate("scrollTo(0, 0)");
+    await lookAt(page, name);
+  }
 }
 
 /** On the page for signing in. */
@@ -82,11 +91,7 @@ export function portalVisits(site: PortalSite, browser: TestBrowser) {
       for (const dark of [false, true]) {
         const page = await open({ ...opening, dark });
         await shown(page);
-        for (const width of WIDTHS) {
-          await page.setViewportSize({ width, height: 900 });
-          await page.evaluate("scrollTo(0, 0)");
-          await lookAt(page, name);
-        }
+        await lookInWidths(page, name);
       }
     },
     /** With a fresh browser, on the first page. */
