@@ -33,7 +33,7 @@ interface ErrorWords {
   isMendable: boolean;
 }
 
-const READ_OTHERWISE = "Look at the preview: another delimiter, encoding or column may read it.";
+const READ_OTHERWISE = "Try another delimiter, encoding or sheet.";
 
 /** Every error of a job in words: a new one does not compile until it has its own. */
 export const JOB_ERRORS: Readonly<Record<JobErrorCode, ErrorWords>> = {
@@ -59,17 +59,17 @@ export const JOB_ERRORS: Readonly<Record<JobErrorCode, ErrorWords>> = {
   },
   not_readable: {
     says: "The file is damaged, or its encoding or compression is not known.",
-    advice: "Choose its encoding in the preview, or save it as CSV (UTF-8) and upload that.",
+    advice: "Say its encoding, or save it as CSV (UTF-8) and upload that.",
     isMendable: true,
   },
   quote_not_closed: {
     says: "A quoted field is not closed.",
-    advice: "Mend that row in the file and upload it again, or say in the preview how quotes are written.",
+    advice: "Mend that row in the file and upload it again, or say how quotes are written.",
     isMendable: true,
   },
   suspicious_quote: {
     says: "A quote is missing or too many: a quoted field holds what looks like rows.",
-    advice: "Mend that row in the file and upload it again, or say in the preview how quotes are written.",
+    advice: "Mend that row in the file and upload it again, or say how quotes are written.",
     isMendable: true,
   },
   record_too_large: {

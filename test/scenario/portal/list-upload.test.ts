@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page, Route } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
-import { lookAt, portalVisits, WIDTHS } from "../../support/portal-pages.ts";
+import { lookInWidths, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
 
 /** From a file to a job in the portal: sending, preview, submission. */
@@ -199,24 +199,23 @@ describe("for everybody", () => {
       (_, i) => `Person ${i},exists-${i}@plain.test,owner@corp.test,${i},"A note"`,
     );
     const file = fileOf("customers.csv", `Name,Business Email,Owner,Orders,Note\n${people.join("\n")}\n`);
-    for (const dark of [false, true])
-      for (const width of WIDTHS) {
-        const { page } = await signedIn(email, { dark, width });
-        await openNewList(page);
-        await lookAt(page, "List new");
-        await holdPartsFrom(page, 1);
-        await choose(page, file);
-        await page
-          .getByText(/^Sending/)
-          .first()
-          .waitFor();
-        await lookAt(page, "List sending");
-        await page.getByRole("button", { name: "Pause" }).click();
-        await page.unrouteAll();
-        await page.getByRole("button", { name: "Go on" }).click();
-        await page.getByText("Addresses are read from").waitFor();
-        await page.getByText("Read the file in another way").click();
-        await lookAt(page, "List preview");
-      }
+    for (const dark of [false, true]) {
+      const { page } = await signedIn(email, { dark });
+      await openNewList(page);
+      await lookInWidths(page, "List new");
+      await holdPartsFrom(page, 1);
+      await choose(page, file);
+      await page
+        .getByText(/^Sending/)
+        .first()
+        .waitFor();
+      await lookInWidths(page, "List sending");
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.unrouteAll();
+      await page.getByRole("button", { name: "Go on" }).click();
+      await page.getByText("Addresses are read from").waitFor();
+      await page.getByText("Read the file in another way").click();
+      await lookInWidths(page, "List preview");
+    }
   });
 });

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
-import { lookAt, portalVisits, WIDTHS } from "../../support/portal-pages.ts";
+import { lookInWidths, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
 
 /** Lists in the portal: the jobs of a team, one of them, and its results. */
@@ -141,23 +141,28 @@ describe("for everybody", () => {
       `a,b,c\n${people.map((line, i) => `${line},x${i}@y.test`).join("\n")}`,
       "broken.csv",
     );
-    for (const dark of [false, true])
-      for (const width of WIDTHS) {
-        const { page } = await signedIn(email, { dark, width });
-        await openLists(page);
-        await page.getByRole("link", { name: "broken.csv" }).waitFor();
-        await lookAt(page, "Lists");
-        await page.getByRole("link", { name: /customers/ }).click();
-        await page.getByRole("row").filter({ hasText: "missing-0@plain.test" }).waitFor();
-        await lookAt(page, "List");
-        await page.getByRole("link", { name: "All lists" }).click();
-        await page.getByRole("link", { name: "broken.csv" }).click();
-        await page.getByRole("heading", { name: "Why it failed" }).waitFor();
-        await lookAt(page, "List failed");
-        await page.getByRole("link", { name: "All lists" }).click();
-        await page.getByRole("link", { name: "New list" }).click();
-        await page.getByRole("textbox", { name: "Addresses" }).waitFor();
-        await lookAt(page, "List new");
-      }
+    const greylisted = Array.from({ length: 9 }, (_, i) => `greylisted-look${i}@plain.test`);
+    await submitFile(session, `email\nexists@plain.test\n${greylisted.join("\n")}\n`, "slow.csv");
+    for (const dark of [false, true]) {
+      const { page } = await signedIn(email, { dark });
+      await openLists(page);
+      await page.getByRole("link", { name: "broken.csv" }).waitFor();
+      await lookInWidths(page, "Lists");
+      await page.getByRole("link", { name: /customers/ }).click();
+      await page.getByRole("row").filter({ hasText: "missing-0@plain.test" }).waitFor();
+      await lookInWidths(page, "List");
+      await page.getByRole("link", { name: "All lists" }).click();
+      await page.getByRole("link", { name: "broken.csv" }).click();
+      await page.getByRole("heading", { name: "Why it failed" }).waitFor();
+      await lookInWidths(page, "List failed");
+      await page.getByRole("link", { name: "All lists" }).click();
+      await page.getByRole("link", { name: "slow.csv" }).click();
+      await page
+        .getByRole("region", { name: /rows wait for their mail servers/ })
+        .getByRole("row")
+        .first()
+        .waitFor();
+      await lookInWidths(page, "List under way");
+    }
   });
 });

@@ -6,12 +6,12 @@ import { VERDICTS } from "../../words/reasons.ts";
 import { totalOf, VERDICT_NAMES } from "./verdict-bar.tsx";
 
 const FORMATS = [
-  { format: "csv", title: "CSV" },
-  { format: "jsonl", title: "JSON lines" },
+  { format: "csv", title: "CSV", spoken: "CSV" },
+  { format: "jsonl", title: "JSONL", spoken: "JSON lines" },
 ] as const;
 
-/** The results as files: links of this origin, which the browser saves as they come. */
-export function Downloads({ job, expiresAt }: { job: BulkJob; expiresAt: string }) {
+/** The results as files, or what there is of them: links of this origin, which the browser saves as they come. */
+export function Downloads({ job }: { job: BulkJob }) {
   const href = (query: Record<string, string>) =>
     `${BASE_PATH}/v1/bulk-jobs/${job.id}/results?${new URLSearchParams(query)}`;
   const kinds = [
@@ -25,10 +25,12 @@ export function Downloads({ job, expiresAt }: { job: BulkJob; expiresAt: string 
   return (
     <section className="card" aria-labelledby="downloads">
       <div className="page-head">
-        <h2 id="downloads">Download</h2>
-        <span className="muted">
-          Kept until <Time at={expiresAt} />
-        </span>
+        <h2 id="downloads">{job.results === null ? "Download what is answered so far" : "Download"}</h2>
+        {job.results !== null && (
+          <span className="muted">
+            Kept until <Time at={job.results.expires_at} />
+          </span>
+        )}
       </div>
       <ul className="downloads">
         {kinds.map(({ title, rows, query }) => (
@@ -38,8 +40,8 @@ export function Downloads({ job, expiresAt }: { job: BulkJob; expiresAt: string 
             <span className="row">
               {rows === 0
                 ? "–"
-                : FORMATS.map(({ format, title: as }) => (
-                    <a key={format} href={href({ format, ...query })} aria-label={`${title} as ${as}`}>
+                : FORMATS.map(({ format, title: as, spoken }) => (
+                    <a key={format} href={href({ format, ...query })} aria-label={`${title} as ${spoken}`}>
                       {as}
                     </a>
                   ))}

@@ -72,7 +72,7 @@ function RowFacts({ job: { rows, units } }: { job: BulkJob }) {
   const facts: [string, number][] = [
     ["Rows", rows.total],
     ["Repeats", rows.duplicates],
-    ["Not one address", rows.malformed],
+    ["Malformed", rows.malformed],
     ["Empty", rows.empty],
   ];
   return (
@@ -108,7 +108,7 @@ function JobBody({ job, isLost }: { job: BulkJob; isLost: boolean }) {
         </section>
       )}
       <Deferred job={job} />
-      {job.results !== null && <Downloads job={job} expiresAt={job.results.expires_at} />}
+      {job.error === null && totalOf(job.verdicts) > 0 && <Downloads job={job} />}
       {job.results !== null && <Results job={job} />}
       <SourceFacts source={job.source} />
     </>

@@ -5,11 +5,13 @@ import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
+import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { Time } from "../../components/time.tsx";
-import { useCurrentUpload } from "../../uploads/current-upload.ts";
+import { useCurrentUpload, useUploadState } from "../../uploads/current-upload.ts";
+import type { FileUpload } from "../../uploads/file-upload.ts";
+import { byteSize } from "../../words/bytes.ts";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
 import { JobBadge } from "./job-badge.tsx";
@@ -112,21 +114,29 @@ function Jobs() {
 }
 
 /** The file that is on its way while this page is looked at. */
-function OnItsWay() {
-  const sending = useCurrentUpload();
-  if (sending === null) return null;
+function OnItsWay({ upload }: { upload: FileUpload }) {
+  const { phase, sentBytes } = useUploadState(upload);
+  const { name, size } = upload.file;
+  const words = {
+    sending: `is being sent: ${byteSize(sentBytes)} of ${byteSize(size)}.`,
+    completing: "is being sent.",
+    paused: "is paused.",
+    stored: "is sent: look at how it is read.",
+    failed: "was not sent: look at why.",
+  };
   return (
-    <Notice>
+    <p className="notice">
       <Link to="/lists/new">
-        <ForeignText>{sending.file.name}</ForeignText>
+        <ForeignText>{name}</ForeignText>
       </Link>{" "}
-      is being sent.
-    </Notice>
+      {words[phase]}
+    </p>
   );
 }
 
 /** The lists that the team has verified, or is about to. */
 export function ListsPage() {
+  const upload = useCurrentUpload();
   return (
     <>
       <PageHead title="Lists">
@@ -134,7 +144,7 @@ export function ListsPage() {
           New list
         </Link>
       </PageHead>
-      <OnItsWay />
+      {upload !== null && <OnItsWay upload={upload} />}
       <section className="card" aria-label="Lists of the team">
         <Jobs />
       </section>

@@ -67,8 +67,16 @@ function JobOptionsForm({ options, onChange }: { options: JobOptions; onChange(o
   );
 }
 
+interface SubmitProps {
+  uploadId: string;
+  fileOptions: FileOptions;
+  preview: Preview;
+  /** It is the preview with these options, and not the one before. */
+  isCurrent: boolean;
+}
+
 /** Submits the upload with exactly the options that were previewed. */
-function Submit({ uploadId, preview, fileOptions }: Parts & { preview: Preview }) {
+function Submit({ uploadId, preview, fileOptions, isCurrent }: SubmitProps) {
   const navigate = useNavigate();
   const submission = useSubmission();
   const [jobOptions, setJobOptions] = useState<JobOptions>({
@@ -90,17 +98,12 @@ function Submit({ uploadId, preview, fileOptions }: Parts & { preview: Preview }
       <Cost preview={preview} />
       <Failure error={submission.error} />
       <div className="row">
-        <Button look="primary" busy={submission.busy} onClick={() => void submit()}>
+        <Button look="primary" busy={submission.busy || !isCurrent} onClick={() => void submit()}>
           Verify {estimateOf(preview)?.rows ?? "the list"}
         </Button>
       </div>
     </section>
   );
-}
-
-interface Parts {
-  uploadId: string;
-  fileOptions: FileOptions;
 }
 
 /** How an upload would be read, what may be said of it, and the way to verify it. Nothing of it costs anything before. */
@@ -127,7 +130,7 @@ export function PreviewUpload({ uploadId, column }: { uploadId: string; column: 
             <Link to="/lists/new">Another file</Link>
           </span>
         </div>
-        {preview.isPending && <Loading />}
+        {(preview.isPending || preview.isPlaceholderData) && <Loading />}
         {error !== null && (
           <PreviewProblem
             error={error}
@@ -151,7 +154,14 @@ export function PreviewUpload({ uploadId, column }: { uploadId: string; column: 
           </details>
         )}
       </section>
-      {data !== undefined && <Submit uploadId={uploadId} preview={data} fileOptions={fileOptions} />}
+      {data !== undefined && (
+        <Submit
+          uploadId={uploadId}
+          preview={data}
+          fileOptions={fileOptions}
+          isCurrent={!preview.isPlaceholderData}
+        />
+      )}
     </>
   );
 }

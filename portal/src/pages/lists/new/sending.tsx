@@ -64,8 +64,10 @@ export function Sending({ upload }: { upload: FileUpload }) {
   const { name, size } = upload.file;
   useEffect(() => {
     if (phase !== "stored" || uploadId === null) return;
-    void navigate({ to: "/lists/new", search: { upload: uploadId }, replace: true });
-    leaveUpload(upload);
+    // Only then: until the page is the preview's, this is what it shows.
+    void navigate({ to: "/lists/new", search: { upload: uploadId }, replace: true }).then(() =>
+      leaveUpload(upload),
+    );
   }, [phase, uploadId, upload, navigate]);
   return (
     <section className="card" aria-labelledby={`${id}-title`}>
