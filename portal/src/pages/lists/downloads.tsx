@@ -1,8 +1,8 @@
-import { BASE_PATH } from "../../base-path.ts";
 import { Time } from "../../components/time.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
 import { VERDICTS } from "../../words/reasons.ts";
+import { resultsHref } from "./read-results.ts";
 import { totalOf, VERDICT_NAMES } from "./verdict-bar.tsx";
 
 const FORMATS = [
@@ -12,14 +12,12 @@ const FORMATS = [
 
 /** The results as files, or what there is of them: links of this origin, which the browser saves as they come. */
 export function Downloads({ job }: { job: BulkJob }) {
-  const href = (query: Record<string, string>) =>
-    `${BASE_PATH}/v1/bulk-jobs/${job.id}/results?${new URLSearchParams(query)}`;
   const kinds = [
-    { title: "All rows", rows: totalOf(job.verdicts), query: {} },
+    { title: "All rows", rows: totalOf(job.verdicts), filter: {} },
     ...VERDICT_NAMES.map((verdict) => ({
       title: VERDICTS[verdict],
       rows: job.verdicts[verdict],
-      query: { verdict },
+      filter: { verdict },
     })),
   ];
   return (
@@ -33,7 +31,7 @@ export function Downloads({ job }: { job: BulkJob }) {
         )}
       </div>
       <ul className="downloads">
-        {kinds.map(({ title, rows, query }) => (
+        {kinds.map(({ title, rows, filter }) => (
           <li key={title}>
             <span>{title}</span>
             <span className="muted number">{grouped(rows)}</span>
@@ -41,7 +39,11 @@ export function Downloads({ job }: { job: BulkJob }) {
               {rows === 0
                 ? "–"
                 : FORMATS.map(({ format, title: as, spoken }) => (
-                    <a key={format} href={href({ format, ...query })} aria-label={`${title} as ${spoken}`}>
+                    <a
+                      key={format}
+                      href={resultsHref(job.id, format, filter)}
+                      aria-label={`${title} as ${spoken}`}
+                    >
                       {as}
                     </a>
                   ))}

@@ -17,9 +17,10 @@ export function Milestones({ job, isLost }: { job: BulkJob; isLost: boolean }) {
   );
 }
 
-function paceOf({ rows_per_second: pace, eta_seconds: eta }: BulkJob): string {
+function paceOf({ status, rows_per_second: pace, eta_seconds: eta }: BulkJob): string {
   const parts = [
-    pace === null ? null : `${grouped(Math.round(pace * 10) / 10)} rows/s`,
+    // Of rows that wait the pace says nothing.
+    pace === null || status !== "processing" ? null : `${grouped(Math.round(pace * 10) / 10)} rows/s`,
     eta === null ? null : `about ${duration(eta)} left`,
   ];
   return parts.filter((part) => part !== null).join(" · ");

@@ -1,5 +1,6 @@
 import { api } from "../../api/client.ts";
-import type { Verdict, VerificationResult } from "../../words/reasons.ts";
+import { BASE_PATH } from "../../base-path.ts";
+import type { Reason, Verdict, VerificationResult } from "../../words/reasons.ts";
 
 /** What a page shows of a list, however long that is. */
 export const SHOWN_ROWS = 1_000;
@@ -14,8 +15,17 @@ export interface ResultRow {
   result: VerificationResult;
 }
 
+/** What rows have to be; all of what is given. */
 export interface ResultFilter {
-  verdict: Verdict | null;
+  verdict?: Verdict;
+  reason?: Reason;
+  /** Who runs the mail servers. */
+  provider?: string;
+}
+
+/** Where rows are had as a file. */
+export function resultsHref(id: string, format: "csv" | "jsonl", filter: ResultFilter): string {
+  return `${BASE_PATH}/v1/bulk-jobs/${id}/results?${new URLSearchParams({ format, ...filter })}`;
 }
 
 /** A line of the results in JSON: a row, or a row of several addresses. */
@@ -35,9 +45,11 @@ function rowsOf(text: string): ResultRow[] {
 }
 
 /** The first results of a job, in the order of its list. Nothing behind them is loaded. */
-export async function readResults(id: string, { verdict }: ResultFilter, signal: AbortSignal) {
+export async function readResults(id: string, filter: ResultFilter, signal: AbortSignal) {
+  // The one beyond tells that there are more.
+  const query = { format: "jsonl" as const, limit: String(SHOWN_ROWS + 1), ...filter };
   const { data } = await api.GET("/v1/bulk-jobs/{id}/results", {
-    params: { path: { id }, query: { format: "jsonl", ...(verdict === null ? {} : { verdict }) } },
+    params: { path: { id }, query },
     parseAs: "stream",
     signal,
   });

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { memo, useId, useState } from "react";
+import { memo, useState } from "react";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
@@ -7,9 +7,9 @@ import { TableScroll } from "../../components/table-scroll.tsx";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
-import { REASONS, VERDICTS, type Verdict } from "../../words/reasons.ts";
-import { type ResultRow, readResults, SHOWN_ROWS } from "./read-results.ts";
-import { VERDICT_NAMES } from "./verdict-bar.tsx";
+import { REASONS } from "../../words/reasons.ts";
+import { type ResultFilter, type ResultRow, readResults, resultsHref, SHOWN_ROWS } from "./read-results.ts";
+import { ResultFilters } from "./result-filters.tsx";
 
 function ResultLine({ of: { row, input, duplicateOf, result } }: { of: ResultRow }) {
   const { provider } = result.checks.mx;
@@ -64,43 +64,32 @@ const ResultTable = memo(function ResultTable({ rows }: { rows: readonly ResultR
 
 /** The results of a job: the first of them, narrowed down. */
 export function Results({ job }: { job: BulkJob }) {
-  const id = useId();
-  const [verdict, setVerdict] = useState<Verdict | null>(null);
+  const [filter, setFilter] = useState<ResultFilter>({});
   const results = useQuery({
-    queryKey: ["job", job.id, "results", verdict],
-    queryFn: ({ signal }) => readResults(job.id, { verdict }, signal),
+    queryKey: ["job", job.id, "results", filter],
+    queryFn: ({ signal }) => readResults(job.id, filter, signal),
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const rows = results.data?.rows;
+  const isFiltered = Object.keys(filter).length > 0;
   return (
     <section className="card" aria-labelledby="results">
-      <div className="page-head">
-        <h2 id="results">Results</h2>
-        <div className="row">
-          <label htmlFor={id}>Verdict</label>
-          <select
-            id={id}
-            className="select"
-            value={verdict ?? ""}
-            onChange={(event) => setVerdict((event.target.value || null) as Verdict | null)}
-          >
-            <option value="">all</option>
-            {VERDICT_NAMES.map((name) => (
-              <option key={name} value={name}>
-                {VERDICTS[name]} ({grouped(job.verdicts[name])})
-              </option>
-            ))}
-          </select>
-        </div>
-      </div>
+      <h2 id="results">Results</h2>
+      <ResultFilters job={job} filter={filter} onChange={setFilter} rows={rows ?? []} />
       <Failure error={results.error} />
-      {results.isPending && <Loading />}
-      {results.data !== undefined && <ResultTable rows={results.data.rows} />}
+      {(results.isPending || results.isPlaceholderData) && <Loading />}
+      {rows !== undefined && rows.length > 0 && <ResultTable rows={rows} />}
       <p className="muted" role="status">
-        {results.data?.rows.length === 0 && "No row is like that."}
+        {rows?.length === 0 && "No row is like that."}
         {results.data?.hasMore === true &&
           `The first ${grouped(SHOWN_ROWS)} are shown; the downloads have all of them.`}
       </p>
+      {isFiltered && rows !== undefined && rows.length > 0 && (
+        <p>
+          <a href={resultsHref(job.id, "csv", filter)}>Download all rows like these as CSV</a>
+        </p>
+      )}
     </section>
   );
 }
