@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, hostname, tmpdir } from "node:os";
 import * as v from "valibot";
 import { type BillingConfig, readBilling } from "./billing-config.ts";
+import type { DomainSignalsConfig, SelfCheckConfig, SmtpConfig } from "./probe-config.ts";
 import {
+  type ChecksSettings,
   findConflicts,
   findProbingConflicts,
   type PreflightSettings,
@@ -11,6 +13,7 @@ import {
   type Settings,
 } from "./setting-conflicts.ts";
 import {
+  ChecksSchema,
   type LogLevel,
   PreflightSchema,
   type ProcessRole,
@@ -19,6 +22,13 @@ import {
 } from "./settings.ts";
 
 export type { BillingConfig, BillingInterval, BillingPlan, BillingTier } from "./billing-config.ts";
+export type {
+  DomainSignalsConfig,
+  ProxyConfig,
+  SelfCheckConfig,
+  SmtpConfig,
+  SourceAddress,
+} from "./probe-config.ts";
 export type { ProcessRole } from "./settings.ts";
 
 /** A wrong setting. `message` is one line that names the variable; the process prints it and stops. */
@@ -105,54 +115,11 @@ export interface TracingConfig {
   ratio: number;
 }
 
-/** DNS queries for each domain besides its exchangers. Plain data: it is passed to the check threads. */
-export interface DomainSignalsConfig {
-  spf: boolean;
-  dmarc: boolean;
-  /** DNS zones that list domains by name (RFC 5782). */
-  blocklistZones: string[];
-}
-
-/** An address of this host that probes come from. */
-export interface SourceAddress {
-  /** IPv4 or IPv6 literal. */
-  address: string;
-  heloName: string;
-}
-
-/** A SOCKS5 proxy for probes. Its credentials are secret: never log it as a whole. */
-export interface ProxyConfig {
-  /** Host name, or IPv4 or IPv6 literal without brackets. */
-  host: string;
-  port: number;
-  /** RFC 1929; null: the proxy requires none. */
-  credentials: { username: string; password: string } | null;
-  heloName: string;
-}
-
-/** Identity and target of probes. Plain data: it is passed to the check threads. */
-export interface SmtpConfig {
-  port: number;
-  /** Default for egress routes without their own. */
-  heloName: string;
-  /** Reverse path of MAIL FROM; "" is the null sender. */
-  mailFrom: string;
-  sourceAddresses: SourceAddress[];
-  proxies: ProxyConfig[];
-  egressId: string;
-  probePrivateAddresses: boolean;
-}
-
-/** Settings of the self-check. */
-export interface SelfCheckConfig {
-  /** DNS blocklists that are asked about our addresses. */
-  dnsblZones: string[];
-  /** Interval between two self-checks while the process probes. */
-  everyMs: number;
-}
-
 /** The configuration that preflight needs. */
 export type PreflightConfig = Pick<Config, "logLevel" | "dns" | "smtp" | "shaping" | "selfCheck">;
+
+/** The configuration that checks need. */
+export type ChecksConfig = PreflightConfig & Pick<Config, "signals" | "verify" | "breaker">;
 
 /** The value of NAME, or the trimmed content of the file that NAME_FILE names (mounted secrets). */
 function readSetting(env: NodeJS.ProcessEnv, name: string): string | undefined {
@@ -238,6 +205,20 @@ export function loadPreflightConfig(env: NodeJS.ProcessEnv = process.env): Prefl
 }
 
 /**
+ * Like `loadConfig`, for checks without a server: they need no database or other service.
+ * @param logLevel where the settings name none
+ */
+export function loadChecksConfig(
+  settings: NodeJS.ProcessEnv = process.env,
+  logLevel: LogLevel = "silent",
+): ChecksConfig {
+  const env = { LOG_LEVEL: logLevel, ...settings };
+  const s = readSettings(env, ChecksSchema);
+  throwFirstConflict(findProbingConflicts(s));
+  return readChecksConfig(env, s, "api");
+}
+
+/**
  * Reads and checks every setting. The only reader of the environment.
  * @throws ConfigError one line that names the first wrong variable
  */
@@ -256,6 +237,20 @@ export function countCheckThreads(role: ProcessRole, cores: number): number {
   return role === "bulk" ? Math.max(1, cores - 1) : cores;
 }
 
+function readChecksConfig(env: NodeJS.ProcessEnv, s: ChecksSettings, role: ProcessRole): ChecksConfig {
+  return {
+    ...readProbeConfig(env, s),
+    signals: { ...s.DOMAIN_SIGNALS, blocklistZones: s.DOMAIN_BLOCKLIST_ZONES ?? [] },
+    verify: {
+      deadlineMs: s.VERIFY_DEADLINE_MS,
+      threads: s.CHECK_THREADS ?? countCheckThreads(role, availableParallelism()),
+      cacheEntries: s.CACHE_ENTRIES,
+      lifetimesS: s.CACHE_LIFETIMES ?? new Map(),
+    },
+    breaker: { firstMs: s.BREAKER_FIRST_S * 1_000 },
+  };
+}
+
 function buildConfig(env: NodeJS.ProcessEnv, s: Settings): Config {
   return {
     role: s.ROLE,
@@ -267,7 +262,7 @@ function buildConfig(env: NodeJS.ProcessEnv, s: Settings): Config {
       publicUrl: s.PUBLIC_URL ?? null,
       trustedProxies: s.TRUSTED_PROXIES ?? [],
     },
-    ...readProbeConfig(env, s),
+    ...readChecksConfig(env, s, s.ROLE),
     database: { url: s.DATABASE_URL, maxConnections: s.DATABASE_MAX_CONNECTIONS },
     redis: { url: s.REDIS_URL },
     objects:
@@ -283,13 +278,6 @@ function buildConfig(env: NodeJS.ProcessEnv, s: Settings): Config {
                 ? null
                 : { accessKeyId: s.S3_ACCESS_KEY_ID, secretAccessKey: s.S3_SECRET_ACCESS_KEY },
           },
-    signals: { ...s.DOMAIN_SIGNALS, blocklistZones: s.DOMAIN_BLOCKLIST_ZONES ?? [] },
-    verify: {
-      deadlineMs: s.VERIFY_DEADLINE_MS,
-      threads: s.CHECK_THREADS ?? countCheckThreads(s.ROLE, availableParallelism()),
-      cacheEntries: s.CACHE_ENTRIES,
-      lifetimesS: s.CACHE_LIFETIMES ?? new Map(),
-    },
     registration: s.REGISTRATION,
     secretsKey: s.SECRETS_KEY ?? null,
     mail: s.SMTP_OUT_URL === undefined ? null : { url: s.SMTP_OUT_URL, from: s.SMTP_OUT_FROM ?? "" },
@@ -302,7 +290,6 @@ function buildConfig(env: NodeJS.ProcessEnv, s: Settings): Config {
       maxMs: s.DEFERRAL_MAX_S * 1_000,
       queueMaxMs: s.DEFERRAL_QUEUE_MAX_S * 1_000,
     },
-    breaker: { firstMs: s.BREAKER_FIRST_S * 1_000 },
     retentionDays: s.RETENTION_DAYS,
     shutdownGraceMs: s.SHUTDOWN_GRACE_MS,
     drainDelayMs: s.DRAIN_DELAY_MS,

@@ -1,8 +1,9 @@
 import type * as v from "valibot";
-import type { PreflightSchema, SettingsSchema } from "./settings.ts";
+import type { ChecksSchema, PreflightSchema, SettingsSchema } from "./settings.ts";
 
 export type Settings = v.InferOutput<typeof SettingsSchema>;
 export type PreflightSettings = v.InferOutput<typeof PreflightSchema>;
+export type ChecksSettings = v.InferOutput<typeof ChecksSchema>;
 
 /** Settings that are valid alone and wrong together. */
 export interface SettingConflict {

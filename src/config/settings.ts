@@ -313,3 +313,17 @@ export const PreflightSchema = v.pick(SettingsSchema, [
   "PREFLIGHT_EVERY_S",
   "PROBE_PRIVATE_ADDRESSES",
 ]);
+
+/** The settings of checks alone: of an engine without a server. */
+export const ChecksSchema = v.object({
+  ...PreflightSchema.entries,
+  ...v.pick(SettingsSchema, [
+    "DOMAIN_SIGNALS",
+    "DOMAIN_BLOCKLIST_ZONES",
+    "VERIFY_DEADLINE_MS",
+    "CHECK_THREADS",
+    "CACHE_ENTRIES",
+    "CACHE_LIFETIMES",
+    "BREAKER_FIRST_S",
+  ]).entries,
+});

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.ts";
+import type { ChecksConfig } from "../../config/config.ts";
 import {
   type BreakerAuthority,
   type BreakerEvent,
@@ -12,7 +12,7 @@ import { systemClock } from "../../platform/time/clock.ts";
 import type { RedisClients } from "../../stores/redis.ts";
 
 interface Deps {
-  config: Config;
+  config: ChecksConfig;
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.ts";
+import type { ChecksConfig } from "../../config/config.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { loadShaping, type OperatorShaping, type Shaping } from "../../egress/shaping.ts";
 import { createSharedBoard, type SharedBoard } from "../../egress/shared-board.ts";
@@ -22,7 +22,7 @@ export interface StartedThreads {
  * Begins the check threads of a process. They take longer to be ready than all else, on cores of their own: so this needs
  * few modules, and comes before the others are read. @throws ConfigError for a wrong entry of SHAPING
  */
-export function startThreads(config: Config, log: Logger): StartedThreads {
+export function startThreads(config: ChecksConfig, log: Logger): StartedThreads {
   const own = ownShaping(config);
   const shaping = loadShaping(own);
   const paths = createEgressRoutes(config.smtp, shaping.routes);

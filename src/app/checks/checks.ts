@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.ts";
+import type { ChecksConfig } from "../../config/config.ts";
 import type { BreakerAuthority } from "../../egress/breaker/authority.ts";
 import { createEgressSlots, type EgressSlots } from "../../egress/egress-slots.ts";
 import { createNetworkHealth, type NetworkHealth } from "../../egress/network-health.ts";
@@ -44,7 +44,7 @@ export interface Checks {
 }
 
 interface Deps {
-  config: Config;
+  config: ChecksConfig;
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;

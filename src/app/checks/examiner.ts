@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.ts";
+import type { ChecksConfig } from "../../config/config.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { PromotedDisposables } from "../../features/overrides/promoted-disposables.ts";
 import { createExaminer, type Examiner } from "../../features/verify/answer/examine.ts";
@@ -21,12 +21,12 @@ import type { Checks } from "./checks.ts";
 import { readLifetimes } from "./lifetimes.ts";
 
 interface Deps {
-  config: Config;
+  config: ChecksConfig;
   log: Logger;
   metrics: Metrics;
-  stores: Stores;
-  checks: Checks;
-  promoted: PromotedDisposables;
+  stores: Pick<Stores, "redis">;
+  checks: Pick<Checks, "lists" | "pool" | "sites" | "selfCheck" | "learnedBehaviour">;
+  promoted: Pick<PromotedDisposables, "covers">;
   /** How long whoever asks waits for a check. */
   deadlineMs: number;
 }

@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.ts";
+import type { ChecksConfig } from "../../config/config.ts";
 import {
   type BehaviourAuthority,
   createBehaviourAuthority,
@@ -16,7 +16,7 @@ import {
 } from "../../verification/catch-all.ts";
 
 interface Deps {
-  config: Config;
+  config: ChecksConfig;
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;

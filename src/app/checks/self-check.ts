@@ -1,4 +1,4 @@
-import type { Config } from "../../config/config.ts";
+import type { ChecksConfig } from "../../config/config.ts";
 import type { NetworkHealth } from "../../egress/network-health.ts";
 import { dialAddressFor } from "../../egress/self-check/exchangers.ts";
 import type { RouteReport, SelfCheckFinding } from "../../egress/self-check/report.ts";
@@ -33,7 +33,7 @@ export interface SelfCheckService {
 }
 
 interface Deps {
-  config: Config;
+  config: ChecksConfig;
   log: Logger;
   metrics: Metrics;
   preflight: Preflight;

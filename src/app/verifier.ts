@@ -1,0 +1,162 @@
+import { setMaxListeners } from "node:events";
+import { type ChecksConfig, loadChecksConfig } from "../config/config.ts";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { EvidenceFinding } from "../features/verify/answer/evidence-finding.ts";
+import type { VerificationAsker } from "../features/verify/answer/examine.ts";
+import type { VerificationResult } from "../features/verify/answer/verification-result.ts";
+import type { LifecyclePart } from "../platform/lifecycle.ts";
+import { createLog, type Logger } from "../platform/log.ts";
+import { createMetrics } from "../platform/telemetry/metrics.ts";
+import { systemClock } from "../platform/time/clock.ts";
+import { createRedis } from "../stores/redis.ts";
+import { checkParts } from "./checks/check-parts.ts";
+import { startThreads } from "./checks/check-threads.ts";
+import { composeChecks } from "./checks/checks.ts";
+import { composeExaminers } from "./checks/examiner.ts";
+import type { SelfCheckStatus } from "./checks/self-check.ts";
+
+export interface VerifyOptions {
+  /** False: no mail server is asked. Default: true. */
+  probe?: boolean;
+  /** With the mail server's reply and how it was read. Default: false. */
+  evidence?: boolean;
+  /** Nobody waits any more: the check ends, and the promise rejects. */
+  signal?: AbortSignal;
+}
+
+/** The text that an address was read out of stands beside the result where it has more in it. */
+export type Verified = VerificationResult & { input?: string };
+
+/**
+ * Verifies addresses in this process, with neither a server nor a database nor Redis: the engine of the service, its threads and
+ * its memory of what it has found, which ends with it.
+ */
+export interface Verifier {
+  /**
+   * The same answer as `GET /v1/verify`.
+   * @param text an address, or a text with one
+   * @throws AppError `overloaded` when LIMITS.check.tasksInFlight are under way
+   */
+  verify(text: string, options?: VerifyOptions): Promise<Verified>;
+  /** Each of them in order, LIMITS.verifier.atOnce of them at once. What was begun is ended when its reader leaves. */
+  verifyAll(
+    texts: Iterable<string> | AsyncIterable<string>,
+    options?: VerifyOptions,
+  ): AsyncGenerator<Verified>;
+  /** How mail servers see us: what preflight has found so far. */
+  preflight(): SelfCheckStatus;
+  /** Ends what is under way and its threads. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface VerifierOptions {
+  /**
+   * By the names that a deployment gives them (docs/configuration.md): `SMTP_HELO_NAME`, `DNS_SERVERS`, `SMTP_PROXIES`,
+   * `VERIFY_DEADLINE_MS` and so on. Default: the environment's.
+   */
+  settings?: Record<string, string | undefined>;
+  /** False: preflight does not look how mail servers see us, and nothing should be probed. Default: true. */
+  preflight?: boolean;
+}
+
+const ASKER: VerificationAsker = {
+  teamId: "",
+  probing: true,
+  overlay: { isBlocked: () => false, isDisposable: () => false },
+};
+
+/** Connections that are closed: whatever shares by Redis is alone, as where Redis is away. */
+function closedRedis(log: Logger) {
+  const redis = createRedis({ url: "redis://127.0.0.1", name: "rcpt", log });
+  redis.stop();
+  return redis;
+}
+
+function composeEngine(config: ChecksConfig) {
+  const log = createLog(config.logLevel, { role: "verifier" });
+  const metrics = createMetrics();
+  const redis = closedRedis(log);
+  const checks = composeChecks({ config, log, metrics, redis, begun: startThreads(config, log) });
+  const { examiner, rechecks } = composeExaminers({
+    ...{ config, log, metrics, checks, stores: { redis } },
+    promoted: { covers: () => false },
+    deadlineMs: config.verify.deadlineMs,
+  });
+  return { checks, examiner, rechecks };
+}
+
+async function startAll(parts: readonly LifecyclePart[]): Promise<void> {
+  for (const part of parts) await part.start?.();
+}
+
+async function stopAll(parts: readonly LifecyclePart[]): Promise<void> {
+  for (const part of parts.toReversed()) await part.stop?.();
+}
+
+/** @throws ConfigError for a wrong setting */
+export async function createVerifier(options: VerifierOptions = {}): Promise<Verifier> {
+  const { settings, preflight = true } = options;
+  const config = loadChecksConfig(settings);
+  const { checks, examiner, rechecks } = composeEngine(config);
+  const parts = checkParts(checks).filter(({ name }) => preflight || name !== "self-check");
+  await startAll(parts);
+  let closing: Promise<void> | null = null;
+
+  async function verify(text: string, asked: VerifyOptions = {}): Promise<Verified> {
+    const { probe = true, evidence = false, signal } = asked;
+    signal?.throwIfAborted();
+    const question = examiner.understand(text, evidence, { ...ASKER, probing: probe, declined: !probe });
+    // A signal may outlive many checks: each takes its listener back.
+    const ended = new AbortController();
+    const waiter = {
+      startedMs: systemClock.monotonic(),
+      cancelled: () => signal?.aborted === true,
+      onCancel: (callback: () => void) =>
+        signal?.addEventListener("abort", callback, { once: true, signal: ended.signal }),
+    };
+    const arrival = { settled: (found: EvidenceFinding) => found, failed: () => {} };
+    const finding = await Promise.resolve(examiner.find(question, false, waiter, arrival)).finally(() =>
+      ended.abort(),
+    );
+    signal?.throwIfAborted();
+    const { result } = examiner.draw(question, finding);
+    return question.unwrapped ? { ...result, input: text } : result;
+  }
+
+  async function* verifyAll(
+    texts: Iterable<string> | AsyncIterable<string>,
+    asked: VerifyOptions = {},
+  ): AsyncGenerator<Verified> {
+    const left = new AbortController();
+    const signal = AbortSignal.any(asked.signal === undefined ? [left.signal] : [asked.signal, left.signal]);
+    // Each check that is under way listens to it.
+    setMaxListeners(LIMITS.verifier.atOnce, signal);
+    const underWay: Promise<Verified>[] = [];
+    const first = () => underWay.shift() as Promise<Verified>;
+    try {
+      for await (const text of texts) {
+        const verified = verify(text, { ...asked, signal });
+        // Told when it is its turn.
+        verified.catch(() => {});
+        underWay.push(verified);
+        if (underWay.length >= LIMITS.verifier.atOnce) yield await first();
+      }
+      while (underWay.length > 0) yield await first();
+    } finally {
+      left.abort(new Error("nobody reads the results any more"));
+    }
+  }
+
+  return {
+    verify,
+    verifyAll,
+    preflight: () => checks.selfCheck.status(),
+    close() {
+      closing ??= (async () => {
+        await rechecks.stop();
+        await stopAll(parts);
+      })();
+      return closing;
+    },
+  };
+}
