@@ -19,7 +19,10 @@ const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "reclassify", "preflig
 const LONE_VERBS = ["preflight"];
 /** Those that tell themselves what is missing. */
 const TELLING_VERBS = ["doctor"];
+/** The command for people and scripts, from wherever it is called. */
+const COMMAND = "rcpt";
 const VERBS = [
+  COMMAND,
   ...["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions", "lists"],
   ...["image", "manifests", "monitoring", "rolling", "chaos", "capacity"],
   ...OPERATOR_VERBS,
@@ -133,11 +136,12 @@ async function main() {
   const node = await nodeForServer();
   const compiled = join(ROOT, "dist/src/main.js");
   const isOperator = OPERATOR_VERBS.includes(verb);
+  const isCommand = verb === COMMAND;
   const isImage = isOperator && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
   if (!isImage && !isInstalled()) await install();
   if (isOperator && !LONE_VERBS.includes(verb)) useRunningServices(verb);
   const leash = new URL("./leash.mjs", import.meta.url).href;
-  const entry = isOperator ? ["src/main.ts", verb] : [`scripts/${verb}.ts`];
+  const entry = isCommand ? ["src/cli/main.ts"] : isOperator ? ["src/main.ts", verb] : [`scripts/${verb}.ts`];
   const program = isImage ? [compiled, verb] : ["--import", "tsx", ...entry];
   const outcome = await runToEnd(node, ["--import", leash, ...program, ...args], {
     cwd: ROOT,

@@ -39,7 +39,12 @@ export async function bundle(root: string, folder: string): Promise<number> {
   const threads = readdirSync(join(root, "workers")).filter((name) => name.endsWith(".ts"));
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ["src/main.ts", ...threads.map((name) => `workers/${name}`)],
+    entryPoints: [
+      "src/main.ts",
+      "src/cli/main.ts",
+      "src/app/verifier.ts",
+      ...threads.map((name) => `workers/${name}`),
+    ],
     outbase: ".",
     outdir: folder,
     bundle: true,

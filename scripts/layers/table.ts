@@ -26,7 +26,7 @@ export const LAYERS: Record<string, Layer> = {
   root: { may: "all" },
 };
 
-const ROOT_FILES = /^src\/(main|supervisor)\.ts$|^src\/(app|operator)\//;
+const ROOT_FILES = /^src\/(main|supervisor)\.ts$|^src\/(app|operator|cli)\//;
 
 /** The layer of a path relative to the project, null when it belongs to none. */
 export function layerOf(path: string): string | null {

@@ -85,6 +85,15 @@ function composeEngine(config: ChecksConfig) {
   return { checks, examiner, rechecks };
 }
 
+const KEEP_ALIVE_MS = 60_000;
+
+/** A process with nothing else to do does not end while this is waited for: threads and their ports let it. */
+async function keepingAlive<T>(work: T | Promise<T>): Promise<T> {
+  if (!(work instanceof Promise)) return work;
+  const timer = setInterval(() => {}, KEEP_ALIVE_MS);
+  return work.finally(() => clearInterval(timer));
+}
+
 async function startAll(parts: readonly LifecyclePart[]): Promise<void> {
   for (const part of parts) await part.start?.();
 }
@@ -99,7 +108,7 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
   const config = loadChecksConfig(settings);
   const { checks, examiner, rechecks } = composeEngine(config);
   const parts = checkParts(checks).filter(({ name }) => preflight || name !== "self-check");
-  await startAll(parts);
+  await keepingAlive(startAll(parts));
   let closing: Promise<void> | null = null;
 
   async function verify(text: string, asked: VerifyOptions = {}): Promise<Verified> {
@@ -115,7 +124,7 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
         signal?.addEventListener("abort", callback, { once: true, signal: ended.signal }),
     };
     const arrival = { settled: (found: EvidenceFinding) => found, failed: () => {} };
-    const finding = await Promise.resolve(examiner.find(question, false, waiter, arrival)).finally(() =>
+    const finding = await keepingAlive(examiner.find(question, false, waiter, arrival)).finally(() =>
       ended.abort(),
     );
     signal?.throwIfAborted();
@@ -152,10 +161,12 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
     verifyAll,
     preflight: () => checks.selfCheck.status(),
     close() {
-      closing ??= (async () => {
-        await rechecks.stop();
-        await stopAll(parts);
-      })();
+      closing ??= keepingAlive(
+        (async () => {
+          await rechecks.stop();
+          await stopAll(parts);
+        })(),
+      );
       return closing;
     },
   };

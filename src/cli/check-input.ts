@@ -1,0 +1,73 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { LIMITS } from "../config/limits/limits.ts";
+import type { CellStyle } from "../features/bulk/analysis/layout.ts";
+import { toUtf8 } from "../features/bulk/csv/field.ts";
+import { parseRecords } from "../features/bulk/csv/parse.ts";
+import { openSource } from "../features/bulk/submit/open-source.ts";
+import { UsageError } from "../operator/command.ts";
+
+/** The addresses that were named; `-` stands for the lines of standard input. */
+export async function* textsOf(addresses: readonly string[]): AsyncGenerator<string> {
+  for (const address of addresses)
+    if (address !== "-") yield address;
+    else
+      for await (const line of createInterface({ input: process.stdin })) if (line.trim() !== "") yield line;
+}
+
+/** A list, read whole. Its cells are bytes, a character each. */
+export interface ReadList {
+  /** What stands in the column of addresses, a row each. */
+  addresses: string[];
+  rows: string[][];
+  /** null: it has none. */
+  header: string[] | null;
+  /** Of the widest row. */
+  columns: number;
+  style: CellStyle;
+  /** The columns that hold the addresses, in words. */
+  column: string;
+}
+
+async function readWhole(text: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
+  const { listBytes } = LIMITS.verifier;
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of text) {
+    bytes += piece.length;
+    if (bytes > listBytes)
+      throw new UsageError(`${path} is over ${listBytes} bytes: have a server verify it (docs/lists.md)`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/**
+ * Reads a list as a bulk job would: delimiter, header, encoding and column are found out.
+ * @param column a name in the header, or a number from 0; undefined: the likeliest
+ * @throws UsageError for a list that a job would refuse, or a file that cannot be read
+ */
+export async function readList(path: string, column: string | undefined): Promise<ReadList> {
+  const emailColumn = column !== undefined && /^\d+$/.test(column) ? Number(column) : column;
+  const options = emailColumn === undefined ? {} : { emailColumn };
+  const source = createReadStream(path) as AsyncIterable<Uint8Array>;
+  const opened = await openSource(source, options, LIMITS.verifier.listBytes).catch((error: Error) => {
+    throw new UsageError(`${path} cannot be read: ${error.message}`, { cause: error });
+  });
+  if (!opened.ok) {
+    const which = opened.candidates?.map(({ name, index }) => name ?? String(index)).join(", ");
+    const hint = which === undefined ? "" : ` --column chooses one of: ${which}`;
+    throw new UsageError(`${path}: ${opened.detail}${hint}`);
+  }
+  const { layout, firstByte, columns } = opened.detected;
+  const text = await readWhole(opened.opened.text, path);
+  const rows = parseRecords(text.subarray(firstByte), layout);
+  return {
+    addresses: rows.map((row) => toUtf8(row[layout.emailColumn] ?? "", layout.encoding)),
+    rows,
+    header: layout.header,
+    columns: rows.reduce((most, row) => Math.max(most, row.length), layout.header?.length ?? 1),
+    style: { ...layout, escapeFormulas: true },
+    column: columns.email.name ?? `column ${columns.email.index}`,
+  };
+}

@@ -1,0 +1,131 @@
+import { styleText } from "node:util";
+import { SingleBar } from "cli-progress";
+import type { Verified } from "../app/verifier.ts";
+import { writeRecord } from "../features/bulk/csv/write.ts";
+import { EVIDENCE_COLUMNS, RESULT_COLUMNS, resultCells } from "../features/bulk/results/result-cells.ts";
+import { VERDICTS } from "../features/bulk/results/shard.ts";
+import type { Verdict } from "../verification/verdict/table.ts";
+import type { ReadList } from "./check-input.ts";
+
+const COLORS = { valid: "green", invalid: "red", risky: "yellow", unknown: "gray" } as const;
+const VERDICT_CHARS = 8;
+const ADDRESS_CHARS = 34;
+/** Of the progress bar, in milliseconds. */
+const REDRAW_MS = 100;
+
+/** Where results of `rcpt check` go. */
+export interface CheckOutput {
+  /** Resolves when there is room for more. */
+  add(verified: Verified): Promise<void>;
+  /** All is told. @param notice what a person should know besides; null: nothing */
+  end(notice: string | null): void;
+  /** Takes the progress bar away. Idempotent. */
+  close(): void;
+}
+
+/** Control characters of strangers do not reach the terminal. */
+const printable = (text: string) => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
+
+/** For people: a line each. Colours only on a terminal, and not where NO_COLOR is set. */
+function lineOf({
+  verdict,
+  email,
+  input,
+  reason,
+  did_you_mean: meant,
+  retry_at: retryAt,
+  evidence,
+}: Verified): string {
+  const parts = [
+    styleText(COLORS[verdict], verdict.padEnd(VERDICT_CHARS), { stream: process.stdout }),
+    printable(email || (input ?? "")).padEnd(ADDRESS_CHARS),
+    reason,
+  ];
+  if (meant !== null) parts.push(`(did you mean ${printable(meant)}?)`);
+  if (retryAt !== null) parts.push(`(again after ${retryAt})`);
+  if (evidence) parts.push(`${evidence.stage}: ${printable(evidence.reply)}`);
+  return `${parts.join(" ")}\n`;
+}
+
+/** A row of the list with what was found, as the CSV of a job has it. */
+function rowWriter(list: ReadList, withEvidence: boolean) {
+  const { header, rows, columns, style } = list;
+  const own = [...RESULT_COLUMNS, ...(withEvidence ? EVIDENCE_COLUMNS : [])];
+  const names = header ?? Array.from({ length: columns }, (_, i) => `column_${i + 1}`);
+  const padded = (cells: readonly string[]) => [...cells, ...Array<string>(columns - cells.length).fill("")];
+  const record = (cells: readonly string[]) => `${writeRecord(cells, { ...style, columns: 0 })}\r\n`;
+  const bytes = (text: string) => Buffer.from(text).toString("latin1");
+  let at = 0;
+  return {
+    start: record([...padded(names), ...own]),
+    row: (verified: Verified) => record([...padded(rows[at++] ?? []), ...resultCells(verified).map(bytes)]),
+  };
+}
+
+function write(text: string, encoding: BufferEncoding): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.stdout.write(text, encoding)) resolve();
+    else process.stdout.once("drain", resolve);
+  });
+}
+
+/** The bar on standard error, where a person looks at it and the results go elsewhere; null: there is none. */
+function startBar(list: ReadList | null): SingleBar | null {
+  if (list === null || !process.stderr.isTTY || process.stdout.isTTY) return null;
+  const bar = new SingleBar({
+    format: "{bar} {value}/{total} addresses, {eta_formatted} left",
+    stream: process.stderr,
+    etaBuffer: 1_000,
+    fps: 1_000 / REDRAW_MS,
+    hideCursor: true,
+  });
+  bar.start(list.addresses.length, 0);
+  return bar;
+}
+
+/** @param list whose rows go out with what was found, unless JSON is asked for; null: addresses alone */
+export function createCheckOutput(
+  { json, evidence }: { json: boolean; evidence: boolean },
+  list: ReadList | null,
+): CheckOutput {
+  const startedMs = performance.now();
+  const counts = new Map<Verdict, number>();
+  const bar = startBar(list);
+  const csv = json || list === null ? null : rowWriter(list, evidence);
+  let isFirst = true;
+
+  function textOf(verified: Verified): string {
+    if (json) return `${JSON.stringify(verified)}\n`;
+    if (csv === null) return lineOf(verified);
+    return `${isFirst ? csv.start : ""}${csv.row(verified)}`;
+  }
+
+  function summary(): string {
+    const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    const each = VERDICTS.flatMap((verdict) => {
+      const count = counts.get(verdict) ?? 0;
+      return count === 0 ? [] : [`${count} ${verdict}`];
+    });
+    const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1);
+    return `${all} addresses in ${seconds} s: ${each.join(", ")}`;
+  }
+
+  return {
+    async add(verified) {
+      counts.set(verified.verdict, (counts.get(verified.verdict) ?? 0) + 1);
+      const text = textOf(verified);
+      isFirst = false;
+      bar?.increment();
+      await write(text, csv === null ? "utf8" : "latin1");
+    },
+    end(notice) {
+      bar?.stop();
+      const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
+      if (all > 1) process.stderr.write(`${summary()}\n`);
+      if (notice !== null) process.stderr.write(`rcpt: ${notice}\n`);
+    },
+    close() {
+      bar?.stop();
+    },
+  };
+}

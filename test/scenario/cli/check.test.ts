@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { createMailWorld, type MailWorld } from "../../support/mail-world/world.ts";
+
+/** `rcpt check` in a process of its own, with a world of mail servers and nothing else. */
+const MAIN = resolve(import.meta.dirname, "../../../src/cli/main.ts");
+let world: MailWorld;
+let folder: string;
+
+before(async () => {
+  world = await createMailWorld();
+  folder = mkdtempSync(join(tmpdir(), "rcpt-cli-"));
+});
+after(async () => {
+  await world.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** @param onOutput told what has been printed so far */
+function rcpt(
+  args: string[],
+  {
+    input = "",
+    onOutput = () => {},
+  }: { input?: string; onOutput?: (stdout: string, end: () => void) => void } = {},
+): Promise<Outcome> {
+  const { PATH = "", HOME = "", RCPT_RUN = "" } = process.env;
+  const env = {
+    ...{ PATH, HOME, RCPT_RUN },
+    DNS_SERVERS: world.dnsServer,
+    SMTP_PORT: String(world.smtpPort),
+    PROBE_PRIVATE_ADDRESSES: "true",
+    VERIFY_DEADLINE_MS: "30000",
+    CHECK_THREADS: "1",
+  };
+  const child = spawn(process.execPath, ["--import", "tsx", MAIN, ...args], { env });
+  const printed = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => {
+    printed.stdout += chunk;
+    onOutput(printed.stdout, () => child.kill("SIGINT"));
+  });
+  child.stderr.on("data", (chunk) => {
+    printed.stderr += chunk;
+  });
+  child.stdin.end(input);
+  return new Promise((done) => child.once("close", (code) => done({ code, ...printed })));
+}
+
+const wordsOf = (text: string) =>
+  text
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split(/ +/).slice(0, 3));
+
+describe("rcpt check", () => {
+  it("says of each address what it is and why, and counts them", async () => {
+    const { code, stdout, stderr } = await rcpt([
+      "check",
+      "exists@plain.test",
+      "missing@plain.test",
+      "nonsense",
+    ]);
+    assert.deepEqual(wordsOf(stdout), [
+      ["valid", "exists@plain.test", "accepted_mailbox"],
+      ["invalid", "missing@plain.test", "mailbox_not_found"],
+      ["invalid", "nonsense", "invalid_format"],
+    ]);
+    assert.match(stderr, /^3 addresses in [\d.]+ s: 1 valid, 2 invalid\n$/);
+    assert.equal(code, 0);
+  });
+
+  it("reads lines of standard input, prints JSON lines, and fails on what it is told to", async () => {
+    const { code, stdout } = await rcpt(
+      ["check", "-", "--json", "--evidence", "--fail-on", "invalid,risky"],
+      {
+        input: "exists@plain.test\n\nJane <missing@plain.test>\n",
+      },
+    );
+    const [first, second] = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual([first.email, first.verdict], ["exists@plain.test", "valid"]);
+    assert.deepEqual([second.input, second.evidence.code], ["Jane <missing@plain.test>", 550]);
+    assert.equal(code, 3);
+  });
+
+  it("asks no mail server with --no-probe", async () => {
+    const { account } = world.host("mx.plain.test");
+    const before = account.connections;
+    const { stdout } = await rcpt(["check", "--no-probe", "exists@plain.test"]);
+    assert.deepEqual(wordsOf(stdout), [["unknown", "exists@plain.test", "smtp_not_requested"]]);
+    assert.equal(account.connections, before);
+  });
+
+  it("writes a list as it is, with what was found behind it", async () => {
+    const path = join(folder, "list.csv");
+    writeFileSync(
+      path,
+      'Name;Email\r\n"Größe; Jane";exists@plain.test\r\n=cmd();missing@plain.test\r\nShort\r\n',
+    );
+    const { code, stdout, stderr } = await rcpt(["check", "--csv", path]);
+    const [header, jane, formula, short] = stdout.split("\r\n");
+    assert.match(header ?? "", /^Name;Email;rcpt_verdict;rcpt_reason;/);
+    assert.match(jane ?? "", /^"Größe; Jane";exists@plain\.test;valid;accepted_mailbox;/);
+    assert.match(formula ?? "", /^'=cmd\(\);missing@plain\.test;invalid;mailbox_not_found;/);
+    assert.match(short ?? "", /^Short;;unknown;empty;/);
+    assert.deepEqual([code, stderr.split("\n").length], [0, 2]);
+  });
+
+  it("takes the column that it is told", async () => {
+    const path = join(folder, "columns.csv");
+    writeFileSync(path, "a,b\r\nx@plain.test,y@plain.test\r\nz@plain.test,w@plain.test\r\n");
+    const { code, stdout } = await rcpt(["check", "--csv", path, "--column", "b", "--no-probe"]);
+    assert.match(stdout, /^x@plain\.test,y@plain\.test,unknown,smtp_not_requested,\d+,y@plain\.test,/m);
+    assert.equal(code, 0);
+  });
+
+  it("lets no text of strangers reach the terminal's controls", async () => {
+    const { stdout } = await rcpt(["check", "x\u001b[2J\u202e@", "--no-probe"]);
+    assert.doesNotMatch(stdout.trimEnd(), /[\p{Cc}\p{Cf}]/u);
+  });
+
+  it("ends when it is interrupted, with what it has printed", async () => {
+    let isTold = false;
+    const many = Array.from({ length: 3_000 }, (_, i) => `exists-${i}@plain.test`).join("\n");
+    const { code, stdout, stderr } = await rcpt(["check", "-"], {
+      input: many,
+      onOutput: (printed, end) => {
+        if (isTold || printed.split("\n").length <= 5) return;
+        isTold = true;
+        end();
+      },
+    });
+    assert.match(stderr, /rcpt: interrupted/);
+    assert.ok(stdout.split("\n").length < 3_000);
+    assert.equal(code, 130);
+  });
+});
