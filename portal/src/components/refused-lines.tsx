@@ -19,7 +19,7 @@ export function RefusedLines({ lines }: { lines: readonly { domain: string; why:
           {lines.slice(0, SHOWN).map(({ domain, why }, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the same may have been pasted twice, and lines only come behind.
             <tr key={index}>
-              <th scope="row">
+              <th scope="row" className="entry">
                 <ForeignText>{domain}</ForeignText>
               </th>
               <td>{why}</td>

@@ -70,6 +70,18 @@ describe("disposable overrides", () => {
 });
 
 describe("the blocklist", () => {
+  it("looks well", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const domain = `${"long-".repeat(12)}x.example`;
+    await site.api.send("POST", "/v1/blocklist", { key: session, body: { domain } });
+    await visits.lookInAll({ session, path: "/blocklist" }, "blocklist-many", async (page) => {
+      await page.getByRole("textbox", { name: "Domains" }).fill(`${domain} no_domain`);
+      await page.getByRole("button", { name: "Block", exact: true }).click();
+      await page.getByText("0 blocked, 1 blocked already, 1 not taken.").waitFor();
+    });
+  });
+
   it("takes many domains, no faster than the API does, and finds one", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.deployment.team("pro_plus", { writesPerS: 1, writesBurst: 3 });

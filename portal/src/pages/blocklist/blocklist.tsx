@@ -25,7 +25,7 @@ function EntryRow({ of: entry }: { of: Entry }) {
   }
   return (
     <tr>
-      <th scope="row" className="wrap-anywhere">
+      <th scope="row" className="entry wrap-anywhere">
         {entry.domain}
       </th>
       <td>{entry.include_subdomains ? "yes" : "no"}</td>

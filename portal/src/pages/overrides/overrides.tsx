@@ -52,7 +52,7 @@ function OverrideRow({ of: override }: { of: Override }) {
   const isMerged = override.status === "merged";
   return (
     <tr>
-      <th scope="row" className="wrap-anywhere">
+      <th scope="row" className="entry wrap-anywhere">
         {override.domain}
       </th>
       <td>

@@ -56,7 +56,7 @@ function DeliveryRow({ webhook, of: delivery }: RowProps) {
   });
   return (
     <tr>
-      <td>
+      <td className="nowrap">
         <Time at={delivery.created_at} />
       </td>
       <th scope="row">
@@ -68,10 +68,10 @@ function DeliveryRow({ webhook, of: delivery }: RowProps) {
         <span className={`badge ${BADGES[delivery.status]}`}>{STATUSES[delivery.status]}</span>
       </td>
       <td className="number">{delivery.attempts}</td>
-      <td>
+      <td className="outcome">
         <Outcome of={delivery} />
       </td>
-      <td>
+      <td className="nowrap">
         {isAdmin && (
           <Button
             onClick={() => redeliver.mutate()}
