@@ -4,6 +4,7 @@ import type { Page, Route } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
 import { lookInWidths, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
+import { workbookOf } from "../../support/workbook.ts";
 
 /** From a file to a job in the portal: sending, preview, submission. */
 const site = usePortalSite({ lists: true });
@@ -182,11 +183,52 @@ describe("a file", () => {
     const { email } = await site.owner();
     const { page } = await signedIn(email);
     await page.route(PART, (route) => route.abort("connectionrefused"));
+    const through: Route[] = [];
+    await page.route(/\/v1\/uploads\/small\.csv$/, (route) => {
+      through.push(route);
+    });
     await openNewList(page);
     await choose(page, fileOf("small.csv", "email\nexists@plain.test\n"));
+    await page.getByText(/so the file goes through the API/).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Pause" }).count(), 0);
+    for (const route of through) await route.continue();
     await page.getByText("Addresses are read from").waitFor();
     await page.getByRole("heading", { name: "small.csv" }).waitFor();
     assert.equal(await page.evaluate("localStorage.length"), 0);
+  });
+});
+
+describe("what is no file of text", () => {
+  it("is read by the sheet that is chosen", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await openNewList(page);
+    const sheets = ["Leads", "Customers"].map((name) => ({
+      name,
+      rows: [["Email"], [`exists-${name.toLowerCase()}@plain.test`]],
+    }));
+    const mimeType = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
+    await choose(page, { name: "contacts.xlsx", mimeType, buffer: Buffer.from(workbookOf({ sheets })) });
+    await page.getByRole("cell", { name: "exists-leads@plain.test" }).waitFor();
+    await page.getByText("Read the file in another way").click();
+    await page.getByLabel("Sheet", { exact: true }).selectOption("Customers");
+    await page.getByRole("cell", { name: "exists-customers@plain.test" }).waitFor();
+    await page.getByRole("button", { name: "Verify 1 row" }).click();
+    await page.getByText("Completed").first().waitFor();
+    await page.getByRole("row").filter({ hasText: "exists-customers@plain.test" }).waitFor();
+  });
+
+  it("becomes one where more addresses are pasted than a request holds", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await openNewList(page);
+    const addresses = Array.from({ length: 10_001 }, (_, i) => `p${i}@plain.test`);
+    await page.getByRole("textbox", { name: "Addresses" }).fill(addresses.join(", "));
+    await page.getByText("10,001 addresses").waitFor();
+    await page.getByRole("button", { name: "Upload them as a file" }).click();
+    await page.getByRole("button", { name: "Verify 10,001 rows" }).waitFor();
   });
 });
 

@@ -115,7 +115,11 @@ describe("the lists of a team", () => {
     await page.getByRole("link", { name: "list.csv" }).click();
     await page.getByText("Several columns may hold the addresses to verify.").waitFor();
     await page.getByRole("link", { name: "Verify Home Email" }).waitFor();
-    await page.getByRole("link", { name: "Verify Work Email" }).waitFor();
+    await page.getByRole("link", { name: "Verify Work Email" }).click();
+    await page.getByText("Addresses are read from Work Email: your choice.").waitFor();
+    await page.getByRole("button", { name: "Verify 40 rows" }).click();
+    await page.getByText("Completed").first().waitFor();
+    await page.getByRole("row").filter({ hasText: "work39@plain.test" }).waitFor();
   });
 
   it("are cancelled and deleted on demand", async (t) => {

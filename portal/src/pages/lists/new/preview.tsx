@@ -23,7 +23,7 @@ function ChosenColumn({ preview: { layout, candidates } }: { preview: Preview })
   const { email } = layout;
   const found = candidates.find(({ index }) => index === email.index);
   return (
-    <p>
+    <p role="status">
       Addresses are read from{" "}
       <strong>
         <ForeignText>{columnTitle(email)}</ForeignText>
