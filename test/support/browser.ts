@@ -7,6 +7,8 @@ import { chromium } from "playwright-core";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const CACHE = join(process.env.RCPT_TEST_ROOT ?? ROOT, ".rcpt/cache");
+/** For what a page is to show, on a machine that is busy. */
+const PATIENCE_MS = 120_000;
 const ARGS = ["--no-sandbox", "--no-zygote", "--disable-gpu", "--disable-dev-shm-usage", "--headless=shell"];
 
 /** The browser of the packages, unpacked once into the project's cache; null: there is none for this system. */
@@ -76,6 +78,8 @@ export function useBrowser(): TestBrowser {
         timezoneId: "UTC",
         extraHTTPHeaders: headers,
       });
+      // Beside other tests a page may take its time.
+      context.setDefaultTimeout(PATIENCE_MS);
       const page = await context.newPage();
       const complaints: string[] = [];
       page.on("pageerror", (error) => complaints.push(String(error)));
