@@ -225,10 +225,12 @@ describe("what is no file of text", () => {
     const { page } = await signedIn(email);
     await openNewList(page);
     const addresses = Array.from({ length: 10_001 }, (_, i) => `p${i}@plain.test`);
-    await page.getByRole("textbox", { name: "Addresses" }).fill(addresses.join(", "));
-    await page.getByText("10,001 addresses").waitFor();
+    const text = `Doe, "Jane" <jane@plain.test>\n${addresses.join(", ")}`;
+    await page.getByRole("textbox", { name: "Addresses" }).fill(text);
+    await page.getByText("10,002 addresses").waitFor();
     await page.getByRole("button", { name: "Upload them as a file" }).click();
-    await page.getByRole("button", { name: "Verify 10,001 rows" }).waitFor();
+    await page.getByRole("button", { name: "Verify 10,002 rows" }).waitFor();
+    await page.getByRole("cell", { name: 'Doe, "Jane" <jane@plain.test>' }).waitFor();
   });
 });
 

@@ -26,7 +26,7 @@ function InterruptedUpload({ of: kept }: { of: KeptUpload }) {
   const { team } = useIdentity();
   const [isOther, setOther] = useState(false);
   const upload = useQuery({
-    queryKey: ["upload", kept.id],
+    queryKey: ["interrupted upload", kept.id],
     queryFn: () => readUpload(kept.id),
     staleTime: 0,
   });

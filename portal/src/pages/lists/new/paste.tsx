@@ -4,7 +4,7 @@ import { api, dataOf } from "../../../api/client.ts";
 import { Button } from "../../../components/button.tsx";
 import { Failure } from "../../../components/notice.tsx";
 import { grouped } from "../../../words/numbers.ts";
-import { pastedAddresses } from "./pasted.ts";
+import { csvOf, pastedAddresses } from "./pasted.ts";
 import { useSubmission } from "./use-submission.ts";
 
 /** As many as the API takes within a request; more become a file. */
@@ -24,7 +24,7 @@ export function Paste({ onFile }: { onFile(file: File): void }) {
     event.preventDefault();
     const emails = pastedAddresses(text);
     if (emails.length > INLINE_ROWS) {
-      onFile(new File([`email\n${emails.join("\n")}\n`], "pasted addresses.csv", { type: "text/csv" }));
+      onFile(new File([csvOf(emails)], "pasted addresses.csv", { type: "text/csv" }));
       return;
     }
     const job = await submission.send((header) =>

@@ -1,6 +1,10 @@
 /** What is between addresses of one line. */
 const BETWEEN = /[,;\t ]+/;
 
+/** Addresses as a list of one column: names may hold commas and quotes. */
+export const csvOf = (addresses: readonly string[]): string =>
+  ["email", ...addresses.map((address) => `"${address.replaceAll('"', '""')}"`), ""].join("\n");
+
 /** The addresses of a text: a line each, or several on a line with something between them. */
 export function pastedAddresses(text: string): string[] {
   const addresses: string[] = [];

@@ -87,7 +87,10 @@ export function Sending({ upload }: { upload: FileUpload }) {
         {PHASES[phase]}. {phase === "sending" && `${Math.floor((sentBytes / size) * 4) * 25} % are sent.`}
       </p>
       {isLost && (
-        <Notice>The connection is lost; trying again by itself. Nothing that was sent is lost.</Notice>
+        <Notice>
+          The connection is lost; trying again by itself.{" "}
+          {isThroughApi ? "The file is sent from its beginning then." : "Nothing that was sent is lost."}
+        </Notice>
       )}
       {isThroughApi && phase === "sending" && (
         <Notice>
