@@ -1,10 +1,12 @@
 import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { LIMITS } from "../config/limits/limits.ts";
 import type { CellStyle } from "../features/bulk/analysis/layout.ts";
 import { toUtf8 } from "../features/bulk/csv/field.ts";
 import { parseRecords } from "../features/bulk/csv/parse.ts";
 import { openSource } from "../features/bulk/submit/open-source.ts";
+import type { RandomBytes } from "../features/bulk/workbook/random-bytes.ts";
 import { UsageError } from "../operator/command.ts";
 
 /** The addresses that were named; `-` stands for the lines of standard input. */
@@ -29,6 +31,33 @@ export interface ReadList {
   column: string;
 }
 
+/** Of a workbook: its parts lie anywhere in the file. */
+async function randomBytesOfFile(path: string): Promise<RandomBytes> {
+  const { size } = await stat(path);
+  const open = (firstByte: number, bytes: number): AsyncIterable<Buffer> =>
+    createReadStream(path, { start: firstByte, end: firstByte + bytes - 1 });
+  return {
+    length: size,
+    open,
+    async read(firstByte, bytes) {
+      if (bytes === 0) return Buffer.alloc(0);
+      const pieces: Buffer[] = [];
+      for await (const piece of open(firstByte, bytes)) pieces.push(piece);
+      return Buffer.concat(pieces);
+    },
+  };
+}
+
+/** What a person says of a list. */
+export interface ListOptions {
+  /** The column of addresses: a name in the header, or a number from 0; undefined: the likeliest. */
+  column?: string | undefined;
+  /** Of a workbook: the name of a sheet, or its number from 0; undefined: the first with a table. */
+  sheet?: string | undefined;
+}
+
+const nameOrNumber = (text: string) => (/^\d+$/.test(text) ? Number(text) : text);
+
 async function readWhole(text: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
   const { listBytes } = LIMITS.verifier;
   const pieces: Buffer[] = [];
@@ -44,12 +73,14 @@ async function readWhole(text: AsyncIterable<Buffer>, path: string): Promise<Buf
 
 /**
  * Reads a list as a bulk job would: delimiter, header, encoding and column are found out.
- * @param column a name in the header, or a number from 0; undefined: the likeliest
  * @throws UsageError for a list that a job would refuse, or a file that cannot be read
  */
-export async function readList(path: string, column: string | undefined): Promise<ReadList> {
-  const emailColumn = column !== undefined && /^\d+$/.test(column) ? Number(column) : column;
-  const options = emailColumn === undefined ? {} : { emailColumn };
+export async function readList(path: string, { column, sheet }: ListOptions): Promise<ReadList> {
+  const options = {
+    ...(column === undefined ? {} : { emailColumn: nameOrNumber(column) }),
+    ...(sheet === undefined ? {} : { sheet: nameOrNumber(sheet) }),
+    workbook: { at: () => randomBytesOfFile(path), scratch: null },
+  };
   const source = createReadStream(path) as AsyncIterable<Uint8Array>;
   const opened = await openSource(source, options, LIMITS.verifier.listBytes).catch((error: Error) => {
     throw new UsageError(`${path} cannot be read: ${error.message}`, { cause: error });

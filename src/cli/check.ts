@@ -10,6 +10,7 @@ const EXIT_FOUND = 3;
 export interface CheckOptions {
   csv?: string;
   column?: string;
+  sheet?: string;
   probe: boolean;
   evidence: boolean;
   json: boolean;
@@ -41,10 +42,14 @@ export function checkCommand(): Command {
         "Needs no server, database or key.",
     )
     .argument("[addresses...]", "addresses, or texts with one each; - reads lines of standard input")
-    .option("--csv <file>", "a list: CSV, TSV or one address a line (gzip too)")
+    .option("--csv <file>", "a list: CSV, TSV, an Excel workbook or one address a line (gzip too)")
     .option(
       "--column <name>",
       "the list's column of addresses, by name or number from 0; default: the likeliest",
+    )
+    .option(
+      "--sheet <name>",
+      "the workbook's sheet, by name or number from 0; default: the first with a table",
     )
     .option("--no-probe", "ask no mail server")
     .option("--evidence", "with the mail server's reply", false)
@@ -96,7 +101,7 @@ export async function check(addresses: string[], options: CheckOptions): Promise
     import("./check-input.ts"),
     import("./check-output.ts"),
   ]);
-  const list = options.csv === undefined ? null : await readList(options.csv, options.column);
+  const list = options.csv === undefined ? null : await readList(options.csv, options);
   const verifier = await createVerifier({ preflight: options.probe });
   const enough = new AbortController();
   const stop = () => enough.abort(new Interrupted());

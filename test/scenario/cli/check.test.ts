@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createMailWorld, type MailWorld } from "../../support/mail-world/world.ts";
+import { workbookOf } from "../../support/workbook.ts";
 
 /** `rcpt check` in a process of its own, with a world of mail servers and nothing else. */
 const MAIN = resolve(import.meta.dirname, "../../../src/cli/main.ts");
@@ -116,6 +117,15 @@ describe("rcpt check", () => {
     assert.match(formula ?? "", /^'=cmd\(\);missing@plain\.test;invalid;mailbox_not_found;/);
     assert.match(short ?? "", /^Short;;unknown;empty;/);
     assert.deepEqual([code, stderr.split("\n").length], [0, 2]);
+  });
+
+  it("reads the sheet of a workbook that it is told", async () => {
+    const path = join(folder, "list.xlsx");
+    const sheet = (email: string) => ({ name: email, rows: [["Email"], [email]] });
+    writeFileSync(path, workbookOf({ sheets: [sheet("exists@plain.test"), sheet("missing@plain.test")] }));
+    const { code, stdout, stderr } = await rcpt(["check", "--csv", path, "--sheet", "1"]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^missing@plain\.test,invalid,mailbox_not_found,/m);
   });
 
   it("takes the column that it is told", async () => {
