@@ -8,7 +8,7 @@ import { PASSWORD } from "./portal.ts";
 import type { PortalSite } from "./portal-site.ts";
 
 /** Widths, in pixels, that each page is looked at in. */
-export const WIDTHS = [360, 768, 1_920] as const;
+const WIDTHS = [360, 768, 1_920] as const;
 
 /** A folder for a picture of each page, see docs/portal; absent: none are taken. */
 const SCREENSHOTS = process.env.RCPT_SCREENSHOTS;
@@ -27,10 +27,9 @@ async function faultsOf(page: Page): Promise<string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-/** Checks that the page stands in nobody's way and is no wider than its window, and takes its picture. */
-export async function lookAt(page: Page, name: string): Promise<void> {
+/** Checks that the page is no wider than its window, and takes its picture. */
+async function checkWidth(page: Page, name: string): Promise<void> {
   const width = page.viewportSize()?.width ?? 0;
-  assert.deepEqual(await faultsOf(page), [], `${name}, ${width}`);
   const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
   assert.ok(Number(overflow) <= 0, `${name}: ${overflow} px wider than ${width}`);
   if (SCREENSHOTS === undefined) return;
@@ -39,12 +38,26 @@ export async function lookAt(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
 }
 
-/** Looks at the page as it stands in every width. */
+/** Checks that the page as it stands is in nobody's way, and that it fits, and takes its picture. */
+export async function lookAt(page: Page, name: string): Promise<void> {
+  assert.deepEqual(await faultsOf(page), [], name);
+  await checkWidth(page, name);
+}
+
+/** Looks at the page as it stands in every width. What else may be in the way is the same in all: it is looked for in the narrowest. */
 export async function lookInWidths(page: Page, name: string): Promise<void> {
-  for (const width of WIDTHS) {
+  for (const [i, width] of WIDTHS.entries()) {
     await page.setViewportSize({ width, height: 900 });
     await page.evaluate("scrollTo(0, 0)");
-    await lookAt(page, name);
+    await (i === 0 ? lookAt : checkWidth)(page, name);
+  }
+}
+
+/** The same in both themes. */
+export async function lookInThemes(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    await lookInWidths(page, name);
   }
 }
 
@@ -88,11 +101,9 @@ export function portalVisits(site: PortalSite, browser: TestBrowser) {
     open,
     /** Looks at a page in both themes and every width. @param shown resolves when the page is whole */
     async lookInAll(opening: Opening, name: string, shown: (page: Page) => Promise<void>): Promise<void> {
-      for (const dark of [false, true]) {
-        const page = await open({ ...opening, dark });
-        await shown(page);
-        await lookInWidths(page, name);
-      }
+      const page = await open(opening);
+      await shown(page);
+      await lookInThemes(page, name);
     },
     /** With a fresh browser, on the first page. */
     async signedIn(email: string, options: Parameters<TestBrowser["visitor"]>[0] = {}): Promise<Visitor> {
