@@ -82,7 +82,7 @@ describe("a file", () => {
     await page.reload();
     await page.getByRole("button", { name: "Home Email" }).click();
     await page.getByText("Read the file in another way").click();
-    await page.getByLabel("First row").selectOption("names the columns");
+    await page.getByLabel("First row").selectOption("a header");
     await page.getByText("your choice").waitFor();
     await page
       .getByText(/^40 units at most for 40 rows\. 2,000,000 of 2,000,000 units are left today/)
@@ -110,7 +110,7 @@ describe("a file", () => {
     await page.getByRole("cell", { name: /Zoë/ }).waitFor();
     await page.getByLabel("Encoding").selectOption("koi8-r");
     await page.getByRole("cell", { name: /ZoК/ }).waitFor();
-    await page.getByLabel("First row").selectOption("names the columns");
+    await page.getByLabel("First row").selectOption("a header");
     await page
       .getByText("No column holds mail addresses.")
       .or(page.getByText("exists@plain.test"))

@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
+import { ended } from "../../support/bulk.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
+import { PASSWORD } from "../../support/portal.ts";
 import { lookInWidths, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
 
@@ -120,6 +122,23 @@ describe("the lists of a team", () => {
     await page.getByRole("button", { name: "Verify 40 rows" }).click();
     await page.getByText("Completed").first().waitFor();
     await page.getByRole("row").filter({ hasText: "work39@plain.test" }).waitFor();
+  });
+
+  it("say what is left of the day where it is too little", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session, ownerEmail } = await site.deployment.team("pro_plus", { dailyQuota: 12 });
+    await site.api.send("POST", "/v1/auth/password", { key: session, body: { new_password: PASSWORD } });
+    const rows = Array.from({ length: 10 }, (_, i) => `exists-${i}@plain.test`);
+    const csv = `email\n${rows.join("\n")}\n`;
+    const first = await ended(site.api, session, await submitFile(session, csv));
+    assert.equal(first.units, 10);
+    const id = await submitFile(session, csv);
+    const { page } = await signedIn(ownerEmail);
+    await page.goto(`${site.url}/lists/${id}`);
+    await page.getByText("The list needs more units than today's quota has left.").waitFor();
+    await page.getByText(/^2 of 12 units are left today; the next day begins/).waitFor();
+    await page.getByRole("link", { name: "Look at the preview" }).click();
+    await page.getByText(/^That is more than is left today/).waitFor();
   });
 
   it("are cancelled and deleted on demand", async (t) => {

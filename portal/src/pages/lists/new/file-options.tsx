@@ -108,9 +108,9 @@ function HeaderChoice({ options, onChange, known }: Props) {
       value={isSaid === undefined ? "" : String(isSaid)}
       onChange={(value) => onChange(value === "" ? others : { ...others, has_header: value === "true" })}
     >
-      <Automatic found={found === null ? null : found ? "names the columns" : "is an address already"} />
-      <option value="true">names the columns</option>
-      <option value="false">is an address already</option>
+      <Automatic found={found === null ? null : found ? "a header" : "an address"} />
+      <option value="true">a header</option>
+      <option value="false">an address</option>
     </Choice>
   );
 }
