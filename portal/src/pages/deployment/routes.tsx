@@ -66,9 +66,11 @@ function RouteReport({ of: route }: { of: Route }) {
 function stateOf(route: Route): { text: string; look: string } {
   if (route.network === "down") return { text: "no mail server can be reached", look: "invalid" };
   if (route.state === "pending") return { text: "first look under way", look: "unknown" };
-  return route.state === "ok"
-    ? { text: "no fault found", look: "valid" }
-    : { text: "needs work", look: "risky" };
+  if (route.state === "failing") return { text: "needs work", look: "risky" };
+  const isUnsure = route.findings.some(({ result, weight }) => result === "unknown" && weight !== "advice");
+  return isUnsure
+    ? { text: "no fault found, not all is known", look: "unknown" }
+    : { text: "in order", look: "valid" };
 }
 
 /** Each egress route, by what preflight found of it last. */

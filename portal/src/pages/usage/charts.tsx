@@ -1,7 +1,6 @@
 import { VERDICTS, type Verdict } from "../../words/reasons.ts";
 import type { Day } from "./history.tsx";
 import { StackedBars } from "./stacked-bars.tsx";
-import "../../styles/charts.css";
 
 const VERDICT_NAMES = Object.keys(VERDICTS) as Verdict[];
 const VERDICT_PARTS = VERDICT_NAMES.map((verdict) => ({

@@ -7,6 +7,7 @@ import { Failure } from "../../components/notice.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { saveFile } from "./save-file.ts";
+import "../../styles/charts.css";
 
 const readHistory = (days: number) =>
   dataOf(api.GET("/v1/usage/history", { params: { query: { days: String(days) } } }));
@@ -26,6 +27,20 @@ const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] 
 
 /** What draws charts is larger than the page, which does not wait for it. */
 const Charts = lazy(async () => ({ default: (await import("./charts.tsx")).Charts }));
+
+/** Keeps the place of the charts, so that nothing moves when they come. */
+function ChartsToCome() {
+  return (
+    <div className="charts" role="status" aria-label="The charts are loading">
+      {["verdicts", "ways"].map((chart) => (
+        <figure key={chart}>
+          <figcaption>…</figcaption>
+          <div className="charts-wait" />
+        </figure>
+      ))}
+    </div>
+  );
+}
 
 /** Dates and numbers only: nothing in it needs quoting. */
 function csvOf(days: readonly Day[]): string {
@@ -50,7 +65,7 @@ export function History({ days }: { days: number }) {
         <p className="muted">Your tier keeps {grouped(data.length)} days; those are shown.</p>
       )}
       {data.some(({ single, bulk }) => single + bulk > 0) && (
-        <Suspense fallback={<Loading />}>
+        <Suspense fallback={<ChartsToCome />}>
           <Charts days={data} />
         </Suspense>
       )}
