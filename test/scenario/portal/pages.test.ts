@@ -191,6 +191,8 @@ describe("the team", () => {
 
     await page.getByLabel(`Role of ${joining}`).selectOption("admin");
     await guest.page.getByRole("link", { name: "API keys" }).click();
+    // A reload that breaks off the page's script would be a complaint.
+    await guest.page.getByRole("heading", { name: "API keys" }).waitFor();
     await until("the guest may make keys", async () => {
       await guest.page.reload();
       await guest.page.getByRole("heading", { name: "API keys" }).waitFor();
