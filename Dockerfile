@@ -13,6 +13,7 @@ ARG NPM_CONFIG_REGISTRY
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY portal/package.json portal/
+COPY packages/client/package.json packages/client/
 RUN --mount=type=cache,target=/root/.npm npm ci --include=dev --include=optional --no-audit --no-fund
 
 # npm test on the image's own Node.js and C library. TESTS: paths, none are all.

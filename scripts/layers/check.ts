@@ -28,7 +28,7 @@ function objection(path: string, { specifier }: Import): string | null {
 
 function checkFile(path: string, text: string): string[] {
   const found: string[] = [];
-  const isProduct = path.startsWith("src/") || path.startsWith("workers/");
+  const isProduct = /^(src|workers)\/|^packages\/[a-z]+\/src\//.test(path);
   if (isProduct) {
     if (layerOf(path) === null) found.push(`${path}:1 belongs to no layer`);
     for (const entry of importsOf(text)) {

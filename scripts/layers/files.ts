@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
 /** The folders that hold the project's own code. */
-export const CODE_FOLDERS = ["src", "workers", "scripts", "bench", "test"] as const;
+export const CODE_FOLDERS = ["src", "workers", "scripts", "bench", "test", "packages"] as const;
+/** Made by programs, and in nobody's care. */
+const MADE = /(^|\/)(dist|node_modules)\/|\/schema\.d\.ts$/;
 
 /** Paths of all files in these folders of the project, with forward slashes, sorted. */
 export function filesIn(root: string, folders: readonly string[]): string[] {
@@ -12,6 +14,7 @@ export function filesIn(root: string, folders: readonly string[]): string[] {
     .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .filter((path) => !MADE.test(path))
     .sort();
 }
 

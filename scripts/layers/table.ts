@@ -24,6 +24,8 @@ export const LAYERS: Record<string, Layer> = {
   /** The check thread. */
   workers: { may: ["engine", "verification", "egress", "smtp", "dns", "platform", "config"] },
   root: { may: "all" },
+  /** The library for programs: of the service it knows the API alone. */
+  client: { may: [] },
 };
 
 const ROOT_FILES = /^src\/(main|supervisor)\.ts$|^src\/(app|operator|cli)\//;
@@ -34,6 +36,7 @@ export function layerOf(path: string): string | null {
   if (path === "workers/request.ts") return "requests";
   if (path.startsWith("workers/")) return "workers";
   if (ROOT_FILES.test(path)) return "root";
+  if (path.startsWith("packages/client/src/")) return "client";
   return /^src\/([a-z]+)\//.exec(path)?.[1] ?? null;
 }
 

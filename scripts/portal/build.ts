@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writ
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
-import { writePortalTypes } from "./types.ts";
+import { writeApiTypes } from "./types.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PORTAL = join(ROOT, "portal");
@@ -44,7 +44,7 @@ function compress(path: string): void {
 /** Builds the portal into `folder`, each file beside itself as brotli. @throws Error with what Vite said */
 function buildInto(folder: string): void {
   const source = sourceHash();
-  writePortalTypes();
+  writeApiTypes();
   // A process that reads the folder meanwhile finds the old one or the new one, whole.
   const made = `${folder}-new-${process.pid}`;
   const vite = join(dirname(createRequire(import.meta.url).resolve("vite/package.json")), "bin/vite.js");

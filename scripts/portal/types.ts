@@ -1,8 +1,8 @@
-// node --import tsx scripts/portal/types.ts: writes portal/src/api/schema.d.ts, the types of the API, from its own description.
-// A change of the API that the portal does not follow fails its type check.
+// node --import tsx scripts/portal/types.ts: writes the types of the API from its own description, for the portal and for the client
+// library. A change of the API that one of them does not follow fails its type check.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { createOpenApiDocument } from "../../src/api/openapi/openapi.ts";
@@ -10,22 +10,34 @@ import { describedRoutes } from "./described-routes.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PORTAL = join(ROOT, "portal");
-const OUT = join(PORTAL, "src/api/schema.d.ts");
+/** Where they are read, the same in each place. */
+export const TYPES_OF_API = [
+  join(PORTAL, "src/api/schema.d.ts"),
+  join(ROOT, "packages/client/src/schema.d.ts"),
+] as const;
 
 /** What is there already, where it was made from the same description: to make it anew takes seconds. */
-function isMadeFrom(firstLine: string): boolean {
+function isMadeFrom(firstLine: string, path: string): boolean {
   try {
-    return readFileSync(OUT, "utf8").startsWith(firstLine);
+    return readFileSync(path, "utf8").startsWith(firstLine);
   } catch {
     return false;
   }
 }
 
+/** What types of this document begin with. */
+export function typesHead(document: string): string {
+  return `// Made from the OpenAPI document ${createHash("sha256").update(document).digest("hex")}.\n`;
+}
+
 /** @throws Error with what the generator said */
-export function writePortalTypes(): void {
+export function writeApiTypes(): void {
   const document = JSON.stringify(createOpenApiDocument(describedRoutes(null), null));
-  const firstLine = `// Made from the OpenAPI document ${createHash("sha256").update(document).digest("hex")}.\n`;
-  if (isMadeFrom(firstLine)) return;
+  const firstLine = typesHead(document);
+  const old = TYPES_OF_API.filter((path) => !isMadeFrom(firstLine, path));
+  const made = TYPES_OF_API.find((path) => !old.includes(path));
+  if (made !== undefined) for (const path of old) copyFileSync(made, path);
+  if (made !== undefined) return;
   const folder = mkdtempSync(join(PORTAL, ".types-"));
   try {
     const [source, types] = [join(folder, "openapi.json"), join(folder, "schema.d.ts")];
@@ -34,10 +46,10 @@ export function writePortalTypes(): void {
     const cli = join(dirname(packages.resolve("openapi-typescript/package.json")), "bin/cli.js");
     const { status, stderr } = spawnSync(process.execPath, [cli, source, "-o", types], { encoding: "utf8" });
     if (status !== 0) throw new Error(`openapi-typescript: ${stderr}`);
-    writeFileSync(OUT, firstLine + readFileSync(types, "utf8"));
+    for (const path of old) writeFileSync(path, firstLine + readFileSync(types, "utf8"));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-if (import.meta.filename === process.argv[1]) writePortalTypes();
+if (import.meta.filename === process.argv[1]) writeApiTypes();

@@ -1,0 +1,85 @@
+import type { RequestOptions } from "../http/paths.ts";
+import type { Transport } from "../http/transport.ts";
+import { type ListSource, openSource } from "./file-source.ts";
+import type { JobSnapshot } from "./follow.ts";
+import { createJob, type Job } from "./job.ts";
+import { streamOf } from "./readable-file.ts";
+import { type UploadContext, type UploadProgress, uploadInParts, uploadWhole } from "./upload.ts";
+
+type Submission = RequestOptions<"POST", "/v1/verify/bulk">["body"];
+
+interface CallOptions {
+  signal?: AbortSignal | undefined;
+  /** Of the job; a random one when absent. With your own the same list is one job, also after a restart of your program. */
+  idempotencyKey?: string | undefined;
+}
+
+/** What a job may be told besides its list, in the API's words: `metadata`, `evidence`, `webhook_url`, ... */
+export type ListOptions = Partial<Omit<Submission, "emails" | "upload_id" | "s3">> & CallOptions;
+
+export interface FileOptions extends ListOptions {
+  /** What the file is called; of the source when absent. */
+  filename?: string | undefined;
+  /** `uploadId` of a `onProgress` before: of a path or a Blob, only what is missing is sent. */
+  resume?: string | undefined;
+  /**
+   * `storage`, the standard of paths and Blobs: in parts to object storage, three at once, each repeated as needed. `service`: as one
+   * body through the service, for programs that cannot reach its object storage.
+   */
+  via?: "storage" | "service" | undefined;
+  onProgress?: ((progress: UploadProgress) => void) | undefined;
+}
+
+export interface BulkApi {
+  /** Verifies up to 10,000 addresses as a job. @throws RcptError */
+  submit(emails: readonly string[], options?: ListOptions): Promise<Job>;
+  /**
+   * Uploads a list and verifies it as a job.
+   * @throws RcptError; Error of the disk; the reason of `signal`
+   */
+  submitFile(source: ListSource, options?: FileOptions): Promise<Job>;
+  /** A job by its id. Asks nothing yet. */
+  job(id: string): Job;
+}
+
+/** Uploads a file. @returns the upload's id */
+async function upload(
+  transport: Transport,
+  source: ListSource,
+  options: FileOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const { filename, resume, onProgress } = options;
+  const context: UploadContext = { transport, signal, filename, resume, onProgress };
+  const opened = await openSource(source, transport.fetch, signal);
+  if ("stream" in opened) return uploadWhole(context, { name: opened.name, body: opened.stream });
+  try {
+    // A file in parts has at least one byte.
+    if (options.via !== "service" && opened.bytes > 0) return await uploadInParts(context, opened);
+    // A Blob goes as it is: not every browser can send a stream.
+    const body = source instanceof Blob ? source : streamOf(opened);
+    return await uploadWhole(context, { name: opened.name, body });
+  } finally {
+    await opened.close();
+  }
+}
+
+export function createBulk(transport: Transport): BulkApi {
+  async function submit(body: Submission, { signal, idempotencyKey }: CallOptions): Promise<Job> {
+    const request = { method: "POST", path: "/v1/verify/bulk", body, signal, idempotencyKey };
+    const snapshot = (await transport.json(request)) as JobSnapshot;
+    return createJob(transport, snapshot.id, snapshot);
+  }
+  return {
+    submit(emails, { signal, idempotencyKey, ...rest } = {}) {
+      return submit({ ...rest, emails: [...emails] }, { signal, idempotencyKey });
+    },
+    async submitFile(source, options = {}) {
+      const signal = options.signal ?? new AbortController().signal;
+      const { filename, resume, via, onProgress, signal: _, idempotencyKey, ...rest } = options;
+      const upload_id = await upload(transport, source, { filename, resume, via, onProgress }, signal);
+      return submit({ ...rest, upload_id }, { signal, idempotencyKey });
+    },
+    job: (id) => createJob(transport, id, null),
+  };
+}

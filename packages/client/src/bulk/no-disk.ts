@@ -1,0 +1,8 @@
+import type { ReadableFile } from "./readable-file.ts";
+
+/** Instead of disk-file.ts, where there is no disk. */
+export function openDiskFile(path: string): Promise<ReadableFile> {
+  return Promise.reject(
+    new TypeError(`${path} is a path, and pages cannot read files by their paths: pass a File`),
+  );
+}

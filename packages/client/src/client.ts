@@ -1,0 +1,109 @@
+import { type BulkApi, createBulk } from "./bulk/bulk.ts";
+import type { Limits } from "./http/limits.ts";
+import { paginate } from "./http/paginate.ts";
+import type {
+  Answer,
+  ItemOf,
+  Method,
+  OptionsArgument,
+  PagedPath,
+  PathOf,
+  QueryValues,
+  RequestOptions,
+} from "./http/paths.ts";
+import { type ApiRequest, Transport } from "./http/transport.ts";
+
+const TIMEOUT_MS = 60_000;
+const MAX_ATTEMPTS = 5;
+
+export interface ClientOptions {
+  /** Of the service, e.g. `https://rcpt.example.com`. */
+  url: string;
+  /** A key or a session: it goes into `Authorization`. */
+  key: string;
+  /** Instead of the global one. */
+  fetch?: typeof fetch | undefined;
+  /** Of a call with its retries and waits; 60 s when absent. Uploads, events and downloads take as long as they take. */
+  timeoutMs?: number | undefined;
+  /** Of a request, the first one included; 5 when absent, 1: nothing is repeated. */
+  maxAttempts?: number | undefined;
+  /** Wait with a request while the last answer said that its rate is used up, instead of being refused. */
+  pace?: boolean | undefined;
+}
+
+/** What the service says of an address. */
+export type Verification = Answer<"GET", "/v1/verify">;
+
+export interface VerifyOptions {
+  /** false: asks no mail server. */
+  probe?: boolean | undefined;
+  /** true: asks again although the cache knows. */
+  refresh?: boolean | undefined;
+  /** true: adds what the verdict rests on. */
+  evidence?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+  timeoutMs?: number | undefined;
+}
+
+export interface Client {
+  /** Verifies an address. A badly formed one is an answer. @throws RcptError; the reason of `signal` */
+  verify(email: string, options?: VerifyOptions): Promise<Verification>;
+  readonly bulk: BulkApi;
+  /** Any request of the API, typed by its method and path; see `/docs` of the service. @throws RcptError */
+  request<M extends Method, P extends PathOf<M>>(
+    method: M,
+    path: P,
+    ...options: OptionsArgument<RequestOptions<M, P>>
+  ): Promise<Answer<M, P>>;
+  /** The entries of a list, page after page. @throws RcptError */
+  paginate<P extends PagedPath>(
+    path: P,
+    ...options: OptionsArgument<RequestOptions<"GET", P>>
+  ): AsyncGenerator<ItemOf<P>, void>;
+  /** What answers have last said of the team's limits. */
+  readonly limits: Limits;
+}
+
+/** The options of a typed call, as the transport takes them. */
+function requestOf(method: string, path: string, options: object = {}): ApiRequest {
+  const { path: parameters, query, ...rest } = options as ApiRequestOptions;
+  return { ...rest, method, path, parameters, query };
+}
+
+interface ApiRequestOptions extends Omit<ApiRequest, "method" | "path" | "parameters"> {
+  path?: object;
+  query?: QueryValues;
+}
+
+/** A client of the service at `url`. Keeps no connection of its own and needs no closing. */
+export function createClient(options: ClientOptions): Client {
+  const transport = new Transport({
+    url: options.url,
+    key: options.key,
+    // Called by itself: some runtimes refuse a fetch that is a member of something else.
+    fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    maxAttempts: options.maxAttempts ?? MAX_ATTEMPTS,
+    pace: options.pace ?? false,
+  });
+  return {
+    async verify(email, { signal, timeoutMs, ...flags } = {}) {
+      const query = { email, ...flags };
+      const request = { method: "GET", path: "/v1/verify", query, signal, timeoutMs };
+      return (await transport.json(request)) as Verification;
+    },
+    bulk: createBulk(transport),
+    async request<M extends Method, P extends PathOf<M>>(
+      method: M,
+      path: P,
+      ...[given]: OptionsArgument<RequestOptions<M, P>>
+    ) {
+      return (await transport.json(requestOf(method, path, given))) as Answer<M, P>;
+    },
+    paginate: <P extends PagedPath>(path: P, ...[given]: OptionsArgument<RequestOptions<"GET", P>>) =>
+      paginate<ItemOf<P>>(transport, requestOf("GET", path, given)),
+    get limits() {
+      return transport.seen.limits;
+    },
+  };
+}

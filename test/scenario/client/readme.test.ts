@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { TYPES_OF_API, typesHead } from "../../../scripts/portal/types.ts";
+import { type ClientProgram, clientExamples, createClientProgram } from "../../support/client-examples.ts";
+import { createDeployment, type Team, type TestApi } from "../../support/service.ts";
+import { createClosing } from "../../support/store.ts";
+import { awayFromMidnight, until } from "../../support/until.ts";
+
+/** The examples of the client library's README, as programs of somebody who has installed it. */
+const examples = clientExamples();
+const closing = createClosing();
+let program: ClientProgram;
+let api: TestApi;
+let team: Team;
+let env: Record<string, string>;
+
+before(async () => {
+  await awayFromMidnight();
+  program = createClientProgram(examples);
+  closing.after(() => program.close());
+  const deployment = await createDeployment();
+  closing.after(() => deployment.stop());
+  [api, team] = await Promise.all([
+    deployment.startApi(),
+    deployment.team("enterprise"),
+    deployment.startRelay(),
+    deployment.startBulk(),
+  ]);
+  env = { RCPT_URL: api.url, RCPT_API_KEY: team.testKey, RCPT_LIVE_KEY: team.liveKey };
+  const rows = [
+    "name,email",
+    "Ann,valid@example.com",
+    "Bob,Bob <catch-all@example.com>",
+    "Eve,invalid@example.com",
+    "",
+  ];
+  writeFileSync(join(program.folder, "customers.csv"), rows.join("\n"));
+});
+after(closing.close);
+
+/** What is printed holds the texts, in their order. */
+function holdsInOrder(output: string, texts: readonly string[]): void {
+  let at = 0;
+  for (const text of texts) {
+    const found = output.indexOf(text, at);
+    assert.ok(found >= 0, `${text}\nis not, in this order, in\n${output}`);
+    at = found + text.length;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe("packages/client/README.md", () => {
+  assert.ok(examples.length >= 8);
+  for (const [at, { heading, code, prints }] of examples.entries()) {
+    if (code.includes("createServer")) continue;
+    it(`${heading}: prints what it says`, async () => {
+      const child = program.start(at, env);
+      holdsInOrder(await child.output, prints);
+      await until("the example has ended", () => child.exitCode !== null);
+      assert.equal(child.exitCode, 0);
+    });
+  }
+
+  it("leaves the results on the disk", () => {
+    const csv = readFileSync(join(program.folder, "results.csv"), "utf8");
+    assert.match(csv, /^name,email,rcpt_verdict/);
+    assert.match(csv, /^Eve,invalid@example\.com,invalid/m);
+  });
+
+  it("receives webhooks: what the service sends is genuine, and nothing else", async () => {
+    const at = examples.findIndex(({ code }) => code.includes("createServer"));
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/`;
+    const { status, body } = await api.send("POST", "/v1/webhooks", { key: team.testKey, body: { url } });
+    assert.equal(status, 201);
+    const child = program.start(at, { WEBHOOK_SECRET: String(body.secret), PORT: String(port) });
+    closing.after(() => void child.kill());
+    const forged = () =>
+      fetch(url, { method: "POST", body: "{}" }).then(
+        (answer) => answer.status,
+        () => null,
+      );
+    await until("the receiver listens", async () => (await forged()) === 401);
+    let printed = "";
+    child.stdout?.on("data", (piece: Buffer) => {
+      printed += piece;
+    });
+    const list = { emails: ["valid@example.com"] };
+    await api.send("POST", "/v1/verify/bulk", { key: team.testKey, body: list });
+    await until("the event comes", () => printed.includes(examples[at]?.prints[0] ?? assert.fail()));
+  });
+
+  it("has the types of the service that runs", async () => {
+    const document = await (await fetch(`${api.url}/openapi.json`)).text();
+    const head = typesHead(JSON.stringify(JSON.parse(document)));
+    for (const path of TYPES_OF_API) assert.ok(readFileSync(path, "utf8").startsWith(head), path);
+  });
+});

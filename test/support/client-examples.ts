@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { buildClient, CLIENT, runCompiler } from "../../scripts/image/client.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+/** A ```ts block of the library's README: `// -> text` is what it prints, in this order. */
+export interface ClientExample {
+  heading: string;
+  code: string;
+  prints: string[];
+}
+
+export function clientExamples(): ClientExample[] {
+  const page = readFileSync(join(CLIENT, "README.md"), "utf8");
+  return page.split(/^## /m).flatMap((section) => {
+    const code = /^```ts\n(.*?)^```/ms.exec(section)?.[1];
+    if (code === undefined) return [];
+    const prints = [...code.matchAll(/\/\/ -> (.*)$/gm)].map(([, printed = ""]) => printed);
+    return [{ heading: section.slice(0, section.indexOf("\n")), code, prints }];
+  });
+}
+
+/** A program of somebody who has installed the package: what is built of it, and nothing else of the project. */
+export interface ClientProgram {
+  folder: string;
+  /** Starts an example, compiled. */
+  start(example: number, env: Record<string, string>): ChildProcess & { output: Promise<string> };
+  close(): void;
+}
+
+const SETTINGS = {
+  compilerOptions: {
+    target: "es2023",
+    module: "nodenext",
+    moduleDetection: "force",
+    types: ["node"],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    // The package's declarations are what is shown to be right.
+    skipLibCheck: false,
+  },
+  include: ["*.ts"],
+};
+
+/** Builds the package, and compiles the examples against it. @throws Error of the compiler */
+export function createClientProgram(examples: readonly ClientExample[]): ClientProgram {
+  // Outside of the project, whose packages must not be found.
+  const folder = mkdtempSync(join(tmpdir(), "rcpt-client-"));
+  const installed = join(folder, "node_modules/@rcpt/client");
+  mkdirSync(installed, { recursive: true });
+  cpSync(join(CLIENT, "package.json"), join(installed, "package.json"));
+  buildClient(join(installed, "dist"));
+  symlinkSync(join(ROOT, "node_modules/@types"), join(folder, "node_modules/@types"));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(SETTINGS));
+  for (const [at, { code }] of examples.entries()) writeFileSync(join(folder, `example-${at}.ts`), code);
+  runCompiler(["-p", folder], folder);
+  return {
+    folder,
+    start(example, env) {
+      const child = spawn(process.execPath, [`example-${example}.js`], {
+        cwd: folder,
+        env: { ...process.env, ...env },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      assert.ok(child.stdout);
+      return Object.assign(child, { output: text(child.stdout) });
+    },
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
