@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { build } from "esbuild";
 import { buildClient, CLIENT, runCompiler } from "../../scripts/image/client.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -30,8 +31,34 @@ export interface ClientProgram {
   folder: string;
   /** Starts an example, compiled. */
   start(example: number, env: Record<string, string>): ChildProcess & { output: Promise<string> };
+  /** What a bundler makes of the package for pages. @throws Error of the bundler, or of the compiler: pages have no types of Node.js */
+  bundleForPages(): Promise<string>;
   close(): void;
 }
+
+/** What a page's program may look like, and what the compiler keeps it from. */
+const PAGE = `import { createClient, type RcptError, webhooks } from "@rcpt/client";
+const client = createClient({ url: location.origin, key: "rcpt_test_x", fetch: window.fetch });
+export async function send(file: File): Promise<string> {
+  const job = await client.bulk.submitFile(file);
+  for await (const row of job.results({ verdict: "valid" })) console.log(row.input, webhooks);
+  return (await job.done()).status;
+}
+export async function misuse(error: RcptError): Promise<void> {
+  // @ts-expect-error there is no such path
+  await client.request("GET", "/v1/nothing");
+  // @ts-expect-error the path has no such method
+  await client.request("PATCH", "/v1/usage");
+  // @ts-expect-error id is missing
+  await client.request("DELETE", "/v1/keys/{id}");
+  // @ts-expect-error there is no such env
+  await client.request("POST", "/v1/keys", { body: { label: "x", env: "prod" } });
+  // @ts-expect-error it does not come in pages
+  client.paginate("/v1/usage");
+  // @ts-expect-error there is no such code
+  if (error.code === "nothing") console.log(error.detail);
+}
+`;
 
 const SETTINGS = {
   compilerOptions: {
@@ -70,6 +97,22 @@ export function createClientProgram(examples: readonly ClientExample[]): ClientP
       });
       assert.ok(child.stdout);
       return Object.assign(child, { output: text(child.stdout) });
+    },
+    async bundleForPages() {
+      const pages = join(folder, "pages");
+      mkdirSync(pages);
+      writeFileSync(join(pages, "page.ts"), PAGE);
+      const compilerOptions = {
+        ...SETTINGS.compilerOptions,
+        types: [],
+        lib: ["es2023", "dom"],
+        noEmit: true,
+      };
+      writeFileSync(join(pages, "tsconfig.json"), JSON.stringify({ ...SETTINGS, compilerOptions }));
+      runCompiler(["-p", pages], pages);
+      const entry = { absWorkingDir: pages, entryPoints: ["page.ts"], logLevel: "silent" as const };
+      const made = await build({ ...entry, bundle: true, write: false, format: "esm", platform: "browser" });
+      return made.outputFiles.map(({ text: code }) => code).join("\n");
     },
     close: () => rmSync(folder, { recursive: true, force: true }),
   };

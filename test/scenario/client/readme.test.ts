@@ -101,6 +101,12 @@ describe("packages/client/README.md", () => {
     await until("the event comes", () => printed.includes(examples[at]?.prints[0] ?? assert.fail()));
   });
 
+  it("is of use to pages: bundlers and compilers find nothing of Node.js in it", async () => {
+    const code = await program.bundleForPages();
+    assert.match(code, /pages cannot read files/);
+    assert.doesNotMatch(code, /node:/);
+  });
+
   it("has the types of the service that runs", async () => {
     const document = await (await fetch(`${api.url}/openapi.json`)).text();
     const head = typesHead(JSON.stringify(JSON.parse(document)));

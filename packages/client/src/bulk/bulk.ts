@@ -8,16 +8,17 @@ import { type UploadContext, type UploadProgress, uploadInParts, uploadWhole } f
 
 type Submission = RequestOptions<"POST", "/v1/verify/bulk">["body"];
 
-interface CallOptions {
-  signal?: AbortSignal | undefined;
-  /** Of the job; a random one when absent. With your own the same list is one job, also after a restart of your program. */
-  idempotencyKey?: string | undefined;
-}
-
 /** What a job may be told besides its list, in the API's words: `metadata`, `evidence`, `webhook_url`, ... */
-export type ListOptions = Partial<Omit<Submission, "emails" | "upload_id" | "s3">> & CallOptions;
+type JobOptions = Partial<Omit<Submission, "emails" | "upload_id" | "s3">> & {
+  signal?: AbortSignal | undefined;
+};
 
-export interface FileOptions extends ListOptions {
+export type ListOptions = JobOptions & {
+  /** A random one when absent. With your own the same list is one job, also after a restart of your program. */
+  idempotencyKey?: string | undefined;
+};
+
+export interface FileOptions extends JobOptions {
   /** What the file is called; of the source when absent. */
   filename?: string | undefined;
   /** `uploadId` of a `onProgress` before: of a path or a Blob, only what is missing is sent. */
@@ -27,6 +28,8 @@ export interface FileOptions extends ListOptions {
    * body through the service, for programs that cannot reach its object storage.
    */
   via?: "storage" | "service" | undefined;
+  /** Of the parts of a file, 5 MiB at least; 16 MiB when absent. One that fails is sent again whole, and three are in memory. */
+  partBytes?: number | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -49,8 +52,8 @@ async function upload(
   options: FileOptions,
   signal: AbortSignal,
 ): Promise<string> {
-  const { filename, resume, onProgress } = options;
-  const context: UploadContext = { transport, signal, filename, resume, onProgress };
+  const { filename, resume, partBytes, onProgress } = options;
+  const context: UploadContext = { transport, signal, filename, resume, partBytes, onProgress };
   const opened = await openSource(source, transport.fetch, signal);
   if ("stream" in opened) return uploadWhole(context, { name: opened.name, body: opened.stream });
   try {
@@ -65,8 +68,11 @@ async function upload(
 }
 
 export function createBulk(transport: Transport): BulkApi {
-  async function submit(body: Submission, { signal, idempotencyKey }: CallOptions): Promise<Job> {
-    const request = { method: "POST", path: "/v1/verify/bulk", body, signal, idempotencyKey };
+  async function submit(
+    body: Submission,
+    call: Pick<ListOptions, "signal" | "idempotencyKey">,
+  ): Promise<Job> {
+    const request = { ...call, method: "POST", path: "/v1/verify/bulk", body };
     const snapshot = (await transport.json(request)) as JobSnapshot;
     return createJob(transport, snapshot.id, snapshot);
   }
@@ -76,9 +82,10 @@ export function createBulk(transport: Transport): BulkApi {
     },
     async submitFile(source, options = {}) {
       const signal = options.signal ?? new AbortController().signal;
-      const { filename, resume, via, onProgress, signal: _, idempotencyKey, ...rest } = options;
-      const upload_id = await upload(transport, source, { filename, resume, via, onProgress }, signal);
-      return submit({ ...rest, upload_id }, { signal, idempotencyKey });
+      const { filename, resume, via, partBytes, onProgress, signal: _, ...rest } = options;
+      const sent = { filename, resume, via, partBytes, onProgress };
+      const upload_id = await upload(transport, source, sent, signal);
+      return submit({ ...rest, upload_id }, { signal });
     },
     job: (id) => createJob(transport, id, null),
   };

@@ -29,6 +29,7 @@ export interface UploadContext {
   filename: string | undefined;
   /** An upload in parts that was begun before. */
   resume: string | undefined;
+  partBytes: number | undefined;
   onProgress: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -123,8 +124,11 @@ async function sendParts(sending: Sending, parts: Part[]): Promise<void> {
   }
 }
 
-async function create({ transport, signal, filename }: UploadContext, file: ReadableFile): Promise<Created> {
-  const body = { filename: filename ?? file.name, bytes: file.bytes, part_bytes: PART_BYTES };
+async function create(
+  { transport, signal, filename, partBytes }: UploadContext,
+  file: ReadableFile,
+): Promise<Created> {
+  const body = { filename: filename ?? file.name, bytes: file.bytes, part_bytes: partBytes ?? PART_BYTES };
   const request = { method: "POST", path: "/v1/uploads", body, signal };
   return (await transport.json(request)) as Created;
 }
