@@ -45,7 +45,7 @@ export async function lookAt(page: Page, name: string): Promise<void> {
 }
 
 /** Looks at the page as it stands in every width. What else may be in the way is the same in all: it is looked for in the narrowest. */
-export async function lookInWidths(page: Page, name: string): Promise<void> {
+async function lookInWidths(page: Page, name: string): Promise<void> {
   for (const [i, width] of WIDTHS.entries()) {
     await page.setViewportSize({ width, height: 900 });
     await page.evaluate("scrollTo(0, 0)");

@@ -6,7 +6,7 @@ import { useBrowser } from "../../support/browser.ts";
 import { ended } from "../../support/bulk.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
 import { PASSWORD } from "../../support/portal.ts";
-import { lookInWidths, portalVisits } from "../../support/portal-pages.ts";
+import { lookInThemes, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
 
 /** Lists in the portal: the jobs of a team, one of them, and its results. */
@@ -187,26 +187,24 @@ describe("for everybody", () => {
     );
     const greylisted = Array.from({ length: 9 }, (_, i) => `greylisted-look${i}@plain.test`);
     await submitFile(session, `email\nexists@plain.test\n${greylisted.join("\n")}\n`, "slow.csv");
-    for (const dark of [false, true]) {
-      const { page } = await signedIn(email, { dark });
-      await openLists(page);
-      await page.getByRole("link", { name: "broken.csv" }).waitFor();
-      await lookInWidths(page, "Lists");
-      await page.getByRole("link", { name: /customers/ }).click();
-      await page.getByRole("row").filter({ hasText: "missing-0@plain.test" }).waitFor();
-      await lookInWidths(page, "List");
-      await page.getByRole("link", { name: "All lists" }).click();
-      await page.getByRole("link", { name: "broken.csv" }).click();
-      await page.getByRole("heading", { name: "Why it failed" }).waitFor();
-      await lookInWidths(page, "List failed");
-      await page.getByRole("link", { name: "All lists" }).click();
-      await page.getByRole("link", { name: "slow.csv" }).click();
-      await page
-        .getByRole("region", { name: /rows wait for their mail servers/ })
-        .getByRole("row")
-        .first()
-        .waitFor();
-      await lookInWidths(page, "List under way");
-    }
+    const { page } = await signedIn(email);
+    await openLists(page);
+    await page.getByRole("link", { name: "broken.csv" }).waitFor();
+    await lookInThemes(page, "Lists");
+    await page.getByRole("link", { name: /customers/ }).click();
+    await page.getByRole("row").filter({ hasText: "missing-0@plain.test" }).waitFor();
+    await lookInThemes(page, "List");
+    await page.getByRole("link", { name: "All lists" }).click();
+    await page.getByRole("link", { name: "broken.csv" }).click();
+    await page.getByRole("heading", { name: "Why it failed" }).waitFor();
+    await lookInThemes(page, "List failed");
+    await page.getByRole("link", { name: "All lists" }).click();
+    await page.getByRole("link", { name: "slow.csv" }).click();
+    await page
+      .getByRole("region", { name: /rows wait for their mail servers/ })
+      .getByRole("row")
+      .first()
+      .waitFor();
+    await lookInThemes(page, "List under way");
   });
 });

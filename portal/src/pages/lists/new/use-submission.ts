@@ -21,8 +21,8 @@ export function useSubmission() {
       await forgetJobLists(queries);
       return job;
     } catch (thrown) {
-      // It was answered: whatever is sent next is another question.
-      if (thrown instanceof Problem && thrown.status !== 0) key.current = null;
+      // It was refused: whatever is sent next is another question. After a failure nobody knows whether it was taken.
+      if (thrown instanceof Problem && thrown.status >= 400 && thrown.status < 500) key.current = null;
       setError(thrown);
       return null;
     } finally {
