@@ -7,6 +7,8 @@ import { text } from "node:stream/consumers";
 import { build } from "esbuild";
 import { buildClient, CLIENT, runCompiler } from "../../scripts/image/client.ts";
 
+/** What runs programs: this Node.js, or another runtime by its command, such as `bun run` or `deno run -A`. */
+const RUNTIME = process.env.RCPT_CLIENT_RUNTIME?.split(" ") ?? [process.execPath];
 const ROOT = resolve(import.meta.dirname, "../..");
 
 /** A ```ts block of the library's README: `// -> text` is what it prints, in this order. */
@@ -90,7 +92,8 @@ export function createClientProgram(examples: readonly ClientExample[]): ClientP
   return {
     folder,
     start(example, env) {
-      const child = spawn(process.execPath, [`example-${example}.js`], {
+      const [runtime = "", ...args] = RUNTIME;
+      const child = spawn(runtime, [...args, `example-${example}.js`], {
         cwd: folder,
         env: { ...process.env, ...env },
         stdio: ["ignore", "pipe", "inherit"],

@@ -19,8 +19,8 @@ const MAX_ATTEMPTS = 5;
 export interface ClientOptions {
   /** Of the service, e.g. `https://rcpt.example.com`. */
   url: string;
-  /** A key or a session: it goes into `Authorization`. */
-  key: string;
+  /** A key or a session, for `Authorization`; none for what needs none, such as signing in. */
+  key?: string | undefined;
   /** Instead of the global one. */
   fetch?: typeof fetch | undefined;
   /** Of a call with its retries and waits; 60 s when absent. Uploads, events and downloads take as long as they take. */
@@ -75,7 +75,7 @@ interface ApiRequestOptions extends Omit<ApiRequest, "method" | "path" | "parame
   query?: QueryValues;
 }
 
-/** A client of the service at `url`. Keeps no connection of its own and needs no closing. */
+/** A client of the service at `url`. Keeps no connection of its own and needs no closing. @throws TypeError when `url` is none */
 export function createClient(options: ClientOptions): Client {
   const transport = new Transport({
     url: options.url,

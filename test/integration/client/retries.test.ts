@@ -112,6 +112,22 @@ describe("a request that fails", { concurrency: true }, () => {
     assert.equal(waiting.server.received.length, 1);
   });
 
+  it("does not take its key elsewhere", async (t) => {
+    const elsewhere = await startScripted([VALID]);
+    t.after(() => elsewhere.close());
+    const { server, client } = await served(t, [withText("", { Location: elsewhere.url }, 307)]);
+    const { code, status } = await errorOf(client.verify("a@example.com"));
+    assert.deepEqual([code, status], ["http_error", 307]);
+    assert.deepEqual([server.received.length, elsewhere.received.length], [1, 0]);
+    assert.throws(() => createClient({ url: "rcpt.example.com" }), TypeError);
+  });
+
+  it("needs no key where the API needs none", async (t) => {
+    const { server, client } = await served(t, [withJson({ registration: "open" })], { key: undefined });
+    await client.request("GET", "/v1/auth/options");
+    assert.equal(server.received[0]?.headers.authorization, undefined);
+  });
+
   it("that is answered with something else than JSON is malformed, and not repeated", async (t) => {
     const { server, client } = await served(t, [
       withText('{"verdict": ', { "Content-Type": "application/json" }),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { readJsonLines } from "../../../packages/client/src/streams/json-lines.ts";
+import { piecesOf } from "../../../packages/client/src/streams/pieces.ts";
 import { createEventParser, type ServerEvent } from "../../../packages/client/src/streams/sse.ts";
 import fc from "../../support/properties.ts";
 
@@ -68,6 +69,22 @@ describe("server-sent events", () => {
       { event: "message", data: "no space\n", lastEventId: "1" },
       { event: "message", data: "kept", lastEventId: "1" },
     ]);
+  });
+});
+
+describe("the pieces of a body", () => {
+  it("are an error when nothing comes any more, and the body is let go", async () => {
+    let isCancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(new Uint8Array(3)),
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const pieces = piecesOf(new Response(body), { silenceMs: 20 });
+    assert.equal((await pieces.next()).value?.length, 3);
+    await assert.rejects(pieces.next(), { code: "network_error" });
+    assert.equal(isCancelled, true);
   });
 });
 

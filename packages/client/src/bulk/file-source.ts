@@ -25,7 +25,7 @@ function readableBlob(blob: Blob): ReadableFile {
   };
 }
 
-async function openPath(path: string): Promise<ReadableFile> {
+async function openPath(path: string | URL): Promise<ReadableFile> {
   const { openDiskFile } = await import("./disk-file.ts");
   return openDiskFile(path);
 }
@@ -35,7 +35,7 @@ async function openUrl(
   fetching: typeof fetch,
   signal: AbortSignal,
 ): Promise<ReadableFile | IncomingFile> {
-  if (url.protocol === "file:") return openPath(decodeURIComponent(url.pathname));
+  if (url.protocol === "file:") return openPath(url);
   const response = await fetchOnce(fetching, url.href, { signal });
   if (!response.ok) throw await errorOf(response);
   if (url.protocol === "blob:") return readableBlob(await response.blob());

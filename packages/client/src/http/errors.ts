@@ -83,5 +83,9 @@ export async function errorOf(response: Response, nowMs = Date.now()): Promise<R
   const body: unknown = await response.json().catch(() => null);
   const parts = { status, requestId: headers.get("x-request-id"), retryAfterS: retryAfterOf(headers, nowMs) };
   if (isProblem(body)) return new RcptError(body.code, body.detail, { ...parts, problem: body });
-  return new RcptError("http_error", `The answer is ${status}, and not the API's.`, parts);
+  return new RcptError(
+    "http_error",
+    `The answer is ${status}, and not the API's. Is the URL that of the service?`,
+    parts,
+  );
 }

@@ -26,7 +26,7 @@ export interface ApiRequest {
 
 export interface TransportOptions {
   url: string;
-  key: string;
+  key: string | undefined;
   fetch: typeof fetch;
   timeoutMs: number;
   maxAttempts: number;
@@ -64,7 +64,9 @@ export class Transport {
   readonly seen = new LimitsSeen();
 
   constructor(options: TransportOptions) {
-    this.#options = { ...options, url: options.url.replace(/\/+$/, "") };
+    // What is no URL is told now, and not by every request.
+    const { href } = new URL(options.url);
+    this.#options = { ...options, url: href.replace(/\/+$/, "") };
   }
 
   /** What requests to others, such as object storage, are made with. */
@@ -74,7 +76,8 @@ export class Transport {
 
   #prepare(request: ApiRequest): Prepared {
     const { method, path, body } = request;
-    const headers = new Headers({ Authorization: `Bearer ${this.#options.key}`, Accept: "application/json" });
+    const headers = new Headers({ Accept: "application/json" });
+    if (this.#options.key) headers.set("Authorization", `Bearer ${this.#options.key}`);
     for (const [name, value] of Object.entries(request.headers ?? {})) headers.set(name, value);
     if (takesKey(method, path) && !headers.has("Idempotency-Key"))
       headers.set("Idempotency-Key", request.idempotencyKey ?? crypto.randomUUID());
@@ -90,7 +93,7 @@ export class Transport {
         hasStream: isStream(body),
       }),
       init: {
-        ...{ method, headers, redirect: "error" as const },
+        ...{ method, headers, redirect: "manual" as const },
         ...(sent === undefined ? {} : { body: sent as NonNullable<RequestInit["body"]> }),
         ...(isStream(body) ? { duplex: "half" as const } : {}),
       },
