@@ -6,6 +6,7 @@ import type { VerificationAsker } from "../features/verify/answer/examine.ts";
 import type { VerificationResult } from "../features/verify/answer/verification-result.ts";
 import type { LifecyclePart } from "../platform/lifecycle.ts";
 import { createLog, type Logger } from "../platform/log.ts";
+import { mapInOrder } from "../platform/map-in-order.ts";
 import { createMetrics } from "../platform/telemetry/metrics.ts";
 import { systemClock } from "../platform/time/clock.ts";
 import { createRedis } from "../stores/redis.ts";
@@ -35,10 +36,13 @@ export interface Verifier {
   /**
    * The same answer as `GET /v1/verify`.
    * @param text an address, or a text with one
-   * @throws AppError `overloaded` when LIMITS.check.tasksInFlight are under way
+   * @throws AppError `overloaded` when LIMITS.check.tasksInFlight are under way; Error when the verifier is closed
    */
   verify(text: string, options?: VerifyOptions): Promise<Verified>;
-  /** Each of them in order, LIMITS.verifier.atOnce of them at once. What was begun is ended when its reader leaves. */
+  /**
+   * Each of them in order, LIMITS.verifier.atOnce of them at once; none waits for a later text to come. What was begun is ended when
+   * its reader leaves.
+   */
   verifyAll(
     texts: Iterable<string> | AsyncIterable<string>,
     options?: VerifyOptions,
@@ -114,6 +118,7 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
   async function verify(text: string, asked: VerifyOptions = {}): Promise<Verified> {
     const { probe = true, evidence = false, signal } = asked;
     signal?.throwIfAborted();
+    if (closing !== null) throw new Error("The verifier is closed.");
     const question = examiner.understand(text, evidence, { ...ASKER, probing: probe, declined: !probe });
     // A signal may outlive many checks: each takes its listener back.
     const ended = new AbortController();
@@ -138,19 +143,13 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
   ): AsyncGenerator<Verified> {
     const left = new AbortController();
     const signal = AbortSignal.any(asked.signal === undefined ? [left.signal] : [asked.signal, left.signal]);
-    // Each check that is under way listens to it.
-    setMaxListeners(LIMITS.verifier.atOnce, signal);
-    const underWay: Promise<Verified>[] = [];
-    const first = () => underWay.shift() as Promise<Verified>;
+    // Each check that is under way listens to it, and the reading of texts.
+    setMaxListeners(LIMITS.verifier.atOnce + 1, signal);
     try {
-      for await (const text of texts) {
-        const verified = verify(text, { ...asked, signal });
-        // Told when it is its turn.
-        verified.catch(() => {});
-        underWay.push(verified);
-        if (underWay.length >= LIMITS.verifier.atOnce) yield await first();
-      }
-      while (underWay.length > 0) yield await first();
+      yield* mapInOrder(texts, (text) => verify(text, { ...asked, signal }), {
+        atOnce: LIMITS.verifier.atOnce,
+        signal,
+      });
     } finally {
       left.abort(new Error("nobody reads the results any more"));
     }

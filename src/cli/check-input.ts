@@ -9,12 +9,16 @@ import { openSource } from "../features/bulk/submit/open-source.ts";
 import type { RandomBytes } from "../features/bulk/workbook/random-bytes.ts";
 import { UsageError } from "../operator/command.ts";
 
-/** The addresses that were named; `-` stands for the lines of standard input. */
-export async function* textsOf(addresses: readonly string[]): AsyncGenerator<string> {
+/**
+ * The addresses that were named; `-` stands for the lines of standard input.
+ * @param over when it is aborted standard input is left, also while nothing comes from it
+ */
+export async function* textsOf(addresses: readonly string[], over: AbortSignal): AsyncGenerator<string> {
   for (const address of addresses)
     if (address !== "-") yield address;
     else
-      for await (const line of createInterface({ input: process.stdin })) if (line.trim() !== "") yield line;
+      for await (const line of createInterface({ input: process.stdin, signal: over }))
+        if (line.trim() !== "") yield line;
 }
 
 /** A list, read whole. Its cells are bytes, a character each. */

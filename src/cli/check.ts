@@ -111,7 +111,8 @@ export async function check(addresses: string[], options: CheckOptions): Promise
   let found = false;
   try {
     const asked = { probe: options.probe, evidence: options.evidence, signal: enough.signal };
-    for await (const verified of verifier.verifyAll(list?.addresses ?? textsOf(addresses), asked)) {
+    const texts = list?.addresses ?? textsOf(addresses, enough.signal);
+    for await (const verified of verifier.verifyAll(texts, asked)) {
       await output.add(verified);
       found ||= options.failOn.includes(verified.verdict);
     }
@@ -121,6 +122,7 @@ export async function check(addresses: string[], options: CheckOptions): Promise
     process.stderr.write("rcpt: interrupted\n");
     return EXIT_INTERRUPTED;
   } finally {
+    enough.abort();
     output.close();
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);

@@ -27,13 +27,14 @@ interface Outcome {
   stderr: string;
 }
 
-/** @param onOutput told what has been printed so far */
+/** @param isOpen more input may come @param onOutput told what has been printed so far */
 function rcpt(
   args: string[],
   {
     input = "",
+    isOpen = false,
     onOutput = () => {},
-  }: { input?: string; onOutput?: (stdout: string, end: () => void) => void } = {},
+  }: { input?: string; isOpen?: boolean; onOutput?: (stdout: string, end: () => void) => void } = {},
 ): Promise<Outcome> {
   const { PATH = "", HOME = "", RCPT_RUN = "" } = process.env;
   const env = {
@@ -53,7 +54,8 @@ function rcpt(
   child.stderr.on("data", (chunk) => {
     printed.stderr += chunk;
   });
-  child.stdin.end(input);
+  if (isOpen) child.stdin.write(input);
+  else child.stdin.end(input);
   return new Promise((done) => child.once("close", (code) => done({ code, ...printed })));
 }
 
@@ -154,6 +156,17 @@ describe("rcpt check", () => {
     });
     assert.match(stderr, /rcpt: interrupted/);
     assert.ok(stdout.split("\n").length < 3_000);
+    assert.equal(code, 130);
+  });
+
+  it("answers each line when it comes, and is interrupted while none comes", async () => {
+    const { code, stdout, stderr } = await rcpt(["check", "-"], {
+      input: "exists@plain.test\n",
+      isOpen: true,
+      onOutput: (_printed, end) => end(),
+    });
+    assert.deepEqual(wordsOf(stdout), [["valid", "exists@plain.test", "accepted_mailbox"]]);
+    assert.match(stderr, /rcpt: interrupted/);
     assert.equal(code, 130);
   });
 });

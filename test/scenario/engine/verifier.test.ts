@@ -88,5 +88,6 @@ describe("a verifier without a server", () => {
     const other = await createVerifier({ settings, preflight: false });
     await other.verify("exists@plain.test");
     await Promise.all([other.close(), other.close()]);
+    await assert.rejects(other.verify("exists@plain.test"), /The verifier is closed/);
   });
 });
