@@ -137,7 +137,8 @@ function getRoute(uploads: Uploads): Route {
 function partsRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
-    rate: "read",
+    // It asks object storage, signs up to LIMITS.uploads.parts URLs, and keeps the upload open.
+    rate: "write",
     method: "GET",
     path: "/v1/uploads/{upload}/parts",
     operationId: "listUploadParts",
@@ -170,8 +171,9 @@ function completeRoute(uploads: Uploads): Route {
     operationId: "completeUpload",
     summary: "Complete an upload in parts",
     description:
-      "Makes the parts that were sent the file. Refused when they are not the file that was announced. May be repeated.",
-    errors: ["not_found", "upload_missing", "bulk_too_large", "feature_unconfigured"],
+      "Makes the parts that were sent the file. Refused when they are not the file that was announced. May be repeated. " +
+      "An upload that has expired counts for the team's limits again (409).",
+    errors: ["not_found", "upload_missing", "limit_reached", "bulk_too_large", "feature_unconfigured"],
     params: UploadParamsSchema,
     success: { status: 200, description: "The upload", schema: UploadSchema, example: uploadExample },
     handler: ({ params }, actor) => uploads.complete(actor, params.upload),

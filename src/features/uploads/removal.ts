@@ -11,7 +11,7 @@ import { refreshFromStorage } from "./upload.ts";
 import {
   blankUpload,
   deleteUpload,
-  giveUpUpload,
+  giveUpExpired,
   hideOldUploads,
   type RecentUpload,
   type RemovedUpload,
@@ -98,7 +98,7 @@ export function createUploadRemoval(deps: UploadRemovalDeps): UploadRemoval {
             isStopping,
             async (row) => {
               // Its bytes may have arrived by a presigned URL without our knowledge: then they are kept like others.
-              if (!(await lookAt(row))) await giveUpUpload(sql, row.id);
+              if (!(await lookAt(row))) await giveUpExpired(sql, row.id, unfinishedMs);
             },
           ),
         () => sql.begin((tx) => hideOldUploads(tx, deps.retentionDays * DAY_MS, perRound)),

@@ -57,6 +57,13 @@ export interface UploadObjects {
   ): Promise<{ etag: string }>;
 }
 
+const REFUSED_PARTS = new Set(["EntityTooSmall", "InvalidPart", "InvalidPartOrder"]);
+
+/** Whether object storage has other parts than those that were to be combined. */
+export function isRefusedPart(error: unknown): boolean {
+  return error instanceof Error && REFUSED_PARTS.has(error.name);
+}
+
 function missing(error: unknown): unknown {
   return httpStatus(error) === 404 ? new MissingObject("no such upload", { cause: error }) : error;
 }

@@ -197,6 +197,13 @@ export async function giveUpUpload(sql: Queryable, id: string): Promise<void> {
   await sql`update uploads set removed_at = now() where id = ${id} and removed_at is null and status = 'open'`;
 }
 
+/** Hides one whose bytes did not arrive, unless it has been extended since it was seen to have expired that long ago. */
+export async function giveUpExpired(sql: Queryable, id: string, overMs: number): Promise<void> {
+  await sql`
+    update uploads set removed_at = now()
+    where id = ${id} and removed_at is null and status = 'open' and expires_at < ${ago(sql, overMs)}`;
+}
+
 /** Hides one whose bytes must not be kept, even if a job reads them. */
 export async function refuseUpload(sql: Queryable, id: string): Promise<void> {
   await sql`update uploads set removed_at = now() where id = ${id} and removed_at is null`;

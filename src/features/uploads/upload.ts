@@ -125,6 +125,24 @@ export function extendWithinLimit(
   });
 }
 
+/**
+ * Before the parts of an open upload become a file: one that has expired counted for the team's limits no longer, and must fit
+ * again. It counts from then on.
+ * @throws AppError `unauthorized` when the team is gone; `limit_reached`
+ */
+export function ensureWithinLimit(sql: Database, { limits }: UploadHolder, upload: UploadRow): Promise<void> {
+  return sql.begin(async (tx) => {
+    if (!(await lockTeam(tx, upload.teamId)))
+      throw new AppError("unauthorized", "The team has been deleted.");
+    const open = await lockOpenUpload(tx, upload.id);
+    if (open?.isExpired !== true) return;
+    const detail = excess(await tallyUploads(tx, upload, limits.bulkBytes), upload, limits);
+    if (detail !== null) throw new AppError("limit_reached", detail);
+    const { presignedMs: validMs, openMs, unfinishedMs } = LIMITS.uploads;
+    await extendUpload(tx, upload.id, { validMs, openMs: openMs + unfinishedMs + validMs });
+  });
+}
+
 /** Another team's upload is not found, nor a live one by a test key. @throws AppError `not_found` */
 export async function requireUpload(
   sql: Database,

@@ -11,6 +11,7 @@ import { partsOf } from "./parts.ts";
 import type { PreviewUpload } from "./preview.ts";
 import type { ReceiveUpload } from "./receive.ts";
 import {
+  ensureWithinLimit,
   insertWithinLimit,
   refreshFromStorage,
   renderUpload,
@@ -19,7 +20,7 @@ import {
   uploadNotFound,
   uploadTooLarge,
 } from "./upload.ts";
-import type { UploadObjects } from "./upload-objects.ts";
+import { isRefusedPart, type UploadObjects } from "./upload-objects.ts";
 import { giveUpUpload, hideUpload, listUploads, noteParts, type UploadRow, uploadKey } from "./upload-sql.ts";
 
 /** What the client must send, and where. */
@@ -54,7 +55,10 @@ export interface Uploads {
   /** @throws AppError `not_found`, `bulk_too_large` */
   get(actor: Actor, id: string): Promise<Upload>;
   listParts: ListUploadParts;
-  /** Combines the sent parts into the file. Idempotent. @throws AppError `not_found`, `upload_missing`, `bulk_too_large` */
+  /**
+   * Combines the sent parts into the file. Idempotent.
+   * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`; `limit_reached` for one that had expired
+   */
   complete(actor: Actor, id: string): Promise<Upload>;
   preview: PreviewUpload;
   /** @throws AppError `not_found`, `upload_in_use` */
@@ -124,16 +128,23 @@ function createComplete(
         "upload_missing",
         `${sent} of ${bytes} bytes have been sent, in ${parts.length} parts.`,
       );
-    await objects.completeMultipart(key, multipartId, parts);
+    await objects.completeMultipart(key, multipartId, parts).catch((error: unknown) => {
+      if (!isRefusedPart(error)) throw error;
+      throw new AppError("upload_missing", "A part was sent anew meanwhile. Complete the upload again.", {
+        cause: error,
+      });
+    });
   }
 
   return async (actor, id) => {
     const row = await requireUpload(sql, actor, id);
-    if (row.multipartId !== null)
+    if (row.multipartId !== null) {
+      await ensureWithinLimit(sql, actor, row);
       await assemble(row, row.multipartId).catch((error: unknown) => {
         // Completed by another request, or by this one's first attempt; or it does not exist: the check decides.
         if (!(error instanceof MissingObject)) throw error;
       });
+    }
     const stored = await refreshFromStorage(sql, streams, row, actor);
     if (stored === null) throw new AppError("upload_missing", "Nothing has been sent yet.");
     return render(stored);

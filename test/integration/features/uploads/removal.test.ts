@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import type { Actor } from "../../../../src/features/identity/actor.ts";
+import { createUploadRemoval } from "../../../../src/features/uploads/removal.ts";
 import { uploadKey } from "../../../../src/features/uploads/upload-sql.ts";
+import { createLog } from "../../../../src/platform/log.ts";
 import { createClosing } from "../../../support/store.ts";
 import { addJob, enterpriseActor, openUploads, type UploadsWorld } from "../../../support/uploads.ts";
 
@@ -180,5 +182,23 @@ describe("the removal of uploads", () => {
       false,
       false,
     ]);
+  });
+
+  it("leaves alone what was gone on with after it was found to have expired", async () => {
+    const made = await world.uploads.create(actor, { filename: "a", bytes: 6_000_000_000 });
+    await age(made.id, "37 hours");
+    const head = async () => {
+      await world.uploads.listParts(actor, made.id);
+      return null;
+    };
+    const removal = createUploadRemoval({
+      sql: world.sql,
+      streams: { head },
+      deleteBelow: async () => true,
+      log: createLog("silent"),
+      retentionDays: 1,
+    });
+    await removal.sweep(() => false);
+    assert.equal((await rowOf(made.id))?.hidden, false);
   });
 });

@@ -134,4 +134,43 @@ describe("an upload in parts of a size that the client asks for", () => {
     await assert.rejects(world.uploads.listParts(actor, made.id), /have been removed/);
     await assert.rejects(createUploads(null).listParts(actor, made.id), code("feature_unconfigured"));
   });
+
+  it("fits the team's limits when it is completed, though it had expired", async () => {
+    const actor = await enterpriseActor(world.sql);
+    const { parts, ...made } = await createParts(actor);
+    for (const { url, bytes } of parts) assert.equal((await putTo(url, Buffer.alloc(bytes))).status, 200);
+    await world.sql`update uploads set expires_at = now() where id = ${made.id}`;
+    await world.sql`
+      insert into uploads (id, team_id, filename, object_key, status, expires_at, livemode)
+      select 'upl_' || gen_random_uuid(), ${actor.teamId}, 'x', 'k', 'stored', now(), ${actor.livemode}
+      from generate_series(1, ${LIMITS.uploads.stored})`;
+    await assert.rejects(world.uploads.complete(actor, made.id), code("limit_reached"));
+    await world.sql`delete from uploads where team_id = ${actor.teamId} and object_key = 'k'`;
+    assert.equal((await world.uploads.complete(actor, made.id)).status, "stored");
+  });
+
+  it("is completed anew where a part came while it was", async () => {
+    const actor = await enterpriseActor(world.sql);
+    const { parts, ...made } = await createParts(actor);
+    for (const { url, bytes } of parts) assert.equal((await putTo(url, Buffer.alloc(bytes))).status, 200);
+    const [first = assert.fail()] = parts;
+    const { objects, streams, sql } = world;
+    let isFirst = true;
+    const uploads = createUploads({
+      ...{ sql, receive: () => assert.fail(), preview: () => assert.fail(), retentionDays: 1 },
+      storage: {
+        streams,
+        objects: {
+          ...objects,
+          async completeMultipart(...args) {
+            if (isFirst) await putTo(first.url, Buffer.alloc(first.bytes, 1));
+            isFirst = false;
+            return objects.completeMultipart(...args);
+          },
+        },
+      },
+    });
+    await assert.rejects(uploads.complete(actor, made.id), code("upload_missing"));
+    assert.equal((await uploads.complete(actor, made.id)).status, "stored");
+  });
 });
