@@ -36,12 +36,29 @@ export function useHasRole(role: Role): boolean {
   return RANK[useIdentity().role] >= RANK[role];
 }
 
+/** Whether two identities may see the same: one person in one team. */
+const isSame = (one: Identity, other: Identity): boolean =>
+  one.user?.id === other.user?.id && one.team.id === other.team.id;
+
+/**
+ * Whose page is this now? Another person, or another team, is not to see what is shown. For the same one the page stays,
+ * with what is under way in it: a file that is being sent, a form that is half filled in.
+ */
+async function lookAgain(): Promise<void> {
+  const before = queryClient.getQueryData(identityQuery.queryKey);
+  if (before === undefined) return;
+  const now = await readIdentity().catch(() => null);
+  if (now !== null && isSame(before, now)) queryClient.setQueryData(identityQuery.queryKey, now);
+  else location.reload();
+}
+
 /** To the browser's other pages: the session has begun or ended, perhaps another person's. */
 const changes = new BroadcastChannel("rcpt session");
-// What such a page shows may not be the new person's to see.
-changes.onmessage = () => {
-  if (queryClient.getQueryData(identityQuery.queryKey) !== undefined) location.reload();
-};
+changes.onmessage = () => void lookAgain();
+// The browser took the page out of its memory, as it was left: by Back, perhaps after signing out.
+window.addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) void lookAgain();
+});
 const tellOtherPages = () => changes.postMessage(null);
 
 /** Another person is signed in from now on: what was shown to the one before is forgotten. */

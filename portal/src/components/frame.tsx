@@ -3,6 +3,7 @@ import { Link, Outlet } from "@tanstack/react-router";
 import { signOut, useIdentity } from "../api/session.ts";
 import { PAGES } from "../pages.ts";
 import { Button } from "./button.tsx";
+import { ForeignText } from "./foreign-text.tsx";
 import { Failure } from "./notice.tsx";
 
 function Account() {
@@ -11,7 +12,9 @@ function Account() {
   return (
     <div className="account">
       <span className="wrap-anywhere">
-        <strong>{team.name}</strong>
+        <strong>
+          <ForeignText>{team.name}</ForeignText>
+        </strong>
         <br />
         {user?.email} <span className="muted">({role})</span>
       </span>

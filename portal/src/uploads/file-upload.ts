@@ -79,9 +79,7 @@ export class FileUpload {
     this.#pace.clear();
     this.#change({ phase: "sending", isLost: false, bytesPerS: null, error: null });
     const { signal } = this.#control;
-    this.#send(signal).catch((error: unknown) => {
-      if (!signal.aborted) this.#fail(error);
-    });
+    this.#send(signal).catch((error: unknown) => this.#endOrFail(error, signal));
   };
 
   readonly pause = (): void => {
@@ -98,10 +96,18 @@ export class FileUpload {
     if (this.#state.uploadId !== null) await deleteUpload(this.#state.uploadId);
   };
 
-  #fail(error: unknown): void {
+  async #endOrFail(error: unknown, signal: AbortSignal): Promise<void> {
+    const { uploadId } = this.#state;
+    const isGone = error instanceof Problem && error.status === 404;
+    const isWhole = isGone && uploadId !== null && (await isStored(uploadId, signal));
+    if (signal.aborted) return;
+    if (isWhole) this.#end(uploadId);
+    else this.#fail(error, isGone);
+  }
+
+  #fail(error: unknown, isGone: boolean): void {
     // Whatever is tried next begins with what object storage has; or anew, where the upload is gone.
     this.#parts = null;
-    const isGone = error instanceof Problem && error.status === 404;
     if (isGone && this.#state.uploadId !== null) forgetUpload(this.#state.uploadId);
     this.#change({ phase: "failed", error, ...(isGone ? { uploadId: null, sentBytes: 0 } : {}) });
   }
@@ -201,6 +207,15 @@ function problemIn(status: number, text: string): Problem {
   } catch {
     return new Problem(status, null, null);
   }
+}
+
+/** Whether an upload is whole: another page of the browser has completed it, or the answer to this one was lost. */
+async function isStored(id: string, signal: AbortSignal): Promise<boolean> {
+  const path = { upload: id };
+  const upload = await dataOf(api.GET("/v1/uploads/{upload}", { params: { path }, signal })).catch(
+    () => null,
+  );
+  return upload?.status === "stored";
 }
 
 /** Deletes an upload that may be gone already, and forgets it here. */

@@ -6,6 +6,8 @@ import { put } from "./put.ts";
 const PARTS_AT_ONCE = 3;
 /** New URLs for a part that is refused with the ones it had. */
 const RENEWALS = 2;
+/** The URL has expired, or the upload is not open any more: to ask for its parts says which. */
+const OUTDATED: ReadonlySet<number> = new Set([403, 404]);
 /** Attempts without an answer, while the API answers, until object storage counts as out of reach. */
 const UNANSWERED = 2;
 
@@ -61,7 +63,11 @@ export async function ensureReadable(file: File): Promise<void> {
 
 async function renewUrls({ uploadId, parts, listener, signal }: Sending): Promise<void> {
   const fresh = await persistently(() => readParts(uploadId, signal), signal, listener.onLost);
-  for (const [i, part] of parts.entries()) part.url = fresh[i]?.url ?? null;
+  for (const [i, part] of parts.entries()) {
+    part.url = fresh[i]?.url ?? null;
+    // Its answer was lost: it has arrived all the same.
+    part.isSent ||= fresh[i]?.isSent === true;
+  }
 }
 
 /** @throws StorageOutOfReach when it was not the connection */
@@ -82,9 +88,11 @@ async function sendPart(sending: Sending, part: Part): Promise<void> {
   let [unanswered, renewals] = [0, 0];
   for (;;) {
     if (part.url === null) await renewUrls(sending);
+    if (part.isSent) return listener.onProgress(part, 0);
     const body = file.slice(part.firstByte, part.firstByte + part.bytes);
     let hasMoved = false;
-    const { status } = await put(part.url ?? "", body, {
+    if (part.url === null) throw new Error("The service has no address for a part of the file.");
+    const { status } = await put(part.url, body, {
       signal,
       onProgress(bytes) {
         hasMoved ||= bytes > 0;
@@ -98,7 +106,7 @@ async function sendPart(sending: Sending, part: Part): Promise<void> {
     }
     listener.onProgress(part, 0);
     await ensureReadable(file);
-    if (status === 403 && renewals < RENEWALS) {
+    if (OUTDATED.has(status) && renewals < RENEWALS) {
       renewals += 1;
       part.url = null;
       continue;

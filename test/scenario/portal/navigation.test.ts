@@ -110,6 +110,20 @@ describe("the portal", () => {
     assert.equal(await page.getByText(first.email).count(), 0);
   });
 
+  it("shows nothing that the browser kept of a page, once its person has left", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    const comeBack = () =>
+      page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+    await page.getByText(email).first().waitFor();
+    await Promise.all([page.waitForResponse(/\/v1\/auth\/me$/), comeBack()]);
+    assert.match(page.url(), /\/verify$/);
+    await page.context().clearCookies();
+    await Promise.all([page.waitForURL(/sign-in/), comeBack()]);
+    assert.equal(await page.getByText(email).count(), 0);
+  });
+
   it("loads itself anew where a newer version has other files", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
