@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
-import { signOut, useIdentity } from "../api/session.ts";
+import { signOut, useHasRole, useIdentity } from "../api/session.ts";
 import { PAGES } from "../pages.ts";
 import { Button } from "./button.tsx";
 import { ForeignText } from "./foreign-text.tsx";
@@ -29,7 +29,8 @@ function Account() {
 /** What all pages have for who is signed in: the other pages, the team, and the way out. */
 export function Frame() {
   const { operator } = useIdentity();
-  const pages = PAGES.filter((page) => operator || !("operator" in page));
+  const isAdmin = useHasRole("admin");
+  const pages = PAGES.filter((page) => (operator && isAdmin) || !("operator" in page));
   return (
     <div className="frame">
       <a className="skip visually-hidden" href="#content">

@@ -1,7 +1,8 @@
+import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { useBrowser } from "../../support/browser.ts";
 import { lookAt, lookInThemes, portalVisits } from "../../support/portal-pages.ts";
-import { usePortalSite } from "../../support/portal-site.ts";
+import { newPerson, usePortalSite } from "../../support/portal-site.ts";
 
 /** What those who run the deployment see of it in the portal. */
 const site = usePortalSite();
@@ -61,5 +62,16 @@ describe("the deployment", () => {
     if ((await page.getByRole("link", { name: "Deployment" }).count()) > 0) throw new Error("it is offered");
     await page.goto(`${site.url}/deployment`);
     await page.getByText("Only the team that runs the deployment sees its state.").waitFor();
+  });
+
+  it("is not offered to a member of the team that runs it", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session, teamId } = await site.owner();
+    await site.deployment.sql`update teams set operator = true where id = ${teamId}`;
+    const email = newPerson();
+    await site.member(session, email, "member");
+    const { page } = await signedIn(email);
+    await page.getByRole("link", { name: "Settings" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "Deployment" }).count(), 0);
   });
 });
