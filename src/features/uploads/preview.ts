@@ -145,10 +145,11 @@ export async function detectForPreview(head: Buffer, options: DetectOptions): Pr
   const detected = await detectLayout(head, options);
   if (!detected.ok) return detected;
   const firstRows = await countFirstRows(head, detected, options);
+  if (firstRows.useless !== null) return firstRows.useless;
   return { ...detected, rows: detected.rows.slice(0, LIMITS.uploads.previewRows), firstRows };
 }
 
-const NO_ROWS: FirstRows = { rows: 0, repeats: 0, firstByte: 0, endByte: 0, isBroken: true };
+const NO_ROWS: FirstRows = { rows: 0, repeats: 0, firstByte: 0, endByte: 0, isBroken: true, useless: null };
 
 export interface PreviewDeps {
   detect: DetectForPreview;

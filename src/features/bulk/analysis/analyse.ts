@@ -113,6 +113,8 @@ export interface FirstRows {
   endByte: number;
   /** A job would fail behind them. */
   isBroken: boolean;
+  /** They are all, and make no job. */
+  useless: ReturnType<typeof problem> | null;
 }
 
 /** @param whole the head is all of the text; otherwise its last row may be cut off, and does not count */
@@ -138,7 +140,9 @@ export async function countFirstRows(
   });
   const { firstByte } = detected;
   const refused = (await reader.read(head, firstByte)) ?? (whole ? await reader.endOfText() : undefined);
-  return { ...reader.soFar, repeats, firstByte, isBroken: refused !== undefined };
+  const isBroken = refused !== undefined;
+  const useless = whole && !isBroken ? reader.uselessness() : null;
+  return { ...reader.soFar, repeats, firstByte, isBroken, useless };
 }
 
 async function scan(
@@ -181,7 +185,7 @@ function* slicesOf(piece: Buffer): Generator<Buffer> {
     yield piece.subarray(from, from + analysisTurnBytes);
 }
 
-function noAddress({ header, emailColumn, encoding }: DetectedLayout, rows: number): Refusal {
+function noAddress({ header, emailColumn, encoding }: DetectedLayout, rows: number) {
   const name = header?.[emailColumn];
   const which = `column ${emailColumn}, counted from 0${name === undefined ? "" : `, ${shownColumnName(textIn(name, encoding))}`}`;
   return problem("no_email_column", `None of the ${rows} rows has an email address in ${which}.`);
@@ -357,15 +361,20 @@ class RowReader {
     return broken === undefined ? this.#takeRows() : { ok: false, ...broken };
   }
 
+  /** Why the rows, all of which were read, make no job; null: they do. */
+  uselessness(): FirstRows["useless"] {
+    const [rows, malformed] = [this.#rows, this.#malformed];
+    if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
+    const hasNone = malformed === rows - this.#empty && this.#several === 0;
+    return hasNone && malformed >= ROWS_TO_JUDGE ? noAddress(this.#detected.layout, rows) : null;
+  }
+
   async end(): Promise<ScannedSource | Refusal> {
     const refused = await this.endOfText();
     if (refused !== undefined) return refused;
-    const rows = this.#rows;
-    const malformed = this.#malformed;
-    const empty = this.#empty;
-    if (rows === 0) return problem("empty_source", "The file has a header and no rows.");
-    if (malformed === rows - empty && this.#several === 0 && malformed >= ROWS_TO_JUDGE)
-      return noAddress(this.#detected.layout, rows);
+    const useless = this.uselessness();
+    if (useless !== null) return useless;
+    const [rows, malformed, empty] = [this.#rows, this.#malformed, this.#empty];
     const { candidates } = this.#detected;
     const { tolerated, form } = this.#opened;
     const warnings = [...this.#detected.warnings, ...tolerated.warnings(byteUnitOf(form))];

@@ -5,6 +5,7 @@ import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { recheckColumn } from "../../../../src/features/bulk/columns/recheck-column.ts";
 import type { Actor } from "../../../../src/features/identity/actor.ts";
 import { createPreviewUpload, detectForPreview } from "../../../../src/features/uploads/preview.ts";
+import { AppError } from "../../../../src/platform/errors.ts";
 import { analysedList, analyseList } from "../../../support/analysed-list.ts";
 import { randomBytes } from "../../../support/open-workbook.ts";
 import fc from "../../../support/properties.ts";
@@ -64,6 +65,14 @@ describe("what a preview tells of the list's size", () => {
       assert.deepEqual(sample, { rows: 5, bytes: file.length, whole: true, repeats: 1 });
       assert.equal(estimated_rows, 5);
     }
+  });
+
+  it("is refused as its job would be, of a list with nothing to verify", async () => {
+    const code = (wanted: string) => (error: unknown) => error instanceof AppError && error.code === wanted;
+    for (const header of ["email,b\n", "# of today\r\nemail;b\r\n\r\n", "sep=,\nemail,b\n"])
+      await assert.rejects(previewOf(Buffer.from(header)), code("empty_source"), header);
+    const none = Buffer.from(`email,b\n${"x,y\n".repeat(6)}`);
+    await assert.rejects(previewOf(none), code("no_email_column"));
   });
 
   it("is what the job counts, of any small list", async () => {
