@@ -7,7 +7,7 @@ export const PAGES = [
   { to: "/team", title: "Team" },
   { to: "/webhooks", title: "Webhooks" },
   { to: "/blocklist", title: "Blocklist" },
-  { to: "/overrides", title: "Disposable" },
+  { to: "/overrides", title: "Disposable domains" },
   { to: "/billing", title: "Billing" },
   { to: "/settings", title: "Settings" },
   { to: "/deployment", title: "Deployment", operator: true },

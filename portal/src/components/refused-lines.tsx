@@ -3,7 +3,7 @@ import { TableScroll } from "./table-scroll.tsx";
 
 const SHOWN = 200;
 
-/** What was not taken of what somebody pasted, and why. */
+/** Pasted lines that were not taken, and why. */
 export function RefusedLines({ lines }: { lines: readonly { domain: string; why: string }[] }) {
   if (lines.length === 0) return null;
   return (

@@ -41,12 +41,20 @@ export function SignInPage() {
           <Link to="/forgot-password">Forgot the password?</Link>
         </p>
       )}
+      {options?.password_reset === false && (
+        <p className="muted">
+          Forgot the password? The operator of this service gives you a link for a new one.
+        </p>
+      )}
       {options?.registration === "open" && (
         <p>
           No account yet? <Link to="/register">Register</Link>
         </p>
       )}
       {options?.registration === "invite" && <p className="muted">New here? A colleague can invite you.</p>}
+      {options?.registration === "closed" && (
+        <p className="muted">New here? The operator of this service makes accounts.</p>
+      )}
     </Entrance>
   );
 }

@@ -2,7 +2,7 @@ import type { operations } from "../api/schema.d.ts";
 
 export type BulkJob = operations["getBulkJob"]["responses"][200]["content"]["application/json"];
 export type JobStatus = BulkJob["status"];
-type JobErrorCode = NonNullable<BulkJob["error"]>["code"];
+export type JobErrorCode = NonNullable<BulkJob["error"]>["code"];
 
 /** What a job is at. */
 export const JOB_STATUSES: Readonly<Record<JobStatus, string>> = {
@@ -83,13 +83,13 @@ export const JOB_ERRORS: Readonly<Record<JobErrorCode, ErrorWords>> = {
     isMendable: true,
   },
   bulk_too_large: {
-    says: "The list is larger than your tier allows.",
-    advice: "Split it into several files, or choose a larger tier.",
+    says: "The list is larger than your plan allows.",
+    advice: "Split it into several files, or choose a larger plan.",
     isMendable: false,
   },
   quota_exceeded: {
     says: "The list needs more units than today's quota has left.",
-    advice: "Verify it when the next day begins, split it, or choose a larger tier.",
+    advice: "Verify it when the next day begins, split it, or choose a larger plan.",
     isMendable: true,
   },
   rate_limited: {

@@ -34,16 +34,16 @@ export const REASONS: Readonly<Record<Reason, ReasonWords>> = {
     advice: "Do not send: it would bounce.",
   },
   disposable_domain: {
-    says: "The domain hands out throw-away addresses.",
+    says: "The domain hands out disposable (throw-away) addresses.",
     advice: "Ask for a lasting address.",
   },
   role_address: {
-    says: "The address belongs to a function, such as sales or support, and not to a person.",
+    says: "A role address, such as sales@ or support@: it belongs to a function, not to a person.",
     advice: "Fine for a reply; careful with newsletters.",
   },
   low_reputation: {
     says: "Much about the domain or the name speaks against it.",
-    advice: "See the signals below before you send.",
+    advice: "Look at the reputation signals before you send.",
   },
   dns_error: { says: "The name servers of the domain do not answer.", advice: TRY_LATER },
   smtp_not_requested: {
@@ -51,8 +51,8 @@ export const REASONS: Readonly<Record<Reason, ReasonWords>> = {
     advice: "Verify it with a probe to know about the mailbox.",
   },
   smtp_not_in_tier: {
-    says: "Nothing speaks against it; its mail server is not asked in your tier.",
-    advice: "Pro+ and Enterprise ask mail servers.",
+    says: "Nothing speaks against it; its mail server is not asked in your plan.",
+    advice: "A plan that asks mail servers tells whether the mailbox exists.",
   },
   mailbox_not_found: {
     says: "Its mail server says: there is no such mailbox.",
@@ -85,7 +85,7 @@ export const REASONS: Readonly<Record<Reason, ReasonWords>> = {
     advice: "Only a message can tell whether the mailbox exists.",
   },
   catch_all: {
-    says: "Its mail server accepts every address of the domain.",
+    says: "Its mail server accepts every address of the domain (catch-all).",
     advice: "Only a message can tell whether the mailbox exists.",
   },
   catch_all_unconfirmed: {
@@ -108,6 +108,14 @@ export const VERDICTS: Readonly<Record<Verdict, string>> = {
   invalid: "Invalid",
   risky: "Risky",
   unknown: "Unknown",
+};
+
+/** What to do with addresses of a verdict; the reason of each says more. */
+export const VERDICT_ADVICE: Readonly<Record<Verdict, string>> = {
+  valid: "Safe to send to.",
+  invalid: "Do not send: it would bounce.",
+  risky: "Exists or may exist: decide by the reason.",
+  unknown: "Not proven either way: the reason says why.",
 };
 
 /** Whose failure it was. */

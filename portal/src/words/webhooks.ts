@@ -15,8 +15,8 @@ export const EVENTS: Readonly<Record<EventType, string>> = {
   "bulk.failed": "A list could not be verified, and why.",
   "bulk.cancelled": "A list was cancelled.",
   "quota.threshold_reached": "80 % or all of the day's quota is used.",
-  "team.member_joined": "Somebody has joined the team.",
-  "disposable.merged": "Disposable overrides count from now on.",
+  "team.member_joined": "A member has joined the team.",
+  "disposable.merged": "Disposable overrides are in effect from now on.",
   ping: "A trial, sent when you ask for it.",
 };
 
@@ -28,7 +28,7 @@ export const DISABLED: Readonly<Record<NonNullable<Webhook["disabled_reason"]>, 
   gone: "It answered 410 Gone, which asks for no more. Enable it once something listens there again.",
   failing:
     "Nothing reached it for days. Mend the receiver, then enable it: what was given up is not sent by itself.",
-  by_user: "Somebody of the team disabled it.",
+  by_user: "A member of the team disabled it.",
 };
 
 export const STATUSES: Readonly<Record<Delivery["status"], string>> = {
@@ -52,7 +52,7 @@ export const DELIVERY_ERRORS_IN_WORDS: Readonly<Record<NonNullable<Delivery["err
   redirected: "It answered a redirect, which is not followed: give the final URL.",
   gone: "It answered 410 Gone, so the webhook was disabled.",
   webhook_disabled: "The webhook was disabled.",
-  unavailable_in_tier: "The team's tier has no webhooks any more.",
+  unavailable_in_tier: "The team's plan has no webhooks any more.",
   backlog_full: "Too many were waiting already.",
   secret_unreadable: "The signing secret cannot be read: give the webhook a new one.",
   internal_error: "A fault of ours.",

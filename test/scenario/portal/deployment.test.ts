@@ -7,7 +7,7 @@ import { newPerson, usePortalSite } from "../../support/portal-site.ts";
 /** What those who run the deployment see of it in the portal. */
 const site = usePortalSite();
 const browser = useBrowser();
-const { signedIn } = portalVisits(site, browser);
+const { open, signedIn } = portalVisits(site, browser);
 
 describe("the deployment", () => {
   it("is shown to the team that runs it, in either theme and any width", async (t) => {
@@ -53,6 +53,16 @@ describe("the deployment", () => {
     await page.getByRole("cell", { name: hostile }).waitFor();
     await page.getByRole("row").filter({ hasText: "slow.test" }).getByRole("cell", { name: "2" }).waitFor();
     await lookAt(page, "Deployment with faults");
+  });
+
+  it("tells a member of that team who sees it", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session, teamId } = await site.owner();
+    await site.deployment.sql`update teams set operator = true where id = ${teamId}`;
+    const member = await site.member(session, newPerson(), "member");
+    const page = await open({ session: member, path: "/deployment" });
+    await page.getByText("Admins and owners of the team see the state").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
   });
 
   it("is hidden from every other team", async (t) => {

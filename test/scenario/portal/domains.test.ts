@@ -29,15 +29,15 @@ describe("disposable overrides", () => {
     const left = await page.getByRole("textbox", { name: "Domains" }).inputValue();
     assert.deepEqual(left.split("\n").sort(), [HOSTILE, ...wrong].sort());
     assert.match(await page.title(), / · rcpt$/);
-    await page.getByText("All of them count.").waitFor();
+    await page.getByText("All of them are in effect.").waitFor();
     const rows = page.getByRole("region", { name: "Overrides", exact: true }).locator("tbody tr");
     await page.getByRole("button", { name: "Older ones" }).waitFor();
-    await until("those shown count", async () => (await rows.getByText("counts").count()) === 100);
+    await until("those shown count", async () => (await rows.getByText("in effect").count()) === 100);
     await page.getByLabel(/^Find a domain/).fill("München");
     await page.getByText("1 found.").waitFor();
     const row = rows.filter({ hasText: "xn--mnchen-3ya.example" });
-    await row.getByRole("button", { name: "Take back" }).click();
-    await page.getByRole("alertdialog").getByRole("button", { name: "Take back" }).click();
+    await row.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText("0 found.").waitFor();
     await page.getByLabel(/^Find a domain/).fill("number-0.");
     await page.getByText("1 found.").waitFor();
@@ -61,7 +61,7 @@ describe("disposable overrides", () => {
     const domains = ["throwaway.example", `${"long-".repeat(12)}x.example`];
     await site.api.send("POST", "/v1/admin/disposable", { key: session, body: { domains } });
     await visits.lookInAll({ session, path: "/overrides" }, "overrides", async (page) => {
-      await page.getByText("All of them count.").waitFor();
+      await page.getByText("All of them are in effect.").waitFor();
       await page.getByRole("textbox", { name: "Domains" }).fill("throwaway.example\nno_domain");
       await page.getByRole("button", { name: "Submit" }).click();
       await page.getByText("0 new, 1 known already, 1 not taken.").waitFor();

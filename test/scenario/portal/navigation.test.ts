@@ -54,6 +54,22 @@ describe("the portal", () => {
     }
   });
 
+  it("tells what the plan lacks where it matters", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const free = await signedIn((await site.owner("free")).email);
+    await free.page.getByText("Your plan (Free) does not ask mail servers").waitFor();
+    for (const path of ["/lists", "/lists/new"]) {
+      await free.page.goto(site.url + path);
+      await free.page.getByText("Your plan (Free) has no lists").waitFor();
+    }
+    await free.page.getByRole("link", { name: "See the plans." }).click();
+    await free.page.getByRole("heading", { name: "Billing" }).waitFor();
+    const starter = await signedIn((await site.owner("starter")).email);
+    await starter.page.goto(`${site.url}/lists/new`);
+    await starter.page.getByText("Your plan (Starter) does not ask mail servers").waitFor();
+    assert.equal(await starter.page.getByText("has no lists").count(), 0);
+  });
+
   it("leads nowhere else from signing in", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();

@@ -27,15 +27,15 @@ describe("an owner", () => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
     const page = await visits.open({ session, path: "/team" });
-    await page.getByText("There is nobody else in the team yet.").waitFor();
+    await page.getByText("There is no other member yet").waitFor();
     const email = newPerson();
     const joined = await site.member(session, email, "member");
     await page.reload();
     await page.getByLabel("New owner").selectOption(`${email} (member)`);
-    await page.getByRole("button", { name: "Hand over" }).click();
+    await page.getByRole("button", { name: "Transfer" }).click();
     await dialog(page).getByText(email).waitFor();
-    await dialog(page).getByRole("button", { name: "Hand over" }).click();
-    await page.getByText("Owners hand the team over, or delete it.").waitFor();
+    await dialog(page).getByRole("button", { name: "Transfer" }).click();
+    await page.getByText("Owners transfer the ownership, or delete the team.").waitFor();
     assert.deepEqual([(await me(session)).role, (await me(joined)).role], ["admin", "owner"]);
   });
 
@@ -73,13 +73,13 @@ describe("a person of two teams", () => {
       .getByText(HOSTILE, { exact: true })
       .waitFor();
     await page.getByRole("button", { name: "Go there" }).click();
-    await page.getByLabel(/^Password, to go on/).fill("not this one");
+    await page.getByLabel(/^Password, to sign in to/).fill("not this one");
     await page.getByRole("button", { name: "Switch" }).click();
     await page
       .getByRole("alert")
       .getByText(/Wrong address or password/)
       .waitFor();
-    await page.getByLabel(/^Password, to go on/).fill(PASSWORD);
+    await page.getByLabel(/^Password, to sign in to/).fill(PASSWORD);
     await page.getByRole("button", { name: "Switch" }).click();
     await page.getByRole("navigation").getByText(HOSTILE).waitFor();
     await page.getByRole("navigation").getByText("(member)").waitFor();

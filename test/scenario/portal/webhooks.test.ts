@@ -128,7 +128,7 @@ describe("webhooks", () => {
       .getByText(/^whsec_/)
       .waitFor();
     await card.getByRole("button", { name: "Disable" }).click();
-    await card.getByText("Somebody of the team disabled it.").waitFor();
+    await card.getByText("A member of the team disabled it.").waitFor();
     assert.equal(await card.getByRole("button", { name: "Send a ping" }).isDisabled(), true);
     await card.getByRole("button", { name: "Delete" }).click();
     await dialog.getByRole("button", { name: "Delete" }).click();
@@ -154,7 +154,7 @@ describe("webhooks", () => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner("free");
     const page = await open(session);
-    await page.getByText("Webhooks come with Starter and above.").waitFor();
+    await page.getByText("Your plan (Free) has no webhooks.").waitFor();
     await page.getByLabel("URL").fill(receiver.url);
     await page.getByRole("button", { name: "Make the webhook" }).click();
     await page.getByRole("alert").getByText(/tier/).waitFor();

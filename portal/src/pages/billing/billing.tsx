@@ -1,4 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type Plan, plansQuery } from "../../api/plans.ts";
 import { useHasRole } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
 import { Loading } from "../../components/loading.tsx";
@@ -7,8 +9,9 @@ import { PageHead } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { ENDED, IN_TROUBLE, INTERVALS, SUBSCRIPTIONS } from "../../words/billing.ts";
 import { TIERS } from "../../words/tiers.ts";
+import { UNIT_HINT } from "../../words/units.ts";
 import { PlanTable } from "./plan-table.tsx";
-import { type Plan, readBilling, readPlans, type Subscription, useSubscribe } from "./subscribe.ts";
+import { readBilling, type Subscription, useSubscribe } from "./subscribe.ts";
 
 const isManaged = ({ status }: Subscription) => status !== null && !ENDED.has(status);
 
@@ -67,9 +70,14 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
             >
               Manage the subscription
             </Button>
-            <span className="muted">Change the plan, the card or the address, see bills, or cancel.</span>
+            <span className="muted">
+              Change the plan, the card or the billing address, see invoices, or cancel.
+            </span>
           </div>
         )}
+        <p>
+          <Link to="/usage">See what was used</Link>
+        </p>
         <Failure error={subscribe.error} />
         {sold === undefined && (
           <Notice>
@@ -98,8 +106,8 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
           }
         />
         <p className="muted">
-          A unit is one address. What a plan costs is shown before you pay, on a page of Stripe's. Below Pro+
-          no mail server is asked, so that no address is proven valid.
+          {UNIT_HINT} What a plan costs is shown before you pay, on a page of Stripe's. Where no mail server
+          is asked, no address is proven valid.
         </p>
       </section>
     </>
@@ -108,7 +116,7 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
 
 /** What the team pays for, and could. */
 export function BillingPage() {
-  const plans = useQuery({ queryKey: ["plans"], queryFn: readPlans, staleTime: Number.POSITIVE_INFINITY });
+  const plans = useQuery(plansQuery);
   const billing = useQuery({ queryKey: ["billing"], queryFn: readBilling });
   return (
     <>

@@ -1,9 +1,10 @@
+import type { Plan } from "../../api/plans.ts";
 import { Button } from "../../components/button.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { INTERVALS } from "../../words/billing.ts";
 import { grouped } from "../../words/numbers.ts";
 import { TIERS } from "../../words/tiers.ts";
-import type { Interval, Plan } from "./subscribe.ts";
+import type { Interval } from "./subscribe.ts";
 
 const MB = 1_000_000;
 const GB = 1_000 * MB;
@@ -21,16 +22,16 @@ const ROWS: readonly { title: string; of(plan: Plan): string }[] = [
   { title: "Single checks a second", of: (plan) => grouped(plan.rate_per_s) },
   { title: "Largest list", of: (plan) => sizeOf(plan.bulk_bytes) },
   { title: "Mail servers are asked", of: (plan) => yesOrNo(plan.probing) },
-  { title: "Checks past the cache", of: (plan) => yesOrNo(plan.refresh) },
+  { title: "Fresh checks, past the cache", of: (plan) => yesOrNo(plan.refresh) },
   { title: "Webhooks", of: (plan) => yesOrNo(plan.webhooks) },
-  { title: "History", of: (plan) => `${grouped(plan.history_days)} days` },
+  { title: "Usage history", of: (plan) => `${grouped(plan.history_days)} days` },
 ];
 
 interface Props {
   plans: readonly Plan[];
   /** The team's. */
   tier: Plan["tier"];
-  /** null: nobody can buy now, or this person may not. */
+  /** null: nothing can be bought now, or not by this member. */
   buy: { busy: boolean; choose(plan: Plan, interval: Interval): void } | null;
 }
 

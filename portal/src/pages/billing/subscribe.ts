@@ -1,11 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
+import type { Plan } from "../../api/plans.ts";
 
-export type Plan = Awaited<ReturnType<typeof readPlans>>["data"][number];
 export type Interval = Plan["intervals"][number];
 type Tier = Plan["tier"];
 
-export const readPlans = () => dataOf(api.GET("/v1/plans"));
 export const readBilling = () => dataOf(api.GET("/v1/billing"));
 export type Subscription = Awaited<ReturnType<typeof readBilling>>;
 

@@ -45,9 +45,9 @@ function EntryRow({ of: entry }: { of: Entry }) {
   );
 }
 
-const COLUMNS = ["Domain", "Those below", "Since", { hidden: "Unblock" }];
+const COLUMNS = ["Domain", "Subdomains too", "Since", { hidden: "Unblock" }];
 
-/** Domains whose addresses the team holds for risky, whatever is found out. */
+/** Domains whose addresses are answered risky to the team, without a check. */
 export function BlocklistPage() {
   const isAdmin = useHasRole("admin");
   const entries = usePages(blocklistKey, readPage);

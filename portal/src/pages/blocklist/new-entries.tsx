@@ -84,7 +84,7 @@ export function NewEntries() {
       />
       <label className="row">
         <input type="checkbox" checked={below} onChange={(event) => setBelow(event.target.checked)} />
-        With all domains below them
+        Block their subdomains too
       </label>
       <Failure error={form.error} />
       <div className="row">

@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
-import { useIdentity } from "../../api/session.ts";
+import { useHasRole, useIdentity } from "../../api/session.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { Time } from "../../components/time.tsx";
+import { duration } from "../../words/durations.ts";
 import { grouped } from "../../words/numbers.ts";
 import { Routes } from "./routes.tsx";
 
@@ -18,7 +19,10 @@ function Breakers({ of: { breakers, breakers_open: open } }: { of: Deployment["e
   if (open === 0) return <p className="muted">No site blocks us, as far as this process knows.</p>;
   return (
     <>
-      <p>{grouped(open)} open: addresses there wait or are answered unknown, and none is called invalid.</p>
+      <p>
+        {grouped(open)} circuit breakers open: addresses there wait or are answered unknown, and none is
+        called invalid.
+      </p>
       <TableScroll label="Open breakers">
         <thead>
           <tr>
@@ -26,7 +30,7 @@ function Breakers({ of: { breakers, breakers_open: open } }: { of: Deployment["e
             <th scope="col">Route</th>
             <th scope="col">Open since</th>
             <th scope="col">Next trial</th>
-            <th scope="col">What the server said</th>
+            <th scope="col">Reply of the server</th>
           </tr>
         </thead>
         <tbody>
@@ -43,7 +47,9 @@ function Breakers({ of: { breakers, breakers_open: open } }: { of: Deployment["e
               <td>
                 <Time at={breaker.next_trial_at} />
               </td>
-              <td className="prose">{breaker.reply === "" ? "another process heard it" : breaker.reply}</td>
+              <td className="prose">
+                {breaker.reply === "" ? "received by another process" : breaker.reply}
+              </td>
             </tr>
           ))}
         </tbody>
@@ -106,11 +112,11 @@ function Pipeline({ of: pipeline }: { of: Deployment["pipeline"] }) {
         <dt>Tasks to do</dt>
         <dd>
           {grouped(tasks)}
-          {tasks > 0 && `, the oldest since ${grouped(oldestS)} s`}
+          {tasks > 0 && `, the oldest for ${duration(oldestS)}`}
         </dd>
         <dt>Rows deferred</dt>
         <dd>{countsOf(pipeline.rows_deferred)}</dd>
-        <dt>Tasks given up</dt>
+        <dt>Tasks given up (dead letters)</dt>
         <dd>{grouped(pipeline.dead_letters)}</dd>
       </dl>
     </>
@@ -159,14 +165,17 @@ function Status() {
 /** The state of the deployment, for the team that runs it. */
 export function DeploymentPage() {
   const { operator } = useIdentity();
+  const isAdmin = useHasRole("admin");
   return (
     <>
       <PageHead title="Deployment" />
-      {operator ? (
-        <Status />
-      ) : (
+      {operator && isAdmin && <Status />}
+      {operator && !isAdmin && (
+        <Notice>Admins and owners of the team see the state of the deployment; you are a member.</Notice>
+      )}
+      {!operator && (
         <Notice>
-          Only the team that runs the deployment sees its state. Whoever does marks a team by{" "}
+          Only the team that runs the deployment sees its state. Its operator marks a team by{" "}
           <code>npm run team -- set-operator TEAM true</code>.
         </Notice>
       )}

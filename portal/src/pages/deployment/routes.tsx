@@ -18,7 +18,7 @@ const RESULTS: Record<Finding["result"], { text: string; look: string }> = {
   pass: { text: "passes", look: "valid" },
   skipped: { text: "does not apply", look: "" },
 };
-/** What needs somebody comes first. */
+/** What needs work comes first. */
 const ORDER = Object.keys(RESULTS);
 
 function FindingRow({ of: finding }: { of: Finding }) {
@@ -31,12 +31,13 @@ function FindingRow({ of: finding }: { of: Finding }) {
       </td>
       <td className="prose">
         {finding.seen}
-        {finding.result === "fail" && (
+        {finding.advice !== "" && (
           <>
             <br />
-            <strong>{finding.advice}</strong> <span className="muted">{WEIGHTS[finding.weight]}.</span>
+            <strong>{finding.advice}</strong>
           </>
         )}
+        {finding.result === "fail" && <span className="muted"> {WEIGHTS[finding.weight]}.</span>}
       </td>
     </tr>
   );

@@ -7,15 +7,9 @@ import { Field } from "../../components/field.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { Secret } from "../../components/secret.tsx";
 import { useForm } from "../../components/use-form.ts";
+import { rolesUpTo } from "../../words/roles.ts";
 
 type Env = "live" | "test";
-
-/** What a key of each role does, lowest first. */
-const ROLES: readonly { role: Role; does: string }[] = [
-  { role: "member", does: "Member: verifies and reads" },
-  { role: "admin", does: "Admin: also keys, webhooks, blocklist, members, billing" },
-  { role: "owner", does: "Owner: everything" },
-];
 
 /** Makes a key, and shows its secret, once. */
 export function NewKey() {
@@ -24,13 +18,12 @@ export function NewKey() {
   const [env, setEnv] = useState<Env>("live");
   const roleId = useId();
   const { role: own } = useIdentity();
-  const mayGive = ROLES.slice(0, ROLES.findIndex(({ role: given }) => given === own) + 1);
   // What most programs need, and no more.
   const [role, setRole] = useState<Role>("member");
   const [made, setMade] = useState<{ label: string; secret: string } | null>(null);
   const form = useForm({ label: "" }, async ({ label }) => {
     const key = await dataOf(api.POST("/v1/keys", { params: { header: {} }, body: { label, env, role } }));
-    // Before all else: it is told this once.
+    // Before all else: the API shows it this once.
     if (key.secret !== null) setMade({ label: key.label, secret: key.secret });
     form.reset();
     void queries.invalidateQueries({ queryKey: ["keys"] });
@@ -50,7 +43,8 @@ export function NewKey() {
           <select id={envId} value={env} onChange={(event) => setEnv(event.target.value as Env)}>
             <option value="live">Live: verifies, and is charged</option>
             <option value="test">
-              Test: answers by the name in the address, touches nothing, costs nothing
+              Test: the part before the @ chooses the answer, such as valid@example.com; asks no server, costs
+              nothing
             </option>
           </select>
         </div>
@@ -62,7 +56,7 @@ export function NewKey() {
             onChange={(event) => setRole(event.target.value as Role)}
             aria-describedby={`${roleId}-hint`}
           >
-            {mayGive.map(({ role: given, does }) => (
+            {rolesUpTo(own).map(({ role: given, does }) => (
               <option key={given} value={given}>
                 {does}
               </option>
@@ -82,7 +76,8 @@ export function NewKey() {
       {made !== null && (
         <>
           <Notice kind="success">
-            The key <strong className="wrap-anywhere">{made.label}</strong> is made.
+            The key <strong className="wrap-anywhere">{made.label}</strong> is made. Programs send it as the
+            header <code>Authorization: Bearer …</code>
           </Notice>
           <Secret value={made.secret} of={`the key ${made.label}`} />
         </>

@@ -1,24 +1,13 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { api, dataOf } from "../../api/client.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
-import { Time } from "../../components/time.tsx";
-import { type BulkJob, JOB_ERRORS } from "../../words/jobs.ts";
+import { QuotaLeft } from "../../components/quota-left.tsx";
+import { type BulkJob, JOB_ERRORS, type JobErrorCode } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
 
-type JobError = NonNullable<BulkJob["error"]>;
+/** What a larger plan has room for. */
+const LARGER_PLAN_HELPS: ReadonlySet<JobErrorCode> = new Set(["quota_exceeded", "bulk_too_large"]);
 
-/** When there is quota again. */
-function QuotaLeft() {
-  const today = useQuery({ queryKey: ["usage"], queryFn: () => dataOf(api.GET("/v1/usage")) });
-  if (today.data === undefined) return null;
-  return (
-    <p>
-      {grouped(today.data.remaining)} of {grouped(today.data.limit)} units are left today; the next day begins{" "}
-      <Time at={today.data.resets_at} />.
-    </p>
-  );
-}
+type JobError = NonNullable<BulkJob["error"]>;
 
 /** Columns that may hold the addresses, each a way to the preview with that one chosen. */
 function Candidates({ uploadId, error }: { uploadId: string; error: JobError }) {
@@ -56,7 +45,11 @@ export function Failed({ job, error }: { job: BulkJob; error: JobError }) {
           <ForeignText>{error.detail}</ForeignText> (<code>{error.code}</code>)
         </p>
       )}
-      {error.code === "quota_exceeded" && <QuotaLeft />}
+      {error.code === "quota_exceeded" && (
+        <p>
+          <QuotaLeft />
+        </p>
+      )}
       {uploadId !== null && error.candidates !== undefined && (
         <Candidates uploadId={uploadId} error={error} />
       )}
@@ -70,6 +63,7 @@ export function Failed({ job, error }: { job: BulkJob; error: JobError }) {
             Look at the preview
           </Link>
         )}
+        {LARGER_PLAN_HELPS.has(error.code) && <Link to="/billing">See the plans</Link>}
       </div>
     </section>
   );

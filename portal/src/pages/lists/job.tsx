@@ -10,6 +10,7 @@ import { useTitle } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
+import { UNIT_HINT } from "../../words/units.ts";
 import { Deferred } from "./deferred.tsx";
 import { Downloads } from "./downloads.tsx";
 import { Failed } from "./failed.tsx";
@@ -67,7 +68,7 @@ function DeleteJob({ job }: { job: BulkJob }) {
   );
 }
 
-/** Rows by what has become of them, where that is worth a word. */
+/** Rows by what became of them, and what they cost. */
 function RowFacts({ job: { rows, units } }: { job: BulkJob }) {
   const facts: [string, number][] = [
     ["Rows", rows.total],
@@ -76,20 +77,23 @@ function RowFacts({ job: { rows, units } }: { job: BulkJob }) {
     ["Empty", rows.empty],
   ];
   return (
-    <dl className="facts">
-      {facts
-        .filter(([title, count]) => count > 0 || title === "Rows")
-        .map(([title, count]) => (
-          <Fragment key={title}>
-            <dt>{title}</dt>
-            <dd>{grouped(count)}</dd>
-          </Fragment>
-        ))}
-      <dt>Cost</dt>
-      <dd>
-        {grouped(units)} {units === 1 ? "unit" : "units"}
-      </dd>
-    </dl>
+    <>
+      <dl className="facts">
+        {facts
+          .filter(([title, count]) => count > 0 || title === "Rows")
+          .map(([title, count]) => (
+            <Fragment key={title}>
+              <dt>{title}</dt>
+              <dd>{grouped(count)}</dd>
+            </Fragment>
+          ))}
+        <dt>Cost</dt>
+        <dd>
+          {grouped(units)} {units === 1 ? "unit" : "units"}
+        </dd>
+      </dl>
+      <p className="muted">{UNIT_HINT}</p>
+    </>
   );
 }
 

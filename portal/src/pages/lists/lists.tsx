@@ -7,6 +7,7 @@ import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
+import { NoLists } from "../../components/plan-limits.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { Time } from "../../components/time.tsx";
 import { useCurrentUpload, useUploadState } from "../../uploads/current-upload.ts";
@@ -44,6 +45,7 @@ function JobLine({ job }: { job: BulkJob }) {
       <td>
         <VerdictBar counts={job.verdicts} />
       </td>
+      <td className="number">{grouped(job.units)}</td>
       <td>
         <Time at={job.created_at} />
       </td>
@@ -95,6 +97,9 @@ function Jobs() {
               Rows
             </th>
             <th scope="col">Verdicts</th>
+            <th scope="col" className="number">
+              Units
+            </th>
             <th scope="col">Submitted</th>
           </tr>
         </thead>
@@ -144,6 +149,7 @@ export function ListsPage() {
           New list
         </Link>
       </PageHead>
+      <NoLists />
       {upload !== null && <OnItsWay upload={upload} />}
       <section className="card" aria-label="Lists of the team">
         <Jobs />

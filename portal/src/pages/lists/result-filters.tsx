@@ -63,7 +63,7 @@ export function ResultFilters({ job, filter, onChange, rows }: Props) {
       <Filter label="Reason" value={filter.reason} onChange={set("reason")}>
         {REASON_NAMES.map((name) => (
           <option key={name} value={name}>
-            {name.replaceAll("_", " ")}
+            {REASONS[name].says}
           </option>
         ))}
       </Filter>

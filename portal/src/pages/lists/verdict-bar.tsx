@@ -1,5 +1,5 @@
 import { grouped } from "../../words/numbers.ts";
-import { VERDICTS, type Verdict } from "../../words/reasons.ts";
+import { VERDICT_ADVICE, VERDICTS, type Verdict } from "../../words/reasons.ts";
 
 export type VerdictCounts = Readonly<Record<Verdict, number>>;
 
@@ -29,7 +29,7 @@ export function VerdictBar({ counts }: { counts: VerdictCounts }) {
   );
 }
 
-/** The same as numbers. */
+/** The same as numbers, with what to do with such addresses. */
 export function VerdictTiles({ counts }: { counts: VerdictCounts }) {
   const total = totalOf(counts);
   return (
@@ -41,6 +41,7 @@ export function VerdictTiles({ counts }: { counts: VerdictCounts }) {
             <strong>{grouped(counts[verdict])}</strong>{" "}
             <span className="muted">{share(counts[verdict], total)}</span>
           </dd>
+          <dd className="muted">{VERDICT_ADVICE[verdict]}</dd>
         </div>
       ))}
     </dl>

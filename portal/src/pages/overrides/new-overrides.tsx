@@ -26,11 +26,11 @@ export function NewOverrides() {
   const { fault: _, ...field } = form.field("domains");
   return (
     <section className="card" aria-labelledby="new-overrides">
-      <h2 id="new-overrides">Call domains disposable</h2>
+      <h2 id="new-overrides">Mark domains as disposable</h2>
       <form className="stack" onSubmit={form.submit}>
         <TextArea
           label="Domains"
-          hint="One a line, or with commas or spaces between them. Those below count too."
+          hint="One a line, or with commas or spaces between them. Their subdomains count too."
           autoComplete="off"
           autoCapitalize="off"
           spellCheck={false}

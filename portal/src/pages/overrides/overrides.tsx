@@ -19,7 +19,7 @@ const readPage = (cursor: string | null) =>
   dataOf(api.GET("/v1/admin/disposable", { params: { query: { ...pageQuery(cursor), limit: "100" } } }));
 type Override = Awaited<ReturnType<typeof readPage>>["data"][number];
 
-/** How many do not count yet; asked again until all do. */
+/** How many are not in effect yet; asked again until all are. */
 function Pending() {
   const queries = useQueryClient();
   const pending = useQuery({
@@ -37,8 +37,8 @@ function Pending() {
       {count === undefined
         ? ""
         : count === 0
-          ? "All of them count."
-          : `${grouped(count)} do not count yet: that takes some seconds.`}
+          ? "All of them are in effect."
+          : `${grouped(count)} are not in effect yet: that takes some seconds.`}
     </p>
   );
 }
@@ -56,21 +56,16 @@ function OverrideRow({ of: override }: { of: Override }) {
         {override.domain}
       </th>
       <td>
-        <span className={`badge ${isMerged ? "valid" : ""}`}>{isMerged ? "counts" : "waiting"}</span>
+        <span className={`badge ${isMerged ? "valid" : ""}`}>{isMerged ? "in effect" : "waiting"}</span>
       </td>
       <td>
         <Time at={override.created_at} />
       </td>
       <td>
-        <ConfirmDialog
-          trigger="Take back"
-          title="Take the override back?"
-          action="Take back"
-          onConfirm={remove}
-        >
+        <ConfirmDialog trigger="Remove" title="Remove the override?" action="Remove" onConfirm={remove}>
           <p>
-            Addresses of <strong className="wrap-anywhere">{override.domain}</strong> are no longer disposable
-            on your word. What the lists say of it stays.
+            Addresses of <strong className="wrap-anywhere">{override.domain}</strong> are answered by the
+            lists alone again.
           </p>
         </ConfirmDialog>
       </td>
@@ -78,7 +73,7 @@ function OverrideRow({ of: override }: { of: Override }) {
   );
 }
 
-const COLUMNS = ["Domain", "State", "Submitted", { hidden: "Take back" }];
+const COLUMNS = ["Domain", "State", "Submitted", { hidden: "Remove" }];
 
 function OverrideList() {
   const overrides = usePages([...overridesKey, "list"], readPage);
@@ -104,9 +99,10 @@ export function OverridesPage() {
   const isOwner = useHasRole("owner");
   return (
     <>
-      <PageHead title="Disposable overrides" />
+      <PageHead title="Disposable domains" />
       <p className="muted">
-        Addresses of these domains are answered risky, as throw-away ones, to your team alone.
+        Your team&apos;s overrides: addresses of these domains are answered risky (disposable), to your team
+        alone, whatever the lists say.
       </p>
       {isOwner ? (
         <>
@@ -118,8 +114,8 @@ export function OverridesPage() {
         </>
       ) : (
         <Notice>
-          Overrides change what everybody of the team is answered, so owners alone see and submit them; your
-          role is {role}. Ask an owner, or block single domains on the blocklist as an admin.
+          Overrides change the answers of the whole team, so owners alone see and submit them; your role is{" "}
+          {role}. Ask an owner, or block single domains on the blocklist as an admin.
         </Notice>
       )}
     </>

@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { useIdentity } from "../../api/session.ts";
@@ -60,6 +61,9 @@ export function SettingsPage() {
           <dt>Teams</dt>
           <dd>{teams.map(({ name, role }) => `${name} (${role})`).join(", ")}</dd>
         </dl>
+        <p className="muted">
+          To invite members, or to leave, rename or delete a team, see <Link to="/team">Team</Link>.
+        </p>
       </section>
       <ChangePassword />
     </>

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
-import { type Role, useHasRole } from "../../api/session.ts";
+import { type Role, useIdentity } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
@@ -11,6 +11,7 @@ import { PagedTable } from "../../components/paged-table.tsx";
 import { Secret } from "../../components/secret.tsx";
 import { Time } from "../../components/time.tsx";
 import { useForm } from "../../components/use-form.ts";
+import { rolesUpTo } from "../../words/roles.ts";
 
 const invitesKey = ["invites"];
 const readPage = (cursor: string | null) =>
@@ -25,7 +26,7 @@ interface Invited {
 
 function NewInvitation() {
   const queries = useQueryClient();
-  const isOwner = useHasRole("owner");
+  const { role: own } = useIdentity();
   const roleId = useId();
   const [role, setRole] = useState<Role>("member");
   const [invited, setInvited] = useState<Invited | null>(null);
@@ -41,9 +42,11 @@ function NewInvitation() {
         <div className="field">
           <label htmlFor={roleId}>Role</label>
           <select id={roleId} value={role} onChange={(event) => setRole(event.target.value as Role)}>
-            <option value="member">Member: verifies and reads</option>
-            <option value="admin">Admin: also keys, webhooks, blocklist, members, billing</option>
-            {isOwner && <option value="owner">Owner: everything</option>}
+            {rolesUpTo(own).map(({ role: given, does }) => (
+              <option key={given} value={given}>
+                {does}
+              </option>
+            ))}
           </select>
         </div>
         <Failure error={form.error} />

@@ -20,7 +20,7 @@ function SwitchTo({ id, name }: { id: string; name: string }) {
   return (
     <form className="stack" onSubmit={form.submit}>
       <Field
-        label={`Password, to go on in ${name}`}
+        label={`Password, to sign in to ${name}`}
         type="password"
         autoComplete="current-password"
         required
@@ -45,7 +45,7 @@ export function OwnTeams() {
   return (
     <section className="card" aria-labelledby="own-teams">
       <h2 id="own-teams">Your other teams</h2>
-      <p className="muted">A session is of one team: your password begins one in another.</p>
+      <p className="muted">You are signed in to one team at a time: your password signs you in to another.</p>
       <ul className="plain-list">
         {others.map(({ id, name, role }) => (
           <li key={id} className="stack">

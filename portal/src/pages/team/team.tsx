@@ -8,10 +8,10 @@ import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { useForm } from "../../components/use-form.ts";
 import { TIERS } from "../../words/tiers.ts";
-import { DeleteTeam, HandOver } from "./hand-over.tsx";
 import { Invitations } from "./invitations.tsx";
 import { Members } from "./members.tsx";
 import { OwnTeams } from "./own-teams.tsx";
+import { DeleteTeam, TransferOwnership } from "./ownership.tsx";
 
 export const teamKey = ["team"];
 export const readTeam = () => dataOf(api.GET("/v1/team"));
@@ -65,11 +65,11 @@ export function TeamPage() {
       <OwnTeams />
       {isOwner ? (
         <>
-          {team.data !== undefined && <HandOver members={team.data.members} />}
+          {team.data !== undefined && <TransferOwnership members={team.data.members} />}
           <DeleteTeam />
         </>
       ) : (
-        <p className="muted">Owners hand the team over, or delete it.</p>
+        <p className="muted">Owners transfer the ownership, or delete the team.</p>
       )}
     </>
   );

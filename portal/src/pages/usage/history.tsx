@@ -15,9 +15,9 @@ const readHistory = (days: number) =>
 export type Day = Awaited<ReturnType<typeof readHistory>>["data"][number];
 
 const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] = [
-  { title: "Charged", name: "used", of: (day) => day.used },
+  { title: "Units charged", name: "used", of: (day) => day.used },
   { title: "Single", name: "single", of: (day) => day.single },
-  { title: "of these cached", name: "cached", of: (day) => day.cached },
+  { title: "Single, from the cache", name: "cached", of: (day) => day.cached },
   { title: "In lists", name: "bulk", of: (day) => day.bulk },
   { title: "Valid", name: "valid", of: ({ verdicts }) => verdicts.valid },
   { title: "Invalid", name: "invalid", of: ({ verdicts }) => verdicts.invalid },
@@ -62,7 +62,7 @@ export function History({ days }: { days: number }) {
   return (
     <>
       {data.length < days && (
-        <p className="muted">Your tier keeps {grouped(data.length)} days; those are shown.</p>
+        <p className="muted">Your plan keeps {grouped(data.length)} days; those are shown.</p>
       )}
       {data.some(({ single, bulk }) => single + bulk > 0) && (
         <Suspense fallback={<ChartsToCome />}>

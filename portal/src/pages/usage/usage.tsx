@@ -1,16 +1,17 @@
-import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
-import { api, dataOf } from "../../api/client.ts";
+import { useToday } from "../../api/use-today.ts";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { grouped } from "../../words/numbers.ts";
+import { UNIT_HINT } from "../../words/units.ts";
 import { History } from "./history.tsx";
 
 function Today() {
   const id = useId();
-  const today = useQuery({ queryKey: ["usage"], queryFn: () => dataOf(api.GET("/v1/usage")) });
+  const today = useToday();
   if (today.isPending) return <Loading />;
   if (today.error !== null) return <Failure error={today.error} />;
   const { used, limit, remaining, resets_at: resetsAt } = today.data;
@@ -21,7 +22,11 @@ function Today() {
       </label>
       <meter id={id} min={0} max={limit} high={limit * 0.9} value={used} />
       <p className="muted">
-        {grouped(remaining)} left, running lists taken off. The next day begins <Time at={resetsAt} />.
+        {grouped(remaining)} left; what lists in progress may still cost is set aside. The next day begins{" "}
+        <Time at={resetsAt} />.
+      </p>
+      <p className="muted">
+        {UNIT_HINT} What a list cost is with <Link to="/lists">the list</Link>.
       </p>
     </>
   );

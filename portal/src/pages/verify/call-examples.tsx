@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { BASE_PATH } from "../../base-path.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
@@ -28,6 +29,9 @@ export function CallExamples({ email }: { email: string }) {
         </div>
       </div>
       <pre>{text}</pre>
+      <p className="muted">
+        <code>RCPT_KEY</code> is an API key in the environment: <Link to="/keys">API keys</Link>.
+      </p>
     </section>
   );
 }

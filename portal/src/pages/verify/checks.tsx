@@ -6,6 +6,14 @@ const spaced = (name: string) => name.replaceAll("_", " ");
 
 type Found = VerificationResult["checks"];
 
+/** What the server says to an address that cannot exist. */
+const CATCH_ALL: Readonly<Record<Found["smtp"]["catch_all"], string>> = {
+  accepted: "yes: every address is accepted",
+  refused: "no: an address that cannot exist is refused",
+  inconclusive: "not known: the server gave no clear answer",
+  not_probed: SKIPPED,
+};
+
 function mailServers({ mx }: Found): ReactNode {
   if (mx.status === "skipped") return SKIPPED;
   if (mx.records.length === 0) return spaced(mx.status);
@@ -28,19 +36,22 @@ function rowsOf({ checks: found, evidence }: VerificationResult): [string, React
   const unless = (check: { status: string }, text: string) => (check.status === "skipped" ? SKIPPED : text);
   const rows: [string, ReactNode][] = [
     ["Format", found.format.ok ? "well formed" : "not an address"],
-    ["Mail servers", mailServers(found)],
+    ["Mail servers (MX)", mailServers(found)],
     ["Mailbox", smtp(found)],
-    ["Other addresses there", found.smtp.catch_all === "not_probed" ? "not asked" : found.smtp.catch_all],
+    ["Catch-all", CATCH_ALL[found.smtp.catch_all]],
     ["Disposable", unless(disposable, disposable.is_disposable ? `yes (${disposable.source})` : "no")],
-    ["Function", unless(role, role.is_role ? `yes (${role.role})` : "no")],
+    ["Role address", unless(role, role.is_role ? `yes (${role.role})` : "no")],
     ["Alias", unless(alias, alias.is_alias ? spaced(alias.service ?? alias.kind ?? "yes") : "no")],
-    ["Free provider", unless(free, free.is_free_provider ? "yes" : "no")],
-    ["Reputation", unless(reputation, `${reputation.score} of 100`)],
-    ["Signals", reputation.signals.length === 0 ? "none" : reputation.signals.map(spaced).join(", ")],
+    ["Free mail provider", unless(free, free.is_free_provider ? "yes" : "no")],
+    ["Reputation", unless(reputation, `${reputation.score} of 100 (100 is best)`)],
+    [
+      "Reputation signals",
+      reputation.signals.length === 0 ? "none" : reputation.signals.map(spaced).join(", "),
+    ],
   ];
   if (evidence !== undefined && evidence !== null)
     rows.push(
-      ["Asked server", `${evidence.mx_host}, up to ${evidence.stage}`],
+      ["Asked server", `${evidence.mx_host}, up to ${evidence.stage.toUpperCase()}`],
       ["Its reply", <code key="reply">{evidence.reply === "" ? "none" : evidence.reply}</code>],
       ["Rule", <code key="rule">{evidence.rule}</code>],
     );

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
+import { useOwnPlan } from "../../api/plans.ts";
 import { useHasRole, useIdentity } from "../../api/session.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import { Button } from "../../components/button.tsx";
@@ -41,16 +42,17 @@ function useProgress(isWanted: boolean) {
   };
 }
 
-/** What leads an account that is still empty: it ticks itself, and goes when all is done or nobody wants it. */
+/** What leads an account that is still empty: it ticks itself, and goes when all is done or it is hidden. */
 export function FirstSteps({ hasVerified }: { hasVerified: boolean }) {
   const { team } = useIdentity();
+  const plan = useOwnPlan();
   const isAdmin = useHasRole("admin");
   const [isHidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) === team.id);
   const progress = useProgress(!isHidden);
-  if (isHidden || progress === null) return null;
+  if (isHidden || progress === null || plan === null) return null;
   const steps: Step[] = [
     { isDone: hasVerified || progress.hasVerified, what: "Verify an address: above." },
-    ...(team.tier === "free"
+    ...(plan.bulk_bytes === 0
       ? []
       : [{ isDone: progress.hasList, what: <Link to="/lists/new">Verify a list.</Link> }]),
     ...(isAdmin

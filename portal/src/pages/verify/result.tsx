@@ -38,7 +38,7 @@ interface Props {
   result: VerificationResult;
   /** The same address, once more. */
   onAgain(): void;
-  /** It is asked again without anybody's doing, when that makes sense. */
+  /** It is asked again by itself, when that makes sense. */
   asksByItself: boolean;
   onTry(email: string): void;
 }
@@ -77,7 +77,7 @@ export function Result({ result, onAgain, asksByItself, onTry }: Props) {
           </>
         )}
         <dt>Risk</dt>
-        <dd>{result.risk_score} of 100</dd>
+        <dd>{result.risk_score} of 100 (0 is best)</dd>
         {result.normalized_email !== null && result.normalized_email !== result.email && (
           <>
             <dt>Same mailbox as</dt>

@@ -6,6 +6,7 @@ import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
+import { NoProbing } from "../../components/plan-limits.tsx";
 import { REASONS, VERDICTS } from "../../words/reasons.ts";
 import { CallExamples } from "./call-examples.tsx";
 import { FirstSteps } from "./first-steps.tsx";
@@ -56,7 +57,7 @@ export function VerifyPage() {
             Verify
           </Button>
           <span className="muted" role="status">
-            {check.isPending && "Asking the DNS, the lists and its mail server…"}
+            {check.isPending && "Checking the domain, the lists and the mailbox…"}
             {check.data !== undefined && (
               <span className="visually-hidden">
                 {check.data.email}: {VERDICTS[check.data.verdict]}. {REASONS[check.data.reason].says}
@@ -65,6 +66,7 @@ export function VerifyPage() {
           </span>
         </div>
       </form>
+      <NoProbing />
       <Failure error={check.error} />
       {check.data !== undefined && (
         <Result

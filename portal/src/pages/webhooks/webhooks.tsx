@@ -1,7 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
-import { useHasRole, useIdentity } from "../../api/session.ts";
+import { useOwnPlan } from "../../api/plans.ts";
+import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import { Button } from "../../components/button.tsx";
@@ -10,6 +11,7 @@ import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { Secret } from "../../components/secret.tsx";
+import { TIERS } from "../../words/tiers.ts";
 import { NewWebhook } from "./new-webhook.tsx";
 import { WebhookCard } from "./webhook-card.tsx";
 import "../../styles/webhooks.css";
@@ -73,7 +75,7 @@ function TeamSecret() {
 
 /** Where the team is told of what happens. */
 export function WebhooksPage() {
-  const { team } = useIdentity();
+  const plan = useOwnPlan();
   const isAdmin = useHasRole("admin");
   return (
     <>
@@ -84,9 +86,9 @@ export function WebhooksPage() {
         When something happens, a signed request goes to your server. What does not arrive is sent again for
         about a day.
       </p>
-      {team.tier === "free" && (
+      {plan?.webhooks === false && (
         <Notice>
-          Webhooks come with Starter and above. <Link to="/billing">See the plans.</Link>
+          Your plan ({TIERS[plan.tier]}) has no webhooks. <Link to="/billing">See the plans.</Link>
         </Notice>
       )}
       {isAdmin ? (

@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "../../../api/client.ts";
+import { Link } from "@tanstack/react-router";
+import { useToday } from "../../../api/use-today.ts";
 import { Notice } from "../../../components/notice.tsx";
-import { Time } from "../../../components/time.tsx";
+import { QuotaLeft } from "../../../components/quota-left.tsx";
 import { grouped } from "../../../words/numbers.ts";
 import { type Estimate, estimateOf, unitsText } from "./estimate.ts";
 import type { Preview } from "./use-preview.ts";
@@ -27,24 +27,21 @@ function Units({ estimate, repeats }: { estimate: Estimate | null; repeats: numb
 
 /** What a list would cost, against what is left of the day's quota. */
 export function Cost({ preview }: { preview: Preview }) {
-  const today = useQuery({ queryKey: ["usage"], queryFn: () => dataOf(api.GET("/v1/usage")) });
+  const today = useToday();
   const estimate = estimateOf(preview);
   const isShort = today.data !== undefined && estimate !== null && estimate.units > today.data.remaining;
   return (
     <>
       <p>
         <Units estimate={estimate} repeats={preview.sample.repeats} />{" "}
-        {today.data !== undefined && (
-          <span className="muted">
-            {grouped(today.data.remaining)} of {grouped(today.data.limit)} units are left today; the next day
-            begins <Time at={today.data.resets_at} />.
-          </span>
-        )}
+        <span className="muted">
+          <QuotaLeft />
+        </span>
       </p>
       {isShort && (
         <Notice kind="failure">
           That is more than is left today. The list would fail, and cost nothing: verify it tomorrow, split
-          it, or choose a larger tier.
+          it, or choose <Link to="/billing">a larger plan</Link>.
         </Notice>
       )}
     </>

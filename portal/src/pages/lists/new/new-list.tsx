@@ -1,6 +1,8 @@
 import { Link, useSearch } from "@tanstack/react-router";
+import { useOwnPlan } from "../../../api/plans.ts";
 import { useIdentity } from "../../../api/session.ts";
 import { useTitle } from "../../../components/page-head.tsx";
+import { NoLists, NoProbing } from "../../../components/plan-limits.tsx";
 import { beginUpload, useCurrentUpload } from "../../../uploads/current-upload.ts";
 import { ChooseFile } from "./choose-file.tsx";
 import { Interrupted } from "./interrupted.tsx";
@@ -37,12 +39,14 @@ function Sources() {
 export function NewListPage() {
   const { upload, column } = useSearch({ from: "/frame/lists/new" });
   const sending = useCurrentUpload();
+  const hasLists = useOwnPlan()?.bulk_bytes !== 0;
   return (
     <>
       <div>
         <Link to="/lists">All lists</Link>
         <h1 {...useTitle("New list")}>New list</h1>
       </div>
+      {hasLists ? <NoProbing /> : <NoLists />}
       {upload !== undefined ? (
         <PreviewUpload key={`${upload} ${column}`} uploadId={upload} column={column} />
       ) : sending === null ? (

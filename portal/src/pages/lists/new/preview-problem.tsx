@@ -2,11 +2,9 @@ import { Problem } from "../../../api/client.ts";
 import { Button } from "../../../components/button.tsx";
 import { ForeignText } from "../../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../../components/notice.tsx";
-import { type BulkJob, JOB_ERRORS } from "../../../words/jobs.ts";
+import { JOB_ERRORS, type JobErrorCode } from "../../../words/jobs.ts";
 import { grouped } from "../../../words/numbers.ts";
 import { columnTitle } from "../layout-words.ts";
-
-type JobErrorCode = NonNullable<BulkJob["error"]>["code"];
 
 const isListCode = (code: string | null): code is JobErrorCode =>
   code !== null && Object.hasOwn(JOB_ERRORS, code);

@@ -46,8 +46,8 @@ interface JobOptions {
 
 const JOB_OPTIONS: readonly { name: keyof JobOptions; title: string }[] = [
   { name: "split_cells", title: "Cells may hold several addresses: verify each" },
-  { name: "evidence", title: "Add what each verdict rests on to the results" },
-  { name: "escape_formulas", title: "Keep spreadsheets from running cells of the results as formulas" },
+  { name: "evidence", title: "Add the evidence to the results: the server, its reply and the rule" },
+  { name: "escape_formulas", title: "For a spreadsheet: cells that begin like a formula become plain text" },
 ];
 
 function JobOptionsForm({ options, onChange }: { options: JobOptions; onChange(options: JobOptions): void }) {

@@ -21,7 +21,7 @@ export function useSubmission() {
       await forgetJobLists(queries);
       return job;
     } catch (thrown) {
-      // It was refused: whatever is sent next is another question. After a failure nobody knows whether it was taken.
+      // It was refused: whatever is sent next is another question. After a failure it is not known whether it was taken.
       if (thrown instanceof Problem && thrown.status >= 400 && thrown.status < 500) key.current = null;
       setError(thrown);
       return null;

@@ -11,14 +11,14 @@ import type { readTeam } from "./team.tsx";
 type Member = Awaited<ReturnType<typeof readTeam>>["members"][number];
 
 /** Makes another member an owner, and oneself an admin, at once. */
-export function HandOver({ members }: { members: readonly Member[] }) {
+export function TransferOwnership({ members }: { members: readonly Member[] }) {
   const id = useId();
   const queries = useQueryClient();
   const { user } = useIdentity();
   const others = members.filter((member) => member.id !== user?.id);
   const [chosenId, setChosenId] = useState("");
   const chosen = others.find((member) => member.id === chosenId) ?? others[0];
-  async function handOver(): Promise<void> {
+  async function transfer(): Promise<void> {
     if (chosen === undefined) return;
     await api.POST("/v1/team/transfer", { body: { user_id: chosen.id } });
     await queries.invalidateQueries({ queryKey: ["team"] });
@@ -26,9 +26,9 @@ export function HandOver({ members }: { members: readonly Member[] }) {
   }
   return (
     <section className="card" aria-labelledby={`${id}-head`}>
-      <h2 id={`${id}-head`}>Hand the team over</h2>
+      <h2 id={`${id}-head`}>Transfer the ownership</h2>
       {chosen === undefined ? (
-        <p className="muted">There is nobody else in the team yet. Invite the new owner first.</p>
+        <p className="muted">There is no other member yet: invite the new owner first.</p>
       ) : (
         <>
           <div className="field">
@@ -43,10 +43,10 @@ export function HandOver({ members }: { members: readonly Member[] }) {
           </div>
           <div className="row">
             <ConfirmDialog
-              trigger="Hand over"
-              title="Hand the team over?"
-              action="Hand over"
-              onConfirm={handOver}
+              trigger="Transfer"
+              title="Transfer the ownership?"
+              action="Transfer"
+              onConfirm={transfer}
             >
               <p>
                 <strong>

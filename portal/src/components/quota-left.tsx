@@ -1,0 +1,15 @@
+import { useToday } from "../api/use-today.ts";
+import { grouped } from "../words/numbers.ts";
+import { Time } from "./time.tsx";
+
+/** What is left of today's quota, and when there is more. */
+export function QuotaLeft() {
+  const { data } = useToday();
+  if (data === undefined) return null;
+  return (
+    <>
+      {grouped(data.remaining)} of {grouped(data.limit)} units are left today; the next day begins{" "}
+      <Time at={data.resets_at} />.
+    </>
+  );
+}
