@@ -5,7 +5,7 @@ import { UsageError } from "../operator/command.ts";
 import type { Verdict } from "../verification/verdict/table.ts";
 
 /** The exit code where `--fail-on` names a verdict that was among those found. */
-const EXIT_FOUND = 3;
+export const EXIT_FOUND = 3;
 
 export interface CheckOptions {
   csv?: string;
@@ -17,6 +17,16 @@ export interface CheckOptions {
   failOn: Verdict[];
 }
 
+/** `--fail-on`, of every command that finds verdicts. */
+export function failOnOption(): Option {
+  return new Option(
+    "--fail-on <verdicts>",
+    `exit with ${EXIT_FOUND} if one of these is among them, e.g. invalid,risky`,
+  )
+    .default([], "none")
+    .argParser(parseVerdicts);
+}
+
 function parseVerdicts(text: string): Verdict[] {
   return text.split(",").map((name) => {
     const verdict = VERDICTS.find((known) => known === name.trim());
@@ -26,9 +36,9 @@ function parseVerdicts(text: string): Verdict[] {
 }
 
 /** The exit code of what Ctrl-C ended. */
-const EXIT_INTERRUPTED = 130;
+export const EXIT_INTERRUPTED = 130;
 
-class Interrupted extends Error {
+export class Interrupted extends Error {
   constructor() {
     super("interrupted");
   }
@@ -54,14 +64,7 @@ export function checkCommand(): Command {
     .option("--no-probe", "ask no mail server")
     .option("--evidence", "with the mail server's reply", false)
     .option("--json", "a JSON object a line", false)
-    .addOption(
-      new Option(
-        "--fail-on <verdicts>",
-        `exit with ${EXIT_FOUND} if one of these is among them, e.g. invalid,risky`,
-      )
-        .default([], "none")
-        .argParser(parseVerdicts),
-    )
+    .addOption(failOnOption())
     .addHelpText("after", HELP);
 }
 

@@ -218,6 +218,17 @@ export function loadChecksConfig(
   return readChecksConfig(env, s, "api");
 }
 
+/** The service that the command `rcpt` talks to, and its key; null: not set. */
+export function loadServiceAddress(env: NodeJS.ProcessEnv = process.env): {
+  url: string | null;
+  key: string | null;
+} {
+  return {
+    url: readSetting(env, "RCPT_URL") ?? null,
+    key: readSetting(env, "RCPT_API_KEY") ?? null,
+  };
+}
+
 /**
  * Reads and checks every setting. The only reader of the environment.
  * @throws ConfigError one line that names the first wrong variable

@@ -1,0 +1,100 @@
+import { createWriteStream } from "node:fs";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Command } from "commander";
+import type { Client, Job, JobSnapshot } from "../../packages/client/src/index.ts";
+import { EXIT } from "../platform/exit-codes.ts";
+import type { Verdict } from "../verification/verdict/table.ts";
+import { EXIT_FOUND, EXIT_INTERRUPTED, failOnOption } from "./check.ts";
+
+export interface ResultOptions {
+  output?: string;
+  verdict?: Verdict;
+  format: "csv" | "jsonl";
+}
+
+interface BulkOptions extends ResultOptions {
+  column?: string;
+  evidence: boolean;
+  via: "storage" | "service";
+  detach: boolean;
+  failOn: Verdict[];
+}
+
+/** `rcpt bulk`: verifies a list by a service. Its action is `submitList`. */
+export function bulkCommand(): Command {
+  return withResultOptions(
+    new Command("bulk")
+      .description(
+        "Verify a list by the service at RCPT_URL: uploads it, follows the job, and writes its results. Ctrl-C leaves the job running.",
+      )
+      .argument("<list>", "CSV, TSV, an Excel workbook or one address a line; also compressed (gzip)"),
+  )
+    .option("--column <name>", "the column of addresses, by name or number from 0; default: the likeliest")
+    .option("--evidence", "results with the mail server's reply", false)
+    .option("--via <way>", "storage: straight to object storage; service: through the service", "storage")
+    .option("--detach", "submit it and print the job's id", false)
+    .addOption(failOnOption());
+}
+
+export function withResultOptions(command: Command): Command {
+  return command
+    .option("-o, --output <file>", "where results go; default: standard output")
+    .option("--verdict <verdict>", "only rows of this verdict")
+    .option("--format <format>", "csv or jsonl", "csv");
+}
+
+/** Writes the results of a job. @throws RcptError; Error of the disk */
+export async function saveResults(job: Job, options: ResultOptions, signal?: AbortSignal): Promise<void> {
+  const { output, verdict, format } = options;
+  const bytes = job.download({ format, verdict, signal });
+  const to = output === undefined ? process.stdout : createWriteStream(output);
+  await pipeline(Readable.fromWeb(bytes as never), to, { end: output !== undefined });
+}
+
+async function submit(client: Client, path: string, options: BulkOptions, signal: AbortSignal): Promise<Job> {
+  const { startBar } = await import("./job-progress.ts");
+  const { column, evidence, via } = options;
+  const bar = startBar("bytes");
+  try {
+    return await client.bulk.submitFile(path, {
+      ...(column === undefined ? {} : { email_column: /^\d+$/.test(column) ? Number(column) : column }),
+      ...{ evidence, via, signal },
+      onProgress: ({ sentBytes, totalBytes }) => bar.show(sentBytes, totalBytes ?? sentBytes, "sent"),
+    });
+  } finally {
+    bar.stop();
+  }
+}
+
+/** @returns the exit code by how a job ended */
+export function exitCodeOfJob({ status, verdicts }: JobSnapshot, failOn: readonly Verdict[]): number {
+  if (status === "failed") return EXIT.failed;
+  return failOn.some((verdict) => verdicts[verdict] > 0) ? EXIT_FOUND : EXIT.done;
+}
+
+/** @returns the exit code: 0, EXIT_FOUND, 1 for a job that failed, EXIT_INTERRUPTED. @throws UsageError; RcptError */
+export async function submitList(path: string, options: BulkOptions): Promise<number> {
+  const [{ connect, withInterrupt }, { followToEnd, jobLine }] = await Promise.all([
+    import("./service.ts"),
+    import("./job-progress.ts"),
+  ]);
+  const client = connect();
+  return withInterrupt(async (signal) => {
+    const job = await submit(client, path, options, signal);
+    if (options.detach) {
+      process.stdout.write(`${job.id}\n`);
+      return EXIT.done;
+    }
+    try {
+      const ended = await followToEnd(job, signal);
+      process.stderr.write(`${jobLine(ended)}\n`);
+      if (ended.status !== "failed") await saveResults(job, options, signal);
+      return exitCodeOfJob(ended, options.failOn);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      process.stderr.write(`rcpt: the job goes on: rcpt jobs watch ${job.id}\n`);
+      return EXIT_INTERRUPTED;
+    }
+  });
+}
