@@ -6,6 +6,12 @@ import type { KeptUpload } from "./kept-uploads.ts";
 let current: FileUpload | null = null;
 const listeners = new Set<() => void>();
 
+// Through the API nothing can be taken up again: the browser asks before it leaves the page.
+window.addEventListener("beforeunload", (event) => {
+  const { phase, isThroughApi } = current?.state() ?? {};
+  if (phase === "sending" && isThroughApi === true) event.preventDefault();
+});
+
 function replace(upload: FileUpload | null): void {
   current = upload;
   for (const listener of listeners) listener();

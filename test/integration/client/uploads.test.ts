@@ -30,8 +30,15 @@ interface Storage {
 
 type Put = (part: number, url: URL) => Answering | null;
 
-/** @param refusal of a part; null: storage takes it */
-async function startStorage(t: TestContext, refusal: Put): Promise<Storage> {
+/**
+ * @param refusal of a part; null: storage takes it
+ * @param others answers instead of the service's own, by path
+ */
+async function startStorage(
+  t: TestContext,
+  refusal: Put,
+  others: Record<string, Answering> = {},
+): Promise<Storage> {
   const server = await startReceiver();
   t.after(() => server.close());
   const url = `http://127.0.0.1:${server.port}`;
@@ -58,6 +65,7 @@ async function startStorage(t: TestContext, refusal: Put): Promise<Storage> {
       "/v1/uploads/upl_1/parts": withJson({ data: parts() }),
       "/v1/uploads/upl_1/complete": withJson({ id: "upl_1", status: "stored" }),
       "/v1/verify/bulk": withJson({ id: "job_1", status: "queued" }, 202),
+      ...others,
     };
     answers[asked.pathname]?.(received, response);
   });
@@ -136,6 +144,19 @@ describe("an upload in parts", { concurrency: true }, () => {
     const other = await startStorage(t, () => null);
     await assert.rejects(other.client.bulk.submitFile(path, { resume: "upl_1" }), { code: "file_changed" });
     assert.equal(other.stored.size, 0);
+  });
+
+  it("that is resumed is done where the file is there already", async (t) => {
+    const { client, stored } = await startStorage(t, () => null, {
+      "/v1/uploads/upl_1/parts": withJson({ code: "not_found", status: 404 }, 404),
+      "/v1/uploads/upl_1": withJson({ id: "upl_1", status: "stored", bytes: LIST.length }),
+    });
+    const { id } = await client.bulk.submitFile(new Blob([LIST]), { resume: "upl_1" });
+    assert.equal(id, "job_1");
+    assert.equal(stored.size, 0);
+    await assert.rejects(client.bulk.submitFile(new Blob(["longer than that"]), { resume: "upl_1" }), {
+      status: 404,
+    });
   });
 
   it("that is resumed sends what is missing", async (t) => {

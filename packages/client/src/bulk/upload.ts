@@ -143,24 +143,47 @@ async function resumed(context: UploadContext, upload: string, file: ReadableFil
   );
 }
 
+/** Whether the file is there already: another process may have completed the upload, or an answer was lost. */
+async function isStored({ transport, signal }: UploadContext, upload: string, file: ReadableFile) {
+  const path = "/v1/uploads/{upload}";
+  const request = { method: "GET", path, parameters: { upload }, signal };
+  const { status, bytes } = (await transport.json(request)) as Answer<"GET", typeof path>;
+  return status === "stored" && bytes === file.bytes;
+}
+
+/** @param parts null: what is missing of an upload that was begun before */
+async function sendAll(
+  context: UploadContext,
+  id: string,
+  file: ReadableFile,
+  parts: Part[] | null,
+): Promise<void> {
+  const { transport, signal } = context;
+  try {
+    await sendParts({ ...context, id, file, sentBytes: 0 }, parts ?? (await resumed(context, id, file)));
+    const path = "/v1/uploads/{upload}/complete";
+    await transport.json({ method: "POST", path, parameters: { upload: id }, signal });
+  } catch (error) {
+    const isGone = error instanceof RcptError && error.status === 404;
+    if (!isGone || !(await isStored(context, id, file))) throw error;
+  }
+}
+
 /**
  * Sends a file in parts to object storage, each by a URL of its own. @returns the upload's id
  * @throws RcptError; the reason of `signal`
  */
 export async function uploadInParts(context: UploadContext, file: ReadableFile): Promise<string> {
-  const { transport, signal, resume } = context;
-  let parts: Part[];
-  let id = resume;
-  if (id === undefined) {
-    const created = await create(context, file);
-    id = created.id;
-    parts = (created.parts ?? []).map(({ part_number: number, first_byte: firstByte, bytes, url }) => {
-      return { number, firstByte, bytes, url };
-    });
-  } else parts = await resumed(context, id, file);
-  await sendParts({ ...context, id, file, sentBytes: 0 }, parts);
-  const path = "/v1/uploads/{upload}/complete";
-  await transport.json({ method: "POST", path, parameters: { upload: id }, signal });
+  const { resume } = context;
+  if (resume !== undefined) {
+    await sendAll(context, resume, file, null);
+    return resume;
+  }
+  const { id, parts = [] } = await create(context, file);
+  const partsToSend = parts.map(({ part_number: number, first_byte: firstByte, bytes, url }) => {
+    return { number, firstByte, bytes, url };
+  });
+  await sendAll(context, id, file, partsToSend);
   return id;
 }
 

@@ -54,8 +54,10 @@ const ResultTable = memo(function ResultTable({ rows }: { rows: readonly ResultR
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
-          <ResultLine key={`${row.row} ${row.input}`} of={row} />
+        {rows.map((row, i) => (
+          // A cell may hold the same address twice.
+          // biome-ignore lint/suspicious/noArrayIndexKey: the rows of a table stay in their order.
+          <ResultLine key={`${i} ${row.row}`} of={row} />
         ))}
       </tbody>
     </TableScroll>
