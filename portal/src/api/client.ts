@@ -4,7 +4,7 @@ import { leaveForSignIn } from "./leave.ts";
 import type { components, paths } from "./schema.d.ts";
 
 export type Schemas = components["schemas"];
-export type ProblemCode = Schemas["Problem"]["code"];
+type ProblemCode = Schemas["Problem"]["code"];
 
 /** What the API refused, in its own words; or that it could not be reached. */
 export class Problem extends Error {

@@ -9,7 +9,7 @@ const LAST_WAIT_MS = 30_000;
 /** The service sends something every 15 s: a connection that is silent for longer leads nowhere. */
 const SILENCE_MS = 40_000;
 
-export interface JobListener {
+interface JobListener {
   onJob(job: BulkJob): void;
   /** The connection has broken off; the next attempt is made by itself. */
   onLost(): void;

@@ -293,6 +293,8 @@ describe("an account", () => {
     const { page } = await browser.visitor();
     await page.goto(`${site.url}/sign-in`);
     await page.getByRole("link", { name: "Forgot the password?" }).click();
+    // The page before has such a field, too.
+    await page.getByRole("heading", { name: "Forgot the password?" }).waitFor();
     await page.getByLabel("Email").fill(email);
     await page.getByRole("button", { name: "Mail me a link" }).click();
     await page.getByText(/is on its way/).waitFor();

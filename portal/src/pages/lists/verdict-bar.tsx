@@ -1,7 +1,7 @@
 import { grouped } from "../../words/numbers.ts";
 import { VERDICT_ADVICE, VERDICTS, type Verdict } from "../../words/reasons.ts";
 
-export type VerdictCounts = Readonly<Record<Verdict, number>>;
+type VerdictCounts = Readonly<Record<Verdict, number>>;
 
 export const VERDICT_NAMES = Object.keys(VERDICTS) as Verdict[];
 

@@ -13,7 +13,7 @@ import { Members } from "./members.tsx";
 import { OwnTeams } from "./own-teams.tsx";
 import { DeleteTeam, TransferOwnership } from "./ownership.tsx";
 
-export const teamKey = ["team"];
+const teamKey = ["team"];
 export const readTeam = () => dataOf(api.GET("/v1/team"));
 
 function Rename({ name }: { name: string }) {

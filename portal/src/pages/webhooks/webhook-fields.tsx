@@ -7,7 +7,7 @@ import { CHOICES, EVENTS, type EventType, type Webhook } from "../../words/webho
 type Chosen = ReadonlySet<EventType> | null;
 
 /** What people say of a webhook. */
-export interface WebhookText {
+interface WebhookText {
   url: string;
   description: string;
   events: EventType[] | null;

@@ -9,7 +9,7 @@ import { deleteUpload } from "../../../uploads/file-upload.ts";
 import { byteSize } from "../../../words/bytes.ts";
 
 /** What waiting uploads are kept under. */
-export const waitingKey = ["waiting uploads"];
+const waitingKey = ["waiting uploads"];
 
 /**
  * Uploads that are whole and of which there is no job. A job is younger than its upload: among the newest jobs, back to the
