@@ -5,13 +5,10 @@ import { AppError } from "../../platform/errors.ts";
 import type { ParseLargeBody } from "../body/large-bodies.ts";
 import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
+import { countField, instantField } from "../schemas/fields.ts";
 import { DomainSchema, SubmitOverridesSchema } from "../schemas/override.ts";
 
 const { domainsPerRequest, bodyBytes, bodyValues, perTeam } = LIMITS.overrides;
-
-const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 
 const OverrideSchema = v.object({
   id: v.string(),
@@ -24,20 +21,20 @@ const OverrideSchema = v.object({
     v.nullable(v.literal("override")),
     v.description("What `checks.disposable.source` says of the domain; null while pending."),
   ),
-  created_at: instant("When it was submitted."),
-  merged_at: v.nullable(instant("When it was merged.")),
+  created_at: instantField("When it was submitted."),
+  merged_at: v.nullable(instantField("When it was merged.")),
 });
 
 const SubmissionSchema = v.object({
-  accepted: count("Domains that are new to the team."),
-  duplicates: count("The others: sent twice, or submitted before."),
+  accepted: countField("Domains that are new to the team."),
+  duplicates: countField("The others: sent twice, or submitted before."),
   data: v.pipe(
     v.array(OverrideSchema),
     v.description("Each domain of the request once, in its order, as it stands now."),
   ),
 });
 
-const PendingSchema = v.object({ pending: count("Overrides of the team that are not merged yet.") });
+const PendingSchema = v.object({ pending: countField("Overrides of the team that are not merged yet.") });
 
 const merged: Override = {
   id: "ovr_01h455vb4pex5vsknk084sn02q",

@@ -2,17 +2,15 @@ import * as v from "valibot";
 import { TIERS } from "../../config/tiers.ts";
 import type { Plan } from "../../features/billing/plans.ts";
 import { type PublicRoute, publicRoute } from "../routing/route.ts";
-
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
+import { countField } from "../schemas/fields.ts";
 
 const PlanSchema = v.object({
   tier: v.pipe(v.picklist(TIERS), v.description("Its name, as teams have it.")),
-  daily_quota: count("Units a UTC day, single and bulk together; and the most rows of a job."),
-  rate_per_s: count("Single verifications a second, sustained."),
-  rate_burst: count("Single verifications at once."),
-  bulk_bytes: count("Of a bulk source at most; 0: no bulk."),
-  history_days: count("How far the history of usage goes back."),
+  daily_quota: countField("Units a UTC day, single and bulk together; and the most rows of a job."),
+  rate_per_s: countField("Single verifications a second, sustained."),
+  rate_burst: countField("Single verifications at once."),
+  bulk_bytes: countField("Of a bulk source at most; 0: no bulk."),
+  history_days: countField("How far the history of usage goes back."),
   refresh: v.pipe(v.boolean(), v.description("`refresh=true` is allowed.")),
   webhooks: v.pipe(v.boolean(), v.description("The team may have webhooks.")),
   probing: v.pipe(

@@ -3,28 +3,26 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { TIERS } from "../../config/tiers.ts";
 import type { History, Today, Usage } from "../../features/usage/usage.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
+import { countField } from "../schemas/fields.ts";
 
 const { historyDaysDefault, historyDaysMax } = LIMITS.usage;
 const DAYS_WORDS = `must be a whole number from 1 to ${historyDaysMax}`;
 
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
-
 const DayEntries = {
   date: v.pipe(v.string(), v.isoDate(), v.description("The UTC day.")),
-  used: count(
+  used: countField(
     "Units charged to the quota, those of checks that are under way included. An answer that is free of charge, " +
       "such as `unknown` by failure, is not in it; a bulk job is charged when it ends.",
   ),
-  single: count("Answers to single verifications, free ones too. Test keys are not counted."),
-  bulk: count("Rows of bulk jobs that were verified, free ones too."),
-  cached: count("Of the single ones, those answered from the cache. They cost the same."),
+  single: countField("Answers to single verifications, free ones too. Test keys are not counted."),
+  bulk: countField("Rows of bulk jobs that were verified, free ones too."),
+  cached: countField("Of the single ones, those answered from the cache. They cost the same."),
   verdicts: v.pipe(
     v.object({
-      valid: count("Answered `valid`."),
-      invalid: count("Answered `invalid`."),
-      risky: count("Answered `risky`."),
-      unknown: count("Answered `unknown`."),
+      valid: countField("Answered `valid`."),
+      invalid: countField("Answered `invalid`."),
+      risky: countField("Answered `risky`."),
+      unknown: countField("Answered `unknown`."),
     }),
     v.description("The same answers by verdict: they sum to `single` + `bulk`."),
   ),
@@ -33,14 +31,16 @@ const DayEntries = {
 const TodaySchema = v.object({
   ...DayEntries,
   tier: v.pipe(v.picklist(TIERS), v.description("The team's tier.")),
-  limit: count("Units of the day."),
-  remaining: count("What is left of them, 0 at least; what running bulk jobs have reserved is taken off."),
+  limit: countField("Units of the day."),
+  remaining: countField(
+    "What is left of them, 0 at least; what running bulk jobs have reserved is taken off.",
+  ),
   resets_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When the next day begins.")),
 });
 
 const HistorySchema = v.object({
   data: v.pipe(v.array(v.object(DayEntries)), v.description("A day each, today first.")),
-  days: count("How many days there are: as many as asked for, or as the tier keeps."),
+  days: countField("How many days there are: as many as asked for, or as the tier keeps."),
   next_cursor: v.pipe(v.null(), v.description("Always null: a history has one page.")),
 });
 

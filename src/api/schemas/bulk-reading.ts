@@ -4,16 +4,12 @@ import { WAIT_REASONS } from "../../features/bulk/jobs/deferred-groups.ts";
 import { FORMATS } from "../../features/bulk/results/result-rows.ts";
 import { VERDICTS } from "../../features/bulk/results/shard.ts";
 import { REASONS } from "../../features/verify/answer/verification-result.ts";
+import { countField, instantField, textField } from "./fields.ts";
 
 const { limitRows } = LIMITS.results;
 const LIMIT_WORDS = `must be a whole number from 1 to ${limitRows}`;
 /** Longer than any name of one. */
 const PROVIDER_CHARS = 100;
-
-const text = (description: string) => v.pipe(v.string(), v.description(description));
-const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 
 export const ResultsQuerySchema = v.strictObject({
   format: v.optional(
@@ -63,17 +59,19 @@ export const DeferredRowsSchema = v.object({
           ),
         ),
         site: v.nullable(
-          text("The group of mail servers that share a connection limit; null: several, or not known yet."),
+          textField(
+            "The group of mail servers that share a connection limit; null: several, or not known yet.",
+          ),
         ),
-        rows: count("Rows that wait so."),
-        next_attempt_at: instant(
+        rows: countField("Rows that wait so."),
+        next_attempt_at: instantField(
           "When the first of them are due; in the past: they are being asked, or wait for a free connection.",
         ),
       }),
     ),
     v.description(`Most rows first, ${LIMITS.bulk.deferredGroups} at most.`),
   ),
-  rows: count("All rows that wait, those of further groups included."),
+  rows: countField("All rows that wait, those of further groups included."),
 });
 
 export const deferredRowsExample: v.InferOutput<typeof DeferredRowsSchema> = {

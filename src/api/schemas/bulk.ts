@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { BulkJob } from "../../features/bulk/jobs/job-view.ts";
 import { JOB_ERROR_CODES, JOB_ERRORS } from "../../platform/job-errors.ts";
+import { countField } from "./fields.ts";
 import { fileOptionEntries, storableText } from "./file-options.ts";
 import { CandidateSchema, inlineSourceColumnsExample, JobSourceSchema } from "./source-columns.ts";
 
@@ -11,8 +12,6 @@ const { inlineRows, keyBytes, metadataPairs, metadataKeyChars, metadataValueChar
 const described = (text: string) => v.description<string, string>(text);
 const text = (description: string) => v.pipe(v.string(), described(description));
 const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), described(description));
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 
 /**
  * A list of strings. The first item that is none is told of, and no other: noting a million of them would hold up the
@@ -221,14 +220,16 @@ export const BulkJobSchema = v.object({
   completed_at: v.nullable(instant("When it ended, whichever way.")),
   rows: v.pipe(
     v.object({
-      total: count("Rows of the list, or its addresses with `split_cells`; 0 until its file has been read."),
-      processed: count("Rows that are answered."),
-      deferred: count("Rows that wait for their mail server."),
-      duplicates: count(
+      total: countField(
+        "Rows of the list, or its addresses with `split_cells`; 0 until its file has been read.",
+      ),
+      processed: countField("Rows that are answered."),
+      deferred: countField("Rows that wait for their mail server."),
+      duplicates: countField(
         "Rows whose normalised address repeats an earlier one's: they copy its result and cost nothing.",
       ),
-      malformed: count("Rows with something else than one address: `invalid`; they cost nothing."),
-      empty: count("Rows with nothing where the address should be: `unknown`; they cost nothing."),
+      malformed: countField("Rows with something else than one address: `invalid`; they cost nothing."),
+      empty: countField("Rows with nothing where the address should be: `unknown`; they cost nothing."),
     }),
     v.description("Rows by what has become of them."),
   ),
@@ -239,7 +240,7 @@ export const BulkJobSchema = v.object({
     v.description("Share of the rows that are answered."),
   ),
   eta_seconds: v.nullable(
-    count(
+    countField(
       "Until all rows are answered: at the pace so far, and not before the last of those that wait is tried again; null " +
         "while nobody knows, as in a job's first seconds, and once all are answered.",
     ),
@@ -250,16 +251,16 @@ export const BulkJobSchema = v.object({
       v.description("The pace since `started_at`: of a file, the time to read it included."),
     ),
   ),
-  units: count(
+  units: countField(
     "Units of the daily quota that the answered rows cost so far, at last what the job cost: 0 of test keys, and of a failed " +
       "job that costs nothing.",
   ),
   verdicts: v.pipe(
     v.object({
-      valid: count("Rows."),
-      invalid: count("Rows."),
-      risky: count("Rows."),
-      unknown: count("Rows."),
+      valid: countField("Rows."),
+      invalid: countField("Rows."),
+      risky: countField("Rows."),
+      unknown: countField("Rows."),
     }),
     v.description("The answered rows by verdict."),
   ),

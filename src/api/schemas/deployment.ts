@@ -1,15 +1,12 @@
 import * as v from "valibot";
 import type { DeploymentStatus } from "../../features/operator/deployment-status.ts";
+import { countField, instantField, textField } from "./fields.ts";
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
-const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 const counts = (description: string) =>
   v.pipe(v.record(v.string(), v.pipe(v.number(), v.integer(), v.minValue(0))), v.description(description));
 
 const FindingSchema = v.object({
-  check: text("Such as `reverse_name`: see `npm run preflight`."),
+  check: textField("Such as `reverse_name`: see `npm run preflight`."),
   result: v.pipe(
     v.picklist(["pass", "fail", "unknown", "skipped"]),
     v.description("`unknown`: could not be told; `skipped`: does not apply."),
@@ -20,61 +17,61 @@ const FindingSchema = v.object({
       "What a failure means. `trust`: refusals may be about us; `service`: nothing can be probed; `advice`: could be better.",
     ),
   ),
-  seen: text("What was seen, in a sentence."),
-  advice: text('What to do; "": nothing.'),
+  seen: textField("What was seen, in a sentence."),
+  advice: textField('What to do; "": nothing.'),
 });
 
 const RouteSchema = v.object({
-  route: text("A source address, a proxy, or `direct`."),
+  route: textField("A source address, a proxy, or `direct`."),
   network: v.pipe(v.picklist(["up", "down"]), v.description("`down`: no mail server can be reached.")),
   state: v.pipe(
     v.picklist(["ok", "failing", "pending"]),
     v.description("Of preflight; `pending`: its first look has not ended."),
   ),
   address: v.pipe(v.nullable(v.string()), v.description("What most mail servers take for our address.")),
-  checked_at: v.nullable(instant("Of the last look.")),
+  checked_at: v.nullable(instantField("Of the last look.")),
   findings: v.pipe(v.array(FindingSchema), v.description("Of each check of preflight.")),
 });
 
 const BreakerSchema = v.object({
-  site: text("Mail servers that are one, such as a provider's."),
-  provider: v.nullable(text("Of the site, if it is a known one.")),
-  route: text("The egress route that is blocked there."),
-  domain: v.nullable(text("The only domain that is left alone; null: all of the site.")),
-  open_since: instant("When it opened."),
-  next_trial_at: instant("When one probe may try again."),
-  reply: text('What the server said, without addresses; "": another process heard it.'),
+  site: textField("Mail servers that are one, such as a provider's."),
+  provider: v.nullable(textField("Of the site, if it is a known one.")),
+  route: textField("The egress route that is blocked there."),
+  domain: v.nullable(textField("The only domain that is left alone; null: all of the site.")),
+  open_since: instantField("When it opened."),
+  next_trial_at: instantField("When one probe may try again."),
+  reply: textField('What the server said, without addresses; "": another process heard it.'),
 });
 
 const EgressSchema = v.object({
-  egress: text("`EGRESS_ID` of the process that answers."),
+  egress: textField("`EGRESS_ID` of the process that answers."),
   routes: v.pipe(v.array(RouteSchema), v.description("Each way to mail servers.")),
   breakers: v.pipe(v.array(BreakerSchema), v.description("The longest open first.")),
-  breakers_open: count("How many there are in all."),
+  breakers_open: countField("How many there are in all."),
   reduced_sites: v.pipe(
     v.array(
       v.object({
-        site: text("As of breakers."),
-        connections: count("How many this process may have there."),
+        site: textField("As of breakers."),
+        connections: countField("How many this process may have there."),
       }),
     ),
     v.description("Sites that get fewer connections than their policy allows, because they refused some."),
   ),
-  sites_reduced: count("How many there are in all."),
+  sites_reduced: countField("How many there are in all."),
 });
 
 const PipelineSchema = v.object({
-  workers: count("Bulk processes that take tasks."),
+  workers: countField("Bulk processes that take tasks."),
   jobs: counts("Jobs that have not ended, by state."),
-  tasks_outstanding: count("Tasks of jobs under way that are not done."),
-  oldest_task_seconds: count("Age of the oldest task that a worker has or could take; 0: none."),
+  tasks_outstanding: countField("Tasks of jobs under way that are not done."),
+  oldest_task_seconds: countField("Age of the oldest task that a worker has or could take; 0: none."),
   rows_deferred: counts("Rows that wait to be asked about again, by reason."),
-  dead_letters: count("Tasks that were given up."),
+  dead_letters: countField("Tasks that were given up."),
 });
 
 export const DeploymentSchema = v.object({
-  version: text("Of rcpt."),
-  node: text("Of Node.js."),
+  version: textField("Of rcpt."),
+  node: textField("Of Node.js."),
   egress: v.pipe(EgressSchema, v.description("As the process that answers knows it.")),
   pipeline: v.pipe(
     v.nullable(PipelineSchema),

@@ -1,13 +1,12 @@
 import * as v from "valibot";
 import { ERRORS, type ErrorCode } from "../../platform/errors.ts";
+import { textField } from "./fields.ts";
 import { CandidateSchema } from "./source-columns.ts";
-
-const text = (description: string) => v.pipe(v.string(), v.description(description));
 
 /** RFC 9457, with `code` and `request_id`. */
 export const ProblemSchema = v.object({
-  type: text("A URI reference per code."),
-  title: text("The same for every problem of this code."),
+  type: textField("A URI reference per code."),
+  title: textField("The same for every problem of this code."),
   status: v.pipe(
     v.number(),
     v.integer(),
@@ -15,15 +14,17 @@ export const ProblemSchema = v.object({
     v.maxValue(599),
     v.description("The HTTP status."),
   ),
-  detail: text("What was wrong this time, in words."),
+  detail: textField("What was wrong this time, in words."),
   code: v.pipe(
     v.picklist(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
     v.description("Stable: what a program switches on."),
   ),
-  request_id: text("Also in the header X-Request-Id; finds the request in our logs."),
+  request_id: textField("Also in the header X-Request-Id; finds the request in our logs."),
   errors: v.optional(
     v.pipe(
-      v.array(v.object({ path: text("The field, dotted."), message: text("What is wrong with it.") })),
+      v.array(
+        v.object({ path: textField("The field, dotted."), message: textField("What is wrong with it.") }),
+      ),
       v.description("Of a failed validation: each field that is wrong."),
     ),
   ),

@@ -1,20 +1,17 @@
 import * as v from "valibot";
 import type { SourceColumns } from "../../features/bulk/analysis/layout.ts";
+import { countField, textField } from "./fields.ts";
 
-const text = (description: string) => v.pipe(v.string(), v.description(description));
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
-
-const index = count("Its index, from 0.");
+const index = countField("Its index, from 0.");
 const columnName = v.nullable(
-  text("Its name in the header, up to 200 characters; null: there is no header."),
+  textField("Its name in the header, up to 200 characters; null: there is no header."),
 );
 
 export const CandidateSchema = v.object({
   index,
   name: columnName,
-  addresses: count("Cells of the first rows that hold an address."),
-  distinct: count("How many of these are different."),
+  addresses: countField("Cells of the first rows that hold an address."),
+  distinct: countField("How many of these are different."),
 });
 
 /** What a list was read as. */
@@ -34,9 +31,9 @@ export const SourceColumnsSchema = v.object({
     v.description("The column that is verified."),
   ),
   others: v.pipe(v.array(CandidateSchema), v.description("Further columns that hold addresses, 20 at most.")),
-  delimiter: text("What parts the columns."),
+  delimiter: textField("What parts the columns."),
   has_header: v.pipe(v.boolean(), v.description("Whether the first record of the table names the columns.")),
-  encoding: text("What the text is read as, e.g. `utf-8`, `utf-16le`, `windows-1252`."),
+  encoding: textField("What the text is read as, e.g. `utf-8`, `utf-16le`, `windows-1252`."),
   escape: v.pipe(
     v.picklist(['"', "\\"]),
     v.description("What makes a quote part of a quoted value: another quote before it, or a backslash."),
@@ -50,7 +47,7 @@ export const SourceColumnsSchema = v.object({
           v.minValue(1),
           v.description("Its number in the file, from 1."),
         ),
-        text: text("Its beginning."),
+        text: textField("Its beginning."),
         reason: v.pipe(
           v.picklist(["comment", "title", "rule", "footer"]),
           v.description(
@@ -65,7 +62,7 @@ export const SourceColumnsSchema = v.object({
     v.nullable(
       v.object({
         index,
-        name: text("Its name."),
+        name: textField("Its name."),
         others: v.pipe(v.array(v.string()), v.description("Names of the other sheets, 20 at most.")),
       }),
     ),
@@ -74,8 +71,8 @@ export const SourceColumnsSchema = v.object({
 });
 
 export const SourceWarningSchema = v.object({
-  code: text("Stable."),
-  detail: text("In words."),
+  code: textField("Stable."),
+  detail: textField("In words."),
 });
 
 /** What every source has beside what it is. */
@@ -98,14 +95,14 @@ export const JobSourceSchema = v.pipe(
     }),
     v.object({
       type: v.pipe(v.literal("upload"), v.description("The list was uploaded.")),
-      upload_id: text("The upload's id."),
-      filename: text("Its name."),
+      upload_id: textField("The upload's id."),
+      filename: textField("Its name."),
       ...findings,
     }),
     v.object({
       type: v.pipe(v.literal("s3"), v.description("The list is in a bucket of yours.")),
-      bucket: text("The bucket."),
-      key: text("The object's key."),
+      bucket: textField("The bucket."),
+      key: textField("The object's key."),
       ...findings,
     }),
   ]),

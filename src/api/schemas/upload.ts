@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { countField, instantField, textField } from "./fields.ts";
 import {
   CandidateSchema,
   SourceColumnsSchema,
@@ -10,9 +11,6 @@ import {
 const { filenameChars, singleBytes, leastPartBytes, parts, previewRows, previewCellChars } = LIMITS.uploads;
 const GIB = 1_073_741_824;
 const MIB = 1_048_576;
-
-const text = (description: string) => v.pipe(v.string(), v.description(description));
-const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(description));
 
 /** What a file is called is shown and never used: not in a path, not in a key. */
 export const FilenameSchema = v.pipe(
@@ -63,7 +61,7 @@ export const CreateUploadSchema = v.pipe(
 
 /** GET, DELETE and POST are about an upload that is there, PUT about a file that comes: one path, one parameter. */
 export const UploadParamsSchema = v.strictObject({
-  upload: text("The upload's id."),
+  upload: textField("The upload's id."),
 });
 export const FileParamsSchema = v.strictObject({
   upload: v.pipe(FilenameSchema, v.description("Not an id here: the name of the file, percent-encoded.")),
@@ -75,7 +73,7 @@ const uploadEntries = {
     v.boolean(),
     v.description("False: made by a test key. A test key sees no others: to it they are not found."),
   ),
-  filename: text("What the file is called."),
+  filename: textField("What the file is called."),
   status: v.pipe(
     v.picklist(["open", "stored"]),
     v.description("`open`: its bytes have not come, as far as is known."),
@@ -84,11 +82,11 @@ const uploadEntries = {
     v.nullable(v.pipe(v.number(), v.integer(), v.minValue(0))),
     v.description("As announced, then as stored; null: not known yet."),
   ),
-  created_at: instant("When it was made."),
+  created_at: instantField("When it was made."),
   expires_at: v.nullable(
-    instant("Until then the bytes of an open upload are taken; null once they have come."),
+    instantField("Until then the bytes of an open upload are taken; null once they have come."),
   ),
-  kept_until: instant("It is removed soon after, unless a job has yet to read it."),
+  kept_until: instantField("It is removed soon after, unless a job has yet to read it."),
 };
 export const UploadSchema = v.object(uploadEntries);
 
@@ -104,12 +102,14 @@ export const OpenPartsSchema = v.object({
       v.object({
         ...partEntries,
         sent: v.pipe(v.boolean(), v.description("Object storage has it, in its size.")),
-        url: v.nullable(text("Where its bytes go, by `PUT` and without a credential; null of a sent one.")),
+        url: v.nullable(
+          textField("Where its bytes go, by `PUT` and without a credential; null of a sent one."),
+        ),
       }),
     ),
     v.description("All parts of the file, in order."),
   ),
-  expires_at: instant("Until then the URLs are valid, and as long the upload is open."),
+  expires_at: instantField("Until then the URLs are valid, and as long the upload is open."),
 });
 
 export const openPartsExample: v.InferOutput<typeof OpenPartsSchema> = {
@@ -129,7 +129,9 @@ export const openPartsExample: v.InferOutput<typeof OpenPartsSchema> = {
 export const CreatedUploadSchema = v.object({
   ...uploadEntries,
   method: v.pipe(v.literal("PUT"), v.description("How the bytes are to be sent.")),
-  url: v.optional(text("Where to: object storage itself. It needs no credential. Not of a file in parts.")),
+  url: v.optional(
+    textField("Where to: object storage itself. It needs no credential. Not of a file in parts."),
+  ),
   headers: v.optional(
     v.pipe(
       v.record(v.string(), v.string()),
@@ -141,7 +143,7 @@ export const CreatedUploadSchema = v.object({
       v.array(
         v.object({
           ...partEntries,
-          url: text("Where its bytes go."),
+          url: textField("Where its bytes go."),
         }),
       ),
       v.description(
@@ -151,8 +153,6 @@ export const CreatedUploadSchema = v.object({
   ),
 });
 
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 const points = (description: string) => v.pipe(v.number(), v.description(description));
 
 export const UploadPreviewSchema = v.object({
@@ -187,7 +187,7 @@ export const UploadPreviewSchema = v.object({
     v.array(
       v.object({
         row: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Its number, from 1.")),
-        input: text("Its cell in the column of addresses."),
+        input: textField("Its cell in the column of addresses."),
         columns: v.pipe(v.array(v.string()), v.description("All of its cells.")),
       }),
     ),
@@ -196,20 +196,20 @@ export const UploadPreviewSchema = v.object({
   warnings: v.pipe(v.array(SourceWarningSchema), v.description("As of a job's `source`.")),
   sample: v.pipe(
     v.object({
-      rows: count("Rows of the list."),
-      bytes: count(
+      rows: countField("Rows of the list."),
+      bytes: countField(
         "Bytes of the file from its beginning to the end of these rows; of a compressed file, a workbook or a list that is no " +
           "table the bytes of the text that was read from it, unless it was read whole.",
       ),
       whole: v.pipe(v.boolean(), v.description("The file has no more.")),
-      repeats: count("Rows whose address repeats an earlier one's: they cost nothing."),
+      repeats: countField("Rows whose address repeats an earlier one's: they cost nothing."),
     }),
     v.description(
       "What was read for this: the beginning of the file, its rows counted as a job counts them.",
     ),
   ),
   estimated_rows: v.nullable(
-    count(
+    countField(
       "Rows of the whole file, each row counted once: exact where the sample is `whole`, otherwise by the size of the file and of " +
         "the rows in the sample. null where that does not tell: a larger file that is compressed, a workbook or no table, or " +
         "one that would fail a job behind its first rows.",
