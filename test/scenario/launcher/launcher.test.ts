@@ -27,6 +27,14 @@ let parent: string;
 let project: string;
 const started: ChildProcess[] = [];
 
+/** What lies in the root of the project and holds workspaces. */
+function workspaceFolders(): string[] {
+  const { workspaces } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    workspaces: string[];
+  };
+  return [...new Set(workspaces.map((path) => path.split("/")[0] ?? ""))];
+}
+
 before(() => {
   parent = mkdtempSync(join(tmpdir(), "rcpt-launcher-"));
   chmodSync(parent, 0o755);
@@ -36,7 +44,8 @@ before(() => {
     cpSync(join(ROOT, name), join(project, name), { recursive: true });
   cpSync(join(import.meta.dirname, "entry.fixture.ts"), join(project, "src/main.ts"));
   // All that is installed: what the launcher took for missing it would install, over what the links lead to.
-  for (const name of ["node_modules", "portal"]) symlinkSync(join(ROOT, name), join(project, name));
+  for (const name of ["node_modules", ...workspaceFolders()])
+    symlinkSync(join(ROOT, name), join(project, name));
   cpSync(join(ROOT, "dist/portal"), join(project, "dist/portal"), { recursive: true });
   // What was downloaded once need not be downloaded again.
   if (existsSync(join(ROOT, ".rcpt/cache")))
