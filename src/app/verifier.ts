@@ -144,7 +144,7 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
     const left = new AbortController();
     const signal = AbortSignal.any(asked.signal === undefined ? [left.signal] : [asked.signal, left.signal]);
     // Each check that is under way listens to it, and the reading of texts.
-    setMaxListeners(LIMITS.verifier.atOnce + 1, signal);
+    setMaxListeners(0, signal);
     try {
       yield* mapInOrder(texts, (text) => verify(text, { ...asked, signal }), {
         atOnce: LIMITS.verifier.atOnce,
