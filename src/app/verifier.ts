@@ -151,7 +151,7 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
         signal,
       });
     } finally {
-      left.abort(new Error("nobody reads the results any more"));
+      left.abort(new Error("the results are not read any more"));
     }
   }
 

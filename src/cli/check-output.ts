@@ -23,7 +23,7 @@ export interface CheckOutput {
   close(): void;
 }
 
-/** Control characters of strangers do not reach the terminal. */
+/** Control characters of addresses and replies do not reach the terminal. */
 const printable = (text: string) => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 
 /** For people: a line each. Colours only on a terminal, and not where NO_COLOR is set. */
@@ -69,7 +69,7 @@ function write(text: string, encoding: BufferEncoding): Promise<void> {
   });
 }
 
-/** The bar on standard error, where a person looks at it and the results go elsewhere; null: there is none. */
+/** The bar on standard error, where that is a terminal and the results go elsewhere; else null. */
 function startBar(list: ReadList | null): SingleBar | null {
   if (list === null || !process.stderr.isTTY || process.stdout.isTTY) return null;
   const bar = new SingleBar({

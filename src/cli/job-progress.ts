@@ -53,7 +53,7 @@ export function jobLine(job: JobSnapshot): string {
   return `${id}${name} ${status}, ${rows.processed} of ${rows.total} rows: ${verdictsOf(job) || "none answered"}${why}`;
 }
 
-/** Follows a job to its end, with a bar for whoever looks. @throws RcptError; the reason of `signal` */
+/** Follows a job to its end, with a bar on a terminal. @throws RcptError; the reason of `signal` */
 export async function followToEnd(job: Job, signal: AbortSignal): Promise<JobSnapshot> {
   const bar = startBar("rows");
   try {

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { createMailWorld, type MailWorld } from "../../support/mail-world/world.ts";
+import { type CommandOptions, type CommandOutcome, runRcpt } from "../../support/rcpt-command.ts";
 import { workbookOf } from "../../support/workbook.ts";
 
 /** `rcpt check` in a process of its own, with a world of mail servers and nothing else. */
-const MAIN = resolve(import.meta.dirname, "../../../src/cli/main.ts");
 let world: MailWorld;
 let folder: string;
 
@@ -21,42 +20,15 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Outcome {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-/** @param isOpen more input may come @param onOutput told what has been printed so far */
-function rcpt(
-  args: string[],
-  {
-    input = "",
-    isOpen = false,
-    onOutput = () => {},
-  }: { input?: string; isOpen?: boolean; onOutput?: (stdout: string, end: () => void) => void } = {},
-): Promise<Outcome> {
-  const { PATH = "", HOME = "", RCPT_RUN = "" } = process.env;
+function rcpt(args: string[], options: Omit<CommandOptions, "env"> = {}): Promise<CommandOutcome> {
   const env = {
-    ...{ PATH, HOME, RCPT_RUN },
     DNS_SERVERS: world.dnsServer,
     SMTP_PORT: String(world.smtpPort),
     PROBE_PRIVATE_ADDRESSES: "true",
     VERIFY_DEADLINE_MS: "30000",
     CHECK_THREADS: "1",
   };
-  const child = spawn(process.execPath, ["--import", "tsx", MAIN, ...args], { env });
-  const printed = { stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk) => {
-    printed.stdout += chunk;
-    onOutput(printed.stdout, () => child.kill("SIGINT"));
-  });
-  child.stderr.on("data", (chunk) => {
-    printed.stderr += chunk;
-  });
-  if (isOpen) child.stdin.write(input);
-  else child.stdin.end(input);
-  return new Promise((done) => child.once("close", (code) => done({ code, ...printed })));
+  return runRcpt(args, { ...options, env });
 }
 
 const wordsOf = (text: string) =>

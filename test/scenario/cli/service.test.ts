@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { type CommandOutcome, runRcpt } from "../../support/rcpt-command.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 /** `rcpt` against a service, in processes of its own. */
-const MAIN = resolve(import.meta.dirname, "../../../src/cli/main.ts");
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;
@@ -28,30 +27,12 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Outcome {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 function rcpt(
   args: string[],
   settings: Record<string, string> = {},
   onStart: (interrupt: () => void) => void = () => {},
-): Promise<Outcome> {
-  const { PATH = "", HOME = "", RCPT_RUN = "" } = process.env;
-  const env = { PATH, HOME, RCPT_RUN, RCPT_URL: api.url, RCPT_API_KEY: key, ...settings };
-  const child = spawn(process.execPath, ["--import", "tsx", MAIN, ...args], { env });
-  const printed = { stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk) => {
-    printed.stdout += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    printed.stderr += chunk;
-  });
-  child.stdin.end();
-  onStart(() => child.kill("SIGINT"));
-  return new Promise((done) => child.once("close", (code) => done({ code, ...printed })));
+): Promise<CommandOutcome> {
+  return runRcpt(args, { env: { RCPT_URL: api.url, RCPT_API_KEY: key, ...settings }, onStart });
 }
 
 describe("rcpt at a service", () => {

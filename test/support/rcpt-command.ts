@@ -1,0 +1,47 @@
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+
+const MAIN = resolve(import.meta.dirname, "../../src/cli/main.ts");
+
+export interface CommandOutcome {
+  /** null: a signal ended it. */
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CommandOptions {
+  /** Beside what Node.js needs; nothing else of this process' environment. */
+  env: Record<string, string>;
+  /** On standard input, which then ends unless more may come (`isOpen`). */
+  input?: string;
+  isOpen?: boolean;
+  /** Told at once how to interrupt it, as Ctrl-C does. */
+  onStart?(interrupt: () => void): void;
+  /** Told what standard output has held so far. */
+  onOutput?(stdout: string, interrupt: () => void): void;
+}
+
+/** Runs `rcpt` in a process of its own, to its end. */
+export function runRcpt(
+  args: readonly string[],
+  { env, input = "", isOpen = false, onStart, onOutput }: CommandOptions,
+): Promise<CommandOutcome> {
+  const { PATH = "", HOME = "", RCPT_RUN = "" } = process.env;
+  const child = spawn(process.execPath, ["--import", "tsx", MAIN, ...args], {
+    env: { PATH, HOME, RCPT_RUN, ...env },
+  });
+  const printed = { stdout: "", stderr: "" };
+  const interrupt = () => void child.kill("SIGINT");
+  child.stdout.on("data", (chunk) => {
+    printed.stdout += chunk;
+    onOutput?.(printed.stdout, interrupt);
+  });
+  child.stderr.on("data", (chunk) => {
+    printed.stderr += chunk;
+  });
+  if (isOpen) child.stdin.write(input);
+  else child.stdin.end(input);
+  onStart?.(interrupt);
+  return new Promise((done) => child.once("close", (code) => done({ code, ...printed })));
+}
