@@ -28,7 +28,7 @@ export function clientExamples(): ClientExample[] {
   });
 }
 
-/** A program of somebody who has installed the package: what is built of it, and nothing else of the project. */
+/** A program of a user of the installed package: what is built of it, and nothing else of the project. */
 export interface ClientProgram {
   folder: string;
   /** Starts an example, compiled. */

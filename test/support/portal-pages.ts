@@ -38,7 +38,7 @@ async function checkWidth(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
 }
 
-/** Checks that the page as it stands is in nobody's way, and that it fits, and takes its picture. */
+/** Checks the accessibility of the page as it stands, and that it fits, and takes its picture. */
 export async function lookAt(page: Page, name: string): Promise<void> {
   assert.deepEqual(await faultsOf(page), [], name);
   await checkWidth(page, name);

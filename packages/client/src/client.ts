@@ -75,7 +75,7 @@ interface ApiRequestOptions extends Omit<ApiRequest, "method" | "path" | "parame
   query?: QueryValues;
 }
 
-/** A client of the service at `url`. Keeps no connection of its own and needs no closing. @throws TypeError when `url` is none */
+/** A client of the service at `url`. Keeps no connection of its own and needs no closing. @throws TypeError when `url` is not a URL */
 export function createClient(options: ClientOptions): Client {
   const transport = new Transport({
     url: options.url,

@@ -33,7 +33,7 @@ export interface VerifyWebhookOptions {
 
 const TOLERANCE_S = 300;
 const PREFIX = "whsec_";
-/** Longer ones are nobody's: the service sends two at most. */
+/** Longer ones are not the service's, which sends two at most. */
 const SIGNATURES_MAX = 10;
 
 function headerOf(headers: WebhookHeaders, name: string): string {
@@ -82,7 +82,7 @@ const refusal = (detail: string) => new RcptError("invalid_signature", detail);
  * @param rawBody the bytes as they came, before they are parsed
  * @param secret `whsec_…`; several: one of them must have signed it
  * @throws RcptError `invalid_signature`: it is not, or too old; `malformed_answer`: it is signed, and no event.
- *   TypeError when the secret is none
+ *   TypeError when the secret is not one of a webhook
  */
 async function verify(
   rawBody: string | Uint8Array | ArrayBuffer,

@@ -31,7 +31,7 @@ const partBytesOf = (bytes: number): number =>
   Math.min(PART_BYTES.most, Math.max(PART_BYTES.least, Math.ceil(bytes / PARTS)));
 
 /** What the API takes as a name: no control characters, no slashes, 255 characters. */
-export function namedForApi(name: string): string {
+function namedForApi(name: string): string {
   const cleaned = name.replace(/[\p{Cc}\p{Cs}/\\]/gu, "_");
   return Array.from(cleaned).slice(0, 255).join("").slice(0, 255) || "list";
 }

@@ -1,13 +1,13 @@
 /** No byte moved for this long: the connection leads nowhere. */
 const SILENCE_MS = 60_000;
 
-export interface PutAnswer {
+interface PutAnswer {
   /** HTTP status; 0: there was no answer. */
   status: number;
   text: string;
 }
 
-export interface PutOptions {
+interface PutOptions {
   headers?: Readonly<Record<string, string>>;
   onProgress(sentBytes: number): void;
   signal: AbortSignal;

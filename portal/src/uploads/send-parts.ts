@@ -25,7 +25,7 @@ export class StorageOutOfReach extends Error {
   override name = "StorageOutOfReach";
 }
 
-export interface PartsListener {
+interface PartsListener {
   /** Bytes of a part that are on their way; 0: none any more. */
   onProgress(part: Part, bytes: number): void;
   onLost(): void;

@@ -7,9 +7,6 @@ export type FileOptions = NonNullable<
   operations["previewUpload"]["requestBody"]
 >["content"]["application/json"];
 export type Preview = operations["previewUpload"]["responses"][200]["content"]["application/json"];
-export type Candidate = NonNullable<
-  operations["previewUpload"]["responses"][422]["content"]["application/problem+json"]["candidates"]
->[number];
 
 /**
  * How an upload would be read with these options. `known` is the last way that it could be read: what may be chosen among
