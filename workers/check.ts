@@ -21,6 +21,7 @@ import { createLog } from "../src/platform/log.ts";
 import { processMonotonicMs, sleep, systemClock } from "../src/platform/time/clock.ts";
 import { createSmtpPool, type SmtpPool } from "../src/smtp/pool/pool.ts";
 import { createEgressRoutes } from "../src/smtp/wire/egress-routes.ts";
+import { createTracedDial } from "../src/smtp/wire/trace.ts";
 import { openLists } from "../src/verification/lists/lists.ts";
 import { createSiteDirectory, providerNames } from "../src/verification/lists/site.ts";
 
@@ -36,11 +37,8 @@ function compose(setup: ThreadSetup): void {
     providers: providerNames(shaping.mx),
     send: (report) => link.sendCounts(report),
   });
-  const resolver = createCachingResolver(
-    createResolver({ servers: setup.dnsServers, clock }),
-    clock,
-    (result) => counts.countLookUp(result),
-  );
+  const dns = createResolver({ servers: setup.dnsServers, clock });
+  const resolver = createCachingResolver(dns, clock, (result) => counts.countLookUp(result));
   const pool = createSmtpPool({
     config: setup.smtp,
     slots: link.slots,
@@ -54,6 +52,7 @@ function compose(setup: ThreadSetup): void {
     },
     trafficOf: (site) => counts.trafficOf(site),
     othersOf: (destination) => othersOf(destination),
+    dial: setup.isSmtpTraced ? createTracedDial((event) => link.sendTrace(event)) : undefined,
   });
   const board = openSharedBoard(setup.board);
   const paths = createEgressRoutes(setup.smtp, shaping.routes);

@@ -9,6 +9,7 @@ import { createLog, type Logger } from "../platform/log.ts";
 import { mapInOrder } from "../platform/map-in-order.ts";
 import { createMetrics } from "../platform/telemetry/metrics.ts";
 import { systemClock } from "../platform/time/clock.ts";
+import type { SmtpTraceEvent } from "../smtp/wire/trace.ts";
 import { createRedis } from "../stores/redis.ts";
 import { checkParts } from "./checks/check-parts.ts";
 import { startThreads } from "./checks/check-threads.ts";
@@ -61,6 +62,8 @@ export interface VerifierOptions {
   settings?: Record<string, string | undefined>;
   /** False: preflight does not look how mail servers see us, and nothing should be probed. Default: true. */
   preflight?: boolean;
+  /** What passes between us and mail servers, as it comes: bytes of strangers among it. One check thread then. */
+  onTrace?: (event: SmtpTraceEvent) => void;
 }
 
 const ASKER: VerificationAsker = {
@@ -76,11 +79,12 @@ function closedRedis(log: Logger) {
   return redis;
 }
 
-function composeEngine(config: ChecksConfig) {
+function composeEngine(config: ChecksConfig, onTrace: VerifierOptions["onTrace"]) {
   const log = createLog(config.logLevel, { role: "verifier" });
   const metrics = createMetrics();
   const redis = closedRedis(log);
-  const checks = composeChecks({ config, log, metrics, redis, begun: startThreads(config, log) });
+  const begun = startThreads(config, log, onTrace !== undefined);
+  const checks = composeChecks({ config, log, metrics, redis, begun, onTrace });
   const { examiner, rechecks } = composeExaminers({
     ...{ config, log, metrics, checks, stores: { redis } },
     promoted: { covers: () => false },
@@ -108,9 +112,10 @@ async function stopAll(parts: readonly LifecyclePart[]): Promise<void> {
 
 /** @throws ConfigError for a wrong setting */
 export async function createVerifier(options: VerifierOptions = {}): Promise<Verifier> {
-  const { settings, preflight = true } = options;
-  const config = loadChecksConfig(settings);
-  const { checks, examiner, rechecks } = composeEngine(config);
+  const { settings, preflight = true, onTrace } = options;
+  const loaded = loadChecksConfig(settings);
+  const config = onTrace === undefined ? loaded : { ...loaded, verify: { ...loaded.verify, threads: 1 } };
+  const { checks, examiner, rechecks } = composeEngine(config, onTrace);
   const parts = checkParts(checks).filter(({ name }) => preflight || name !== "self-check");
   await keepingAlive(startAll(parts));
   let closing: Promise<void> | null = null;

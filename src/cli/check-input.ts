@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { createInterface } from "node:readline";
+import { addAbortSignal, type Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import { LIMITS } from "../config/limits/limits.ts";
 import type { CellStyle } from "../features/bulk/analysis/layout.ts";
 import { toUtf8 } from "../features/bulk/csv/field.ts";
@@ -9,6 +10,43 @@ import { openSource } from "../features/bulk/submit/open-source.ts";
 import type { RandomBytes } from "../features/bulk/workbook/random-bytes.ts";
 import { UsageError } from "../operator/command.ts";
 
+/** @throws UsageError */
+function requireShort(line: string): void {
+  const { lineBytes } = LIMITS.verifier;
+  if (Buffer.byteLength(line) > lineBytes)
+    throw new UsageError(
+      `a line of standard input is over ${lineBytes} bytes: give one address a line, or a list with --csv FILE`,
+    );
+}
+
+const LINE_BREAK = /\r\n|\n|\r/;
+
+/**
+ * Lines as they come, without their ends and without empty ones.
+ * @param over when it is aborted `input` is left, also while nothing comes from it
+ * @throws UsageError for a line over LIMITS.verifier.lineBytes
+ */
+export async function* linesOf(input: Readable, over: AbortSignal): AsyncGenerator<string> {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  try {
+    for await (const chunk of addAbortSignal(over, input)) {
+      const lines = (rest + decoder.write(chunk as Buffer)).split(LINE_BREAK);
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        requireShort(line);
+        if (line.trim() !== "") yield line;
+      }
+      requireShort(rest);
+    }
+  } catch (error) {
+    if (!over.aborted) throw error;
+    return;
+  }
+  const last = rest + decoder.end();
+  if (last.trim() !== "") yield last;
+}
+
 /**
  * The addresses that were named; `-` stands for the lines of standard input.
  * @param over when it is aborted standard input is left, also while nothing comes from it
@@ -16,9 +54,7 @@ import { UsageError } from "../operator/command.ts";
 export async function* textsOf(addresses: readonly string[], over: AbortSignal): AsyncGenerator<string> {
   for (const address of addresses)
     if (address !== "-") yield address;
-    else
-      for await (const line of createInterface({ input: process.stdin, signal: over }))
-        if (line.trim() !== "") yield line;
+    else yield* linesOf(process.stdin, over);
 }
 
 /** A list, read whole. Its cells are bytes, a character each. */

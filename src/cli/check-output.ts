@@ -4,8 +4,10 @@ import type { Verified } from "../app/verifier.ts";
 import { writeRecord } from "../features/bulk/csv/write.ts";
 import { EVIDENCE_COLUMNS, RESULT_COLUMNS, resultCells } from "../features/bulk/results/result-cells.ts";
 import { VERDICTS } from "../features/bulk/results/shard.ts";
+import type { SmtpTraceEvent } from "../smtp/wire/trace.ts";
 import type { Verdict } from "../verification/verdict/table.ts";
 import type { ReadList } from "./check-input.ts";
+import { printable } from "./printable.ts";
 
 const COLORS = { valid: "green", invalid: "red", risky: "yellow", unknown: "gray" } as const;
 const VERDICT_CHARS = 8;
@@ -22,9 +24,6 @@ export interface CheckOutput {
   /** Takes the progress bar away. Idempotent. */
   close(): void;
 }
-
-/** Control characters of addresses and replies do not reach the terminal. */
-const printable = (text: string) => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 
 /** For people: a line each. Colours only on a terminal, and not where NO_COLOR is set. */
 function lineOf({
@@ -60,6 +59,14 @@ function rowWriter(list: ReadList, withEvidence: boolean) {
     start: record([...padded(names), ...own]),
     row: (verified: Verified) => record([...padded(rows[at++] ?? []), ...resultCells(verified).map(bytes)]),
   };
+}
+
+const MARKS = { sent: ">", received: "<" } as const;
+
+/** A line of `--trace`: `>` is what we send, `<` what the server says, `*` what happens. */
+export function traceLine({ connection, kind, text }: SmtpTraceEvent): string {
+  const mark = kind === "sent" || kind === "received" ? MARKS[kind] : "*";
+  return `[${connection}] ${mark} ${printable(text)}\n`;
 }
 
 function write(text: string, encoding: BufferEncoding): Promise<void> {

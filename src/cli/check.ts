@@ -13,6 +13,7 @@ export interface CheckOptions {
   sheet?: string;
   probe: boolean;
   evidence: boolean;
+  trace: boolean;
   json: boolean;
   failOn: Verdict[];
 }
@@ -63,6 +64,7 @@ export function checkCommand(): Command {
     )
     .option("--no-probe", "ask no mail server")
     .option("--evidence", "with the mail server's reply", false)
+    .option("--trace", "print what passes between us and mail servers, on standard error", false)
     .option("--json", "a JSON object a line", false)
     .addOption(failOnOption())
     .addHelpText("after", HELP);
@@ -76,6 +78,7 @@ Examples:
   rcpt check jane@example.com
   rcpt check - < addresses.txt
   rcpt check --csv customers.csv > customers-verified.csv
+  rcpt check --trace jane@example.com
   rcpt check --json --evidence jane@example.com | jq .evidence`;
 
 /** Why mailboxes could not be asked, in a line; null: they could, as far as is known. */
@@ -99,13 +102,16 @@ export async function check(addresses: string[], options: CheckOptions): Promise
   if (addresses.length > 0 && options.csv !== undefined)
     throw new UsageError("either addresses or --csv, not both");
   // The engine is read when it is known that it is needed: help and errors come at once.
-  const [{ createVerifier }, { readList, textsOf }, { createCheckOutput }] = await Promise.all([
+  const [{ createVerifier }, { readList, textsOf }, { createCheckOutput, traceLine }] = await Promise.all([
     import("../app/verifier.ts"),
     import("./check-input.ts"),
     import("./check-output.ts"),
   ]);
   const list = options.csv === undefined ? null : await readList(options.csv, options);
-  const verifier = await createVerifier({ preflight: options.probe });
+  const verifier = await createVerifier({
+    preflight: options.probe,
+    ...(options.trace ? { onTrace: (event) => process.stderr.write(traceLine(event)) } : {}),
+  });
   const enough = new AbortController();
   const stop = () => enough.abort(new Interrupted());
   process.once("SIGINT", stop);

@@ -22,7 +22,7 @@ export interface StartedThreads {
  * Begins the check threads of a process. They take longer to be ready than all else, on cores of their own: so this needs
  * few modules, and comes before the others are read. @throws ConfigError for a wrong entry of SHAPING
  */
-export function startThreads(config: ChecksConfig, log: Logger): StartedThreads {
+export function startThreads(config: ChecksConfig, log: Logger, isSmtpTraced = false): StartedThreads {
   const own = ownShaping(config);
   const shaping = loadShaping(own);
   const paths = createEgressRoutes(config.smtp, shaping.routes);
@@ -36,6 +36,7 @@ export function startThreads(config: ChecksConfig, log: Logger): StartedThreads 
     lists,
     board: board.shared,
     logLevel: config.logLevel,
+    isSmtpTraced,
   };
   const threads = startCheckThreads(setup, config.verify.threads, log);
   return { threads, lists, board, ownShaping: own, shaping, paths };

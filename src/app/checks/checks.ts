@@ -18,6 +18,7 @@ import { type Metrics, observeEngine } from "../../platform/telemetry/metrics.ts
 import { processMonotonicMs, systemClock } from "../../platform/time/clock.ts";
 import { acceptsConnection } from "../../smtp/wire/dial.ts";
 import type { EgressRoutes } from "../../smtp/wire/egress-routes.ts";
+import type { SmtpTraceEvent } from "../../smtp/wire/trace.ts";
 import type { RedisClients } from "../../stores/redis.ts";
 import { createCatchAllFacts } from "../../verification/catch-all.ts";
 import type { SharedLists } from "../../verification/lists/lists.ts";
@@ -50,6 +51,8 @@ interface Deps {
   redis: RedisClients;
   /** Begun before the rest was loaded; absent: they are begun now. */
   begun?: StartedThreads;
+  /** What passes between threads that are traced and mail servers. */
+  onTrace?: ((event: SmtpTraceEvent) => void) | undefined;
   /** Calls rows that wait for the site, which lets us in again; how many. Absent: there are none here. */
   releaseParkedRows?: (site: string) => Promise<number>;
 }
@@ -87,6 +90,7 @@ export function composeChecks(deps: Deps): Checks {
     behaviours: learnedBehaviour,
     health: network,
     breakers,
+    onTrace: deps.onTrace,
     onCounts: (report) => countThreadReport(metrics, report),
   });
   const share = createSelfCheckShare(redis, config.smtp.egressId, preflight.settings);

@@ -141,7 +141,7 @@ export const LIMITS = {
   publicRate: PUBLIC_RATE_LIMITS,
   keys: KEY_LIMITS,
   /** Checks of an engine without a server, of those that ask for many. */
-  verifier: { atOnce: 256, listBytes: 67_108_864 },
+  verifier: { atOnce: 256, listBytes: 67_108_864, lineBytes: 65_536 },
   /** What the team that runs the deployment is told: breakers, and sites with fewer connections. */
   operator: { listed: 100 },
   /** Disposable-domain overrides. */

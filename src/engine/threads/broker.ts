@@ -5,6 +5,7 @@ import type { NetworkReports } from "../../egress/network-health.ts";
 import type { SelfCheckUpdate } from "../../egress/self-check/report.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { SlotSource } from "../../smtp/pool/slots.ts";
+import type { SmtpTraceEvent } from "../../smtp/wire/trace.ts";
 import type { CatchAllFacts } from "../../verification/catch-all.ts";
 import type { BehaviourAuthority } from "../learned-behaviour/authority.ts";
 import { attachBehaviourThread, type BehaviourThread } from "../learned-behaviour/thread-end.ts";
@@ -41,6 +42,8 @@ export interface BrokerDeps {
   breakers: BreakerAuthority;
   behaviours: BehaviourAuthority;
   onCounts(report: ThreadReport): void;
+  /** Absent: threads are not traced. */
+  onTrace?: ((event: SmtpTraceEvent) => void) | undefined;
 }
 
 export function createBroker(deps: BrokerDeps): Broker {
@@ -162,6 +165,8 @@ class BrokeredThread {
       case "counts":
         this.sessionsOpen = message.report.sessionsOpen;
         return this.#deps.onCounts(message.report);
+      case "trace":
+        return this.#deps.onTrace?.(message.event);
       case "blocked":
       case "passed":
       case "trial":

@@ -6,6 +6,7 @@ import type { BreakerPort } from "../../egress/breaker/mirror.ts";
 import type { NetworkReports } from "../../egress/network-health.ts";
 import type { SelfCheckUpdate } from "../../egress/self-check/report.ts";
 import type { SlotSource } from "../../smtp/pool/slots.ts";
+import type { SmtpTraceEvent } from "../../smtp/wire/trace.ts";
 import type { CatchAllFacts } from "../../verification/catch-all.ts";
 import type { CatchAll } from "../../verification/evidence.ts";
 import type { RouteTrust } from "../engine.ts";
@@ -97,6 +98,10 @@ export class ThreadLink {
     if (this.#crowded.get(site)) return;
     this.#crowded.set(site, true);
     this.#outbox.send({ type: "crowded", site });
+  }
+
+  sendTrace(event: SmtpTraceEvent): void {
+    this.#outbox.send({ type: "trace", event });
   }
 
   sendCounts(report: ThreadReport): void {

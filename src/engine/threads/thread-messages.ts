@@ -3,6 +3,7 @@ import type { BreakerReport, BreakerUpdate } from "../../egress/breaker/messages
 import type { ReportedDial } from "../../egress/network-health.ts";
 import type { SilentDial } from "../../egress/route-health.ts";
 import type { SelfCheckUpdate } from "../../egress/self-check/report.ts";
+import type { SmtpTraceEvent } from "../../smtp/wire/trace.ts";
 import type { CatchAllAnswer } from "../../verification/catch-all.ts";
 import type { CatchAll } from "../../verification/evidence.ts";
 import type { BehaviourReport, BehaviourUpdate } from "../learned-behaviour/messages.ts";
@@ -30,6 +31,7 @@ export type ThreadMessage =
   | { type: "candidate"; address: string }
   | { type: "reached"; dial: ReportedDial }
   | { type: "counts"; report: ThreadReport }
+  | { type: "trace"; event: SmtpTraceEvent }
   | BreakerReport
   | BehaviourReport
   | { type: "drained" };

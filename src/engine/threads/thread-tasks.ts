@@ -17,6 +17,8 @@ export interface ThreadSetup {
   lists: SharedLists;
   board: SharedArrayBuffer;
   logLevel: LogLevel;
+  /** The thread reports what passes between it and mail servers. */
+  isSmtpTraced: boolean;
 }
 
 export type BatchMode = Exclude<CheckMode, "single">;

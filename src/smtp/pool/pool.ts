@@ -14,6 +14,7 @@ import {
 } from "../session/rcpt-job.ts";
 import { createSession, type SessionTarget } from "../session/session.ts";
 import { SessionTraffic } from "../session/session-traffic.ts";
+import type { createConnection } from "../wire/connection.ts";
 import type { EgressRoute } from "../wire/egress-routes.ts";
 import type { SessionEnd } from "../wire/handshake.ts";
 import { type Mailbox, parseHeloName, parseReversePath } from "../wire/mailbox.ts";
@@ -113,6 +114,8 @@ export interface SmtpPoolDeps {
   trafficOf?(site: string): SessionTraffic;
   /** Other addresses of the host, best first, for when that of `destination` is slow or fails. Absent: none are dialled. */
   othersOf?(destination: Destination): Promise<readonly RoutedAddress[]>;
+  /** Makes the connections. Absent: `createConnection`. */
+  dial?: typeof createConnection | undefined;
 }
 
 class HostPool implements SmtpPool {
@@ -264,7 +267,7 @@ class HostPool implements SmtpPool {
 
   #createHost(destination: Destination): MxHost {
     const { site, cap, path, policy } = destination;
-    const { clock, onEvent } = this.#deps;
+    const { clock, onEvent, dial } = this.#deps;
     const target = this.#targetOf(destination.host, destination);
     const others = this.#othersOf(destination);
     const mailFrom = this.#mailFrom;
@@ -277,7 +280,7 @@ class HostPool implements SmtpPool {
       slots: this.#slots,
       room: { take: (wanting) => this.#takeRoom(wanting), give: () => this.#releaseRoom() },
       dial: (tls, handler) => {
-        const session = createSession({ target, others, tls, clock, mailFrom }, handler);
+        const session = createSession({ target, others, dial, tls, clock, mailFrom }, handler);
         this.#dials.add(session, destination, clock.monotonic());
         return session;
       },

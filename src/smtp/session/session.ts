@@ -2,7 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { AddressRace } from "../wire/address-race.ts";
 import { QUIT } from "../wire/command.ts";
-import type { Closure, ConnectionTarget } from "../wire/connection.ts";
+import type { Closure, ConnectionTarget, createConnection } from "../wire/connection.ts";
 import { type Capabilities, Handshake, type HandshakeStep, type SessionEnd } from "../wire/handshake.ts";
 import type { HeloName, ReversePath } from "../wire/mailbox.ts";
 import type { Mta } from "../wire/mta.ts";
@@ -21,6 +21,8 @@ export interface SessionOptions {
   target: SessionTarget;
   /** See `AddressRaceOptions`. */
   others: (() => Promise<readonly SessionTarget[]>) | null;
+  /** Absent: `createConnection`. */
+  dial?: typeof createConnection | undefined;
   tls: TlsPolicy;
   mailFrom: ReversePath;
   clock: Clock;
@@ -121,9 +123,9 @@ class SocketSession implements Session {
     this.#handshake = new Handshake(options.target.heloName, options.tls);
     this.#deadline = createRearmableDeadline(options.clock, () => this.#onExpired());
     this.#deadline.arm(LIMITS.smtp.connectTimeoutMs);
-    const { target: first, others, clock } = options;
+    const { target: first, others, clock, dial } = options;
     this.#connection = new AddressRace(
-      { first, others, clock },
+      { first, others, clock, dial },
       {
         onAttempt: () => this.#deadline.arm(LIMITS.smtp.connectTimeoutMs),
         onConnect: (target) => this.#onConnected(target),

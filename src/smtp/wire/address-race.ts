@@ -13,7 +13,8 @@ export interface AddressRaceOptions<T extends ConnectionTarget> {
   /** The addresses to try after the first, best first. Called at most once, when the first is slow or fails. null: none. */
   others: (() => Promise<readonly T[]>) | null;
   clock: Clock;
-  dial?: typeof createConnection;
+  /** Absent: `createConnection`. */
+  dial?: typeof createConnection | undefined;
 }
 
 export interface AddressRaceHandler<T> extends Pick<ConnectionHandler, "onData" | "onSecure"> {

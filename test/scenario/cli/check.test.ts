@@ -115,6 +115,46 @@ describe("rcpt check", () => {
     assert.doesNotMatch(stdout.trimEnd(), /[\p{Cc}\p{Cf}]/u);
   });
 
+  it("prints the dialogue with --trace, beside the results", async () => {
+    const { stdout, stderr } = await rcpt(["check", "--trace", "missing@plain.test"]);
+    assert.deepEqual(wordsOf(stdout), [["invalid", "missing@plain.test", "mailbox_not_found"]]);
+    const lines = stderr.split("\n");
+    const said = [
+      /^\[1\] \* mx\.plain\.test \[127\.[\d.]+\] port \d+$/,
+      /^\[1\] \* connected$/,
+      /^\[1\] < 220 /,
+      /^\[1\] > EHLO \S+$/,
+      /^\[1\] < 250-/,
+      /^\[1\] > MAIL FROM:<>$/,
+      /^\[1\] > RCPT TO:<missing@plain\.test>$/,
+      /^\[1\] < 550 /,
+      /^\[1\] > QUIT$/,
+    ];
+    let from = 0;
+    for (const pattern of said) {
+      const at = lines.findIndex((line, i) => i >= from && pattern.test(line));
+      assert.ok(at >= 0, `${pattern} in\n${stderr}`);
+      from = at + 1;
+    }
+  });
+
+  it("traces what is secured, and what is no reply, without letting it drive the terminal", async () => {
+    const { stderr } = await rcpt(["check", "--trace", "garbage@rude.test", "flood@rude.test"]);
+    assert.match(stderr, /^\[\d\] < .*\\x[0-9a-f]{2}/m);
+    assert.doesNotMatch(stderr.replaceAll("\n", ""), /[\p{Cc}\p{Cf}]/u);
+    assert.ok(Buffer.byteLength(stderr) < 1_000_000);
+  });
+
+  it("answers what came before an endless line, and says what is wrong with it", async () => {
+    const { code, stdout, stderr } = await rcpt(["check", "-", "--no-probe"], {
+      input: `exists@plain.test\n${"x".repeat(70_000)}`,
+      isOpen: true,
+    });
+    assert.deepEqual(wordsOf(stdout), [["unknown", "exists@plain.test", "smtp_not_requested"]]);
+    assert.match(stderr, /^rcpt: a line of standard input is over 65536 bytes: give one address a line/m);
+    assert.equal(code, 2);
+  });
+
   it("ends when it is interrupted, with what it has printed", async () => {
     let isTold = false;
     const many = Array.from({ length: 3_000 }, (_, i) => `exists-${i}@plain.test`).join("\n");

@@ -40,6 +40,7 @@ async function poolOf(source: string) {
     lists: compileLists(),
     board: board.shared,
     logLevel: "silent" as const,
+    isSmtpTraced: false,
   };
   const threads = startCheckThreads(setup, 2, silentLog, entry);
   const batches = new CheckBatches(board, () => 0);

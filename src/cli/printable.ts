@@ -1,0 +1,12 @@
+/**
+ * Text of strangers for a terminal: characters that would drive it are shown as escapes.
+ * @returns one line
+ */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, escapeOf);
+}
+
+function escapeOf(char: string): string {
+  const code = (char.codePointAt(0) ?? 0).toString(16);
+  return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u{${code}}`;
+}
