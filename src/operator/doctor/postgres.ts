@@ -21,6 +21,9 @@ const VERSION_MIN = 140_000;
 /** Postgres stops taking writes at 2^31; its autovacuum starts to hurry at 200 million. */
 const TRANSACTION_AGE_MOST = 1_000_000_000;
 
+/** Values of sslmode with which any certificate will do. */
+const UNVERIFIED = ["allow", "prefer", "require"];
+
 /** What of the database keeps the service from working, or soon will. Pure. */
 export function judgePostgres(facts: PostgresFacts, config: Config): DoctorFinding[] {
   return [
@@ -44,17 +47,23 @@ function judgeVersion({ version }: PostgresFacts): DoctorFinding {
 
 function judgeEncryption({ encrypted, pooled }: PostgresFacts, { database }: Config): DoctorFinding {
   const check = "encryption";
-  const host = URL.canParse(database.url) ? new URL(database.url).hostname : "";
+  const url = URL.canParse(database.url) ? new URL(database.url) : null;
+  const host = url?.hostname ?? "";
   // What Postgres tells is of the pooler's connection with it; ours ends before.
   if (pooled)
     return skipped(
       check,
       `The pooler's connection with Postgres is ${encrypted ? "TLS" : "in clear"}; ours with the pooler goes by sslmode in DATABASE_URL.`,
     );
-  if (encrypted) return ok(check, "The connection is TLS.");
-  const seen = "The connection is in clear.";
+  const isVerified = !UNVERIFIED.includes(url?.searchParams.get("sslmode") ?? "");
+  if (encrypted && isVerified) return ok(check, "The connection is TLS.");
+  const seen = encrypted
+    ? "The connection is TLS, and the server's certificate is not verified."
+    : "The connection is in clear.";
   if (host === "" || isLocalHost(host)) return ok(check, `${seen} The server is in our own network.`);
-  return warn(check, `${seen} The server is ${host}.`, "Add ?sslmode=require to DATABASE_URL.");
+  const advice =
+    "Set sslmode=verify-full in DATABASE_URL, and NODE_EXTRA_CA_CERTS if a private CA signed the server's certificate.";
+  return warn(check, `${seen} The server is ${host}.`, advice);
 }
 
 function judgeWriting(facts: PostgresFacts): DoctorFinding[] {

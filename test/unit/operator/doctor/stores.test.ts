@@ -96,6 +96,22 @@ describe("what the doctor says of Postgres", () => {
     }
   });
 
+  for (const [sslmode, expected] of [
+    ["require", ["warn encryption"]],
+    ["prefer", ["warn encryption"]],
+    ["verify-full", []],
+  ] as const)
+    it(`sslmode=${sslmode} ${expected.length === 0 ? "is in order" : "verifies nothing"}`, () => {
+      const config = loadConfig({
+        DATABASE_URL: `postgres://u:p@db.example.com/rcpt?sslmode=${sslmode}`,
+        REDIS_URL: "redis://cache",
+      });
+      const found = judgePostgres(POSTGRES, config);
+      assert.deepEqual(said(found), expected);
+      for (const { check, advice } of found)
+        if (check === "encryption" && advice !== "") assert.match(advice, /sslmode=verify-full/);
+    });
+
   it("a connection in clear is fine in our own network", () => {
     const config = loadConfig({ DATABASE_URL: "postgres://u:p@10.0.0.5/rcpt", REDIS_URL: "redis://cache" });
     assert.deepEqual(said(judgePostgres({ ...POSTGRES, encrypted: false }, config)), []);
