@@ -15,6 +15,8 @@ import { checkFigures, type HpaSpec, type ScaledObjectSpec } from "./figures.ts"
 
 /** An HPA or a ScaledObject. */
 interface Autoscaler {
+  /** Whose CPU is counted. */
+  containers: string[];
   document: Document;
   target: string;
   min: number;
@@ -23,18 +25,20 @@ interface Autoscaler {
 
 function autoscalersOf(documents: readonly Document[]): Autoscaler[] {
   const hpas = ofKind<HpaSpec>(documents, "HorizontalPodAutoscaler").map((document) => {
-    const { scaleTargetRef, minReplicas = 1, maxReplicas } = document.spec;
-    return { document, target: scaleTargetRef, min: minReplicas, max: maxReplicas };
+    const { scaleTargetRef, minReplicas = 1, maxReplicas, metrics = [] } = document.spec;
+    const containers = metrics.flatMap(({ containerResource }) => containerResource?.container ?? []);
+    return { document, target: scaleTargetRef, min: minReplicas, max: maxReplicas, containers };
   });
   const scaled = ofKind<ScaledObjectSpec>(documents, "ScaledObject").map((document) => {
     const { scaleTargetRef, minReplicaCount = 0, maxReplicaCount = 100 } = document.spec;
-    return { document, target: scaleTargetRef, min: minReplicaCount, max: maxReplicaCount };
+    return { document, target: scaleTargetRef, min: minReplicaCount, max: maxReplicaCount, containers: [] };
   });
-  return [...hpas, ...scaled].map(({ document, target, min, max }) => ({
+  return [...hpas, ...scaled].map(({ document, target, min, max, containers }) => ({
     document: document as unknown as Document,
     target: `${target.kind ?? "Deployment"}/${target.name}`,
     min,
     max,
+    containers,
   }));
 }
 
@@ -42,7 +46,7 @@ function autoscalersOf(documents: readonly Document[]): Autoscaler[] {
 export const FED_BY_ONE_JOB = LIMITS.bulk.windowMax / (2 * LIMITS.bulk.tasksAtOnce);
 
 function checkAutoscaler(
-  { target, min, max }: Autoscaler,
+  { target, min, max, containers }: Autoscaler,
   all: readonly Autoscaler[],
   workloads: readonly Workload[],
 ) {
@@ -51,6 +55,9 @@ function checkAutoscaler(
   if (workload === undefined) found.push(`scales ${target}, which is not there`);
   else if (workload.replicas !== undefined)
     found.push(`scales ${target}, which says itself how many it has: every apply would set it back`);
+  for (const name of containers)
+    if (workload && !workload.pod.containers.some((one) => one.name === name))
+      found.push(`counts the CPU of the container ${name}, which ${target} has not`);
   if (all.filter((one) => one.target === target).length > 1) found.push(`is not alone in scaling ${target}`);
   if (min > max) found.push(`has at least ${min} and at most ${max}`);
   if (target.endsWith("-bulk") && max > FED_BY_ONE_JOB)
