@@ -1,3 +1,5 @@
+import type { IJobSpec } from "kubernetes-models/batch/v1/JobSpec";
+import { EXIT } from "../../../src/platform/exit-codes.ts";
 import {
   containersOf,
   type Document,
@@ -14,6 +16,9 @@ import {
 const PHASE = "rcpt-phase";
 /** Argo CD's order: the migration and what it needs in wave 0, what makes pods of ours behind it. */
 const WAVE = "argocd.argoproj.io/sync-wave";
+
+/** Of a Job that waits for stores beside it (overlays/local). */
+const ATTEMPTS_MAX = 10;
 
 const isFirst = ({ metadata }: Document) => metadata.labels?.[PHASE] === "prepare";
 const waveOf = ({ metadata }: Document) => Number(metadata.annotations?.[WAVE] ?? 0);
@@ -44,6 +49,24 @@ function neededBy(documents: readonly Document[]): Document[] {
   ];
 }
 
+/** A failed attempt stays with its log, and wrong settings are not tried again. */
+function checkFailing({ backoffLimit = 6, podFailurePolicy, template }: IJobSpec): string[] {
+  const found: string[] = [];
+  if (template.spec?.restartPolicy !== "Never")
+    found.push("restarts containers: only the log of the last attempt is there");
+  if (backoffLimit > ATTEMPTS_MAX) found.push(`is tried again ${backoffLimit} times before it fails`);
+  const names = template.spec?.containers.map(({ name }) => name) ?? [];
+  const endsAtOnce = podFailurePolicy?.rules.some(
+    ({ action, onExitCodes }) =>
+      action === "FailJob" &&
+      onExitCodes?.operator === "In" &&
+      onExitCodes.values.includes(EXIT.misconfigured) &&
+      names.includes(onExitCodes.containerName ?? names[0] ?? ""),
+  );
+  if (!endsAtOnce) found.push(`is tried again after ${EXIT.misconfigured}, which ends each attempt alike`);
+  return found;
+}
+
 /** That a migration runs before the pods of its version, and with all that it needs. */
 export function checkOrder(documents: readonly Document[]): Finding[] {
   const needed = neededBy(documents);
@@ -58,6 +81,9 @@ export function checkOrder(documents: readonly Document[]): Finding[] {
     ...ofKind<{ ttlSecondsAfterFinished?: number }>(documents, "Job")
       .filter(({ spec }) => spec.ttlSecondsAfterFinished !== undefined)
       .map((one) => at("goes by itself, and is made anew by who reconciles")(one as unknown as Document)),
+    ...ofKind<IJobSpec>(documents, "Job").flatMap((one) =>
+      checkFailing(one.spec).map((text) => at(text)(one as unknown as Document)),
+    ),
     ...later
       .filter((one) => waveOf(one) < 1)
       .map(at("is in the wave of the migration, and would not wait for it")),

@@ -3,7 +3,7 @@ import { describe } from "node:test";
 import type { ScaledObjectSpec } from "../../../../scripts/manifests/checks/figures.ts";
 import type { Document, Selector } from "../../../../scripts/manifests/documents.ts";
 import { type Break, finds, set, without } from "./broken.ts";
-import { the } from "./built.ts";
+import { podOf, the } from "./built.ts";
 
 /** What goes wrong between documents: who scales, and who reaches whom. */
 
@@ -28,6 +28,18 @@ describe("scaling", () =>
       /is not alone in scaling/,
     ],
     ["a target that is not there", without("Deployment", "rcpt-bulk"), /which is not there/],
+    [
+      "a container that is not there",
+      (d) => {
+        const { metrics } = the<{ metrics: { containerResource?: object }[] }>(
+          d,
+          "HorizontalPodAutoscaler",
+          "rcpt-api",
+        ).spec;
+        set(metrics[0]?.containerResource, { container: "app" });
+      },
+      /counts the CPU of the container app, which Deployment\/rcpt-api has not/,
+    ],
     ["bounds upside down", (d) => set(bulkScaling(d), { minReplicaCount: 21 }), /at least 21 and at most 20/],
     [
       "more workers than one job feeds",
@@ -218,5 +230,20 @@ describe("order", () =>
       (d) =>
         set(the(d, "Job", "rcpt-migrate").metadata, { annotations: { "argocd.argoproj.io/sync-wave": "2" } }),
       /rcpt-migrate is needed by the migration, and in a later wave/,
+    ],
+    [
+      "a migration whose failed attempts leave no log",
+      (d) => set(podOf(d, "rcpt-migrate", "Job"), { restartPolicy: "OnFailure" }),
+      /rcpt-migrate restarts containers/,
+    ],
+    [
+      "a migration that is tried for half an hour",
+      (d) => set(the<object>(d, "Job", "rcpt-migrate").spec, { backoffLimit: 20 }),
+      /rcpt-migrate is tried again 20 times/,
+    ],
+    [
+      "a migration that goes on with wrong settings",
+      (d) => set(the<object>(d, "Job", "rcpt-migrate").spec, { podFailurePolicy: undefined }),
+      /rcpt-migrate is tried again after 2/,
     ],
   ]));

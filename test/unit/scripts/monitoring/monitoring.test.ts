@@ -31,6 +31,8 @@ const OF_OTHERS = new Set([
   "kube_pod_container_status_restarts_total",
   "kube_horizontalpodautoscaler_status_current_replicas",
   "kube_horizontalpodautoscaler_spec_max_replicas",
+  "kube_horizontalpodautoscaler_status_condition",
+  ...["kube_job_created", "kube_job_failed", "kube_job_complete"],
 ]);
 
 const isKnown = (name: string) => documented.has(name) || recorded.has(name) || OF_OTHERS.has(name);

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# k8s/upgrade.sh OVERLAY [--timeout SECONDS]
+#
+# Installs, upgrades or rolls back: brings a cluster to what OVERLAY says. Checks the manifests with the API server, migrates,
+# applies, waits for each roll-out; stops at the first step that fails, shows why, and says how to go on. May be run again at any
+# time. Needs kubectl 1.27 or newer, with the right context. Exit codes: 0 done, 1 stopped, 2 wrong arguments, 130 interrupted.
+set -euo pipefail
+
+readonly OURS=app.kubernetes.io/name=rcpt
+readonly POLL_S=2
+# A pod that waits for the same reason for so long (no image, no secret) does not start by itself.
+readonly STUCK_S=120
+# Of the migration's Job: its log stays for a week.
+readonly KEEP_S=604800
+
+usage() {
+  echo "usage: k8s/upgrade.sh OVERLAY [--timeout SECONDS]" >&2
+  exit 2
+}
+
+overlay="" timeout_s=1700
+while [ $# -gt 0 ]; do
+  case $1 in
+    --timeout)
+      case ${2:-} in '' | *[!0-9]*) usage ;; esac
+      timeout_s=$2
+      shift 2
+      ;;
+    -*) usage ;;
+    *)
+      [ -z "$overlay" ] || usage
+      overlay=$1
+      shift
+      ;;
+  esac
+done
+[ -n "$overlay" ] || usage
+[ -d "$overlay" ] || { echo "upgrade: there is no folder $overlay" >&2; exit 2; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'echo "upgrade: interrupted; run the same command again to go on" >&2; exit 130' INT TERM
+
+say() { echo "upgrade: $*"; }
+# What failed, then how to go on: a line each.
+stop() {
+  printf 'upgrade: %s\n' "$@" >&2
+  exit 1
+}
+
+# The manifests, the migration's Job named after their content: a Job cannot be changed, and each release has its own.
+render() {
+  kubectl kustomize "$overlay" >"$work/rendered.yaml" ||
+    stop "the manifests cannot be built" "Nothing was changed."
+  job="rcpt-migrate-$(cksum <"$work/rendered.yaml" | cut -d ' ' -f 1)"
+  awk -v job="$job" -v keep="$KEEP_S" '
+    function flush(  i) {
+      for (i = 1; i <= count; i++) {
+        if (isJob && isMigration && lines[i] ~ /^  name: /) print "  name: " job
+        else print lines[i]
+        if (isJob && isMigration && lines[i] == "spec:") print "  ttlSecondsAfterFinished: " keep
+      }
+      count = isJob = isMigration = 0
+    }
+    $0 == "---" { flush(); print; next }
+    $0 == "kind: Job" { isJob = 1 }
+    $0 == "    app.kubernetes.io/component: migrate" { isMigration = 1 }
+    { lines[++count] = $0 }
+    END { flush() }
+  ' "$work/rendered.yaml" >"$work/release.yaml"
+  [ "$(grep -c "^  name: $job\$" "$work/release.yaml")" = 1 ] ||
+    stop "$overlay has not one Job labelled app.kubernetes.io/component=migrate" "Nothing was changed."
+  namespace=$(awk '/^  namespace: / { print $2; exit }' "$work/release.yaml")
+  [ -n "$namespace" ] || stop "$overlay names no namespace" "Nothing was changed."
+}
+
+in_namespace() { kubectl --namespace "$namespace" "$@"; }
+
+# What the API server refuses (an immutable field, a kind that it does not know, a quota) before anything is changed.
+check() {
+  if ! kubectl get namespace "$namespace" >/dev/null 2>"$work/errors"; then
+    grep -q NotFound "$work/errors" || stop "the cluster does not answer: $(cat "$work/errors")" "Nothing was changed."
+    say "the namespace $namespace is new: nothing is checked beforehand"
+    return
+  fi
+  kubectl apply --dry-run=server -f "$work/release.yaml" >/dev/null ||
+    stop "the API server refuses the manifests" "Nothing was changed."
+}
+
+conditions() {
+  in_namespace get job "$job" --ignore-not-found \
+    -o 'jsonpath={range .status.conditions[?(@.status=="True")]}{.type}{" "}{end}'
+}
+
+# Why pods of the migration have not started, if they have not.
+why_waiting() {
+  in_namespace get pods -l "job-name=$job" -o 'jsonpath={range .items[*]}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}{range .status.conditions[?(@.status=="False")]}{.reason}{" "}{end}{end}' |
+    tr ' ' '\n' | grep -E '^(ErrImage|ImagePull|InvalidImage|CreateContainer|Unschedulable)' | sort -u | tr '\n' ' ' || true
+}
+
+show_migration() {
+  in_namespace get job "$job" -o 'jsonpath={range .status.conditions[*]}{.type}{": "}{.reason}{" "}{.message}{"\n"}{end}' >&2 || true
+  in_namespace get pods -l "job-name=$job" >&2 || true
+  echo "--- log of $job" >&2
+  in_namespace logs -l "job-name=$job" --prefix --tail=50 >&2 || true
+  echo "---" >&2
+  in_namespace get events --field-selector type=Warning --sort-by .lastTimestamp 2>/dev/null | grep "$job" | tail -n 5 >&2 || true
+}
+
+migration_stopped() {
+  show_migration
+  stop "$1" \
+    "No pod was changed: the version before serves on. Mend what the log names, then run the same command again." \
+    "The Job stays for a week: kubectl --namespace $namespace logs -l job-name=$job"
+}
+
+migrate() {
+  local state waiting told="" since=$SECONDS stuck_since=$SECONDS
+  state=$(conditions) || stop "the cluster does not answer" "Nothing was changed."
+  # An attempt of the same release that is over: this is the next one. One that still runs is waited for.
+  case $state in *Complete* | *Failed*) in_namespace delete job "$job" >/dev/null ;; esac
+  kubectl apply -f "$work/release.yaml" -l rcpt-phase=prepare >"$work/applied" ||
+    stop "what the migration needs cannot be applied" "No pod was changed. Mend it, then run the same command again."
+  say "migrating: job/$job"
+  while :; do
+    state=$(conditions) || state=""
+    case " $state " in
+      *" Complete "*) return ;;
+      *" Failed "*) migration_stopped "the migration failed" ;;
+    esac
+    waiting=$(why_waiting)
+    if [ "$waiting" != "$told" ]; then
+      told=$waiting stuck_since=$SECONDS
+      [ -z "$waiting" ] || say "the migration's pod does not start: $waiting"
+    fi
+    [ -z "$waiting" ] || [ $((SECONDS - stuck_since)) -lt "$STUCK_S" ] ||
+      migration_stopped "the migration does not start: $waiting"
+    [ $((SECONDS - since)) -lt "$timeout_s" ] || migration_stopped "the migration is not done after $timeout_s s"
+    sleep "$POLL_S"
+  done
+}
+
+show_pods() {
+  local pods="$OURS,app.kubernetes.io/component=$1" name
+  in_namespace get pods -l "$pods" >&2 || true
+  for name in $(in_namespace get pods -l "$pods" --no-headers | awk '{ split($2, n, "/"); if (n[1] < n[2]) print $1 }' | tail -n 2); do
+    echo "--- log of $name" >&2
+    in_namespace logs "$name" --tail=20 >&2 || true
+  done
+}
+
+roll_out() {
+  local role
+  kubectl apply -f "$work/release.yaml" >"$work/applied" ||
+    stop "not everything could be applied" "The schema is migrated, and the version before runs on it. Mend it, then run the same command again."
+  for role in api bulk relay; do
+    say "rolling out: deployment/rcpt-$role"
+    in_namespace rollout status "deployment/rcpt-$role" --timeout "${timeout_s}s" && continue
+    show_pods "$role"
+    stop "new pods of rcpt-$role do not become ready" \
+      "Pods of the version before serve on until new ones are ready. Mend what the log names and run the same command again, or go" \
+      "back: run it with the manifests of the version before, whose code runs on the new schema."
+  done
+}
+
+render
+say "$(kubectl config current-context 2>/dev/null || echo 'no context'), namespace $namespace: $(awk '/^ +image: / { print $2 }' "$work/release.yaml" | sort -u | tr '\n' ' ')"
+check
+migrate
+say "migrated"
+roll_out
+say "done"
