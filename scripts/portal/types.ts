@@ -16,6 +16,9 @@ export const TYPES_OF_API = [
   join(ROOT, "packages/client/src/schema.d.ts"),
 ] as const;
 
+/** A field of a request that has a default may be left out. */
+const OPTIONS = ["--default-non-nullable=false"];
+
 /** What is there already, where it was made from the same description: to make it anew takes seconds. */
 function isMadeFrom(firstLine: string, path: string): boolean {
   try {
@@ -27,7 +30,9 @@ function isMadeFrom(firstLine: string, path: string): boolean {
 
 /** What types of this document begin with. */
 export function typesHead(document: string): string {
-  return `// Made from the OpenAPI document ${createHash("sha256").update(document).digest("hex")}.\n`;
+  return `// Made from the OpenAPI document ${createHash("sha256")
+    .update(document + OPTIONS.join(" "))
+    .digest("hex")}.\n`;
 }
 
 /** @throws Error with what the generator said */
@@ -44,7 +49,9 @@ export function writeApiTypes(): void {
     writeFileSync(source, document);
     const packages = createRequire(join(PORTAL, "package.json"));
     const cli = join(dirname(packages.resolve("openapi-typescript/package.json")), "bin/cli.js");
-    const { status, stderr } = spawnSync(process.execPath, [cli, source, "-o", types], { encoding: "utf8" });
+    const { status, stderr } = spawnSync(process.execPath, [cli, source, "-o", types, ...OPTIONS], {
+      encoding: "utf8",
+    });
     if (status !== 0) throw new Error(`openapi-typescript: ${stderr}`);
     for (const path of old) writeFileSync(path, firstLine + readFileSync(types, "utf8"));
   } finally {

@@ -5,7 +5,7 @@ import { leaveForSignIn } from "./leave.ts";
 import { queryClient } from "./query-client.ts";
 
 export type Identity = Awaited<ReturnType<typeof readIdentity>>;
-export type Role = Schemas["MeTeam"]["role"];
+export type Role = Schemas["OwnTeam"]["role"];
 
 const readIdentity = () => dataOf(api.GET("/v1/auth/me"));
 const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 };

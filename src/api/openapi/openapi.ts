@@ -3,6 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { ERRORS, type ErrorCode } from "../../platform/errors.ts";
 import type { RetainedHeader } from "../request/request.ts";
 import { jsonBounds, type Route, type Success } from "../routing/route.ts";
+import { named } from "../schemas/fields.ts";
 import { ProblemSchema } from "../schemas/problem.ts";
 import { errorsOf, problemExample } from "./errors.ts";
 import { createSchemas, type Json, type Schemas } from "./schemas.ts";
@@ -83,17 +84,22 @@ function responsesOf(route: Route, schemas: Schemas): Json {
   return responses;
 }
 
+/** A default is stored as it would be sent. */
+function withTypedDefault(schema: Json): Json {
+  const isText = schema.type === "string" || typeof schema.default !== "string";
+  return isText ? schema : { ...schema, default: JSON.parse(schema.default as string) };
+}
+
 function parametersOf(schema: v.GenericSchema, where: "query" | "path", schemas: Schemas): Json[] {
-  const { properties = {}, required = [] } = schemas.input(schema) as {
-    properties?: Record<string, Json>;
-    required?: string[];
-  };
+  // As they come out: a number and not its digits. What is required is as it goes in: a default is none.
+  const { properties = {} } = schemas.output(schema) as { properties?: Record<string, Json> };
+  const { required = [] } = schemas.input(schema) as { required?: string[] };
   return Object.entries(properties).map(([name, { description, ...property }]) => ({
     name,
     in: where,
     required: where === "path" || required.includes(name),
     ...(description === undefined ? {} : { description }),
-    schema: property,
+    schema: withTypedDefault(property),
   }));
 }
 
@@ -127,17 +133,24 @@ function headerParametersOf(route: Route): Json[] {
 const { bytesPerS, graceMs } = LIMITS.http.bodies.pace;
 const LEAST_RATE = `One that comes for ${graceMs / 1_000} s at less than ${bytesPerS / 1_024} KiB/s is refused (408).`;
 
+const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 function requestBodyOf(route: Route, schemas: Schemas): Json {
   if (route.incoming === true) {
-    const content = { "application/octet-stream": { example: route.bodyExample } };
+    const content = {
+      "application/octet-stream": {
+        schema: { type: "string", format: "binary" },
+        example: route.bodyExample,
+      },
+    };
     const description = `As many bytes as a list of the team may have. ${LEAST_RATE}`;
-    return { requestBody: { required: true, description, content } };
+    return { requestBody: { required: false, description, content } };
   }
   const body = route.body ?? route.signedBody;
   if (body === undefined) return {};
   const { bodyExample } = route;
   const content = {
-    schema: schemas.input(body),
+    schema: schemas.input(named(`${upperFirst(route.operationId)}Request`, body)),
     ...(bodyExample === undefined ? {} : { example: bodyExample }),
   };
   const bytes = (route.bodyBytes ?? LIMITS.http.bodyBytes).toLocaleString("en-US");
@@ -233,7 +246,8 @@ function components(schemas: Schemas): Json {
  */
 export function createOpenApiDocument(table: readonly Route[], publicUrl: string | null): Json {
   const routes = table.filter((route) => route.internal !== true);
-  const schemas = createSchemas(routes, { Problem: ProblemSchema });
+  const schemas = createSchemas();
+  schemas.output(ProblemSchema);
   const paths: Record<string, Json> = {};
   for (const route of routes)
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route, schemas) };

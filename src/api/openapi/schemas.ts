@@ -1,12 +1,11 @@
-import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
+import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
-import type { Route } from "../routing/route.ts";
 
 /** A JSON value being written: of the OpenAPI document, or a JSON Schema (2020-12). */
 export type Json = Record<string, unknown>;
 
 export interface Schemas {
-  /** By name: the objects that several operations answer with. */
+  /** By title: what was converted so far. */
   components: Json;
   /** What goes in: before transformations. */
   input(schema: v.GenericSchema): Json;
@@ -20,6 +19,8 @@ const COMMON_DESCRIPTIONS: Readonly<Record<string, string>> = {
   created_at: "When it was made (ISO 8601, UTC).",
   data: "The entries of this page.",
 };
+
+const COMPONENTS = "#/components/schemas/";
 
 const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null;
 
@@ -41,101 +42,60 @@ function describeFields(schema: Json): Json {
   return schema;
 }
 
-interface SchemaPart {
-  schema: v.GenericSchema;
-  /** Names of the fields that lead to it; entries of a list have the name of the list. */
-  fields: readonly string[];
-}
-
-/** The schemas that a schema is made of, itself first. */
-function* nestedSchemas(part: SchemaPart): Generator<SchemaPart> {
-  yield part;
-  const { entries, pipe, options, wrapped, item, value } = part.schema as unknown as Record<string, unknown>;
-  const inner: [unknown, readonly string[]][] = [
-    ...Object.entries(isJson(entries) ? entries : {}).map(([name, field]): [unknown, readonly string[]] => [
-      field,
-      [...part.fields, name],
-    ]),
-    ...[pipe, options]
-      .flatMap((list) => (Array.isArray(list) ? list : []))
-      .map((one): [unknown, readonly string[]] => [one, part.fields]),
-    [wrapped, part.fields],
-    [item, part.fields],
-    [value, part.fields],
-  ];
-  for (const [schema, fields] of inner)
-    if (isJson(schema) && schema.kind === "schema" && schema !== (part.schema as unknown))
-      yield* nestedSchemas({ schema: schema as unknown as v.GenericSchema, fields });
-}
-
-const isObject = (schema: v.GenericSchema) => schema.type === "object" && !("pipe" in schema);
-
-const pascal = (text: string) =>
-  text
-    .split(/[^a-z0-9]+/i)
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join("");
-
-/** `/v1/team/invites` and no field → `Invite`; `/v1/bulk-jobs`, `rows` → `BulkJobRows`. */
-function nameFor(path: string, fields: readonly string[]): string {
-  const segment = path.split("/").findLast((part) => part !== "" && !part.startsWith("{")) ?? "";
-  const one = segment.replace(/ies$/, "y").replace(/s$/, "");
-  return (
-    pascal(one) +
-    fields
-      .filter((name) => name !== "data")
-      .map(pascal)
-      .join("")
-  );
-}
-
-/** Every schema of the answers with who uses it, those of GET first: a resource is named after where it is read. */
-function* answeredSchemas(routes: readonly Route[]): Generator<SchemaPart & { route: Route }> {
-  const readsFirst = routes.toSorted((a, b) => Number(b.method === "GET") - Number(a.method === "GET"));
-  for (const route of readsFirst)
-    for (const { schema } of [route.success, ...(route.alternatives ?? [])])
-      if (schema !== null) for (const part of nestedSchemas({ schema, fields: [] })) yield { ...part, route };
-}
-
-/** Objects that more than one operation answers with, by name. */
-function sharedSchemas(routes: readonly Route[]): Record<string, v.GenericSchema> {
-  const uses = new Map<v.GenericSchema, { name: string; operations: Set<string> }>();
-  for (const { schema, fields, route } of answeredSchemas(routes)) {
-    if (!isObject(schema)) continue;
-    const use = uses.get(schema) ?? { name: nameFor(route.path, fields), operations: new Set() };
-    uses.set(schema, use);
-    use.operations.add(route.operationId);
-  }
-  const shared: Record<string, v.GenericSchema> = {};
-  for (const [schema, { name, operations }] of uses) {
-    if (operations.size < 2) continue;
-    let free = name;
-    for (let n = 2; Object.hasOwn(shared, free); n++) free = `${name}${n}`;
-    shared[free] = schema;
-  }
-  return shared;
-}
-
-/** Converts the schemas of a route table; what several operations answer with is written once. */
-export function createSchemas(routes: readonly Route[], always: Record<string, v.GenericSchema>): Schemas {
-  const definitions = { ...always, ...sharedSchemas(routes) };
-  const config = (typeMode: "input" | "output"): ConversionConfig => ({
-    target: "draft-2020-12",
-    typeMode,
-    errorMode: "ignore",
-    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+/** Tells readers which option of a union it is, by the constant that each has under `name`. */
+function describeDiscriminator(union: Json, name: string, components: Json): void {
+  const options = (union.oneOf as { $ref: string }[]).map(({ $ref }) => {
+    const option = components[$ref.slice(COMPONENTS.length)] as {
+      properties: Record<string, { const: string }>;
+    };
+    return [option.properties[name]?.const, $ref];
   });
+  union.discriminator = { propertyName: name, mapping: Object.fromEntries(options) };
+}
 
-  function convert(schema: v.GenericSchema, conversion: ConversionConfig): Json {
-    const { $schema: _dialect, $defs: _definitions, ...rest } = toJsonSchema(schema, conversion);
-    return describeFields(rest);
-  }
-
-  const components: Json = toJsonSchemaDefs(definitions, config("output"));
-  for (const component of Object.values(components)) if (isJson(component)) describeFields(component);
+/**
+ * Moves what has a title among the components, and leaves a reference in its place.
+ * @throws Error when two schemas that differ have one title
+ */
+function refer(value: unknown, components: Json): unknown {
+  if (Array.isArray(value)) return value.map((one) => refer(one, components));
+  if (!isJson(value)) return value;
+  const inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, refer(one, components)]));
+  // Classes such as \p{Cc} are not read by every engine: the field's description says what may be in it.
+  if (typeof inner.pattern === "string" && inner.pattern.includes("\\p{")) delete inner.pattern;
+  if (typeof inner.const === "string") inner.type = "string";
+  if (isJson(inner.discriminator))
+    describeDiscriminator(inner, inner.discriminator.propertyName as string, components);
+  // What is said of one field that has the schema stays with the field.
+  const { title, description, default: preset, ...schema } = inner;
+  if (typeof title !== "string") return inner;
+  components[title] ??= schema;
+  if (JSON.stringify(components[title]) !== JSON.stringify(schema))
+    throw new Error(`Two schemas that differ are named ${title}`);
   return {
-    components,
-    input: (schema) => convert(schema, { ...config("input"), definitions: {} }),
-    output: (schema) => convert(schema, { ...config("output"), definitions }),
+    $ref: COMPONENTS + title,
+    ...(description === undefined ? {} : { description }),
+    ...(preset === undefined ? {} : { default: preset }),
   };
+}
+
+/** Converts the schemas of a route table; those with a title are written once, among the components. */
+export function createSchemas(): Schemas {
+  const components: Json = {};
+  const convert = (typeMode: "input" | "output") => (schema: v.GenericSchema) => {
+    const { $schema: _dialect, ...rest } = toJsonSchema(schema, {
+      target: "draft-2020-12",
+      typeMode,
+      errorMode: "ignore",
+      overrideSchema: ({ valibotSchema, jsonSchema }) =>
+        valibotSchema.type === "variant"
+          ? {
+              ...jsonSchema,
+              discriminator: { propertyName: (valibotSchema as unknown as { key: string }).key },
+            }
+          : undefined,
+    });
+    return refer(describeFields(rest), components) as Json;
+  };
+  return { components, input: convert("input"), output: convert("output") };
 }

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { BulkJobSchema, completedJob, failedJob, queuedJob } from "../schemas/bulk.ts";
+import { named } from "../schemas/fields.ts";
 import type { Json, Schemas } from "./schemas.ts";
 
 const text = (description: string) => v.pipe(v.string(), v.description(description));
@@ -19,15 +20,25 @@ const HEADERS = {
     "`v1,` and a signature in base64, one or more, separated by spaces (Standard Webhooks).",
 };
 
+/** `bulk.completed` → `onBulkCompleted`. */
+const operationName = (type: string) =>
+  `on${type.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`;
+
 /** The body of an event of `type`. */
 export function eventSchema(type: string) {
-  return v.object({
-    id: text("The event's id, `evt_…`."),
-    type: v.pipe(v.literal(type), v.description("What has happened.")),
-    timestamp: v.pipe(v.string(), v.isoTimestamp(), v.description("When it happened.")),
-    livemode: v.pipe(v.boolean(), v.description("False for what test keys have done.")),
-    data: v.pipe(BulkJobSchema, v.description("The job as it ended, as `GET /v1/bulk-jobs/{id}` shows it.")),
-  });
+  return named(
+    `${operationName(type).slice(2)}Event`,
+    v.object({
+      id: text("The event's id, `evt_…`."),
+      type: v.pipe(v.literal(type), v.description("What has happened.")),
+      timestamp: v.pipe(v.string(), v.isoTimestamp(), v.description("When it happened.")),
+      livemode: v.pipe(v.boolean(), v.description("False for what test keys have done.")),
+      data: v.pipe(
+        BulkJobSchema,
+        v.description("The job as it ended, as `GET /v1/bulk-jobs/{id}` shows it."),
+      ),
+    }),
+  );
 }
 
 /** The `webhooks` of the document. */
@@ -43,7 +54,7 @@ export function webhooksOf(schemas: Schemas): Json {
     const { completed_at: timestamp, livemode } = example;
     const event = { id: "evt_01h455vb4pex5vsknk084sn02q", type, timestamp, livemode, data: example };
     return {
-      operationId: `on${type.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`,
+      operationId: operationName(type),
       summary,
       tags: ["webhooks"],
       parameters,

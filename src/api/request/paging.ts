@@ -1,20 +1,14 @@
 import * as v from "valibot";
 import { type PageRequest, readCursor } from "../../platform/page.ts";
+import { named, wholeNumberParameter } from "../schemas/fields.ts";
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100;
-const LIMIT_WORDS = `must be a whole number from 1 to ${LIMIT_MAX}`;
 
 /** The parameters of every list. Spread into the entries of a strict object where a list takes more. */
 export const PageQueryEntries = {
   limit: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^[1-9]\d{0,2}$/, LIMIT_WORDS),
-      v.description(`Entries of a page, 1 to ${LIMIT_MAX}; ${LIMIT_DEFAULT} when absent.`),
-      v.transform(Number),
-      v.maxValue(LIMIT_MAX, LIMIT_WORDS),
-    ),
+    wholeNumberParameter(LIMIT_MAX, `Entries of a page, 1 to ${LIMIT_MAX}; ${LIMIT_DEFAULT} when absent.`),
     String(LIMIT_DEFAULT),
   ),
   cursor: v.optional(v.pipe(v.string(), v.description("`next_cursor` of the page before."))),
@@ -29,13 +23,16 @@ export function readPageRequest(query: { limit: number; cursor?: string | undefi
 
 /** `{data: [...], next_cursor}` of an item. */
 function pageSchema<S extends v.GenericSchema>(item: S) {
-  return v.object({
-    data: v.array(item),
-    next_cursor: v.pipe(
-      v.nullable(v.string()),
-      v.description("Send it as `cursor` for what follows; null at the end."),
-    ),
-  });
+  return named(
+    `${v.getTitle(item)}Page`,
+    v.object({
+      data: v.array(item),
+      next_cursor: v.pipe(
+        v.nullable(v.string()),
+        v.description("Send it as `cursor` for what follows; null at the end."),
+      ),
+    }),
+  );
 }
 
 /** What a list answers with, as its route says it. */

@@ -5,9 +5,10 @@ import type { Identity, OwnAccount } from "../../features/accounts/own-account.t
 import type { Registration } from "../../features/accounts/registration.ts";
 import type { SignIn } from "../../features/accounts/sign-in.ts";
 import type { SignInOptions } from "../../features/accounts/sign-in-options.ts";
-import { MEMBER_ROLES } from "../../features/identity/actor.ts";
 import { signedInReply, signedOutReply } from "../reply/signed-in.ts";
 import { type PublicRoute, publicRoute, type Route, teamRoute } from "../routing/route.ts";
+import { roleField } from "../schemas/enums.ts";
+import { named } from "../schemas/fields.ts";
 import {
   emailSchema,
   newPasswordSchema,
@@ -36,25 +37,28 @@ const PasswordSchema = v.strictObject({
   new_password: newPasswordSchema,
 });
 
-const IdentitySchema = v.object({
-  user: v.pipe(v.nullable(UserSchema), v.description("null: the user of the key has left the team.")),
-  team: v.pipe(PortalTeamSchema, v.description("The team of the credential.")),
-  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("What the credential may do in the team.")),
-  credential: v.pipe(
-    v.object({
-      type: v.pipe(v.picklist(["session", "api_key"]), v.description("Of a person, or of a program.")),
-      id: v.pipe(v.string(), v.description("`sess_…` or `key_…`")),
-    }),
-    v.description("What the request was made with."),
-  ),
-  operator: v.pipe(v.boolean(), v.description("The team runs the deployment: see `GET /v1/deployment`.")),
-  teams: v.pipe(
-    v.array(PortalTeamSchema),
-    v.description(
-      `All teams of the user, ${LIMITS.portal.teamsListed} at most; a key is told of its own only.`,
+const IdentitySchema = named(
+  "Identity",
+  v.object({
+    user: v.pipe(v.nullable(UserSchema), v.description("null: the user of the key has left the team.")),
+    team: v.pipe(PortalTeamSchema, v.description("The team of the credential.")),
+    role: roleField("What the credential may do in the team."),
+    credential: v.pipe(
+      v.object({
+        type: v.pipe(v.picklist(["session", "api_key"]), v.description("Of a person, or of a program.")),
+        id: v.pipe(v.string(), v.description("`sess_…` or `key_…`")),
+      }),
+      v.description("What the request was made with."),
     ),
-  ),
-});
+    operator: v.pipe(v.boolean(), v.description("The team runs the deployment: see `GET /v1/deployment`.")),
+    teams: v.pipe(
+      v.array(PortalTeamSchema),
+      v.description(
+        `All teams of the user, ${LIMITS.portal.teamsListed} at most; a key is told of its own only.`,
+      ),
+    ),
+  }),
+);
 
 const identityExample: Identity = {
   user: signedInExample.user,
@@ -65,13 +69,16 @@ const identityExample: Identity = {
   teams: [signedInExample.team],
 };
 
-const SignInOptionsSchema = v.object({
-  registration: v.pipe(
-    v.picklist(REGISTRATIONS),
-    v.description("`open`: anybody may; `invite`: only with an invitation; `closed`: not at all."),
-  ),
-  password_reset: v.pipe(v.boolean(), v.description("A forgotten password can be replaced, by mail.")),
-});
+const SignInOptionsSchema = named(
+  "SignInOptions",
+  v.object({
+    registration: v.pipe(
+      v.picklist(REGISTRATIONS),
+      v.description("`open`: anybody may; `invite`: only with an invitation; `closed`: not at all."),
+    ),
+    password_reset: v.pipe(v.boolean(), v.description("A forgotten password can be replaced, by mail.")),
+  }),
+);
 
 function optionsRoute(options: SignInOptions): PublicRoute {
   return publicRoute({

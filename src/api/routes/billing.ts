@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
-import { TIERS } from "../../config/tiers.ts";
 import type { Billing } from "../../features/billing/billing.ts";
 import type { Route } from "../routing/route.ts";
 import { signedRoute, teamRoute } from "../routing/route.ts";
+import { tierField } from "../schemas/enums.ts";
+import { named } from "../schemas/fields.ts";
 
 const SubscribeSchema = v.strictObject({
   tier: v.pipe(v.picklist(["starter", "pro", "pro_plus"]), v.description("What to subscribe to.")),
@@ -13,31 +14,37 @@ const SubscribeSchema = v.strictObject({
   ),
 });
 
-const CheckoutSchema = v.object({
-  checkout_url: v.pipe(
-    v.string(),
-    v.description("Where the customer goes on: a page of Stripe's, to be opened in a browser."),
-  ),
-});
-
-const OverviewSchema = v.object({
-  tier: v.pipe(
-    v.picklist(TIERS),
-    v.description("What the team has now, by subscription or by the operator."),
-  ),
-  status: v.pipe(
-    v.nullable(v.string()),
-    v.description("The subscription's, in Stripe's words (`active`, `past_due` …); null without one."),
-  ),
-  interval: v.pipe(
-    v.nullable(v.picklist(["month", "year"])),
-    v.description(
-      "How often it is paid; null without a subscription, or with a price that was never sold here.",
+const CheckoutSchema = named(
+  "Checkout",
+  v.object({
+    checkout_url: v.pipe(
+      v.string(),
+      v.description("Where the customer goes on: a page of Stripe's, to be opened in a browser."),
     ),
-  ),
-  current_period_end: v.pipe(v.nullable(v.string()), v.description("Until when it is paid (ISO 8601, UTC).")),
-  cancel_at_period_end: v.pipe(v.boolean(), v.description("It ends then, and is not renewed.")),
-});
+  }),
+);
+
+const OverviewSchema = named(
+  "Billing",
+  v.object({
+    tier: tierField("What the team has now, by subscription or by the operator."),
+    status: v.pipe(
+      v.nullable(v.string()),
+      v.description("The subscription's, in Stripe's words (`active`, `past_due` …); null without one."),
+    ),
+    interval: v.pipe(
+      v.nullable(v.picklist(["month", "year"])),
+      v.description(
+        "How often it is paid; null without a subscription, or with a price that was never sold here.",
+      ),
+    ),
+    current_period_end: v.pipe(
+      v.nullable(v.string()),
+      v.description("Until when it is paid (ISO 8601, UTC)."),
+    ),
+    cancel_at_period_end: v.pipe(v.boolean(), v.description("It ends then, and is not renewed.")),
+  }),
+);
 
 /** No control character: the database takes no NUL. */
 const name = (chars: number) =>
@@ -65,9 +72,12 @@ const StripeEventSchema = v.looseObject({
   ),
 });
 
-const ReceivedSchema = v.object({
-  received: v.pipe(v.literal(true), v.description("Do not send it again.")),
-});
+const ReceivedSchema = named(
+  "StripeEventReceived",
+  v.object({
+    received: v.pipe(v.literal(true), v.description("Do not send it again.")),
+  }),
+);
 const RECEIVED = { received: true } as const;
 
 export function createBillingRoutes(billing: Billing): Route[] {

@@ -3,6 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { Blocklist, BlocklistEntry } from "../../features/blocklist/blocklist.ts";
 import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
+import { named } from "../schemas/fields.ts";
 
 const CHARS = LIMITS.check.addressChars;
 const DOMAIN_WORDS =
@@ -16,11 +17,14 @@ const DomainSchema = v.pipe(
   v.description(DOMAIN_WORDS),
 );
 
-const EntrySchema = v.object({
-  domain: v.pipe(v.string(), v.description("As A-labels, in lower case.")),
-  include_subdomains: v.pipe(v.boolean(), v.description("Every domain below it is blocked too.")),
-  created_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When it was added.")),
-});
+const EntrySchema = named(
+  "BlocklistEntry",
+  v.object({
+    domain: v.pipe(v.string(), v.description("As A-labels, in lower case.")),
+    include_subdomains: v.pipe(v.boolean(), v.description("Every domain below it is blocked too.")),
+    created_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When it was added.")),
+  }),
+);
 
 const AddSchema = v.strictObject({
   domain: DomainSchema,

@@ -2,10 +2,11 @@ import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { AcceptInvite } from "../../features/accounts/accept-invite.ts";
 import type { Invite, Invites } from "../../features/accounts/invites.ts";
-import { MEMBER_ROLES } from "../../features/identity/actor.ts";
 import { signedInReply } from "../reply/signed-in.ts";
 import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { publicRoute, type Route, teamRoute } from "../routing/route.ts";
+import { roleField } from "../schemas/enums.ts";
+import { named } from "../schemas/fields.ts";
 import {
   emailSchema,
   instantSchema,
@@ -18,28 +19,31 @@ import {
 const inviteEntries = {
   id: v.pipe(v.string(), v.description("The invitation's, `inv_…`.")),
   email: v.pipe(v.string(), v.description("Who is invited.")),
-  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("What they will be.")),
+  role: roleField("What they will be."),
   status: v.pipe(v.literal("pending"), v.description("Invitations that were accepted are members.")),
   created_at: instantSchema("When they were invited."),
   expires_at: instantSchema("Until when it can be accepted."),
 };
 
-const InviteSchema = v.object(inviteEntries);
+const InviteSchema = named("Invitation", v.object(inviteEntries));
 
-const NewInvitationSchema = v.object({
-  ...inviteEntries,
-  token: v.pipe(
-    v.string(),
-    v.description(
-      "For `POST /v1/auth/accept-invite`; where mail is set up, not that of the mail. Shown once.",
+const NewInvitationSchema = named(
+  "CreatedInvitation",
+  v.object({
+    ...inviteEntries,
+    token: v.pipe(
+      v.string(),
+      v.description(
+        "For `POST /v1/auth/accept-invite`; where mail is set up, not that of the mail. Shown once.",
+      ),
     ),
-  ),
-  link: v.pipe(v.string(), v.description("The same as a link. Shown once.")),
-  mailed: v.pipe(
-    v.boolean(),
-    v.description("false: no mail is sent, or this address was sent too many today; hand the link on."),
-  ),
-});
+    link: v.pipe(v.string(), v.description("The same as a link. Shown once.")),
+    mailed: v.pipe(
+      v.boolean(),
+      v.description("false: no mail is sent, or this address was sent too many today; hand the link on."),
+    ),
+  }),
+);
 
 const example: Invite = {
   id: "inv_01h455vb4pex5vsknk084sn02v",
@@ -53,10 +57,7 @@ const example: Invite = {
 const CreateSchema = v.strictObject({
   email: emailSchema("Whom to invite."),
   role: v.optional(
-    v.pipe(
-      v.picklist(MEMBER_ROLES, `must be one of ${MEMBER_ROLES.join(", ")}`),
-      v.description("What they will be; only an owner invites an owner. `member` when absent."),
-    ),
+    roleField("What they will be; only an owner invites an owner. `member` when absent."),
     "member",
   ),
 });

@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
-import { MEMBER_ROLES } from "../../features/identity/actor.ts";
 import type { ApiKey, CreatedKey, Keys } from "../../features/teams/keys.ts";
 import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
+import { roleField } from "../schemas/enums.ts";
+import { named } from "../schemas/fields.ts";
 import { labelSchema } from "../schemas/label.ts";
 
 const ENVS = ["live", "test"] as const;
@@ -12,11 +13,8 @@ const KeyEntries = {
   id: v.string(),
   label: v.pipe(v.string(), v.description("As it was given.")),
   env: v.pipe(v.picklist(ENVS), v.description("`test` keys check nothing and cost nothing.")),
-  role: v.pipe(
-    v.picklist(MEMBER_ROLES),
-    v.description(
-      "What the key may do now: the role it was made with, or its user's where that is lower; `member` without a user.",
-    ),
+  role: roleField(
+    "What the key may do now: the role it was made with, or its user's where that is lower; `member` without a user.",
   ),
   prefix: v.pipe(v.string(), v.description("How the secret begins.")),
   last4: v.pipe(v.string(), v.description("How the secret ends.")),
@@ -33,17 +31,20 @@ const KeyEntries = {
   ),
 };
 
-const KeySchema = v.object(KeyEntries);
+const KeySchema = named("ApiKey", v.object(KeyEntries));
 
-const CreatedKeySchema = v.object({
-  ...KeyEntries,
-  secret: v.pipe(
-    v.nullable(v.string()),
-    v.description(
-      "The key itself, to be sent as the bearer credential. Shown this once: a replay of the answer says null.",
+const CreatedKeySchema = named(
+  "CreatedApiKey",
+  v.object({
+    ...KeyEntries,
+    secret: v.pipe(
+      v.nullable(v.string()),
+      v.description(
+        "The key itself, to be sent as the bearer credential. Shown this once: a replay of the answer says null.",
+      ),
     ),
-  ),
-});
+  }),
+);
 
 const CreateSchema = v.strictObject({
   label: labelSchema("A name for people."),
@@ -54,12 +55,9 @@ const CreateSchema = v.strictObject({
     ),
   ),
   role: v.optional(
-    v.pipe(
-      v.picklist(MEMBER_ROLES, `must be one of ${MEMBER_ROLES.join(", ")}`),
-      v.description(
-        "The most the key may ever do; at most the role you act with, and that when absent. It falls with its user's " +
-          "role in the team and never rises above this.",
-      ),
+    roleField(
+      "The most the key may ever do; at most the role you act with, and that when absent. It falls with its user's " +
+        "role in the team and never rises above this.",
     ),
   ),
 });

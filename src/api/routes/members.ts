@@ -1,14 +1,18 @@
 import * as v from "valibot";
-import { MEMBER_ROLES } from "../../features/identity/actor.ts";
 import type { Member, Members } from "../../features/teams/members.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
+import { roleField } from "../schemas/enums.ts";
+import { named } from "../schemas/fields.ts";
 
-export const MemberSchema = v.object({
-  id: v.pipe(v.string(), v.description("The user's.")),
-  email: v.pipe(v.string(), v.description("Of the user's account.")),
-  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("What the member may do in this team.")),
-  joined_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When the user became a member.")),
-});
+export const MemberSchema = named(
+  "Member",
+  v.object({
+    id: v.pipe(v.string(), v.description("The user's.")),
+    email: v.pipe(v.string(), v.description("Of the user's account.")),
+    role: roleField("What the member may do in this team."),
+    joined_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When the user became a member.")),
+  }),
+);
 
 export const memberExample: Member = {
   id: "usr_01h455vb4pex5vsknk084sn02r",
@@ -36,10 +40,7 @@ export function createMemberRoutes(members: Members): Route[] {
       errors: ["not_found", "last_owner"],
       params: ParamsSchema,
       body: v.strictObject({
-        role: v.pipe(
-          v.picklist(MEMBER_ROLES, `must be one of ${MEMBER_ROLES.join(", ")}`),
-          v.description("What the member may do from now on."),
-        ),
+        role: roleField("What the member may do from now on."),
       }),
       bodyExample: { role: "owner" },
       success: {

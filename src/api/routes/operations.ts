@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { HttpReply } from "../reply/reply.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
 import { type PublicRoute, publicRoute } from "../routing/route.ts";
+import { named } from "../schemas/fields.ts";
 import { HealthSchema, type Readiness, ReadinessSchema } from "../schemas/health.ts";
 
 const HEALTHY = { status: "ok" } as const;
@@ -79,7 +80,10 @@ export function createOpenApiRoute(document: () => string): PublicRoute {
     success: {
       status: 200,
       description: "The OpenAPI document",
-      schema: v.looseObject({ openapi: v.pipe(v.string(), v.description("The version of the format.")) }),
+      schema: named(
+        "OpenApiDocument",
+        v.looseObject({ openapi: v.pipe(v.string(), v.description("The version of the format.")) }),
+      ),
     },
     handler() {
       reply ??= new HttpReply(200, Buffer.from(document()), {

@@ -5,36 +5,45 @@ import { AppError } from "../../platform/errors.ts";
 import type { ParseLargeBody } from "../body/large-bodies.ts";
 import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
-import { countField, instantField } from "../schemas/fields.ts";
+import { countField, instantField, named } from "../schemas/fields.ts";
 import { DomainSchema, SubmitOverridesSchema } from "../schemas/override.ts";
 
 const { domainsPerRequest, bodyBytes, bodyValues, perTeam } = LIMITS.overrides;
 
-const OverrideSchema = v.object({
-  id: v.string(),
-  domain: v.pipe(v.string(), v.description("As A-labels, in lower case.")),
-  status: v.pipe(
-    v.picklist(["pending", "merged"]),
-    v.description("`pending` until it counts in the team's verdicts, within minutes."),
-  ),
-  source: v.pipe(
-    v.nullable(v.literal("override")),
-    v.description("What `checks.disposable.source` says of the domain; null while pending."),
-  ),
-  created_at: instantField("When it was submitted."),
-  merged_at: v.nullable(instantField("When it was merged.")),
-});
+const OverrideSchema = named(
+  "DisposableOverride",
+  v.object({
+    id: v.string(),
+    domain: v.pipe(v.string(), v.description("As A-labels, in lower case.")),
+    status: v.pipe(
+      v.picklist(["pending", "merged"]),
+      v.description("`pending` until it counts in the team's verdicts, within minutes."),
+    ),
+    source: v.pipe(
+      v.nullable(v.literal("override")),
+      v.description("What `checks.disposable.source` says of the domain; null while pending."),
+    ),
+    created_at: instantField("When it was submitted."),
+    merged_at: v.nullable(instantField("When it was merged.")),
+  }),
+);
 
-const SubmissionSchema = v.object({
-  accepted: countField("Domains that are new to the team."),
-  duplicates: countField("The others: sent twice, or submitted before."),
-  data: v.pipe(
-    v.array(OverrideSchema),
-    v.description("Each domain of the request once, in its order, as it stands now."),
-  ),
-});
+const SubmissionSchema = named(
+  "DisposableSubmission",
+  v.object({
+    accepted: countField("Domains that are new to the team."),
+    duplicates: countField("The others: sent twice, or submitted before."),
+    data: v.pipe(
+      v.array(OverrideSchema),
+      v.description("Each domain of the request once, in its order, as it stands now."),
+    ),
+  }),
+);
 
-const PendingSchema = v.object({ pending: countField("Overrides of the team that are not merged yet.") });
+const PendingSchema = named(
+  "PendingOverrides",
+  v.object({ pending: countField("Overrides of the team that are not merged yet.") }),
+);
 
 const merged: Override = {
   id: "ovr_01h455vb4pex5vsknk084sn02q",

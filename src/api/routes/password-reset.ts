@@ -1,11 +1,15 @@
 import * as v from "valibot";
 import type { PasswordReset } from "../../features/accounts/password-reset.ts";
 import { publicRoute, type Route } from "../routing/route.ts";
+import { named } from "../schemas/fields.ts";
 import { emailSchema, newPasswordSchema, tokenSchema } from "../schemas/portal.ts";
 
-const RequestedSchema = v.object({
-  status: v.pipe(v.literal("accepted"), v.description("Says nothing of whether there is an account.")),
-});
+const RequestedSchema = named(
+  "PasswordResetRequested",
+  v.object({
+    status: v.pipe(v.literal("accepted"), v.description("Says nothing of whether there is an account.")),
+  }),
+);
 const REQUESTED = { status: "accepted" } as const;
 
 export function createPasswordResetRoutes(reset: PasswordReset): Route[] {

@@ -1,32 +1,38 @@
 import * as v from "valibot";
-import { TIERS } from "../../config/tiers.ts";
 import type { Plan } from "../../features/billing/plans.ts";
 import { type PublicRoute, publicRoute } from "../routing/route.ts";
-import { countField } from "../schemas/fields.ts";
+import { tierField } from "../schemas/enums.ts";
+import { countField, named } from "../schemas/fields.ts";
 
-const PlanSchema = v.object({
-  tier: v.pipe(v.picklist(TIERS), v.description("Its name, as teams have it.")),
-  daily_quota: countField("Units a UTC day, single and bulk together; and the most rows of a job."),
-  rate_per_s: countField("Single verifications a second, sustained."),
-  rate_burst: countField("Single verifications at once."),
-  bulk_bytes: countField("Of a bulk source at most; 0: no bulk."),
-  history_days: countField("How far the history of usage goes back."),
-  refresh: v.pipe(v.boolean(), v.description("`refresh=true` is allowed.")),
-  webhooks: v.pipe(v.boolean(), v.description("The team may have webhooks.")),
-  probing: v.pipe(
-    v.boolean(),
-    v.description("Mail servers are asked about mailboxes; without it nothing is answered `valid`."),
-  ),
-  intervals: v.pipe(
-    v.array(v.picklist(["month", "year"])),
-    v.description("How it can be paid in this deployment; empty: it is not sold here."),
-  ),
-});
+const PlanSchema = named(
+  "Plan",
+  v.object({
+    tier: tierField("Its name, as teams have it."),
+    daily_quota: countField("Units a UTC day, single and bulk together; and the most rows of a job."),
+    rate_per_s: countField("Single verifications a second, sustained."),
+    rate_burst: countField("Single verifications at once."),
+    bulk_bytes: countField("Of a bulk source at most; 0: no bulk."),
+    history_days: countField("How far the history of usage goes back."),
+    refresh: v.pipe(v.boolean(), v.description("`refresh=true` is allowed.")),
+    webhooks: v.pipe(v.boolean(), v.description("The team may have webhooks.")),
+    probing: v.pipe(
+      v.boolean(),
+      v.description("Mail servers are asked about mailboxes; without it nothing is answered `valid`."),
+    ),
+    intervals: v.pipe(
+      v.array(v.picklist(["month", "year"])),
+      v.description("How it can be paid in this deployment; empty: it is not sold here."),
+    ),
+  }),
+);
 
-const PlansSchema = v.object({
-  data: v.pipe(v.array(PlanSchema), v.description("Every tier, smallest first.")),
-  next_cursor: v.pipe(v.null(), v.description("Always null: there is one page.")),
-});
+const PlansSchema = named(
+  "PlanList",
+  v.object({
+    data: v.pipe(v.array(PlanSchema), v.description("Every tier, smallest first.")),
+    next_cursor: v.pipe(v.null(), v.description("Always null: there is one page.")),
+  }),
+);
 
 const example: Plan = {
   tier: "pro",

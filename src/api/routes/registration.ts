@@ -4,6 +4,7 @@ import type { Registration } from "../../features/accounts/registration.ts";
 import { HttpReply, renderJson } from "../reply/reply.ts";
 import { signedInReply } from "../reply/signed-in.ts";
 import { publicRoute, type Route } from "../routing/route.ts";
+import { named } from "../schemas/fields.ts";
 import { labelSchema } from "../schemas/label.ts";
 import {
   emailSchema,
@@ -20,13 +21,16 @@ const RegisterSchema = v.strictObject({
   team_name: labelSchema("The name of the new team."),
 });
 
-const SentSchema = v.object({
-  status: v.pipe(
-    v.literal("confirmation_sent"),
-    v.description("A mail goes to the address. Says nothing of whether there is an account."),
-  ),
-  email: v.pipe(v.string(), v.description("The address, its domain as A-labels.")),
-});
+const SentSchema = named(
+  "ConfirmationSent",
+  v.object({
+    status: v.pipe(
+      v.literal("confirmation_sent"),
+      v.description("A mail goes to the address. Says nothing of whether there is an account."),
+    ),
+    email: v.pipe(v.string(), v.description("The address, its domain as A-labels.")),
+  }),
+);
 
 const HOURS = LIMITS.portal.registrationTtlMs / 3_600_000;
 

@@ -1,19 +1,22 @@
 import * as v from "valibot";
-import { TIERS } from "../../config/tiers.ts";
-import { MEMBER_ROLES } from "../../features/identity/actor.ts";
 import type { Team, TeamView } from "../../features/teams/team.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
+import { roleField, tierField } from "../schemas/enums.ts";
+import { named } from "../schemas/fields.ts";
 import { labelSchema } from "../schemas/label.ts";
 import { MemberSchema, memberExample } from "./members.ts";
 
-const TeamSchema = v.object({
-  id: v.string(),
-  name: v.pipe(v.string(), v.description("For people.")),
-  tier: v.pipe(v.picklist(TIERS), v.description("What the team may do, and how much.")),
-  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("Yours.")),
-  members: v.pipe(v.array(MemberSchema), v.description("By the time they joined.")),
-  created_at: v.pipe(v.string(), v.isoTimestamp()),
-});
+const TeamSchema = named(
+  "Team",
+  v.object({
+    id: v.string(),
+    name: v.pipe(v.string(), v.description("For people.")),
+    tier: tierField("What the team may do, and how much."),
+    role: roleField("Yours."),
+    members: v.pipe(v.array(MemberSchema), v.description("By the time they joined.")),
+    created_at: v.pipe(v.string(), v.isoTimestamp()),
+  }),
+);
 
 const example: TeamView = {
   id: "team_01h455vb4pex5vsknk084sn02q",

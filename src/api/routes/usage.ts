@@ -1,12 +1,11 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
-import { TIERS } from "../../config/tiers.ts";
 import type { History, Today, Usage } from "../../features/usage/usage.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
-import { countField } from "../schemas/fields.ts";
+import { tierField } from "../schemas/enums.ts";
+import { countField, named, wholeNumberParameter } from "../schemas/fields.ts";
 
 const { historyDaysDefault, historyDaysMax } = LIMITS.usage;
-const DAYS_WORDS = `must be a whole number from 1 to ${historyDaysMax}`;
 
 const DayEntries = {
   date: v.pipe(v.string(), v.isoDate(), v.description("The UTC day.")),
@@ -28,33 +27,34 @@ const DayEntries = {
   ),
 };
 
-const TodaySchema = v.object({
-  ...DayEntries,
-  tier: v.pipe(v.picklist(TIERS), v.description("The team's tier.")),
-  limit: countField("Units of the day."),
-  remaining: countField(
-    "What is left of them, 0 at least; what running bulk jobs have reserved is taken off.",
-  ),
-  resets_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When the next day begins.")),
-});
+const TodaySchema = named(
+  "Usage",
+  v.object({
+    ...DayEntries,
+    tier: tierField("The team's tier."),
+    limit: countField("Units of the day."),
+    remaining: countField(
+      "What is left of them, 0 at least; what running bulk jobs have reserved is taken off.",
+    ),
+    resets_at: v.pipe(v.string(), v.isoTimestamp(), v.description("When the next day begins.")),
+  }),
+);
 
-const HistorySchema = v.object({
-  data: v.pipe(v.array(v.object(DayEntries)), v.description("A day each, today first.")),
-  days: countField("How many days there are: as many as asked for, or as the tier keeps."),
-  next_cursor: v.pipe(v.null(), v.description("Always null: a history has one page.")),
-});
+const HistorySchema = named(
+  "UsageHistory",
+  v.object({
+    data: v.pipe(v.array(v.object(DayEntries)), v.description("A day each, today first.")),
+    days: countField("How many days there are: as many as asked for, or as the tier keeps."),
+    next_cursor: v.pipe(v.null(), v.description("Always null: a history has one page.")),
+  }),
+);
 
 const HistoryQuerySchema = v.strictObject({
   days: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^[1-9]\d{0,2}$/, DAYS_WORDS),
-      v.description(
-        `How many days back from today, it included: 1 to ${historyDaysMax}, ${historyDaysDefault} when absent. ` +
-          "Of more than the tier keeps, those it keeps are answered.",
-      ),
-      v.transform(Number),
-      v.maxValue(historyDaysMax, DAYS_WORDS),
+    wholeNumberParameter(
+      historyDaysMax,
+      `How many days back from today, it included: 1 to ${historyDaysMax}, ${historyDaysDefault} when absent. ` +
+        "Of more than the tier keeps, those it keeps are answered.",
     ),
     String(historyDaysDefault),
   ),

@@ -4,6 +4,7 @@ import { SHOWN_ERRORS } from "../../features/webhooks/deliver/outcome.ts";
 import type { WebhookDeliveries, WebhookDelivery } from "../../features/webhooks/deliveries.ts";
 import { PageQueryEntries, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
+import { named } from "../schemas/fields.ts";
 
 const TAG = "webhooks";
 const STATUSES = ["pending", "succeeded", "failed"] as const;
@@ -12,23 +13,29 @@ const nullable = <S extends v.GenericSchema>(schema: S, description: string) =>
   v.pipe(v.nullable(schema), v.description(description));
 const instant = v.pipe(v.string(), v.isoTimestamp());
 
-const DeliverySchema = v.object({
-  id: v.string(),
-  event_id: v.pipe(v.string(), v.description("The `webhook-id` of every attempt.")),
-  event_type: v.pipe(v.string(), v.description("What happened, e.g. `bulk.completed`.")),
-  status: v.pipe(v.picklist(STATUSES), v.description("`failed`: given up.")),
-  attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("How often it was tried.")),
-  response_status: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt; null: no answer came."),
-  error: nullable(
-    v.picklist(SHOWN_ERRORS),
-    "Why the last attempt failed, or why there was none. `connection_failed`: no connection, for whatever cause; " +
-      "`address_not_allowed`: the host has an address that is not public.",
-  ),
-  duration_ms: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt, in milliseconds."),
-  next_attempt_at: nullable(instant, "The latest time of the next attempt; null when there is none to come."),
-  created_at: instant,
-  last_attempt_at: nullable(instant, "Null: none yet."),
-});
+const DeliverySchema = named(
+  "WebhookDelivery",
+  v.object({
+    id: v.string(),
+    event_id: v.pipe(v.string(), v.description("The `webhook-id` of every attempt.")),
+    event_type: v.pipe(v.string(), v.description("What happened, e.g. `bulk.completed`.")),
+    status: v.pipe(v.picklist(STATUSES), v.description("`failed`: given up.")),
+    attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("How often it was tried.")),
+    response_status: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt; null: no answer came."),
+    error: nullable(
+      v.picklist(SHOWN_ERRORS),
+      "Why the last attempt failed, or why there was none. `connection_failed`: no connection, for whatever cause; " +
+        "`address_not_allowed`: the host has an address that is not public.",
+    ),
+    duration_ms: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt, in milliseconds."),
+    next_attempt_at: nullable(
+      instant,
+      "The latest time of the next attempt; null when there is none to come.",
+    ),
+    created_at: instant,
+    last_attempt_at: nullable(instant, "Null: none yet."),
+  }),
+);
 
 const example: WebhookDelivery = {
   id: "dlv_01h455vb4pex5vsknk084sn02q",
@@ -102,7 +109,10 @@ function pingRoute(deliveries: WebhookDeliveries): Route {
     success: {
       status: 202,
       description: "The event is on its way",
-      schema: v.object({ event_id: v.pipe(v.string(), v.description("The `webhook-id` of what comes.")) }),
+      schema: named(
+        "WebhookPing",
+        v.object({ event_id: v.pipe(v.string(), v.description("The `webhook-id` of what comes.")) }),
+      ),
       example: { event_id: example.event_id },
     },
     handler: ({ params }, actor) => deliveries.ping(actor, params.id),

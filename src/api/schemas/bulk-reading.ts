@@ -2,12 +2,10 @@ import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { WAIT_REASONS } from "../../features/bulk/jobs/deferred-groups.ts";
 import { FORMATS } from "../../features/bulk/results/result-rows.ts";
-import { VERDICTS } from "../../features/bulk/results/shard.ts";
-import { REASONS } from "../../features/verify/answer/verification-result.ts";
-import { countField, instantField, textField } from "./fields.ts";
+import { reasonField, verdictField } from "./enums.ts";
+import { countField, instantField, named, textField, wholeNumberParameter } from "./fields.ts";
 
 const { limitRows } = LIMITS.results;
-const LIMIT_WORDS = `must be a whole number from 1 to ${limitRows}`;
 /** Longer than any name of one. */
 const PROVIDER_CHARS = 100;
 
@@ -16,18 +14,8 @@ export const ResultsQuerySchema = v.strictObject({
     v.pipe(v.picklist(FORMATS, `must be one of ${FORMATS.join(", ")}`), v.description("`csv` when absent.")),
     "csv",
   ),
-  verdict: v.optional(
-    v.pipe(
-      v.picklist(VERDICTS, `must be one of ${VERDICTS.join(", ")}`),
-      v.description("Only rows with this verdict."),
-    ),
-  ),
-  reason: v.optional(
-    v.pipe(
-      v.picklist(REASONS, "must be a reason of a verdict"),
-      v.description("Only rows with this reason."),
-    ),
-  ),
+  verdict: v.optional(verdictField("Only rows with this verdict.")),
+  reason: v.optional(reasonField("Only rows with this reason.")),
   provider: v.optional(
     v.pipe(
       v.string(),
@@ -37,42 +25,39 @@ export const ResultsQuerySchema = v.strictObject({
     ),
   ),
   limit: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^[1-9]\d{0,4}$/, LIMIT_WORDS),
-      v.description(`At most so many rows, 1 to ${limitRows}; all when absent.`),
-      v.transform(Number),
-      v.maxValue(limitRows, LIMIT_WORDS),
-    ),
+    wholeNumberParameter(limitRows, `At most so many rows, 1 to ${limitRows}; all when absent.`),
   ),
 });
 
-export const DeferredRowsSchema = v.object({
-  data: v.pipe(
-    v.array(
-      v.object({
-        reason: v.pipe(
-          v.picklist(WAIT_REASONS),
-          v.description(
-            "`busy`: the site allows no further connection now; others are reasons of verdicts, which the rows get when they are " +
-              "not answered in time.",
+export const DeferredRowsSchema = named(
+  "DeferredRows",
+  v.object({
+    data: v.pipe(
+      v.array(
+        v.object({
+          reason: v.pipe(
+            v.picklist(WAIT_REASONS),
+            v.description(
+              "`busy`: the site allows no further connection now; others are reasons of verdicts, which the rows get when they are " +
+                "not answered in time.",
+            ),
           ),
-        ),
-        site: v.nullable(
-          textField(
-            "The group of mail servers that share a connection limit; null: several, or not known yet.",
+          site: v.nullable(
+            textField(
+              "The group of mail servers that share a connection limit; null: several, or not known yet.",
+            ),
           ),
-        ),
-        rows: countField("Rows that wait so."),
-        next_attempt_at: instantField(
-          "When the first of them are due; in the past: they are being asked, or wait for a free connection.",
-        ),
-      }),
+          rows: countField("Rows that wait so."),
+          next_attempt_at: instantField(
+            "When the first of them are due; in the past: they are being asked, or wait for a free connection.",
+          ),
+        }),
+      ),
+      v.description(`Most rows first, ${LIMITS.bulk.deferredGroups} at most.`),
     ),
-    v.description(`Most rows first, ${LIMITS.bulk.deferredGroups} at most.`),
-  ),
-  rows: countField("All rows that wait, those of further groups included."),
-});
+    rows: countField("All rows that wait, those of further groups included."),
+  }),
+);
 
 export const deferredRowsExample: v.InferOutput<typeof DeferredRowsSchema> = {
   data: [

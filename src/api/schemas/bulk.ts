@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { BulkJob } from "../../features/bulk/jobs/job-view.ts";
 import { JOB_ERROR_CODES, JOB_ERRORS } from "../../platform/job-errors.ts";
-import { countField } from "./fields.ts";
+import { countField, named } from "./fields.ts";
 import { fileOptionEntries, storableText } from "./file-options.ts";
 import { CandidateSchema, inlineSourceColumnsExample, JobSourceSchema } from "./source-columns.ts";
 
@@ -196,107 +196,117 @@ export const SubmitBulkSchema = v.pipe(
 
 const JOB_ERROR_WORDS = `Stable. ${JOB_ERROR_CODES.map((code) => `\`${code}\`: ${JOB_ERRORS[code]}`).join(" ")}`;
 
-export const BulkJobSchema = v.object({
-  id: text("The job's id, `job_…`."),
-  status: v.pipe(
-    v.picklist([
-      "queued",
-      "analyzing",
-      "processing",
-      "deferred",
-      "finalizing",
-      "completed",
-      "failed",
-      "cancelled",
-    ]),
-    v.description(
-      "`analyzing`: its file is read; `deferred`: all rows that are left wait for their mail servers. The last three " +
-        "are ends.",
-    ),
-  ),
-  source: JobSourceSchema,
-  created_at: instant("When it was submitted."),
-  started_at: v.nullable(instant("When its file, or its first rows, were begun.")),
-  completed_at: v.nullable(instant("When it ended, whichever way.")),
-  rows: v.pipe(
-    v.object({
-      total: countField(
-        "Rows of the list, or its addresses with `split_cells`; 0 until its file has been read.",
+export const BulkJobSchema = named(
+  "BulkJob",
+  v.object({
+    id: text("The job's id, `job_…`."),
+    status: v.pipe(
+      v.picklist([
+        "queued",
+        "analyzing",
+        "processing",
+        "deferred",
+        "finalizing",
+        "completed",
+        "failed",
+        "cancelled",
+      ]),
+      v.description(
+        "`analyzing`: its file is read; `deferred`: all rows that are left wait for their mail servers. The last three " +
+          "are ends.",
       ),
-      processed: countField("Rows that are answered."),
-      deferred: countField("Rows that wait for their mail server."),
-      duplicates: countField(
-        "Rows whose normalised address repeats an earlier one's: they copy its result and cost nothing.",
-      ),
-      malformed: countField("Rows with something else than one address: `invalid`; they cost nothing."),
-      empty: countField("Rows with nothing where the address should be: `unknown`; they cost nothing."),
-    }),
-    v.description("Rows by what has become of them."),
-  ),
-  progress: v.pipe(
-    v.number(),
-    v.minValue(0),
-    v.maxValue(1),
-    v.description("Share of the rows that are answered."),
-  ),
-  eta_seconds: v.nullable(
-    countField(
-      "Until all rows are answered: at the pace so far, and not before the last of those that wait is tried again; null " +
-        "while nobody knows, as in a job's first seconds, and once all are answered.",
     ),
-  ),
-  rows_per_second: v.nullable(
-    v.pipe(
-      v.number(),
-      v.description("The pace since `started_at`: of a file, the time to read it included."),
-    ),
-  ),
-  units: countField(
-    "Units of the daily quota that the answered rows cost so far, at last what the job cost: 0 of test keys, and of a failed " +
-      "job that costs nothing.",
-  ),
-  verdicts: v.pipe(
-    v.object({
-      valid: countField("Rows."),
-      invalid: countField("Rows."),
-      risky: countField("Rows."),
-      unknown: countField("Rows."),
-    }),
-    v.description("The answered rows by verdict."),
-  ),
-  results: v.pipe(
-    v.nullable(
+    source: JobSourceSchema,
+    created_at: instant("When it was submitted."),
+    started_at: v.nullable(instant("When its file, or its first rows, were begun.")),
+    completed_at: v.nullable(instant("When it ended, whichever way.")),
+    rows: v.pipe(
       v.object({
-        csv_url: text("As CSV. A path where the deployment does not say where it is reached (`PUBLIC_URL`)."),
-        jsonl_url: text("As JSONL, with every field."),
-        expires_at: instant("The results are removed then."),
-      }),
-    ),
-    v.description("Where the results are, with your credential; null before the end and after a failure."),
-  ),
-  error: v.pipe(
-    v.nullable(
-      v.object({
-        code: v.pipe(v.picklist(JOB_ERROR_CODES), v.description(JOB_ERROR_WORDS)),
-        detail: text("What went wrong with this list, in words."),
-        candidates: v.optional(
-          v.pipe(
-            v.array(CandidateSchema),
-            v.description("Of `email_column_ambiguous`: the columns to choose from, the likeliest first."),
-          ),
+        total: countField(
+          "Rows of the list, or its addresses with `split_cells`; 0 until its file has been read.",
         ),
+        processed: countField("Rows that are answered."),
+        deferred: countField("Rows that wait for their mail server."),
+        duplicates: countField(
+          "Rows whose normalised address repeats an earlier one's: they copy its result and cost nothing.",
+        ),
+        malformed: countField("Rows with something else than one address: `invalid`; they cost nothing."),
+        empty: countField("Rows with nothing where the address should be: `unknown`; they cost nothing."),
       }),
+      v.description("Rows by what has become of them."),
     ),
-    v.description("Why the job failed; null of one that has not."),
-  ),
-  metadata: v.pipe(v.record(v.string(), v.string()), v.description("As it was sent.")),
-  livemode: v.pipe(
-    v.boolean(),
-    v.description(
-      "False for jobs of test keys, which check nothing and cost nothing. A test key sees no others: to it they are not found.",
+    progress: v.pipe(
+      v.number(),
+      v.minValue(0),
+      v.maxValue(1),
+      v.description("Share of the rows that are answered."),
     ),
-  ),
-});
+    eta_seconds: v.nullable(
+      countField(
+        "Until all rows are answered: at the pace so far, and not before the last of those that wait is tried again; null " +
+          "while nobody knows, as in a job's first seconds, and once all are answered.",
+      ),
+    ),
+    rows_per_second: v.nullable(
+      v.pipe(
+        v.number(),
+        v.description("The pace since `started_at`: of a file, the time to read it included."),
+      ),
+    ),
+    units: countField(
+      "Units of the daily quota that the answered rows cost so far, at last what the job cost: 0 of test keys, and of a failed " +
+        "job that costs nothing.",
+    ),
+    verdicts: v.pipe(
+      v.object({
+        valid: countField("Rows."),
+        invalid: countField("Rows."),
+        risky: countField("Rows."),
+        unknown: countField("Rows."),
+      }),
+      v.description("The answered rows by verdict."),
+    ),
+    results: v.pipe(
+      v.nullable(
+        v.object({
+          csv_url: text(
+            "As CSV. A path where the deployment does not say where it is reached (`PUBLIC_URL`).",
+          ),
+          jsonl_url: text("As JSONL, with every field."),
+          expires_at: instant("The results are removed then."),
+        }),
+      ),
+      v.description("Where the results are, with your credential; null before the end and after a failure."),
+    ),
+    error: v.pipe(
+      v.nullable(
+        named(
+          "JobError",
+          v.object({
+            code: v.pipe(v.picklist(JOB_ERROR_CODES), v.description(JOB_ERROR_WORDS)),
+            detail: text("What went wrong with this list, in words."),
+            candidates: v.optional(
+              v.pipe(
+                v.array(CandidateSchema),
+                v.description(
+                  "Of `email_column_ambiguous`: the columns to choose from, the likeliest first.",
+                ),
+              ),
+            ),
+          }),
+        ),
+      ),
+      v.description("Why the job failed; null of one that has not."),
+    ),
+    metadata: v.pipe(v.record(v.string(), v.string()), v.description("As it was sent.")),
+    livemode: v.pipe(
+      v.boolean(),
+      v.description(
+        "False for jobs of test keys, which check nothing and cost nothing. A test key sees no others: to it they are not found.",
+      ),
+    ),
+  }),
+);
 
 const RESULTS = "https://api.example.com/v1/bulk-jobs/job_01h455vb4pex5vsknk084sn02q/results";
 

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
-import { TIERS } from "../../config/tiers.ts";
 import { passwordFault } from "../../features/accounts/password.ts";
 import type { SignedIn } from "../../features/accounts/portal-session.ts";
-import { MEMBER_ROLES } from "../../features/identity/actor.ts";
+import { roleField, tierField } from "./enums.ts";
+import { named } from "./fields.ts";
 
 const EMAIL_CHARS = LIMITS.check.addressChars;
 /** No password that was ever accepted is longer; what is longer is not worth reading. */
@@ -45,36 +45,47 @@ export const tokenSchema = v.pipe(
   v.description("From the link: what stands behind `token=`."),
 );
 
-export const UserSchema = v.object({
-  id: v.pipe(v.string(), v.description("`usr_…`")),
-  email: v.pipe(v.string(), v.description("The address of the account, its domain as A-labels.")),
-});
+export const UserSchema = named(
+  "User",
+  v.object({
+    id: v.pipe(v.string(), v.description("`usr_…`")),
+    email: v.pipe(v.string(), v.description("The address of the account, its domain as A-labels.")),
+  }),
+);
 
 /** An instant, ISO 8601 in UTC. */
 export const instantSchema = (description: string) =>
   v.pipe(v.string(), v.isoTimestamp(), v.description(description));
 
-export const PortalTeamSchema = v.object({
-  id: v.pipe(v.string(), v.description("`team_…`")),
-  name: v.pipe(v.string(), v.description("As its admins have named it.")),
-  tier: v.pipe(v.picklist(TIERS), v.description("What it may do, and how much.")),
-  role: v.pipe(v.picklist(MEMBER_ROLES), v.description("The user's in this team.")),
-});
+export const PortalTeamSchema = named(
+  "OwnTeam",
+  v.object({
+    id: v.pipe(v.string(), v.description("`team_…`")),
+    name: v.pipe(v.string(), v.description("As its admins have named it.")),
+    tier: tierField("What it may do, and how much."),
+    role: roleField("The user's in this team."),
+  }),
+);
 
-export const SignedInSchema = v.object({
-  user: v.pipe(UserSchema, v.description("Who signed in.")),
-  team: v.pipe(PortalTeamSchema, v.description("Which team the session is for.")),
-  session: v.pipe(
-    v.object({
-      token: v.pipe(
-        v.nullable(v.string()),
-        v.description("The bearer credential of the portal. Shown once. null: it is in the portal's cookie."),
-      ),
-      expires_at: instantSchema("When it ends by itself."),
-    }),
-    v.description("The session that has begun."),
-  ),
-});
+export const SignedInSchema = named(
+  "SignedIn",
+  v.object({
+    user: v.pipe(UserSchema, v.description("Who signed in.")),
+    team: v.pipe(PortalTeamSchema, v.description("Which team the session is for.")),
+    session: v.pipe(
+      v.object({
+        token: v.pipe(
+          v.nullable(v.string()),
+          v.description(
+            "The bearer credential of the portal. Shown once. null: it is in the portal's cookie.",
+          ),
+        ),
+        expires_at: instantSchema("When it ends by itself."),
+      }),
+      v.description("The session that has begun."),
+    ),
+  }),
+);
 
 export const signedInExample: SignedIn = {
   user: { id: "usr_01h455vb4pex5vsknk084sn02r", email: "owner@example.com" },

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
-import { countField, instantField, textField } from "./fields.ts";
+import { countField, instantField, named, textField } from "./fields.ts";
 import {
   CandidateSchema,
   SourceColumnsSchema,
@@ -88,7 +88,7 @@ const uploadEntries = {
   ),
   kept_until: instantField("It is removed soon after, unless a job has yet to read it."),
 };
-export const UploadSchema = v.object(uploadEntries);
+export const UploadSchema = named("Upload", v.object(uploadEntries));
 
 const partEntries = {
   part_number: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("From 1.")),
@@ -96,21 +96,24 @@ const partEntries = {
   bytes: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Exactly so many.")),
 };
 
-export const OpenPartsSchema = v.object({
-  data: v.pipe(
-    v.array(
-      v.object({
-        ...partEntries,
-        sent: v.pipe(v.boolean(), v.description("Object storage has it, in its size.")),
-        url: v.nullable(
-          textField("Where its bytes go, by `PUT` and without a credential; null of a sent one."),
-        ),
-      }),
+export const OpenPartsSchema = named(
+  "UploadParts",
+  v.object({
+    data: v.pipe(
+      v.array(
+        v.object({
+          ...partEntries,
+          sent: v.pipe(v.boolean(), v.description("Object storage has it, in its size.")),
+          url: v.nullable(
+            textField("Where its bytes go, by `PUT` and without a credential; null of a sent one."),
+          ),
+        }),
+      ),
+      v.description("All parts of the file, in order."),
     ),
-    v.description("All parts of the file, in order."),
-  ),
-  expires_at: instantField("Until then the URLs are valid, and as long the upload is open."),
-});
+    expires_at: instantField("Until then the URLs are valid, and as long the upload is open."),
+  }),
+);
 
 export const openPartsExample: v.InferOutput<typeof OpenPartsSchema> = {
   data: [
@@ -126,96 +129,104 @@ export const openPartsExample: v.InferOutput<typeof OpenPartsSchema> = {
   expires_at: "2026-01-01T13:20:00.000Z",
 };
 
-export const CreatedUploadSchema = v.object({
-  ...uploadEntries,
-  method: v.pipe(v.literal("PUT"), v.description("How the bytes are to be sent.")),
-  url: v.optional(
-    textField("Where to: object storage itself. It needs no credential. Not of a file in parts."),
-  ),
-  headers: v.optional(
-    v.pipe(
-      v.record(v.string(), v.string()),
-      v.description("Header fields that have to come with the bytes."),
+export const CreatedUploadSchema = named(
+  "CreatedUpload",
+  v.object({
+    ...uploadEntries,
+    method: v.pipe(v.literal("PUT"), v.description("How the bytes are to be sent.")),
+    url: v.optional(
+      textField("Where to: object storage itself. It needs no credential. Not of a file in parts."),
     ),
-  ),
-  parts: v.optional(
-    v.pipe(
-      v.array(
-        v.object({
-          ...partEntries,
-          url: textField("Where its bytes go."),
-        }),
-      ),
-      v.description(
-        "Instead of `url`, of a file in parts: each is sent by itself, in any order; `complete` ends it.",
+    headers: v.optional(
+      v.pipe(
+        v.record(v.string(), v.string()),
+        v.description("Header fields that have to come with the bytes."),
       ),
     ),
-  ),
-});
+    parts: v.optional(
+      v.pipe(
+        v.array(
+          v.object({
+            ...partEntries,
+            url: textField("Where its bytes go."),
+          }),
+        ),
+        v.description(
+          "Instead of `url`, of a file in parts: each is sent by itself, in any order; `complete` ends it.",
+        ),
+      ),
+    ),
+  }),
+);
 
 const points = (description: string) => v.pipe(v.number(), v.description(description));
 
-export const UploadPreviewSchema = v.object({
-  layout: v.pipe(
-    SourceColumnsSchema,
-    v.description("How a job with the same options would read the upload."),
-  ),
-  header: v.pipe(
-    v.nullable(v.array(v.string())),
-    v.description("The names of the columns; null: there is no header."),
-  ),
-  candidates: v.pipe(
-    v.array(
-      v.object({
-        ...CandidateSchema.entries,
-        score: points("The sum of the parts."),
-        parts: v.pipe(
-          v.object({
-            header: points("What its name says: -40 (an owner's) to 55 (the primary address)."),
-            addresses: points("0 to 40: the share of its filled cells that are addresses."),
-            distinct: points("-30 to 0: how much its addresses repeat."),
-            filled: points("0 to 6: the share of the rows that have one."),
-            position: points("0 to 1: from the right to the left."),
-          }),
-          v.description("The evidence, in points."),
-        ),
-      }),
+export const UploadPreviewSchema = named(
+  "UploadPreview",
+  v.object({
+    layout: v.pipe(
+      SourceColumnsSchema,
+      v.description("How a job with the same options would read the upload."),
     ),
-    v.description("Columns that may be the one of the addresses, the likeliest first, 20 at most."),
-  ),
-  rows: v.pipe(
-    v.array(
-      v.object({
-        row: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Its number, from 1.")),
-        input: textField("Its cell in the column of addresses."),
-        columns: v.pipe(v.array(v.string()), v.description("All of its cells.")),
-      }),
+    header: v.pipe(
+      v.nullable(v.array(v.string())),
+      v.description("The names of the columns; null: there is no header."),
     ),
-    v.description(`The first ${previewRows} rows at most; cells are cut to ${previewCellChars} characters.`),
-  ),
-  warnings: v.pipe(v.array(SourceWarningSchema), v.description("As of a job's `source`.")),
-  sample: v.pipe(
-    v.object({
-      rows: countField("Rows of the list."),
-      bytes: countField(
-        "Bytes of the file from its beginning to the end of these rows; of a compressed file, a workbook or a list that is no " +
-          "table the bytes of the text that was read from it, unless it was read whole.",
+    candidates: v.pipe(
+      v.array(
+        v.object({
+          ...CandidateSchema.entries,
+          score: points("The sum of the parts."),
+          parts: v.pipe(
+            v.object({
+              header: points("What its name says: -40 (an owner's) to 55 (the primary address)."),
+              addresses: points("0 to 40: the share of its filled cells that are addresses."),
+              distinct: points("-30 to 0: how much its addresses repeat."),
+              filled: points("0 to 6: the share of the rows that have one."),
+              position: points("0 to 1: from the right to the left."),
+            }),
+            v.description("The evidence, in points."),
+          ),
+        }),
       ),
-      whole: v.pipe(v.boolean(), v.description("The file has no more.")),
-      repeats: countField("Rows whose address repeats an earlier one's: they cost nothing."),
-    }),
-    v.description(
-      "What was read for this: the beginning of the file, its rows counted as a job counts them.",
+      v.description("Columns that may be the one of the addresses, the likeliest first, 20 at most."),
     ),
-  ),
-  estimated_rows: v.nullable(
-    countField(
-      "Rows of the whole file, each row counted once: exact where the sample is `whole`, otherwise by the size of the file and of " +
-        "the rows in the sample. null where that does not tell: a larger file that is compressed, a workbook or no table, or " +
-        "one that would fail a job behind its first rows.",
+    rows: v.pipe(
+      v.array(
+        v.object({
+          row: v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Its number, from 1.")),
+          input: textField("Its cell in the column of addresses."),
+          columns: v.pipe(v.array(v.string()), v.description("All of its cells.")),
+        }),
+      ),
+      v.description(
+        `The first ${previewRows} rows at most; cells are cut to ${previewCellChars} characters.`,
+      ),
     ),
-  ),
-});
+    warnings: v.pipe(v.array(SourceWarningSchema), v.description("As of a job's `source`.")),
+    sample: v.pipe(
+      v.object({
+        rows: countField("Rows of the list."),
+        bytes: countField(
+          "Bytes of the file from its beginning to the end of these rows; of a compressed file, a workbook or a list that is no " +
+            "table the bytes of the text that was read from it, unless it was read whole.",
+        ),
+        whole: v.pipe(v.boolean(), v.description("The file has no more.")),
+        repeats: countField("Rows whose address repeats an earlier one's: they cost nothing."),
+      }),
+      v.description(
+        "What was read for this: the beginning of the file, its rows counted as a job counts them.",
+      ),
+    ),
+    estimated_rows: v.nullable(
+      countField(
+        "Rows of the whole file, each row counted once: exact where the sample is `whole`, otherwise by the size of the file and of " +
+          "the rows in the sample. null where that does not tell: a larger file that is compressed, a workbook or no table, or " +
+          "one that would fail a job behind its first rows.",
+      ),
+    ),
+  }),
+);
 
 export const previewExample = {
   layout: sourceColumnsExample,

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { EVENT_TYPES } from "../../config/events.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Webhook } from "../../features/webhooks/webhooks.ts";
+import { named } from "./fields.ts";
 
 const { urlChars, descriptionChars, oldSecretMs, failingMs } = LIMITS.webhooks;
 const HOURS = 3_600_000;
@@ -34,15 +35,24 @@ export const webhookEntries = {
   last_success_at: instant("When it last answered with a success; null: never."),
   failing_since: instant("Since when every attempt has failed; null: the last one did not."),
 };
-export const WebhookSchema = v.object(webhookEntries);
+export const WebhookSchema = named("Webhook", v.object(webhookEntries));
 
 const secretWords =
   "The signing secret of Standard Webhooks: `whsec_` and the base64 of the key. Shown this once";
-export const SecretSchema = v.object({ secret: v.pipe(v.string(), v.description(`${secretWords}.`)) });
-export const CreatedWebhookSchema = v.object({
-  ...webhookEntries,
-  secret: v.pipe(v.nullable(v.string()), v.description(`${secretWords}: a replay of the answer says null.`)),
-});
+export const SecretSchema = named(
+  "WebhookSecret",
+  v.object({ secret: v.pipe(v.string(), v.description(`${secretWords}.`)) }),
+);
+export const CreatedWebhookSchema = named(
+  "CreatedWebhook",
+  v.object({
+    ...webhookEntries,
+    secret: v.pipe(
+      v.nullable(v.string()),
+      v.description(`${secretWords}: a replay of the answer says null.`),
+    ),
+  }),
+);
 
 const UrlSchema = v.pipe(
   v.string(),

@@ -38,6 +38,8 @@ interface Content {
   examples?: Record<string, { $ref: string }>;
 }
 interface JsonSchema {
+  $ref?: string;
+  anyOf?: JsonSchema[];
   type?: string;
   description?: string;
   enum?: string[];
@@ -55,6 +57,15 @@ function problemExample(operation: Operation | undefined, status: number, code: 
 }
 
 const document = createOpenApiDocument(routes, "https://api.example.com");
+const { schemas } = document.components as { schemas: Record<string, JsonSchema> };
+
+/** What the schema, or what it refers to, says of a field. */
+function fieldOf(schema: JsonSchema | undefined, ...names: string[]): JsonSchema | undefined {
+  const $ref = schema?.$ref ?? schema?.anyOf?.find((option) => option.$ref !== undefined)?.$ref;
+  const found = $ref === undefined ? schema : schemas[$ref.split("/").at(-1) ?? ""];
+  const [name, ...further] = names;
+  return name === undefined ? found : fieldOf(found?.properties?.[name], ...further);
+}
 
 describe("the OpenAPI document", () => {
   const paths = document.paths as Record<string, Record<string, Operation>>;
@@ -117,13 +128,12 @@ describe("the OpenAPI document", () => {
 
   it("lists the reasons, and the ways a check can end", () => {
     const result = verify?.responses["200"]?.content["application/json"]?.schema;
-    const checks = result?.properties?.checks?.properties;
     const reasons = [...new Set(Object.values(VERDICT_ROWS).map((row) => row.reason))];
-    assert.deepEqual(result?.properties?.reason?.enum, reasons);
-    assert.ok(checks?.smtp?.properties?.status?.enum?.includes("greylisted"));
-    assert.ok(checks?.mx?.properties?.status?.enum?.includes("null_mx"));
+    assert.deepEqual(fieldOf(result, "reason")?.enum, reasons);
+    assert.ok(fieldOf(result, "checks", "smtp", "status")?.enum?.includes("greylisted"));
+    assert.ok(fieldOf(result, "checks", "mx", "status")?.enum?.includes("null_mx"));
     for (const name of ["disposable", "role", "reputation"])
-      assert.deepEqual(checks?.[name]?.properties?.status?.enum, ["checked", "skipped"], name);
+      assert.deepEqual(fieldOf(result, "checks", name, "status")?.enum, ["checked", "skipped"], name);
   });
 
   it("allows the methods that it names, HEAD beside a GET that charges nothing, and OPTIONS", () => {
@@ -164,13 +174,13 @@ describe("the OpenAPI document", () => {
     };
     const result = verify?.responses["200"]?.content["application/json"]?.schema;
     for (const [check, fields] of Object.entries(contract)) {
-      const schema = check === "" ? result : result?.properties?.checks?.properties?.[check];
+      const schema = check === "" ? fieldOf(result) : fieldOf(result, "checks", check);
       for (const field of fields) {
         assert.ok(schema?.properties?.[field], `${check}.${field}`);
         assert.ok(schema.required?.includes(field), `${check}.${field}`);
       }
     }
-    assert.deepEqual(result?.properties?.verdict?.enum, ["valid", "invalid", "risky", "unknown"]);
+    assert.deepEqual(fieldOf(result, "verdict")?.enum, ["valid", "invalid", "risky", "unknown"]);
   });
 
   it("refers to nothing that it does not hold", () => {
@@ -184,6 +194,41 @@ describe("the OpenAPI document", () => {
         .reduce<unknown>((at, key) => (at as Record<string, unknown>)?.[key], document);
       assert.ok(target, ref);
     }
+  });
+
+  it("names every object that is sent or answered, so that generators have one type of it", () => {
+    for (const { operationId, requestBody, responses } of operations)
+      for (const content of [requestBody?.content, ...Object.values(responses).map(({ content }) => content)])
+        for (const [type, { schema }] of Object.entries(content ?? {}))
+          if (/[/+]json$/.test(type))
+            assert.match(schema.$ref ?? "", /^#\/components\/schemas\/\w+$/, operationId);
+    assert.equal(
+      verify?.responses["200"]?.content["application/json"]?.schema.$ref,
+      "#/components/schemas/VerificationResult",
+    );
+    for (const name of ["Verdict", "Reason", "Role", "Tier", "BulkJob", "BulkJobPage", "BulkCompletedEvent"])
+      assert.ok(schemas[name], name);
+  });
+
+  it("tells the options of a union apart by their type", () => {
+    assert.deepEqual((schemas.JobSource as { discriminator?: object }).discriminator, {
+      propertyName: "type",
+      mapping: Object.fromEntries(
+        ["Inline", "Upload", "S3"].map((name) => [name.toLowerCase(), `#/components/schemas/${name}Source`]),
+      ),
+    });
+  });
+
+  it("has parameters of the query with their types, and no pattern that only some engines read", () => {
+    const typeOf = (path: string, name: string) => {
+      const schema = paths[path]?.get?.parameters?.find((parameter) => parameter.name === name)?.schema;
+      return [schema?.type, (schema as { default?: unknown } | undefined)?.default];
+    };
+    assert.deepEqual(typeOf("/v1/keys", "limit"), ["integer", 50]);
+    assert.deepEqual(typeOf("/v1/usage/history", "days"), ["integer", 30]);
+    assert.deepEqual(typeOf("/v1/verify", "probe"), ["boolean", true]);
+    assert.deepEqual(typeOf("/v1/keys", "cursor"), ["string", undefined]);
+    assert.ok(!JSON.stringify(document).includes("\\\\p{"));
   });
 
   it("is valid by the meta-schema of OpenAPI 3.1", async () => {
@@ -229,8 +274,7 @@ describe("the OpenAPI document", () => {
   it("says of each way for a job to fail what it means, and shows one", () => {
     const content = paths["/v1/bulk-jobs"]?.get?.responses["200"]?.content["application/json"];
     const { data: shown } = (content?.example ?? {}) as { data?: { error: { code: string } | null }[] };
-    const { schemas } = document.components as { schemas: Record<string, JsonSchema> };
-    const code = schemas.BulkJobError?.properties?.code;
+    const code = fieldOf(schemas.JobError, "code");
     assert.deepEqual(code?.enum, Object.keys(JOB_ERRORS));
     for (const [name, words] of Object.entries(JOB_ERRORS))
       assert.ok(code?.description?.includes(`\`${name}\`: ${words}`), name);

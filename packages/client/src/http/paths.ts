@@ -18,18 +18,9 @@ type JsonBody<O> = O extends { requestBody?: { content: infer C } }
   ? C extends { "application/json": infer B }
     ? B
     : Blob | ReadableStream<Uint8Array> | Uint8Array
-  : O extends { requestBody: { content: { "application/octet-stream": unknown } } }
-    ? Blob | ReadableStream<Uint8Array> | Uint8Array
-    : never;
+  : never;
 
-/** Values of a query are texts to the API: numbers and booleans are written for you. */
-type Loose<Q> = {
-  [K in keyof Q]:
-    | Q[K]
-    | (string extends NonNullable<Q[K]> ? number : never)
-    | ("true" extends Q[K] ? boolean : never)
-    | undefined;
-};
+type OrUndefined<Q> = { [K in keyof Q]: Q[K] | undefined };
 
 type ContentOf<R> = R extends { content: infer C } ? C : never;
 type Successes<O> = O extends { responses: infer R } ? R[keyof R & (200 | 201 | 202)] : never;
@@ -60,8 +51,8 @@ type WithPath<O> = [PathParameters<O>] extends [never]
 type WithQuery<O> = [QueryParameters<O>] extends [never]
   ? { query?: undefined }
   : Partial<QueryParameters<O>> extends QueryParameters<O>
-    ? { query?: Loose<QueryParameters<O>> | undefined }
-    : { query: Loose<QueryParameters<O>> };
+    ? { query?: OrUndefined<QueryParameters<O>> | undefined }
+    : { query: OrUndefined<QueryParameters<O>> };
 type WithBody<O> = [JsonBody<O>] extends [never]
   ? { body?: undefined }
   : O extends { requestBody: unknown }

@@ -13,7 +13,7 @@ import { NewEntries } from "./new-entries.tsx";
 
 const blocklistKey = ["blocklist"];
 const readPage = (cursor: string | null) =>
-  dataOf(api.GET("/v1/blocklist", { params: { query: { ...pageQuery(cursor), limit: "100" } } }));
+  dataOf(api.GET("/v1/blocklist", { params: { query: { ...pageQuery(cursor), limit: 100 } } }));
 type Entry = Awaited<ReturnType<typeof readPage>>["data"][number];
 
 function EntryRow({ of: entry }: { of: Entry }) {

@@ -47,7 +47,7 @@ function rowsOf(text: string): ResultRow[] {
 /** The first results of a job, in the order of its list. Nothing behind them is loaded. */
 export async function readResults(id: string, filter: ResultFilter, signal: AbortSignal) {
   // The one beyond tells that there are more.
-  const query = { format: "jsonl" as const, limit: String(SHOWN_ROWS + 1), ...filter };
+  const query = { format: "jsonl" as const, limit: SHOWN_ROWS + 1, ...filter };
   const { data } = await api.GET("/v1/bulk-jobs/{id}/results", {
     params: { path: { id }, query },
     parseAs: "stream",

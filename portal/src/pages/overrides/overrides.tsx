@@ -16,7 +16,7 @@ import { NewOverrides } from "./new-overrides.tsx";
 const PENDING_EVERY_MS = 2_000;
 const overridesKey = ["overrides"];
 const readPage = (cursor: string | null) =>
-  dataOf(api.GET("/v1/admin/disposable", { params: { query: { ...pageQuery(cursor), limit: "100" } } }));
+  dataOf(api.GET("/v1/admin/disposable", { params: { query: { ...pageQuery(cursor), limit: 100 } } }));
 type Override = Awaited<ReturnType<typeof readPage>>["data"][number];
 
 /** How many are not in effect yet; asked again until all are. */

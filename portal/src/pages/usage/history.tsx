@@ -9,8 +9,7 @@ import { grouped } from "../../words/numbers.ts";
 import { saveFile } from "./save-file.ts";
 import "../../styles/charts.css";
 
-const readHistory = (days: number) =>
-  dataOf(api.GET("/v1/usage/history", { params: { query: { days: String(days) } } }));
+const readHistory = (days: number) => dataOf(api.GET("/v1/usage/history", { params: { query: { days } } }));
 /** A day as the API tells it. */
 export type Day = Awaited<ReturnType<typeof readHistory>>["data"][number];
 

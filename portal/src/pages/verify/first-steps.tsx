@@ -21,17 +21,17 @@ function useProgress(isWanted: boolean) {
   const usage = useQuery({
     ...options,
     queryKey: ["usage", "history", 30],
-    queryFn: () => dataOf(api.GET("/v1/usage/history", { params: { query: { days: "30" } } })),
+    queryFn: () => dataOf(api.GET("/v1/usage/history", { params: { query: { days: 30 } } })),
   });
   const jobs = useQuery({
     ...options,
     queryKey: ["first steps", "jobs"],
-    queryFn: () => dataOf(api.GET("/v1/bulk-jobs", { params: { query: { limit: "1" } } })),
+    queryFn: () => dataOf(api.GET("/v1/bulk-jobs", { params: { query: { limit: 1 } } })),
   });
   const keys = useQuery({
     ...options,
     queryKey: ["first steps", "keys"],
-    queryFn: () => dataOf(api.GET("/v1/keys", { params: { query: { limit: "100" } } })),
+    queryFn: () => dataOf(api.GET("/v1/keys", { params: { query: { limit: 100 } } })),
   });
   if (usage.data === undefined || jobs.data === undefined || keys.data === undefined) return null;
   return {

@@ -13,7 +13,7 @@ import { FirstSteps } from "./first-steps.tsx";
 import { Result } from "./result.tsx";
 
 const verify = (email: string) =>
-  dataOf(api.GET("/v1/verify", { params: { query: { email, evidence: "true" } } }));
+  dataOf(api.GET("/v1/verify", { params: { query: { email, evidence: true } } }));
 
 /** Verifies one address, and shows what was found. */
 export function VerifyPage() {
