@@ -1,6 +1,9 @@
 import { type LargeBodyName, parseLargeBody } from "../src/api/body/large-bodies.ts";
 import type { DetectOptions } from "../src/features/bulk/csv/detect.ts";
 import { analyseInline, type InlineOptions } from "../src/features/bulk/submit/source.ts";
+import { readFeedbackFile } from "../src/features/feedback/read/file.ts";
+import { type JsonEvent, readJsonEvents } from "../src/features/feedback/read/json-events.ts";
+import type { TableOptions } from "../src/features/feedback/read/table.ts";
 import { detectForPreview } from "../src/features/uploads/preview.ts";
 import { captureOutcome, type TaskOutcome, type ThreadTask } from "../src/platform/request-thread.ts";
 
@@ -15,6 +18,9 @@ const TASKS: Record<string, (input: never) => unknown> = {
     analyseInline(emails, options),
   detectTable: ({ head, options }: { head: Uint8Array; options: DetectOptions }) =>
     detectForPreview(bufferOf(head), options),
+  readFeedbackFile: ({ bytes, options }: { bytes: Uint8Array; options: TableOptions }) =>
+    readFeedbackFile(bufferOf(bytes), options),
+  readFeedbackEvents: ({ events }: { events: readonly JsonEvent[] }) => readJsonEvents(events),
 };
 
 /** The thread of the API for what would hold up its event loop, see platform/request-thread.ts. */

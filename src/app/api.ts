@@ -7,6 +7,7 @@ import { createAuthChanges } from "../features/auth/auth-changes.ts";
 import { type Authenticator, createAuthenticator } from "../features/auth/authenticate.ts";
 import { createChangePublisher } from "../features/auth/publish.ts";
 import { createTeamDomains } from "../features/auth/team-domains.ts";
+import { createFeedback } from "../features/feedback/feedback.ts";
 import { createIdempotency } from "../features/idempotency/idempotency.ts";
 import { createCredentials } from "../features/identity/credentials.ts";
 import { readPromoted } from "../features/overrides/promoted-disposable-sql.ts";
@@ -83,7 +84,10 @@ export function composeApi(deps: Deps): ApiRole {
   const promoted = createPromotedDisposables({ read: () => readPromoted(stores.sql), clock, log });
   authenticator.followLists(() => promoted.reload());
   const { deadlineMs } = config.verify;
-  const { examiner, rechecks, admission } = composeExaminers({ ...deps, checks, promoted, deadlineMs });
+  const { examiner, rechecks, admission, withdraw } = composeExaminers({
+    ...deps,
+    ...{ checks, promoted, deadlineMs },
+  });
   const invalidate = authenticator.invalidate.bind(authenticator);
   const publisher = createChangePublisher({ sql: stores.sql, bus, log, invalidate });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
@@ -93,6 +97,7 @@ export function composeApi(deps: Deps): ApiRole {
       ...composeResources({ ...deps, clock, publisher, requestWork }),
       ...composeVerification(deps, { examiner, admission, promoted, rateLimiter, quota, counter }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
+      feedback: createFeedback({ sql: stores.sql, clock, log, withdraw, reading: requestWork.feedback }),
       deploymentStatus: composeDeploymentStatus({ ...deps, checks }),
       readiness: composeReadiness(deps, checks, () => server.isDraining()),
       publicUrl: config.http.publicUrl,

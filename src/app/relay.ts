@@ -2,6 +2,8 @@ import type { Config } from "../config/config.ts";
 import { createAuthBus } from "../features/auth/auth-bus.ts";
 import { createAuthChanges } from "../features/auth/auth-changes.ts";
 import { createChangePublisher } from "../features/auth/publish.ts";
+import { pruneFeedback } from "../features/feedback/feedback-sql.ts";
+import { feedbackPeriodicTasks } from "../features/feedback/feedback-tasks.ts";
 import { pruneIdempotencyKeys } from "../features/idempotency/idempotency-sql.ts";
 import { createMergeOverrides } from "../features/overrides/merge.ts";
 import { overridePeriodicTasks } from "../features/overrides/override-tasks.ts";
@@ -61,6 +63,7 @@ function periodicTasksOf(deps: ResourceDeps): PeriodicTask[] {
       usage: createUsageStore(stores.sql),
       thresholds: createQuotaThresholds({ sql: stores.sql, log: deps.log }),
     }),
+    ...feedbackPeriodicTasks(() => pruneFeedback(stores.sql)),
     ...teamRemovalPeriodicTasks({
       removals: createTeamRemovals(stores.sql),
       // Without object storage there is nothing to delete.

@@ -1,6 +1,7 @@
 import type { ParseLargeBody } from "../api/body/large-bodies.ts";
 import { LIMITS } from "../config/limits/limits.ts";
 import { type AnalyseInline, analyseInline, inlineBytes } from "../features/bulk/submit/source.ts";
+import type { FeedbackReading } from "../features/feedback/feedback.ts";
 import type { DetectForPreview } from "../features/uploads/preview.ts";
 import type { LifecyclePart } from "../platform/lifecycle.ts";
 import type { Logger } from "../platform/log.ts";
@@ -13,6 +14,7 @@ export interface RequestWork {
   parseLarge: ParseLargeBody;
   analyseInline: AnalyseInline;
   detectForPreview: DetectForPreview;
+  feedback: FeedbackReading;
   part: LifecyclePart;
 }
 
@@ -38,5 +40,10 @@ export function composeRequestWork(log: Logger): RequestWork {
     },
     detectForPreview: (head, options, owner) =>
       thread.run("detectTable", { head: copyBytes(head), options }, owner),
+    feedback: {
+      readFile: (bytes, options, owner) =>
+        thread.run("readFeedbackFile", { bytes: copyBytes(bytes), options }, owner),
+      readEvents: (events, owner) => thread.run("readFeedbackEvents", { events }, owner),
+    },
   };
 }

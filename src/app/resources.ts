@@ -32,7 +32,7 @@ export interface ResourceDeps {
 /** The services behind the routes and what parses their large bodies, apart from verification, what it uses up, and readiness. */
 export type Resources = Omit<
   RouteDeps,
-  "verify" | "earlyAdmission" | "usage" | "readiness" | "deploymentStatus" | "publicUrl"
+  "verify" | "earlyAdmission" | "usage" | "feedback" | "readiness" | "deploymentStatus" | "publicUrl"
 >;
 
 export function composeResources(

@@ -17,6 +17,7 @@ import {
   releaseEgress,
   takeReadyRetries,
 } from "../../src/features/bulk/schedule/job-retries.ts";
+import { pruneFeedback } from "../../src/features/feedback/feedback-sql.ts";
 import {
   evictIdempotencyKeys,
   pruneIdempotencyKeys,
@@ -116,6 +117,9 @@ const MAILS = (expiresAt: string) =>
 const { prunedPerRound: portal, sessionsPerUser } = LIMITS.portal;
 const { tasksPerStatement, emitJobs } = LIMITS.bulk;
 const { spare, perTeam } = LIMITS.idempotency;
+
+const FEEDBACK = `insert into feedback (team_id, day, outcome, address_hash, hard)
+  select 't1', current_date - 900, 'delivered', lpad(n::text, 22, '0'), false ${SERIES};`;
 
 export const TAKINGS: readonly Taking[] = [
   {
@@ -271,11 +275,18 @@ export const TAKINGS: readonly Taking[] = [
     takes: { team_removals: 1 },
   },
   {
+    place: "src/features/feedback/feedback-sql.ts pruneFeedback",
+    fill: `${FEEDBACK} insert into feedback_days (team_id, day, events, withdrawals)
+      select 't1', current_date - 900 - n, 1, 0 ${SERIES};`,
+    run: (tx) => pruneFeedback(pool(tx)),
+    takes: { feedback: LIMITS.feedback.prunedPerRound, feedback_days: LIMITS.feedback.prunedPerRound },
+  },
+  {
     place: "src/features/identity/team-sql.ts deleteHistory",
-    fill: `${EVENTS("now()", "now()")}${DELIVERIES("failed")}${ENDED_JOB}${CHUNKS("done")}${IDEMPOTENCY_KEYS("now()")}`,
+    fill: `${EVENTS("now()", "now()")}${DELIVERIES("failed")}${ENDED_JOB}${CHUNKS("done")}${IDEMPOTENCY_KEYS("now()")}${FEEDBACK}`,
     run: (tx) => deleteHistory(tx, "t1", N),
     // Of events, those of which no delivery is left.
-    takes: { webhook_deliveries: N, events: N, job_tasks: N, idempotency_keys: N },
+    takes: { webhook_deliveries: N, events: N, job_tasks: N, idempotency_keys: N, feedback: N },
   },
   {
     place: "src/features/uploads/upload-sql.ts hideOldUploads",

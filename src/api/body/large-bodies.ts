@@ -2,12 +2,14 @@ import type * as v from "valibot";
 import type { TaskOwner } from "../../platform/request-thread.ts";
 import { validate } from "../request/validate.ts";
 import { SubmitBulkSchema } from "../schemas/bulk.ts";
+import { RecordFeedbackSchema } from "../schemas/feedback.ts";
 import { SubmitOverridesSchema } from "../schemas/override.ts";
 import { parseJson } from "./json-body.ts";
 
 /** The bodies that may be over LIMITS.http.bodies.parsedHereBytes, by `operationId`: a thread looks their schemas up. */
 export const LARGE_BODIES = {
   submitBulk: SubmitBulkSchema,
+  recordFeedback: RecordFeedbackSchema,
   submitDisposable: SubmitOverridesSchema,
 } as const satisfies Record<string, v.GenericSchema>;
 

@@ -3,6 +3,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   verification: "Whether an address takes mail, and how we know.",
   bulk: "Whole files, as jobs.",
   usage: "What was used of the daily quota, by day and verdict.",
+  feedback: "What became of messages, and how good the answers were.",
   auth: "Portal accounts: register, sign in and out, passwords.",
   keys: "API keys. A secret is shown once.",
   team: "The team, its members and invites.",

@@ -9,6 +9,7 @@ import type { Billing } from "../../features/billing/billing.ts";
 import type { Plan } from "../../features/billing/plans.ts";
 import type { Blocklist } from "../../features/blocklist/blocklist.ts";
 import type { BulkJobs } from "../../features/bulk/jobs/jobs.ts";
+import type { Feedback } from "../../features/feedback/feedback.ts";
 import type { ReadDeploymentStatus } from "../../features/operator/deployment-status.ts";
 import type { Overrides } from "../../features/overrides/overrides.ts";
 import type { Keys } from "../../features/teams/keys.ts";
@@ -29,6 +30,7 @@ import { createBlocklistRoutes } from "../routes/blocklist.ts";
 import { createBulkRoutes } from "../routes/bulk.ts";
 import { createDeploymentRoute } from "../routes/deployment.ts";
 import { createDocsRoutes } from "../routes/docs.ts";
+import { createFeedbackRoutes } from "../routes/feedback.ts";
 import { createInviteRoutes } from "../routes/invites.ts";
 import { createKeyRoutes } from "../routes/keys.ts";
 import { createMemberRoutes } from "../routes/members.ts";
@@ -52,6 +54,7 @@ export interface RouteDeps {
   bulk: BulkJobs;
   uploads: Uploads;
   usage: Usage;
+  feedback: Feedback;
   keys: Keys;
   team: Team;
   members: Members;
@@ -82,6 +85,7 @@ export function createRoutes(deps: RouteDeps): Route[] {
     ...createUploadRoutes(deps.uploads),
     ...createBulkRoutes(deps.bulk, deps.parseLarge),
     ...createUsageRoutes(deps.usage),
+    ...createFeedbackRoutes(deps.feedback, deps.parseLarge),
     ...createAuthRoutes(deps),
     ...createPasswordResetRoutes(deps.passwordReset),
     ...createKeyRoutes(deps.keys),

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { TIERS } from "../../config/tiers.ts";
 import { VERDICTS } from "../../features/bulk/results/shard.ts";
+import { MESSAGE_OUTCOMES } from "../../features/feedback/event.ts";
 import { MEMBER_ROLES } from "../../features/identity/actor.ts";
 import { REASONS } from "../../features/verify/answer/verification-result.ts";
 
@@ -18,3 +19,4 @@ export const verdictField = enumField("Verdict", VERDICTS);
 export const reasonField = enumField("Reason", REASONS);
 export const roleField = enumField("Role", MEMBER_ROLES);
 export const tierField = enumField("Tier", TIERS);
+export const outcomeField = enumField("MessageOutcome", MESSAGE_OUTCOMES);

@@ -6,6 +6,10 @@ import { type BatchExaminer, createBatchExaminer } from "../../features/verify/b
 import { createEvidenceCache } from "../../features/verify/cache/evidence-cache.ts";
 import { createRetention } from "../../features/verify/cache/retention.ts";
 import { withoutDistrusted } from "../../features/verify/cache/trusted-cache.ts";
+import {
+  createWithdrawEvidence,
+  type WithdrawEvidence,
+} from "../../features/verify/cache/withdraw-evidence.ts";
 import { type CheckAdmission, createCheckAdmission } from "../../features/verify/checks/admission.ts";
 import { createInFlightChecks } from "../../features/verify/checks/in-flight-checks.ts";
 import { createRechecks, type Rechecks } from "../../features/verify/checks/recheck.ts";
@@ -37,6 +41,7 @@ export interface Examiners {
   admission: CheckAdmission;
   examiner: Examiner;
   batches: BatchExaminer;
+  withdraw: WithdrawEvidence;
 }
 
 /** What answers about addresses in this process. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
@@ -95,6 +100,7 @@ export function composeExaminers(deps: Deps): Examiners {
   return {
     rechecks,
     admission,
+    withdraw: createWithdrawEvidence({ redis: stores.redis.commands, cache, codec: EVIDENCE_CODEC, clock }),
     examiner: createExaminer({
       ...parts,
       inFlight,

@@ -11,6 +11,7 @@ import {
   SLOTS_LIMITS,
   SMTP_LIMITS,
 } from "./engine.ts";
+import { FEEDBACK_LIMITS } from "./feedback.ts";
 import { KEY_LIMITS } from "./keys.ts";
 import { LEARNED_BEHAVIOUR_LIMITS, RECHECK_LIMITS, RECLASSIFY_LIMITS } from "./learning.ts";
 import { OBJECT_LIMITS } from "./objects.ts";
@@ -235,6 +236,7 @@ export const LIMITS = {
     prunedPerRound: 5_000,
     pruneRounds: 100,
   },
+  feedback: FEEDBACK_LIMITS,
   bulk: BULK_LIMITS,
   results: RESULT_LIMITS,
   postgres: {

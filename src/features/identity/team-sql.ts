@@ -71,6 +71,12 @@ export async function deleteHistory(tx: Transaction, teamId: string, limit: numb
         limit ${limit} for update skip locked
       )
       delete from idempotency_keys where ctid = any (array(select ctid from taken))`,
+    await tx`
+      with taken as materialized (
+        select ctid from feedback where team_id = ${teamId}
+        limit ${limit} for update skip locked
+      )
+      delete from feedback where ctid = any (array(select ctid from taken))`,
   ];
   return Math.max(...deleted.map(({ count }) => count));
 }

@@ -5,6 +5,7 @@ import type { Clock } from "../../platform/time/clock.ts";
 import type { ObjectStreams, StoredObject } from "../../stores/objects/object-streams.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import type { Actor } from "../identity/actor.ts";
+import { createReceiveSlots } from "./receive-slots.ts";
 import { insertWithinLimit, renderUpload, type Upload, uploadNotFound, uploadTooLarge } from "./upload.ts";
 import { giveUpUpload, noteStored, uploadKey } from "./upload-sql.ts";
 
@@ -30,34 +31,6 @@ export type ReceiveUpload = (
 
 const OBJECT_TYPE = "application/octet-stream";
 
-/** Places for files on their way in, each of which holds some memory; of them a team has a part at most. */
-function createReceiveSlots() {
-  const { streamed, streamedPerTeam, streamedKept } = LIMITS.uploads;
-  const byTeam = new Map<string, number>();
-  let taken = 0;
-  return {
-    /** @returns how to release the slot. @throws AppError `limit_reached`, `overloaded` */
-    take(teamId: string): () => void {
-      const own = byTeam.get(teamId) ?? 0;
-      if (own >= streamedPerTeam)
-        throw new AppError("limit_reached", `A team may send at most ${streamedPerTeam} files at once.`);
-      // Few teams with slow clients must not keep the others out.
-      if (taken >= (own === 0 ? streamed : streamed - streamedKept))
-        throw new AppError("overloaded", "Too many files are being sent. Retry after 5 s.", {
-          retryAfterS: 5,
-        });
-      taken++;
-      byTeam.set(teamId, own + 1);
-      return () => {
-        taken--;
-        const left = (byTeam.get(teamId) ?? 1) - 1;
-        if (left > 0) byTeam.set(teamId, left);
-        else byTeam.delete(teamId);
-      };
-    },
-  };
-}
-
 /** Stores all of it, or nothing. */
 async function storeWhole(
   writer: ReturnType<ObjectStreams["openWrite"]>,
@@ -80,7 +53,7 @@ export function createReceiveUpload(deps: {
 }): ReceiveUpload {
   const { sql, streams, clock } = deps;
   const { streamMs, partsInFlight } = LIMITS.uploads;
-  const places = createReceiveSlots();
+  const places = createReceiveSlots(LIMITS.uploads);
 
   async function receive(
     actor: Actor,

@@ -120,6 +120,7 @@ const OF_THE_TEAM = [
   "GET /v1/verify",
   "GET /v1/usage",
   "GET /v1/usage/history",
+  "GET /v1/feedback/accuracy",
   "GET /v1/auth/me",
   "GET /v1/keys",
   "GET /v1/team",

@@ -15,6 +15,7 @@ export const KEYED_PATHS = [
 
 /** POSTs that may be done twice, as the API describes them: they change nothing, or nothing more the second time. */
 const HARMLESS_PATHS = [
+  "/v1/feedback",
   "/v1/uploads/{upload}/complete",
   "/v1/uploads/{upload}/preview",
   "/v1/bulk-jobs/{id}/cancel",

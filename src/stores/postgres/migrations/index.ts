@@ -16,12 +16,12 @@ import { emptyRows } from "./0015-empty-rows.ts";
 import { limitsNotedOnce } from "./0016-limits-noted-once.ts";
 import { registrations } from "./0017-registrations.ts";
 import { listChanges } from "./0018-list-changes.ts";
-import { webhookMode } from "./0019-webhook-mode.ts";
-import { uploadMode } from "./0020-upload-mode.ts";
+import { uploadMode, webhookMode } from "./0019-modes.ts";
 import { shownInvites } from "./0021-shown-invites.ts";
 import { goneTeams } from "./0022-gone-teams.ts";
 import { uploadParts } from "./0023-upload-parts.ts";
 import { operatorTeams } from "./0024-operator-teams.ts";
+import { feedback } from "./0025-feedback.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -56,4 +56,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 22, name: "gone-teams", sql: goneTeams },
   { id: 23, name: "upload-parts", sql: uploadParts },
   { id: 24, name: "operator-teams", sql: operatorTeams },
+  { id: 25, name: "feedback", sql: feedback },
 ];

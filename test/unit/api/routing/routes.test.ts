@@ -86,6 +86,8 @@ const OF_MEMBERS: Record<string, string> = {
   "DELETE /v1/uploads/{upload}": "whoever may bring a file may take it away",
   "POST /v1/bulk-jobs/{id}/cancel": "whoever may start a job may end it",
   "DELETE /v1/bulk-jobs/{id}": "whoever may start a job may end it",
+  "POST /v1/feedback": "whoever sends to what was verified sees what comes back",
+  "POST /v1/feedback/files": "whoever sends to what was verified sees what comes back",
   "DELETE /v1/team/members/{id}": "anybody may leave; the service lets only admins remove others",
 };
 

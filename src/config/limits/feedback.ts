@@ -1,0 +1,40 @@
+/** What became of messages, as teams report it. */
+export const FEEDBACK_LIMITS = {
+  /** Of one JSON request. */
+  eventsPerRequest: 1_000,
+  bodyBytes: 1_048_576,
+  /** `eventsPerRequest` with every field, and the list itself. */
+  bodyMembers: 12_001,
+  bodyValues: 13_002,
+  fieldChars: 100,
+  /** Bounces read within a request; more are read in the request thread: a quarter of a millisecond each. */
+  bouncesReadHere: 10,
+  replyChars: 2_000,
+  /** Of a file that is sent to the API; `rcpt feedback` reads larger ones and sends JSON. */
+  fileBytes: 10_485_760,
+  /** Files being received: by a process, of a team, and those kept for teams that send none. */
+  files: { streamed: 6, streamedPerTeam: 2, streamedKept: 2 },
+  eventsPerFile: 20_000,
+  messagesPerFile: 20_000,
+  /** Read of one message of a file: reports come before the message that they return. */
+  messageBytes: 262_144,
+  /** MIME parts within each other, and header bytes, of such a message. */
+  messageDepth: 16,
+  messageHeaderBytes: 131_072,
+  /** Reported by one message. */
+  recipientsPerMessage: 1_000,
+  /** Rows of one statement. */
+  rowsPerStatement: 1_000,
+  eventsPerTeamDay: 100_000,
+  /** Cached findings that bounces of one team end, a UTC day. */
+  withdrawalsPerTeamDay: 500,
+  /** A cached finding younger than this is not ended by a bounce: at most one more probe an address in this time. */
+  withdrawnAfterMs: 3_600_000,
+  keptDays: 90,
+  daysDefault: 30,
+  /** Listed by a report, the largest first. */
+  groups: 500,
+  wrong: 100,
+  prunedPerRound: 5_000,
+  pruneRounds: 20,
+} as const;

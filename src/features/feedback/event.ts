@@ -1,0 +1,29 @@
+import type { Verdict } from "../../verification/verdict/table.ts";
+import type { BounceClass } from "./read/bounce-class.ts";
+
+/** What became of a message to an address. */
+export const MESSAGE_OUTCOMES = ["delivered", "bounced", "complained"] as const;
+export type MessageOutcome = (typeof MESSAGE_OUTCOMES)[number];
+
+/** What rcpt had answered about the address, as the team says it. */
+export interface GivenAnswer {
+  verdict: Verdict | null;
+  reason: string | null;
+  /** The mail provider; of an event without one, the provider of the mail server that a bounce names. */
+  provider: string | null;
+  /** The rule by which the reply was read: `evidence.rule`. */
+  rule: string | null;
+}
+
+/** An event as it was reported. */
+export interface ReportedEvent extends GivenAnswer {
+  /** As it was written. */
+  address: string;
+  outcome: MessageOutcome;
+  /** Epoch milliseconds; null: not said. */
+  atMs: number | null;
+  /** Null where the event is no bounce. */
+  bounce: BounceClass | null;
+}
+
+export const NO_ANSWER: GivenAnswer = { verdict: null, reason: null, provider: null, rule: null };

@@ -1,0 +1,137 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import type { Database, Queryable, Transaction } from "../../stores/postgres/postgres.ts";
+import type { Verdict } from "../../verification/verdict/table.ts";
+import type { GivenAnswer, MessageOutcome } from "./event.ts";
+
+/** An event as it is kept. */
+export interface FeedbackRow extends GivenAnswer {
+  /** UTC, `YYYY-MM-DD`. */
+  day: string;
+  outcome: MessageOutcome;
+  addressHash: string;
+  bounceReason: string | null;
+  bounceRule: string | null;
+  hard: boolean;
+}
+
+/** What a team has reported on the present UTC day. */
+export interface DayCounts {
+  events: number;
+  withdrawals: number;
+}
+
+/**
+ * Adds rows of one team, no two of the same day, outcome and address. A row that is there stays, but takes the answer that
+ * it lacks. The caller holds the team's lock.
+ * @returns the place of each row that is new
+ */
+export async function insertFeedback(
+  tx: Transaction,
+  teamId: string,
+  rows: readonly FeedbackRow[],
+): Promise<number[]> {
+  const placed = rows.map((row, place) => ({ ...row, place }));
+  const added = await tx<{ place: number }[]>`
+    with given as (
+      select * from jsonb_to_recordset(${tx.json(placed as never)}) as r
+        (place integer, day date, outcome text, "addressHash" text, verdict text, reason text, provider text,
+         rule text, "bounceReason" text, "bounceRule" text, hard boolean)
+    ),
+    added as (
+      insert into feedback as f (team_id, day, outcome, address_hash, verdict, reason, provider, rule,
+                                 bounce_reason, bounce_rule, hard)
+      select ${teamId}::text, day, outcome, "addressHash", verdict, reason, provider, rule,
+             "bounceReason", "bounceRule", hard
+      from given
+      order by day, outcome, "addressHash"
+      on conflict (team_id, day, outcome, address_hash) do update set
+        verdict = excluded.verdict, reason = excluded.reason, rule = excluded.rule,
+        provider = coalesce(excluded.provider, f.provider)
+        where f.verdict is null and excluded.verdict is not null
+      returning day, outcome, address_hash, xmax = 0 as is_new
+    )
+    select place from given g
+    join added a on a.day = g.day and a.outcome = g.outcome and a.address_hash = g."addressHash"
+    where a.is_new
+    order by place`;
+  return added.map(({ place }) => place);
+}
+
+/** Adds to what the team has reported today. @returns the sums */
+export async function countReports(tx: Transaction, teamId: string, add: DayCounts): Promise<DayCounts> {
+  const [row] = await tx<DayCounts[]>`
+    insert into feedback_days as d (team_id, day, events, withdrawals)
+    values (${teamId}, (now() at time zone 'utc')::date, ${add.events}, ${add.withdrawals})
+    on conflict (team_id, day) do update set
+      events = d.events + excluded.events, withdrawals = d.withdrawals + excluded.withdrawals
+    returning events, withdrawals`;
+  return row ?? add;
+}
+
+/** Addresses by what rcpt had answered. An address that was reported on several days counts on each. */
+export interface FeedbackGroup {
+  verdict: Verdict | null;
+  reason: string | null;
+  provider: string | null;
+  delivered: number;
+  bounced: number;
+  hardBounced: number;
+  complained: number;
+}
+
+/** Answers that turned out wrong: `valid` whose message bounced for good, `invalid` whose message was delivered. */
+export interface WrongGroup {
+  verdict: Verdict;
+  reason: string | null;
+  provider: string | null;
+  rule: string | null;
+  outcome: MessageOutcome;
+  bounceReason: string | null;
+  bounceRule: string | null;
+  events: number;
+}
+
+/** The largest groups of the last `days` UTC days, the present one included. */
+export async function readGroups(sql: Queryable, teamId: string, days: number): Promise<FeedbackGroup[]> {
+  return sql<FeedbackGroup[]>`
+    select verdict, reason, provider,
+           count(*) filter (where outcome = 'delivered') as delivered,
+           count(*) filter (where outcome = 'bounced') as bounced,
+           count(*) filter (where outcome = 'bounced' and hard) as "hardBounced",
+           count(*) filter (where outcome = 'complained') as complained
+    from feedback
+    where team_id = ${teamId} and day > (now() at time zone 'utc')::date - ${days}::integer
+    group by verdict, reason, provider
+    order by count(*) desc, verdict, reason, provider
+    limit ${LIMITS.feedback.groups}`;
+}
+
+export async function readWrong(sql: Queryable, teamId: string, days: number): Promise<WrongGroup[]> {
+  return sql<WrongGroup[]>`
+    select verdict, reason, provider, rule, outcome, bounce_reason as "bounceReason", bounce_rule as "bounceRule",
+           count(*) as events
+    from feedback
+    where team_id = ${teamId} and day > (now() at time zone 'utc')::date - ${days}::integer
+      and ((verdict = 'valid' and outcome = 'bounced' and hard) or (verdict = 'invalid' and outcome = 'delivered'))
+    group by verdict, reason, provider, rule, outcome, bounce_reason, bounce_rule
+    order by count(*) desc, verdict, reason, provider, rule, bounce_reason, bounce_rule
+    limit ${LIMITS.feedback.wrong}`;
+}
+
+/** Deletes what is over its retention, some rows of each table. @returns the rows of the table that had most */
+export async function pruneFeedback(sql: Database): Promise<number> {
+  const { keptDays, prunedPerRound } = LIMITS.feedback;
+  const gone = await Promise.all([
+    sql`with taken as materialized (
+          select ctid from feedback where day < (now() at time zone 'utc')::date - ${keptDays}::integer
+          order by day limit ${prunedPerRound} for update skip locked
+        )
+        delete from feedback where ctid = any (array(select ctid from taken))`,
+    sql`with taken as materialized (
+          select ctid from feedback_days where day < (now() at time zone 'utc')::date - ${keptDays}::integer
+          order by day limit ${prunedPerRound} for update skip locked
+        )
+        delete from feedback_days where ctid = any (array(select ctid from taken))`,
+  ]);
+  return Math.max(...gone.map(({ count }) => count));
+}

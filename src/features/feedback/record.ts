@@ -1,0 +1,168 @@
+import { LIMITS } from "../../config/limits/limits.ts";
+import { AppError } from "../../platform/errors.ts";
+import { hash128 } from "../../platform/ids.ts";
+import type { Logger } from "../../platform/log.ts";
+import { type Clock, DAY_MS } from "../../platform/time/clock.ts";
+import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
+import type { ParsedAddress } from "../../verification/address/address.ts";
+import { readAddresses } from "../../verification/address/addresses-in.ts";
+import { lockActingMember } from "../auth/acting-member.ts";
+import type { Actor } from "../identity/actor.ts";
+import type { CacheEntry } from "../verify/cache/cache-entry.ts";
+import type { WithdrawEvidence } from "../verify/cache/withdraw-evidence.ts";
+import type { ReportedEvent } from "./event.ts";
+import { countReports, type FeedbackRow, insertFeedback } from "./feedback-sql.ts";
+
+/** What became of a report. */
+export interface Recorded {
+  /** Events that are new. */
+  accepted: number;
+  /** Those that were reported before, or twice in the request: the same address, outcome and UTC day. */
+  duplicates: number;
+  /** Those that are over the retention, or name no address; of a file also its rows and messages without an event. */
+  ignored: number;
+}
+
+/**
+ * Keeps events of the caller's team, all or none.
+ * @throws AppError `limit_reached` over LIMITS.feedback.eventsPerTeamDay; what `lockActingMember` throws
+ */
+export type RecordFeedback = (actor: Actor, events: readonly ReportedEvent[]) => Promise<Recorded>;
+
+export interface RecordFeedbackDeps {
+  sql: Database;
+  clock: Clock;
+  log: Logger;
+  withdraw: WithdrawEvidence;
+}
+
+/** An event that is kept, once each. */
+interface KeptEvent {
+  address: ParsedAddress;
+  atMs: number;
+  row: FeedbackRow;
+}
+
+/** A name as rcpt gives them to reasons, providers and rules; another is not kept. */
+const NAME = /^[a-z0-9_.-]{1,100}$/i;
+const nameOf = (text: string | null) => (text !== null && NAME.test(text) ? text : null);
+
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
+/** null: it names no address, or several, or is over the retention. */
+function keptEvent(teamId: string, event: ReportedEvent, nowMs: number): KeptEvent | null {
+  const reading = readAddresses(event.address);
+  const atMs = Math.min(event.atMs ?? nowMs, nowMs);
+  if (reading.kind !== "one" || !(atMs >= nowMs - LIMITS.feedback.keptDays * DAY_MS)) return null;
+  const { address } = reading;
+  const { outcome, bounce, verdict, reason, provider, rule } = event;
+  const row: FeedbackRow = {
+    day: dayOf(atMs),
+    outcome,
+    // Of the team too: equal addresses of two teams are not seen to be equal.
+    addressHash: hash128(`${teamId} ${address.cacheKey}`),
+    verdict,
+    reason: nameOf(reason),
+    rule: nameOf(rule),
+    provider: nameOf(provider) ?? bounce?.provider ?? null,
+    bounceReason: bounce?.reason ?? null,
+    bounceRule: bounce?.rule ?? null,
+    hard: bounce?.hard ?? false,
+  };
+  return { address, atMs, row };
+}
+
+/** Each day, outcome and address once; one with a verdict goes before one without. */
+function distinctEvents(teamId: string, events: readonly ReportedEvent[], nowMs: number) {
+  const distinct = new Map<string, KeptEvent>();
+  let ignored = 0;
+  for (const event of events) {
+    const kept = keptEvent(teamId, event, nowMs);
+    if (kept === null) {
+      ignored += 1;
+      continue;
+    }
+    const { day, outcome, addressHash } = kept.row;
+    const key = `${day} ${outcome} ${addressHash}`;
+    const known = distinct.get(key);
+    if (known === undefined || (known.row.verdict === null && kept.row.verdict !== null))
+      distinct.set(key, kept);
+  }
+  return { distinct: [...distinct.values()], ignored };
+}
+
+async function insertAll(
+  tx: Transaction,
+  teamId: string,
+  events: readonly KeptEvent[],
+): Promise<KeptEvent[]> {
+  const { rowsPerStatement } = LIMITS.feedback;
+  const added: KeptEvent[] = [];
+  for (let from = 0; from < events.length; from += rowsPerStatement) {
+    const some = events.slice(from, from + rowsPerStatement);
+    const places = await insertFeedback(
+      tx,
+      teamId,
+      some.map(({ row }) => row),
+    );
+    added.push(...places.flatMap((place) => some[place] ?? []));
+  }
+  return added;
+}
+
+/** A bounce that contradicts what is cached: the team was answered `valid`, and there is no such mailbox. */
+const contradicts = ({ row }: KeptEvent) => row.verdict === "valid" && row.hard;
+
+/**
+ * Whether cached evidence ends by a bounce: it accepted the address, before the bounce, and a while ago. So an address costs its
+ * server one more probe in that time at most, whoever reports how often.
+ */
+const isOver =
+  (bouncedMs: number, nowMs: number) =>
+  ({ evidence, storedAt }: CacheEntry) =>
+    evidence.smtp?.class === "accepted" &&
+    storedAt < bouncedMs &&
+    storedAt <= nowMs - LIMITS.feedback.withdrawnAfterMs;
+
+/**
+ * Records what became of a team's messages. Nothing that a team reports changes what another team is answered: the reports are
+ * counted for the team alone. A hard bounce of an address that it was answered `valid` ends the cached evidence, so that the
+ * next request probes again: what `refresh=true` does too, hence only for tiers that have it and probe, and for
+ * LIMITS.feedback.withdrawalsPerTeamDay bounces a day.
+ */
+export function createRecordFeedback({ sql, clock, log, withdraw }: RecordFeedbackDeps): RecordFeedback {
+  const { eventsPerTeamDay, withdrawalsPerTeamDay } = LIMITS.feedback;
+
+  /** @returns the new events, and those of them that may end cached evidence */
+  async function keep(actor: Actor, events: readonly KeptEvent[]) {
+    const { teamId, limits } = actor;
+    return sql.begin(async (tx) => {
+      await lockActingMember(tx, actor, "member");
+      const added = await insertAll(tx, teamId, events);
+      const wanted = limits.refresh && limits.probing ? added.filter(contradicts) : [];
+      const counts = await countReports(tx, teamId, { events: added.length, withdrawals: wanted.length });
+      if (counts.events > eventsPerTeamDay)
+        throw new AppError(
+          "limit_reached",
+          `A team may report ${eventsPerTeamDay} events a UTC day. Report the rest tomorrow, or a sample of the deliveries.`,
+        );
+      const left = Math.max(0, withdrawalsPerTeamDay - (counts.withdrawals - wanted.length));
+      return { added, withdrawn: wanted.slice(0, left) };
+    });
+  }
+
+  async function withdrawAll(events: readonly KeptEvent[]): Promise<void> {
+    for (const { address, atMs } of events) await withdraw(address.cacheKey, isOver(atMs, clock.now()));
+  }
+
+  return async (actor, events) => {
+    const { distinct, ignored } = distinctEvents(actor.teamId, events, clock.now());
+    if (distinct.length === 0) return { accepted: 0, duplicates: 0, ignored };
+    const { added, withdrawn } = await keep(actor, distinct);
+    // The reports are kept whether or not Redis answers; the caller is not told which address was cached.
+    await withdrawAll(withdrawn).catch((error: unknown) =>
+      log.warn({ err: error }, "cached evidence of bounced addresses could not be withdrawn"),
+    );
+    return { accepted: added.length, duplicates: events.length - ignored - added.length, ignored };
+  };
+}
