@@ -1,18 +1,25 @@
-// npm run docs [-- --check]: writes docs/configuration.md from the settings' schema and docs/errors.md from the error codes;
-// with `--check` writes nothing and ends with 1 when a page is not what would be written.
+// npm run docs [-- --check]: writes docs/configuration.md from the settings' schema, docs/errors.md from the error codes, and the
+// settings in the schema of the Helm chart's values; with `--check` writes nothing and ends with 1 when a file is not what would be
+// written.
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { renderChartSchema } from "./docs/chart-settings.ts";
 import { renderConfiguration } from "./docs/configuration.ts";
 import { renderErrors } from "./docs/errors.ts";
 
-const FOLDER = resolve(import.meta.dirname, "../docs");
-const PAGES = { "configuration.md": renderConfiguration(), "errors.md": renderErrors() };
+const ROOT = resolve(import.meta.dirname, "..");
+const SCHEMA = "k8s/chart/values.schema.json";
+const PAGES = {
+  "docs/configuration.md": renderConfiguration(),
+  "docs/errors.md": renderErrors(),
+  [SCHEMA]: renderChartSchema(readFileSync(resolve(ROOT, SCHEMA), "utf8")),
+};
 
 for (const [name, text] of Object.entries(PAGES)) {
-  const path = resolve(FOLDER, name);
+  const path = resolve(ROOT, name);
   if (!process.argv.includes("--check")) writeFileSync(path, text);
   else if (readFileSync(path, "utf8") !== text) {
-    console.error(`docs/${name} is not what \`npm run docs\` writes`);
+    console.error(`${name} is not what \`npm run docs\` writes`);
     process.exitCode = 1;
   }
 }

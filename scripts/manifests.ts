@@ -10,14 +10,19 @@ import {
   listBuilds,
   readExamples,
 } from "./manifests/builds.ts";
+import { CHART_BUILDS, compareForms, equalBuilds, renderBuild } from "./manifests/chart.ts";
 import { CHECKS } from "./manifests/check.ts";
 import { checkAllSettings, settingsSet } from "./manifests/checks/settings.ts";
 import type { Document, Finding } from "./manifests/documents.ts";
+import { type Helm, makeHelm } from "./manifests/helm.ts";
 import { checkSchemas } from "./manifests/models.ts";
 import { checkTypes } from "./manifests/typed.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const FINDINGS_SHOWN = 100;
+
+/** Documents of each build of the one form or the other, by its name. */
+type Built = Map<string, Document[]>;
 
 interface Row {
   build: string;
@@ -26,9 +31,28 @@ interface Row {
   findings: Finding[];
 }
 
+/** The chart beside kustomize, and what it alone can make. */
+async function inspectChart(helm: Helm, work: string, kustomize: Built): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const one of equalBuilds(ROOT)) {
+    const chart = await renderBuild(ROOT, helm, one, work);
+    const findings = compareForms(kustomize.get(one.name) ?? [], chart, one.lacks);
+    rows.push({ build: one.name, check: "chart", looked: chart.length, findings });
+  }
+  for (const one of CHART_BUILDS) {
+    const chart = await renderBuild(ROOT, helm, one, work);
+    kustomize.set(one.name, chart);
+    const row = (check: string, findings: Finding[]) =>
+      rows.push({ build: one.name, check, looked: chart.length, findings });
+    row("schemas", await checkSchemas(chart));
+    for (const [name, check] of CHECKS) if (one.unchecked?.[name] === undefined) row(name, check(chart));
+  }
+  return rows;
+}
+
 async function inspect(work: string): Promise<Row[]> {
   const rows: Row[] = [];
-  const all: Document[] = [];
+  const built: Built = new Map();
   const set = new Set<string>();
   const builder = await findBuilder(ROOT);
   const found = await findKubectl(ROOT);
@@ -45,8 +69,15 @@ async function inspect(work: string): Promise<Row[]> {
     row("schemas", await checkSchemas(documents));
     for (const [name, check] of CHECKS) row(name, check(documents));
     for (const name of settingsSet(documents)) set.add(name);
-    all.push(...documents);
+    built.set(one.name, documents);
   }
+  const helm = await makeHelm(ROOT, (line) => console.log(line));
+  if (typeof helm === "string") console.log(`the chart was NOT checked: ${helm}`);
+  else {
+    console.log(`the chart is rendered by ${helm.name}`);
+    rows.push(...(await inspectChart(helm, work, built)));
+  }
+  const all = [...built.values()].flat();
   const examples = readExamples(join(ROOT, "k8s"));
   all.push(...examples);
   const schemas = await checkSchemas(examples);

@@ -8,8 +8,8 @@ const TIMEOUT_MS = 60_000;
 /** Of kubectl: its kustomize reads components and the patches that are used here. */
 const KUBECTL_MINOR_MIN = 24;
 /** Components of which one is used at a time. */
-const EITHER = ["ingress", "keda"];
-const OR = ["gateway", "hpa-external"];
+const EITHER = ["gateway", "keda"];
+const OR = ["ingress", "hpa-external"];
 
 /** Something that kustomize can build. */
 export interface Build {
@@ -42,11 +42,11 @@ export function listBuilds(k8s: string, work: string): Build[] {
   const components = foldersIn(join(k8s, "components"));
   const built = overlays.map((name) => ({ name, folder: join(k8s, "overlays", name), text: null }));
   const optional = components.filter(
-    (name) => ![...EITHER, ...OR, "external-secrets", "pod-monitors"].includes(name),
+    (name) => ![...EITHER, ...OR, "external-secrets", "pod-monitors", "in-flight-metric"].includes(name),
   );
   const stores = readFileSync(join(k8s, "overlays/production/stores.yaml"), "utf8");
   const bare = combination(
-    "without KEDA, by a gateway",
+    "without KEDA, by an Ingress",
     "base",
     [
       ...OR.filter((name) => components.includes(name)),

@@ -66,15 +66,17 @@ export function environmentOf(
   return { values, given, optional, files };
 }
 
-/** Containers of rcpt itself, with what they find. */
+/** Containers of rcpt itself, with what they find: beside sidecars the one that has the name of the role. */
 export function ownContainers(documents: readonly Document[], workloads: readonly Workload[]) {
   return workloads
     .filter(({ labels }) => labels["app.kubernetes.io/name"] === "rcpt")
-    .flatMap((workload) =>
-      containersOf(workload.pod).map((container) => ({
+    .flatMap((workload) => {
+      const all = containersOf(workload.pod);
+      const own = all.filter(({ name }) => name === workload.labels["app.kubernetes.io/component"]);
+      return (own.length > 0 ? own : all).map((container) => ({
         workload,
         container,
         environment: environmentOf(documents, workload, container),
-      })),
-    );
+      }));
+    });
 }

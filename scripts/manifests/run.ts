@@ -6,12 +6,13 @@ const OUTPUT_MAX = 8_000_000;
 export function run(
   command: string,
   args: readonly string[],
-  options: { cwd: string; timeoutMs: number; stdoutOnly?: boolean },
+  options: { cwd: string; timeoutMs: number; stdoutOnly?: boolean; env?: NodeJS.ProcessEnv },
 ): Promise<{ code: number | null; output: string; errors: string }> {
   return new Promise((resolve, reject) => {
-    const { cwd, timeoutMs, stdoutOnly = false } = options;
+    const { cwd, timeoutMs, stdoutOnly = false, env = process.env } = options;
     const child = spawn(command, args, {
       cwd,
+      env,
       stdio: ["ignore", "pipe", "pipe"],
     });
     // Not spawn's own: that one goes on, and keeps us here, where there was no such program.

@@ -79,6 +79,8 @@ export function checkOrder(documents: readonly Document[]): Finding[] {
     ...needed.filter((one) => waveOf(one) > 0).map(at("is needed by the migration, and in a later wave")),
     ...later.filter(isFirst).map(at("would be there before the migration")),
     ...ofKind<{ ttlSecondsAfterFinished?: number }>(documents, "Job")
+      // Helm runs a hook at an upgrade, and does not miss it afterwards.
+      .filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === undefined)
       .filter(({ spec }) => spec.ttlSecondsAfterFinished !== undefined)
       .map((one) => at("goes by itself, and is made anew by who reconciles")(one as unknown as Document)),
     ...ofKind<IJobSpec>(documents, "Job").flatMap((one) =>

@@ -25,7 +25,7 @@ export const NOT_SET: Readonly<Record<string, string>> = {
 };
 
 /** Variables that are not ours and yet mean something to a process of ours. */
-const FOREIGN = new Set(["NODE_OPTIONS"]);
+const FOREIGN = new Set(["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"]);
 
 /** What stands for a value that the manifests do not say, where the setting has a form. */
 const EXAMPLES: Readonly<Record<string, string>> = {

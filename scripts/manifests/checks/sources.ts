@@ -21,6 +21,9 @@ export const GIVEN_SECRETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["rcpt-redis-scaler", new Set(["address", "username", "password", "tls"])],
 ]);
 
+/** ConfigMaps that the operator makes. */
+const GIVEN_CONFIGS = ["rcpt-private-ca"];
+
 type Kind = "ConfigMap" | "Secret";
 
 /** Why a key cannot be had, or null. */
@@ -41,7 +44,7 @@ function missing(
 
 function exists(documents: readonly Document[], kind: Kind, name = ""): string | null {
   const there = ofKind(documents, kind).some(({ metadata }) => metadata.name === name);
-  return there || (kind === "Secret" && GIVEN_SECRETS.has(name))
+  return there || (kind === "Secret" ? GIVEN_SECRETS.has(name) : GIVEN_CONFIGS.includes(name))
     ? null
     : `reads ${kind} ${name}, which is not there`;
 }

@@ -18,7 +18,7 @@ const ROLES = ["api", "bulk", "relay"];
 /** What the overlay alone can know, and these builds do not say. */
 const LEFT_OUT: Record<string, string[]> = {
   local: ["warn SMTP_HELO_NAME"],
-  "without KEDA, by a gateway": ["warn TRUSTED_PROXIES", "warn SMTP_HELO_NAME"],
+  "without KEDA, by an Ingress": ["warn TRUSTED_PROXIES", "warn SMTP_HELO_NAME"],
 };
 
 /** Of each role's container in a build: the environment that the doctor would see there, and its limits. */

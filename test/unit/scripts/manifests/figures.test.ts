@@ -95,5 +95,5 @@ describe("an HPA", () =>
         /rcpt_bulk_rows_total, which is not of the whole deployment/,
       ],
     ],
-    "without KEDA, by a gateway",
+    "without KEDA, by an Ingress",
   ));

@@ -63,8 +63,8 @@ describe("what is needed and taken away", () =>
     ],
     [
       "requests",
-      noPolicy("rcpt-api-from-ingress"),
-      /rcpt-api has no ingress from namespace ingress-nginx TCP\/8080/,
+      noPolicy("rcpt-api-from-gateway"),
+      /rcpt-api has no ingress from namespace gateway-system TCP\/8080/,
     ],
     [
       "the question of the autoscaler",
@@ -87,18 +87,18 @@ describe("what nothing needs", () =>
   finds("reach", [
     [
       "anybody asking the API",
-      (d) => set(spec(d, "rcpt-api-from-ingress"), { ingress: [{}] }),
-      /from-ingress gives Deployment\/rcpt-api ingress from anywhere every port/,
+      (d) => set(spec(d, "rcpt-api-from-gateway"), { ingress: [{}] }),
+      /from-gateway gives Deployment\/rcpt-api ingress from anywhere every port/,
     ],
     [
       "any namespace asking it",
-      (d) => set(rule(d, "rcpt-api-from-ingress", "ingress"), { from: [{ namespaceSelector: {} }] }),
+      (d) => set(rule(d, "rcpt-api-from-gateway", "ingress"), { from: [{ namespaceSelector: {} }] }),
       /ingress from namespaces by \{\} TCP\/8080/,
     ],
     [
-      "its metrics for the ingress",
-      (d) => void rule(d, "rcpt-api-from-ingress", "ingress").ports?.push({ port: "metrics" }),
-      /namespace ingress-nginx TCP\/9090, which nothing needs/,
+      "its metrics for the gateway",
+      (d) => void rule(d, "rcpt-api-from-gateway", "ingress").ports?.push({ port: "metrics" }),
+      /namespace gateway-system TCP\/9090, which nothing needs/,
     ],
     [
       "HTTPS to every namespace",

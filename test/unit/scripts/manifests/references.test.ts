@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Labels, Selector } from "../../../../scripts/manifests/documents.ts";
-import { finds, without } from "./broken.ts";
+import { finds, set, without } from "./broken.ts";
 import { containerOf, podOf, the } from "./built.ts";
 
 /** Names of what is not there are found. */
-const KEDA_FREE = "without KEDA, by a gateway";
+const KEDA_FREE = "without KEDA, by an Ingress";
 
 interface Selecting {
   selector: Selector & Labels;
@@ -117,9 +117,21 @@ describe("references", () =>
       /names port web/,
     ],
     [
-      "an Ingress to a Service that is not there",
+      "a route to a Service that is not there",
       without("Service", "rcpt-api"),
-      /Ingress\/rcpt-api sends to the Service/,
+      /HTTPRoute\/rcpt-api sends to the Service/,
+    ],
+    [
+      "a route to a port that is not there",
+      (d) => {
+        const { rules } = the<{ rules: { backendRefs: { port: number }[] }[] }>(
+          d,
+          "HTTPRoute",
+          "rcpt-api",
+        ).spec;
+        set(rules[0]?.backendRefs[0], { port: 8080 });
+      },
+      /HTTPRoute\/rcpt-api sends to port 8080/,
     ],
     [
       "a ConfigMap that is not there",
@@ -157,23 +169,14 @@ describe("references", () =>
     ],
   ]));
 
-describe("references of a route", () =>
+describe("references of an Ingress", () =>
   finds(
     "references",
     [
       [
-        "to a port that is not there",
-        (d) => {
-          const { rules } = the<{ rules: { backendRefs: { port: number }[] }[] }>(
-            d,
-            "HTTPRoute",
-            "rcpt-api",
-          ).spec;
-          const backend = rules[0]?.backendRefs[0];
-          assert.ok(backend);
-          backend.port = 8080;
-        },
-        /HTTPRoute\/rcpt-api sends to port 8080/,
+        "to a Service that is not there",
+        without("Service", "rcpt-api"),
+        /Ingress\/rcpt-api sends to the Service/,
       ],
     ],
     KEDA_FREE,

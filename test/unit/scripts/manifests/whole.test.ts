@@ -24,15 +24,15 @@ it("a build has each component but those that stand for one another", async () =
   const all = await kinds("production and all else");
   for (const kind of [
     "ScaledObject",
-    "Ingress",
+    "HTTPRoute",
     "PodMonitor",
     "ExternalSecret",
     "PriorityClass",
     "PrometheusRule",
   ])
     assert.ok(all.has(kind), kind);
-  const kedaFree = await kinds("without KEDA, by a gateway");
-  assert.ok(kedaFree.has("HTTPRoute") && !kedaFree.has("Ingress") && !kedaFree.has("ScaledObject"));
+  const kedaFree = await kinds("without KEDA, by an Ingress");
+  assert.ok(kedaFree.has("Ingress") && !kedaFree.has("HTTPRoute") && !kedaFree.has("ScaledObject"));
 });
 
 it("a balancer is told to let go of idle connections before the server does", () => {

@@ -1,0 +1,207 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Container,
+  type Document,
+  type Finding,
+  type PodSpec,
+  placeOf,
+  workloadsOf,
+} from "./documents.ts";
+import { type Helm, renderChart } from "./helm.ts";
+
+/** What the chart makes of values, beside what kustomize makes of the same choice. */
+
+const CHART = "k8s/chart";
+
+export interface ChartBuild {
+  name: string;
+  /** Values: a file of presets/, and what is said beside it. */
+  preset?: string;
+  values?: object;
+  args?: readonly string[];
+  /** Objects that kustomize makes and the chart does not, rightly. */
+  lacks?: readonly string[];
+  /** Checks that these values cannot pass, and why. */
+  unchecked?: Readonly<Record<string, string>>;
+}
+
+const settingsOf = (text: string) =>
+  Object.fromEntries(
+    text
+      .split("\n")
+      .filter((line) => /^[A-Z]/.test(line))
+      .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
+
+const on = { enabled: true };
+/** What has to be said at least. */
+const NEEDED = {
+  image: { repository: "registry.example.com/rcpt", tag: "0.1.0" },
+  settings: { PUBLIC_URL: "https://rcpt.example.com", SMTP_OUT_FROM: "rcpt@example.com" },
+  networkPolicy: { stores: [{ cidr: "10.20.0.0/24", ports: [5432, 6379] }] },
+};
+
+/** The kustomize builds that the chart has to equal, by their names, and the values that stand for them. */
+export function equalBuilds(root: string): ChartBuild[] {
+  const prices = settingsOf(readFileSync(join(root, "k8s/components/billing/prices.env"), "utf8"));
+  const rest = {
+    ...{ monitoring: on, tracing: on, nodeEgress: on, billing: on, priorityClasses: on },
+    privateCa: { configMapName: "rcpt-private-ca" },
+    settings: prices,
+  };
+  const without = {
+    ...rest,
+    ...NEEDED,
+    settings: { ...prices, ...NEEDED.settings },
+    ...{ ingress: on, externalSecrets: on, podMonitors: on },
+    api: { autoscaling: { requestsInFlight: 500 } },
+    bulk: { autoscaling: { by: "external" } },
+  };
+  return [
+    { name: "production", preset: "production" },
+    { name: "production and all else", preset: "production", values: rest },
+    {
+      name: "without KEDA, by an Ingress",
+      values: without,
+      lacks: ["ExternalSecret/rcpt-redis-scaler"],
+    },
+  ];
+}
+
+/** A container beside ours, as a mesh or a database's proxy is. */
+const SIDECAR = {
+  name: "proxy",
+  image: "registry.example.com/proxy:1.0.0",
+  resources: {
+    requests: { cpu: "10m", memory: "32Mi" },
+    limits: { memory: "64Mi", "ephemeral-storage": "64Mi" },
+  },
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"] },
+  },
+  volumeMounts: [{ name: "extra", mountPath: "/extra" }],
+};
+
+const PREPARE = { "rcpt-phase": "prepare" };
+
+/** Values of all kinds that no component of kustomize stands for. */
+const CUSTOM = {
+  image: { digest: `sha256:${"0".repeat(64)}`, pullPolicy: "Always" },
+  imagePullSecrets: [{ name: "registry" }],
+  settings: { ...NEEDED.settings, RETENTION_DAYS: 7 },
+  shaping: { sites: {} },
+  privateCa: { configMapName: "company-ca", key: "root.pem" },
+  labels: { team: "mail" },
+  pods: {
+    labels: { "azure.workload.identity/use": "true" },
+    annotations: { "sidecar.istio.io/inject": "false" },
+    nodeSelector: { pool: "rcpt" },
+    tolerations: [{ key: "dedicated", operator: "Exists" }],
+    env: [{ name: "DOMAIN_SIGNALS", value: "spf" }],
+    volumes: [{ name: "extra", emptyDir: { sizeLimit: "1Mi" } }],
+    sidecars: [SIDECAR],
+  },
+  api: {
+    autoscaling: { enabled: false },
+    serviceAccount: { annotations: { "eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/rcpt" } },
+  },
+  bulk: { env: [{ name: "CHECK_THREADS", value: "4" }], nodeSelector: { egress: "yes" } },
+  migrate: { serviceAccount: { create: false, name: "migrator" } },
+  networkPolicy: { enabled: false },
+  extraObjects: [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "migrator", labels: PREPARE } },
+    {
+      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "company-ca", labels: PREPARE } },
+      data: { "root.pem": "" },
+    },
+  ],
+};
+
+/** What kustomize has no twin of. */
+export const CHART_BUILDS: readonly ChartBuild[] = [
+  { name: "chart, least values", values: NEEDED },
+  { name: "chart, quota", preset: "quota", values: NEEDED },
+  {
+    name: "chart, openshift",
+    preset: "openshift",
+    unchecked: { pods: "the namespace chooses the user", reach: "DNS and routers are elsewhere" },
+  },
+  {
+    name: "chart, all values",
+    values: CUSTOM,
+    unchecked: { network: "there are no policies", reach: "there are no policies" },
+  },
+  { name: "chart, an upgrade", preset: "production", args: ["--is-upgrade"] },
+];
+
+/** @param work a folder of the caller's, for values that are no file */
+export function renderBuild(
+  root: string,
+  helm: Helm,
+  { name, preset, values, args = [] }: ChartBuild,
+  work: string,
+): Promise<Document[]> {
+  const files = preset === undefined ? [] : [join(root, CHART, "presets", `${preset}.yaml`)];
+  if (values !== undefined) {
+    const file = join(work, `${name.replaceAll(/\W+/g, "-")}.json`);
+    writeFileSync(file, JSON.stringify(values));
+    files.push(file);
+  }
+  return renderChart(root, helm, [...files.flatMap((file) => ["-f", file]), ...args]);
+}
+
+/** Names that kustomize gives ConfigMaps by their content. */
+const HASH = /^(rcpt-(?:settings|shaping))-[a-z0-9]{10}$/;
+const bare = (name: string) => name.replace(HASH, "$1");
+
+function renameSources(pod: PodSpec): void {
+  const containers: Container[] = pod.containers;
+  for (const { configMapRef } of containers.flatMap(({ envFrom = [] }) => envFrom))
+    if (configMapRef?.name) configMapRef.name = bare(configMapRef.name);
+  for (const { configMap } of pod.volumes ?? []) if (configMap?.name) configMap.name = bare(configMap.name);
+}
+
+/** Without what the two forms must do differently: the namespace, names by content, what makes pods roll. */
+function comparable(documents: readonly Document[]): Map<string, Document> {
+  const copies = structuredClone(documents.filter(({ kind }) => kind !== "Namespace"));
+  for (const { document, pod } of workloadsOf(copies)) {
+    renameSources(pod);
+    if (document.kind === "Job") document.metadata.name = "rcpt-migrate";
+    const { metadata } = document.spec.template as { metadata: { annotations?: Record<string, string> } };
+    delete metadata.annotations?.["checksum/settings"];
+    if (Object.keys(metadata.annotations ?? {}).length === 0) delete metadata.annotations;
+  }
+  for (const one of copies) one.metadata.name = bare(one.metadata.name);
+  return new Map(copies.map((one) => [placeOf(one), one]));
+}
+
+/** Paths at which two values differ, with both values. */
+function unequal(one: unknown, other: unknown, path: string): string[] {
+  if (one === other) return [];
+  const areObjects = typeof one === "object" && typeof other === "object" && one !== null && other !== null;
+  if (!areObjects || Array.isArray(one) !== Array.isArray(other))
+    return [`${path} is ${JSON.stringify(other)} of the chart, and ${JSON.stringify(one)} of kustomize`];
+  const [a, b] = [one as Record<string, unknown>, other as Record<string, unknown>];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].flatMap((key) =>
+    unequal(a[key], b[key], path === "" ? key : `${path}.${key}`),
+  );
+}
+
+/** Each object of the one form is one of the other, field by field. */
+export function compareForms(
+  kustomize: readonly Document[],
+  chart: readonly Document[],
+  lacks: readonly string[] = [],
+): Finding[] {
+  const [ours, theirs] = [comparable(kustomize), comparable(chart)];
+  for (const where of lacks) ours.delete(where);
+  return [...new Set([...ours.keys(), ...theirs.keys()])].flatMap((where) => {
+    const [one, other] = [ours.get(where), theirs.get(where)];
+    if (one === undefined) return [{ where, text: "only the chart makes it" }];
+    if (other === undefined) return [{ where, text: "the chart does not make it" }];
+    return unequal(one, other, "").map((text) => ({ where, text }));
+  });
+}
