@@ -7,6 +7,7 @@ import { EXIT } from "../platform/exit-codes.ts";
 import { VERSION } from "../platform/version.ts";
 import { bulkCommand, submitList } from "./bulk.ts";
 import { check, checkCommand } from "./check.ts";
+import { feedbackCommand, sendFeedback } from "./feedback.ts";
 import { jobsCommand } from "./jobs.ts";
 import { showUsage, usageCommand } from "./usage.ts";
 import { verify, verifyCommand } from "./verify.ts";
@@ -50,6 +51,7 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
     verifyCommand().action(async (addresses, options) => end(await verify(addresses, options))),
     bulkCommand().action(async (path, options) => end(await submitList(path, options))),
     jobsCommand(end),
+    feedbackCommand().action(async (files, options) => end(await sendFeedback(files, options))),
     usageCommand().action(async (options) => end(await showUsage(options))),
   ];
   for (const command of commands) {

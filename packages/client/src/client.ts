@@ -1,4 +1,5 @@
 import { type BulkApi, createBulk } from "./bulk/bulk.ts";
+import { type FeedbackEvent, type FeedbackOptions, type FeedbackReport, reportFeedback } from "./feedback.ts";
 import type { Limits } from "./http/limits.ts";
 import { paginate } from "./http/paginate.ts";
 import type {
@@ -49,6 +50,15 @@ export interface Client {
   /** Verifies an address. A badly formed one is an answer. @throws RcptError; the reason of `signal` */
   verify(email: string, options?: VerifyOptions): Promise<Verification>;
   readonly bulk: BulkApi;
+  /**
+   * Reports what became of messages, FEEDBACK_PER_REQUEST events a request. The same event counts once, so that all may be
+   * reported again when it fails midway.
+   * @throws RcptError; the reason of `signal`
+   */
+  reportFeedback(
+    events: Iterable<FeedbackEvent> | AsyncIterable<FeedbackEvent>,
+    options?: FeedbackOptions,
+  ): Promise<FeedbackReport>;
   /** Any request of the API, typed by its method and path; see `/docs` of the service. @throws RcptError */
   request<M extends Method, P extends PathOf<M>>(
     method: M,
@@ -93,6 +103,7 @@ export function createClient(options: ClientOptions): Client {
       return (await transport.json(request)) as Verification;
     },
     bulk: createBulk(transport),
+    reportFeedback: (events, options) => reportFeedback(transport, events, options),
     async request<M extends Method, P extends PathOf<M>>(
       method: M,
       path: P,

@@ -12,6 +12,7 @@ export {
   type Verification,
   type VerifyOptions,
 } from "./client.ts";
+export type { FeedbackEvent, FeedbackOptions, FeedbackReport } from "./feedback.ts";
 export { type ClientErrorCode, type ErrorCode, type Problem, RcptError } from "./http/errors.ts";
 export type { Limit, Limits } from "./http/limits.ts";
 export type { Answer, ItemOf, Method, PagedPath, PathOf, RequestOptions } from "./http/paths.ts";

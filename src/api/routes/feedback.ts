@@ -23,7 +23,7 @@ const MEMBERS = { tag: "feedback", role: "member" } as const;
 const COUNTED =
   "The same address with the same outcome on the same UTC day counts once, however often it is reported, so a request may be " +
   `repeated. Kept for ${keptDays} days, without the address: a hash of it and the team. A team may report ` +
-  `${eventsPerTeamDay.toLocaleString("en-US")} events a UTC day (409).`;
+  `${eventsPerTeamDay.toLocaleString("en-US")} events a UTC day (409). With a test key nothing is kept.`;
 
 function recordRoute(feedback: Feedback, parseLarge: ParseLargeBody): Route {
   return teamRoute({
@@ -33,7 +33,6 @@ function recordRoute(feedback: Feedback, parseLarge: ParseLargeBody): Route {
     path: "/v1/feedback",
     operationId: "recordFeedback",
     summary: "Report what became of messages",
-    liveOnly: true,
     description:
       "Delivered, bounced or complained about: of messages that your team sent. Replies are read by the rules that read those of " +
       `mail servers. ${COUNTED} What is reported counts for your team alone; a hard bounce of an address that was answered ` +
@@ -93,7 +92,6 @@ function fileRoute(feedback: Feedback): Route {
     path: "/v1/feedback/files",
     operationId: "recordFeedbackFile",
     summary: "Report bounces as they came",
-    liveOnly: true,
     description:
       "A bounce or complaint as your mail server received it (`message/rfc822`), many of them (mbox), or a table (CSV) with " +
       "a column of addresses and one of outcomes; which it is, is seen by its beginning. Read are delivery status " +

@@ -1,5 +1,5 @@
 import type { Verdict } from "../../verification/verdict/table.ts";
-import type { BounceClass } from "./read/bounce-class.ts";
+import type { BounceClass, BounceStatement } from "./read/bounce-class.ts";
 
 /** What became of a message to an address. */
 export const MESSAGE_OUTCOMES = ["delivered", "bounced", "complained"] as const;
@@ -22,8 +22,8 @@ export interface ReportedEvent extends GivenAnswer {
   outcome: MessageOutcome;
   /** Epoch milliseconds; null: not said. */
   atMs: number | null;
-  /** Null where the event is no bounce. */
-  bounce: BounceClass | null;
+  /** What a bounce says, and how it is read; null where the event is none. */
+  bounce: (BounceClass & { said: BounceStatement }) | null;
 }
 
 export const NO_ANSWER: GivenAnswer = { verdict: null, reason: null, provider: null, rule: null };

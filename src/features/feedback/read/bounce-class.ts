@@ -87,6 +87,12 @@ function withoutReply({ code, enhanced, text }: FoundReply): BounceReason | null
   return (enhanced !== null && ROUTING[enhanced.slice(2)]) || null;
 }
 
+/** A bounce as it is read, with what it said. */
+export const readBounce = (said: BounceStatement): BounceClass & { said: BounceStatement } => ({
+  ...classifyBounce(said),
+  said,
+});
+
 /** The code that a reply of this enhanced code would have. */
 function codeOf(enhanced: string | null, permanent: boolean | null): number {
   if (enhanced !== null) return Number(enhanced[0]) * 100 + 50;

@@ -9,16 +9,13 @@ const FIRST_FIELD = /^(?:>?From [^\r\n]*\r?\n)?[!-9;-~]{1,80}:[ \t]/;
 /** How many bytes tell which kind a file is. */
 const START_BYTES = 1_000;
 
-async function readMbox(bytes: Buffer): Promise<FileReading> {
+async function readMbox(bytes: Buffer, maxMessages: number): Promise<FileReading> {
   const reading: FileReading = { events: [], ignored: 0 };
   let messages = 0;
   for (const message of messagesOf(bytes)) {
     messages += 1;
-    if (messages > LIMITS.feedback.messagesPerFile)
-      throw new AppError(
-        "body_too_large",
-        `The file has over ${LIMITS.feedback.messagesPerFile} messages: send it in parts.`,
-      );
+    if (messages > maxMessages)
+      throw new AppError("body_too_large", `The file has over ${maxMessages} messages: send it in parts.`);
     const events = await readMessage(message);
     reading.events.push(...events);
     if (events.length === 0) reading.ignored += 1;
@@ -31,8 +28,12 @@ async function readMbox(bytes: Buffer): Promise<FileReading> {
  * is, is seen by its first bytes.
  * @throws AppError of `readTable`; `body_too_large` for an mbox of too many messages
  */
-export async function readFeedbackFile(bytes: Buffer, options: TableOptions): Promise<FileReading> {
-  if (isMbox(bytes)) return readMbox(bytes);
+export async function readFeedbackFile(
+  bytes: Buffer,
+  options: TableOptions,
+  maxMessages: number = LIMITS.feedback.messagesPerFile,
+): Promise<FileReading> {
+  if (isMbox(bytes)) return readMbox(bytes, maxMessages);
   if (!FIRST_FIELD.test(bytes.toString("latin1", 0, START_BYTES))) return readTable(bytes, options);
   const events = await readMessage(bytes);
   return { events, ignored: events.length === 0 ? 1 : 0 };

@@ -1,5 +1,5 @@
 import type { GivenAnswer, MessageOutcome, ReportedEvent } from "../event.ts";
-import { classifyBounce } from "./bounce-class.ts";
+import { readBounce } from "./bounce-class.ts";
 
 /** An event as a program reports it. */
 export interface JsonEvent
@@ -35,7 +35,7 @@ export function readJsonEvents(events: readonly JsonEvent[]): ReportedEvent[] {
       address,
       outcome,
       atMs: at === undefined ? null : Date.parse(at),
-      bounce: outcome === "bounced" ? classifyBounce({ reply, enhancedCode: code, permanent, mxHost }) : null,
+      bounce: outcome === "bounced" ? readBounce({ reply, enhancedCode: code, permanent, mxHost }) : null,
       verdict: event.verdict ?? null,
       reason: event.reason ?? null,
       provider: event.provider ?? null,

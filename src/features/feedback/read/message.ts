@@ -1,7 +1,7 @@
 import PostalMime, { type Email } from "postal-mime";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import { NO_ANSWER, type ReportedEvent } from "../event.ts";
-import { classifyBounce } from "./bounce-class.ts";
+import { readBounce } from "./bounce-class.ts";
 import { addressOf, dateOf, type FieldGroup, fieldOf, mtaHostOf, readFieldGroups } from "./fields.ts";
 import { readProse } from "./prose.ts";
 
@@ -41,7 +41,7 @@ function statusEvent(group: FieldGroup, reportedMs: number | null): ReportedEven
     address,
     outcome,
     atMs: dateOf(fieldOf(group, "last-attempt-date")) ?? reportedMs,
-    bounce: outcome === "bounced" ? classifyBounce(statement) : null,
+    bounce: outcome === "bounced" ? readBounce(statement) : null,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Email } from "postal-mime";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import { NO_ANSWER, type ReportedEvent } from "../event.ts";
-import { classifyBounce } from "./bounce-class.ts";
+import { readBounce } from "./bounce-class.ts";
 
 const { recipientsPerMessage, replyChars } = LIMITS.feedback;
 
@@ -12,7 +12,7 @@ const QMAIL_RECIPIENT = /^<([^\s<>]{3,320})>:[ \t]*$/;
 
 function bounced(address: string, reply: string, atMs: number | null): ReportedEvent {
   // A message that is given up is never tried again; whether the mailbox is gone, only the words say.
-  const bounce = classifyBounce({
+  const bounce = readBounce({
     ...{ reply: reply.slice(0, replyChars), enhancedCode: null, mxHost: hostIn(reply) },
     permanent: null,
   });

@@ -7,7 +7,7 @@ import { toUtf8 } from "../../bulk/csv/field.ts";
 import { parseRecords } from "../../bulk/csv/parse.ts";
 import { openSource } from "../../bulk/submit/open-source.ts";
 import type { MessageOutcome, ReportedEvent } from "../event.ts";
-import { classifyBounce } from "./bounce-class.ts";
+import { readBounce } from "./bounce-class.ts";
 
 /** What a person says of a table of events. */
 export interface TableOptions {
@@ -96,7 +96,7 @@ function eventOf(
     address,
     outcome,
     atMs: instantOf(cell(row, "at")),
-    bounce: outcome === "bounced" ? classifyBounce(statement) : null,
+    bounce: outcome === "bounced" ? readBounce(statement) : null,
     verdict: VERDICTS.includes(verdict) ? (verdict as Verdict) : null,
     reason: orNull(cell(row, "answered")),
     provider: orNull(cell(row, "provider")),
