@@ -92,10 +92,16 @@ conditions() {
     -o 'jsonpath={range .status.conditions[?(@.status=="True")]}{.type}{" "}{end}'
 }
 
-# Why pods of the migration have not started, if they have not.
+# Why the migration has no running pod, if it has none: no image, no secret, no node, refused by a quota or an admission.
 why_waiting() {
-  in_namespace get pods -l "job-name=$job" -o 'jsonpath={range .items[*]}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}{range .status.conditions[?(@.status=="False")]}{.reason}{" "}{end}{end}' |
-    tr ' ' '\n' | grep -E '^(ErrImage|ImagePull|InvalidImage|CreateContainer|Unschedulable)' | sort -u | tr '\n' ' ' || true
+  local pods='{range .items[*]}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}'
+  pods+='{range .status.conditions[?(@.status=="False")]}{.reason}{" "}{end}{end}'
+  {
+    in_namespace get pods -l "job-name=$job" -o "jsonpath=$pods"
+    in_namespace get events --field-selector "involvedObject.name=$job,reason=FailedCreate" \
+      -o 'jsonpath={range .items[*]}{.reason}{" "}{end}'
+  } | tr ' ' '\n' | grep -E '^(ErrImage|ImagePull|InvalidImage|CreateContainer|Unschedulable|FailedCreate)' |
+    sort -u | tr '\n' ' ' || true
 }
 
 show_migration() {
