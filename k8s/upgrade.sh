@@ -72,6 +72,10 @@ render() {
     stop "$overlay has not one Job labelled app.kubernetes.io/component=migrate" "Nothing was changed."
   namespace=$(awk '/^  namespace: / { print $2; exit }' "$work/release.yaml")
   [ -n "$namespace" ] || stop "$overlay names no namespace" "Nothing was changed."
+  local asked
+  asked=$(sed -n 's/.*rcpt-relay-metrics\.\([a-z0-9-]*\)\.svc.*/\1/p' "$work/release.yaml" | grep -vx "$namespace" || true)
+  [ -z "$asked" ] || stop "KEDA would scale by the backlog of the namespace $asked, not of $namespace" \
+    "Repeat the replacements of k8s/overlays/production in the kustomization that sets the namespace. Nothing was changed."
 }
 
 in_namespace() { kubectl --namespace "$namespace" "$@"; }

@@ -127,6 +127,13 @@ describe("what values do", { skip }, () => {
     assert.ok(!documents.some(({ kind }) => kind === "NetworkPolicy" || kind === "HorizontalPodAutoscaler"));
   });
 
+  it("another namespace is that of every object, and of the relay that KEDA asks", async () => {
+    const documents = await render({ preset: "production", args: ["--namespace", "staging"] });
+    for (const { kind, metadata } of documents) assert.equal(metadata.namespace, "staging", kind);
+    const text = JSON.stringify(the(documents, "ScaledObject", "rcpt-bulk"));
+    assert.ok(text.includes("http://rcpt-relay-metrics.staging.svc:9090/metrics"));
+  });
+
   it("a big number stays one", async () => {
     const documents = await render({ values: { settings: { DEFERRAL_MAX_S: 1234567890 } } });
     assert.equal(the(documents, "ConfigMap", "rcpt-settings").data?.DEFERRAL_MAX_S, "1234567890");

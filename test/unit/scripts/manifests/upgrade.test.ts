@@ -156,6 +156,19 @@ describe("an upgrade stops", () => {
     assert.deepEqual(changes(calls), []);
   });
 
+  it("when KEDA would ask the relay of another namespace", () => {
+    const staging = join(folder, "staging");
+    mkdirSync(staging);
+    const text = rendered("production").replaceAll("namespace: rcpt\n", "namespace: staging\n");
+    writeFileSync(`${staging}.yaml`, text);
+    const { status, stderr, calls } = upgrade({}, [staging]);
+    assert.equal(status, 1);
+    assert.match(stderr, /by the backlog of the namespace rcpt, not of staging/);
+    assert.deepEqual(changes(calls), []);
+    writeFileSync(`${staging}.yaml`, text.replaceAll("metrics.rcpt.svc", "metrics.staging.svc"));
+    assert.equal(upgrade({}, [staging]).status, 0);
+  });
+
   it("when the cluster does not answer", () => {
     const { status, stderr, calls } = upgrade({
       "get namespace": { err: "connection refused", code: 1 },
