@@ -128,7 +128,7 @@ migrate() {
   local state waiting told="" since=$SECONDS stuck_since=$SECONDS
   state=$(conditions) || stop "the cluster does not answer" "Nothing was changed."
   # An attempt of the same release that is over: this is the next one. One that still runs is waited for.
-  case $state in *Complete* | *Failed*) in_namespace delete job "$job" >/dev/null ;; esac
+  case $state in *Complete* | *Failed*) in_namespace delete job "$job" --cascade=foreground >/dev/null ;; esac
   kubectl apply -f "$work/release.yaml" -l rcpt-phase=prepare >"$work/applied" ||
     stop "what the migration needs cannot be applied" "No pod was changed. Mend it, then run the same command again."
   say "migrating: job/$job"

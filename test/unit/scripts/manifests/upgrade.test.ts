@@ -140,7 +140,7 @@ describe("an upgrade", () => {
   it("replaces a Job of the same release that is over, and waits for one that runs", () => {
     const again = upgrade({ "get job": [{ out: "Failed " }, { out: "Complete " }] });
     assert.equal(again.status, 0, again.stderr);
-    assert.match(changes(again.calls)[0] ?? "", /^delete job rcpt-migrate-\d+$/);
+    assert.match(changes(again.calls)[0] ?? "", /^delete job rcpt-migrate-\d+ --cascade=foreground$/);
     const beside = upgrade({});
     assert.ok(!beside.calls.some((line) => line.startsWith("delete")));
   });
