@@ -3,6 +3,7 @@ export const PAGES = [
   { to: "/verify", title: "Verify" },
   { to: "/lists", title: "Lists" },
   { to: "/usage", title: "Usage" },
+  { to: "/accuracy", title: "Accuracy" },
   { to: "/keys", title: "API keys" },
   { to: "/team", title: "Team" },
   { to: "/webhooks", title: "Webhooks" },

@@ -124,6 +124,11 @@ const usage = createRoute({
   path: "/usage",
   component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "UsagePage"),
 });
+const accuracy = createRoute({
+  getParentRoute: () => frame,
+  path: "/accuracy",
+  component: lazyRouteComponent(() => import("./pages/accuracy/accuracy.tsx"), "AccuracyPage"),
+});
 const team = createRoute({
   getParentRoute: () => frame,
   path: "/team",
@@ -172,6 +177,7 @@ export const router = createRouter({
       newList,
       list,
       usage,
+      accuracy,
       keys,
       team,
       webhooks,

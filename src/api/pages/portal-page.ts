@@ -15,6 +15,7 @@ export const PORTAL_PATHS: readonly string[] = [
   "/lists/new",
   "/lists/{id}",
   "/usage",
+  "/accuracy",
   "/keys",
   "/team",
   "/blocklist",

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, dataOf, Problem } from "../../../api/client.ts";
 import { useIdentity } from "../../../api/session.ts";
+import { ChooseFile } from "../../../components/choose-file.tsx";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
 import { ForeignText } from "../../../components/foreign-text.tsx";
 import { Notice } from "../../../components/notice.tsx";
@@ -10,7 +11,6 @@ import { deleteUpload } from "../../../uploads/file-upload.ts";
 import { fingerprintOf } from "../../../uploads/fingerprint.ts";
 import { forgetUpload, type KeptUpload, useKeptUploads } from "../../../uploads/kept-uploads.ts";
 import { byteSize } from "../../../words/bytes.ts";
-import { ChooseFile } from "./choose-file.tsx";
 
 async function readUpload(id: string) {
   try {

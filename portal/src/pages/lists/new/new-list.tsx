@@ -1,10 +1,10 @@
 import { Link, useSearch } from "@tanstack/react-router";
 import { useOwnPlan } from "../../../api/plans.ts";
 import { useIdentity } from "../../../api/session.ts";
+import { ChooseFile } from "../../../components/choose-file.tsx";
 import { useTitle } from "../../../components/page-head.tsx";
 import { NoLists, NoProbing } from "../../../components/plan-limits.tsx";
 import { beginUpload, useCurrentUpload } from "../../../uploads/current-upload.ts";
-import { ChooseFile } from "./choose-file.tsx";
 import { Interrupted } from "./interrupted.tsx";
 import { Paste } from "./paste.tsx";
 import { PreviewUpload } from "./preview.tsx";

@@ -1,7 +1,9 @@
 import { type DragEvent, useId, useState } from "react";
-import { Notice } from "../../../components/notice.tsx";
+import { Notice } from "./notice.tsx";
 
-const KINDS = ".csv,.tsv,.txt,.xlsx,.xlsm,.gz,text/csv,text/plain,text/tab-separated-values,application/gzip";
+/** Of lists. */
+const LIST_KINDS =
+  ".csv,.tsv,.txt,.xlsx,.xlsm,.gz,text/csv,text/plain,text/tab-separated-values,application/gzip";
 
 /** What is wrong with what was dropped or chosen; null: nothing. */
 function faultOf(files: readonly File[]): string | null {
@@ -13,11 +15,13 @@ function faultOf(files: readonly File[]): string | null {
 interface Props {
   label: string;
   hint: string;
+  /** What is offered first when a file is chosen; absent: lists. */
+  kinds?: string;
   onFile(file: File): void;
 }
 
 /** A place to drop a file on, or to choose one at. */
-export function ChooseFile({ label, hint, onFile }: Props) {
+export function ChooseFile({ label, hint, kinds = LIST_KINDS, onFile }: Props) {
   const id = useId();
   const [isOver, setOver] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
@@ -53,7 +57,7 @@ export function ChooseFile({ label, hint, onFile }: Props) {
       <input
         id={id}
         type="file"
-        accept={KINDS}
+        accept={kinds}
         aria-describedby={`${id}-hint`}
         onChange={({ target }) => {
           take(target.files);

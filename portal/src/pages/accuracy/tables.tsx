@@ -1,0 +1,144 @@
+import type { ReactNode } from "react";
+import { TableScroll } from "../../components/table-scroll.tsx";
+import { VerdictBadge } from "../../components/verdict-badge.tsx";
+import { grouped } from "../../words/numbers.ts";
+import { type Accuracy, byVerdict, type Counts, FEW, type Group, messagesOf } from "./read-accuracy.ts";
+
+const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+
+const Nothing = () => <span className="muted">–</span>;
+/** A name as rcpt gives it: letters, digits and a few signs. */
+const orNothing = (name: string | null) =>
+  name === null ? <Nothing /> : <span className="nowrap">{name}</span>;
+
+function Verdict({ of }: { of: Group["verdict"] }) {
+  return of === null ? <span className="muted">Not reported</span> : <VerdictBadge verdict={of} />;
+}
+
+/** The share that came back for good; none where there are too few to tell. */
+function HardRate({ of }: { of: Counts }) {
+  const messages = messagesOf(of);
+  if (messages < FEW) return <span className="muted nowrap">too few to tell</span>;
+  return PERCENT.format(of.hard_bounced / messages);
+}
+
+const COUNT_HEADS = ["Messages", "Delivered", "Bounced", "Hard", "Complaints", "Hard rate"];
+
+function CountHeads() {
+  return COUNT_HEADS.map((head) => (
+    <th scope="col" className="number" key={head}>
+      {head}
+    </th>
+  ));
+}
+
+function CountCells({ of }: { of: Counts }) {
+  const counts = [messagesOf(of), of.delivered, of.bounced, of.hard_bounced, of.complained];
+  return (
+    <>
+      {counts.map((count, i) => (
+        <td className="number" key={COUNT_HEADS[i]}>
+          {grouped(count)}
+        </td>
+      ))}
+      <td className="number">
+        <HardRate of={of} />
+      </td>
+    </>
+  );
+}
+
+/** What became of messages, a verdict a row. */
+export function VerdictTable({ groups }: { groups: readonly Group[] }) {
+  return (
+    <TableScroll label="By verdict">
+      <thead>
+        <tr>
+          <th scope="col">Answered</th>
+          <CountHeads />
+        </tr>
+      </thead>
+      <tbody>
+        {byVerdict(groups).map(({ verdict, counts }) => (
+          <tr key={verdict}>
+            <th scope="row">
+              <Verdict of={verdict} />
+            </th>
+            <CountCells of={counts} />
+          </tr>
+        ))}
+      </tbody>
+    </TableScroll>
+  );
+}
+
+/** The same by verdict, reason and provider. */
+export function GroupTable({ groups }: { groups: readonly Group[] }) {
+  return (
+    <TableScroll label="Each reason and provider">
+      <thead>
+        <tr>
+          <th scope="col">Answered</th>
+          <th scope="col">Reason</th>
+          <th scope="col">Provider</th>
+          <CountHeads />
+        </tr>
+      </thead>
+      <tbody>
+        {groups.map((group) => (
+          <tr key={`${group.verdict} ${group.reason} ${group.provider}`}>
+            <td>
+              <Verdict of={group.verdict} />
+            </td>
+            <td>{orNothing(group.reason)}</td>
+            <td>{orNothing(group.provider)}</td>
+            <CountCells of={group} />
+          </tr>
+        ))}
+      </tbody>
+    </TableScroll>
+  );
+}
+
+type Wrong = Accuracy["wrong"][number];
+
+function happened({ outcome, bounce_reason: reason }: Wrong): ReactNode {
+  if (outcome === "delivered") return "It was delivered";
+  return <>It bounced{reason !== null && <>: {orNothing(reason)}</>}</>;
+}
+
+/** Answers that were wrong, with the rules behind them. */
+export function WrongTable({ wrong }: { wrong: readonly Wrong[] }) {
+  return (
+    <TableScroll label="Wrong answers">
+      <thead>
+        <tr>
+          <th scope="col">Answered</th>
+          <th scope="col">Reason</th>
+          <th scope="col">Provider</th>
+          <th scope="col">What happened</th>
+          <th scope="col">Rule of the answer</th>
+          <th scope="col">Rule of the bounce</th>
+          <th scope="col" className="number">
+            Messages
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {wrong.map((group) => (
+          <tr key={JSON.stringify(group)}>
+            <td>
+              <Verdict of={group.verdict} />
+            </td>
+            <td>{orNothing(group.reason)}</td>
+            <td>{orNothing(group.provider)}</td>
+            <td>{happened(group)}</td>
+            <td>{orNothing(group.rule)}</td>
+            <td>{orNothing(group.bounce_rule)}</td>
+            <td className="number">{grouped(group.events)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </TableScroll>
+  );
+}
