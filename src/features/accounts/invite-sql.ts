@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Queryable, Transaction } from "../../stores/postgres/postgres.ts";
 import { foldAddress } from "../../verification/address/address-case.ts";
 
@@ -70,7 +71,7 @@ export async function insertInvite(tx: Transaction, invite: NewInvite): Promise<
   const [row] = await tx<InviteRow[]>`
     insert into invites (id, team_id, email, role, invited_by, hash, expires_at)
     select ${invite.id}::text, ${invite.teamId}::text, ${invite.email}::text, ${invite.role}::text,
-      ${invite.invitedBy}::text, ${invite.hash}::bytea, now() + ${`${LIMITS.portal.inviteTtlMs} milliseconds`}::interval
+      ${invite.invitedBy}::text, ${invite.hash}::bytea, now() + ${intervalOf(LIMITS.portal.inviteTtlMs)}::interval
     where (select count(*) from invites where team_id = ${invite.teamId}) < ${LIMITS.portal.invitesPerTeam}
     returning ${columns(tx)}`;
   if (row !== undefined && invite.shownHash !== null)

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Queryable, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** Password reset links, and reset requests that the relay has not processed yet. */
@@ -33,7 +34,7 @@ export async function insertReset(tx: Transaction, userId: string, hash: Buffer)
   await tx`select from users where id = ${userId} for no key update`;
   const rows = await tx`
     insert into password_resets (hash, user_id, expires_at)
-    select ${hash}::bytea, ${userId}::text, now() + ${`${LIMITS.portal.resetTtlMs} milliseconds`}::interval
+    select ${hash}::bytea, ${userId}::text, now() + ${intervalOf(LIMITS.portal.resetTtlMs)}::interval
     where (
       select count(*) from password_resets where user_id = ${userId} and expires_at > now()
     ) < ${LIMITS.portal.resetsPerUser}
@@ -76,7 +77,7 @@ export async function pruneResets(sql: Database): Promise<void> {
   await sql`
     with taken as materialized (
       select ctid from password_reset_requests
-      where created_at < now() - ${`${LIMITS.portal.resetTtlMs} milliseconds`}::interval
+      where created_at < now() - ${intervalOf(LIMITS.portal.resetTtlMs)}::interval
       order by id limit ${LIMITS.portal.prunedPerRound} for update skip locked
     )
     delete from password_reset_requests where ctid = any (array(select ctid from taken))`;

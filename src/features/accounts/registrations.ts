@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Queryable, Transaction } from "../../stores/postgres/postgres.ts";
 import { foldAddress } from "../../verification/address/address-case.ts";
 
@@ -14,14 +15,12 @@ export interface RegistrationRow {
 
 const columns = (sql: Queryable) => sql`id, email, password_hash as "passwordHash", team_name as "teamName"`;
 
-const interval = (ms: number) => `${ms} milliseconds`;
-
 /** Stores one; false when LIMITS.portal.registrationsWaiting wait for the relay already. */
 export async function insertRegistration(sql: Queryable, row: RegistrationRow): Promise<boolean> {
   const rows = await sql`
     insert into registrations (id, email, password_hash, team_name, expires_at)
     select ${row.id}::text, ${row.email}::text, ${row.passwordHash}::text, ${row.teamName}::text,
-      now() + ${interval(LIMITS.portal.registrationTtlMs)}::interval
+      now() + ${intervalOf(LIMITS.portal.registrationTtlMs)}::interval
     where (select count(*) from registrations where hash is null) < ${LIMITS.portal.registrationsWaiting}
     returning id`;
   return rows.length > 0;
@@ -39,7 +38,7 @@ export async function lockUnmailed(tx: Transaction, after: string): Promise<Regi
 export async function setRegistrationToken(tx: Transaction, id: string, hash: Buffer): Promise<void> {
   await tx`
     update registrations
-    set hash = ${hash}, expires_at = now() + ${interval(LIMITS.portal.registrationTtlMs)}::interval
+    set hash = ${hash}, expires_at = now() + ${intervalOf(LIMITS.portal.registrationTtlMs)}::interval
     where id = ${id}`;
 }
 

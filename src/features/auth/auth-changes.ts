@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** A change to what cached credentials say: recorded by triggers, see migration 3. */
@@ -94,7 +95,7 @@ export function createAuthChanges(sql: Database): AuthChanges {
     async prune() {
       await sql`
         delete from auth_changes
-        where created_at < now() - ${`${LIMITS.keys.changesKeptMs} milliseconds`}::interval`;
+        where created_at < now() - ${intervalOf(LIMITS.keys.changesKeptMs)}::interval`;
     },
   };
 }

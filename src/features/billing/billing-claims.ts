@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { Database } from "../../stores/postgres/postgres.ts";
  * @returns false: another caller has it, or there is no such team
  */
 export async function takeClaim(sql: Database, teamId: string, claim: string): Promise<boolean> {
-  const lease = `${LIMITS.billing.claimLeaseMs} milliseconds`;
+  const lease = intervalOf(LIMITS.billing.claimLeaseMs);
   const { count } = await sql`
     insert into billing_claims (team_id, claim, leased_until)
     select id, ${claim}::uuid, clock_timestamp() + ${lease}::interval

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Queryable } from "../../stores/postgres/postgres.ts";
 
 /**
@@ -24,7 +25,7 @@ export async function requestReread(sql: Queryable, customerId: string): Promise
 
 /** Leases the row that has been due longest, for LIMITS.billing.rereadLeaseMs; null: none is due. */
 export async function leaseReread(sql: Database): Promise<DueReread | null> {
-  const lease = `${LIMITS.billing.rereadLeaseMs} milliseconds`;
+  const lease = intervalOf(LIMITS.billing.rereadLeaseMs);
   const [row] = await sql<DueReread[]>`
     with taken as materialized (
       select ctid from billing_rereads
@@ -54,6 +55,6 @@ export async function postponeReread(sql: Database, failed: DueReread, delayMs: 
   await sql`
     update billing_rereads set leased_until = null,
       due_at = case when requested = ${failed.requested}
-        then clock_timestamp() + ${`${delayMs} milliseconds`}::interval else due_at end
+        then clock_timestamp() + ${intervalOf(delayMs)}::interval else due_at end
     where customer_id = ${failed.customerId}`;
 }

@@ -1,6 +1,7 @@
 import type { BillingPlan } from "../../config/config.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Tier } from "../../config/tiers.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Queryable, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** SQL of a team's subscriptions. Times `…S` are seconds of Stripe's clock. */
@@ -167,7 +168,7 @@ export async function recordStripeEvent(
 
 /** Deletes events that Stripe no longer repeats, at most LIMITS.billing.prunedPerRound. Returns their number. */
 export async function pruneStripeEvents(sql: Database): Promise<number> {
-  const kept = `${LIMITS.billing.eventsKeptMs} milliseconds`;
+  const kept = intervalOf(LIMITS.billing.eventsKeptMs);
   const { count } = await sql`
     with taken as materialized (
       select ctid from stripe_events where received_at < clock_timestamp() - ${kept}::interval

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Queryable } from "../../stores/postgres/postgres.ts";
 
 /** SQL of requests with an `Idempotency-Key`; migration 11 lists their states. Times are Postgres's own. */
@@ -41,8 +42,6 @@ const heldKeys = (sql: Queryable, { teamId, livemode }: IdempotencyClaim) => sql
     select from idempotency_keys
     where team_id = ${teamId} and livemode = ${livemode} and expires_at > now() limit ${HELD}) held)`;
 
-const milliseconds = (ms: number) => `${ms} milliseconds`;
-
 /**
  * Takes the key: true for exactly one of any number of concurrent callers. A key that has expired, or whose claim for the
  * same request was abandoned, is free again. False also when there is no room.
@@ -52,7 +51,7 @@ export async function claimIdempotencyKey(sql: Queryable, key: IdempotencyClaim)
   const rows = await sql`
     insert into idempotency_keys as k (team_id, livemode, key_hash, fingerprint, claim, locked_until, expires_at)
     select ${key.teamId}, ${key.livemode}::boolean, ${key.keyHash}, ${key.fingerprint}, ${key.claim}::uuid,
-      clock_timestamp() + ${milliseconds(leaseMs)}::interval, clock_timestamp() + ${milliseconds(keptMs)}::interval
+      clock_timestamp() + ${intervalOf(leaseMs)}::interval, clock_timestamp() + ${intervalOf(keptMs)}::interval
     where ${heldKeys(sql, key)} < ${HELD}
       or exists (select from idempotency_keys where team_id = ${key.teamId} and key_hash = ${key.keyHash})
     on conflict (team_id, key_hash) do update

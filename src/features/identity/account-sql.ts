@@ -1,4 +1,5 @@
 import type { Tier } from "../../config/tiers.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Queryable } from "../../stores/postgres/postgres.ts";
 
 /** SQL that writes teams, users, memberships and credentials. Each takes the transaction it belongs to. */
@@ -72,7 +73,7 @@ export async function insertSession(sql: Queryable, session: NewSession): Promis
   const [row] = await sql<[{ expiresAt: Date }]>`
     insert into sessions (id, user_id, team_id, hash, expires_at)
     values (${session.id}, ${session.userId}, ${session.teamId}, ${session.hash},
-      clock_timestamp() + ${`${session.ttlMs} milliseconds`}::interval)
+      clock_timestamp() + ${intervalOf(session.ttlMs)}::interval)
     returning expires_at as "expiresAt"`;
   return row.expiresAt;
 }

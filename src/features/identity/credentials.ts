@@ -1,5 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Tier } from "../../config/tiers.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** A live key, test key or session as stored, with the role it may use now. */
@@ -98,7 +99,7 @@ export function createCredentials(sql: Database): Credentials {
           select ctid from api_keys
           where id in (select jsonb_array_elements_text(${sql.json(keyIds)}))
             and (last_used_at is null
-                 or last_used_at < now() - ${`${LIMITS.keys.lastUsedEveryMs / 2} milliseconds`}::interval)
+                 or last_used_at < now() - ${intervalOf(LIMITS.keys.lastUsedEveryMs / 2)}::interval)
           order by id for update skip locked
         )
         update api_keys set last_used_at = now() where ctid = any (array(select ctid from taken))`;

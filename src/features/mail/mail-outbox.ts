@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** A waiting mail, as stored. */
@@ -35,14 +36,12 @@ export interface MailOutbox {
   prune(): Promise<void>;
 }
 
-const interval = (ms: number) => `${ms} milliseconds`;
-
 /** Writes a mail in the transaction of the change it is about. */
 export async function insertMail(tx: Transaction, mail: NewMail): Promise<void> {
   await tx`
     insert into mail_outbox (id, sealed, invite_id, reset_hash, expires_at)
     values (${mail.id}, ${mail.sealed}, ${mail.inviteId}, ${mail.resetHash},
-      now() + ${interval(mail.ttlMs)}::interval)`;
+      now() + ${intervalOf(mail.ttlMs)}::interval)`;
 }
 
 export function createMailOutbox(sql: Database): MailOutbox {
@@ -54,7 +53,7 @@ export function createMailOutbox(sql: Database): MailOutbox {
           order by reset_hash is null, next_attempt_at limit ${limit} for update skip locked
         )
         update mail_outbox
-        set attempts = attempts + 1, next_attempt_at = now() + ${interval(LIMITS.mail.leaseMs)}::interval
+        set attempts = attempts + 1, next_attempt_at = now() + ${intervalOf(LIMITS.mail.leaseMs)}::interval
         where ctid = any (array(select ctid from taken))
         returning id, sealed, attempts`;
     },
@@ -65,7 +64,7 @@ export function createMailOutbox(sql: Database): MailOutbox {
 
     async postpone(mail, delayMs) {
       await sql`
-        update mail_outbox set next_attempt_at = now() + ${interval(delayMs)}::interval
+        update mail_outbox set next_attempt_at = now() + ${intervalOf(delayMs)}::interval
         where id = ${mail.id} and attempts = ${mail.attempts}`;
     },
 

@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 
 /** The ledger's answer to a lease request. */
@@ -123,8 +124,8 @@ async function usageOf(sql: Database, teamId: string): Promise<LedgerUsage> {
  */
 export function createQuotaLedger(sql: Database): QuotaLedger {
   const { leaseTtlMs, renewEveryMs, trancheMax, leasesReapedPerRound } = LIMITS.quota;
-  const ttl = `${leaseTtlMs} milliseconds`;
-  const unhurried = `${leaseTtlMs - renewEveryMs} milliseconds`;
+  const ttl = intervalOf(leaseTtlMs);
+  const unhurried = intervalOf(leaseTtlMs - renewEveryMs);
 
   return {
     async lease(id, teamId, { limit, want, share }) {

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Tier } from "../../config/tiers.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** One scan of changes of the current UTC day. Times are text to the microsecond. */
@@ -30,7 +31,7 @@ export interface ChangedDay extends ChangeCursor {
 export async function startThresholdScan(sql: Database): Promise<ThresholdScan> {
   const [look] = await sql<[ThresholdScan]>`
     select (at at time zone 'utc')::date::text as day, at::text as until,
-           (at - ${`${LIMITS.usage.changeLagMs} milliseconds`}::interval)::text as "nextSince"
+           (at - ${intervalOf(LIMITS.usage.changeLagMs)}::interval)::text as "nextSince"
     from (select clock_timestamp() as at) clock`;
   return look;
 }

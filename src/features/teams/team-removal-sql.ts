@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** A deleted team whose objects must be swept now. */
@@ -21,8 +22,6 @@ export interface TeamRemovals {
 /** One at once, one when all processes that did not know of the deletion yet have finished writing. */
 const SWEEPS = 2;
 
-const interval = (ms: number) => `${ms} milliseconds`;
-
 /** Records, in the transaction that deletes the team, that its objects must be deleted. */
 export async function recordTeamRemoval(tx: Transaction, teamId: string): Promise<void> {
   await tx`insert into team_removals (team_id) values (${teamId})`;
@@ -34,8 +33,8 @@ export function createTeamRemovals(sql: Database): TeamRemovals {
   async function postpone({ teamId }: TeamRemoval): Promise<void> {
     await sql`
       update team_removals set failures = failures + 1,
-        due_at = now() + least(${interval(retryFirstMs)}::interval * 2 ^ least(failures, 20),
-                               ${interval(retryMaxMs)}::interval)
+        due_at = now() + least(${intervalOf(retryFirstMs)}::interval * 2 ^ least(failures, 20),
+                               ${intervalOf(retryMaxMs)}::interval)
       where team_id = ${teamId}`;
   }
 
@@ -47,7 +46,7 @@ export function createTeamRemovals(sql: Database): TeamRemovals {
     }
     await sql`
       update team_removals set failures = 0, sweeps_done = ${sweepsDone + 1},
-        due_at = now() + ${interval(sweepAgainMs)}::interval
+        due_at = now() + ${intervalOf(sweepAgainMs)}::interval
       where team_id = ${teamId}`;
   }
 
@@ -58,7 +57,7 @@ export function createTeamRemovals(sql: Database): TeamRemovals {
           select ctid from team_removals where due_at <= now()
           order by due_at limit 1 for update skip locked
         )
-        update team_removals set due_at = now() + ${interval(leaseMs)}::interval
+        update team_removals set due_at = now() + ${intervalOf(leaseMs)}::interval
         where ctid = any (array(select ctid from taken))
         returning team_id as "teamId", sweeps_done as "sweepsDone"`;
       return removal ?? null;

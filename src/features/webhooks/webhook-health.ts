@@ -1,3 +1,4 @@
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Queryable } from "../../stores/postgres/postgres.ts";
 
 /**
@@ -59,7 +60,7 @@ export async function disableFailingWebhook(
   const disabled = await sql`
     update webhooks w set status = 'disabled', disabled_reason = 'failing', disabled_at = now()
     where w.id = ${webhook_id} and w.url = ${url} and w.status = 'enabled'
-      and w.failing_since <= now() - ${`${failingMs} milliseconds`}::interval
+      and w.failing_since <= now() - ${intervalOf(failingMs)}::interval
       and (not ${perhapsOurs}::boolean
         or exists (select from webhooks other where other.last_success_at > w.failing_since))`;
   return disabled.count === 1;

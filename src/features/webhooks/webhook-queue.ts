@@ -1,5 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Tier } from "../../config/tiers.ts";
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Queryable, Transaction } from "../../stores/postgres/postgres.ts";
 import type { DeliveryStatus } from "./webhook-deliveries.ts";
 
@@ -151,7 +152,7 @@ export function claimDeliveries(
       ) p
     ), claimed as (
       update webhook_deliveries d set claims = d.claims + 1, next_attempt_at = clock_timestamp()
-        + ${`${leaseMs} milliseconds`}::interval * power(2, least(d.claims, ${leaseDoublings}::integer))
+        + ${intervalOf(leaseMs)}::interval * power(2, least(d.claims, ${leaseDoublings}::integer))
       where d.ctid = any (array(select ctid from due))
       returning d.*
     )
@@ -186,11 +187,11 @@ export async function recordAttempt(
   record: AttemptRecord,
 ): Promise<boolean> {
   const { status, retryInMs, responseStatus, error, durationMs } = record;
-  const interval = retryInMs === null ? null : `${Math.round(retryInMs)} milliseconds`;
+  const interval = retryInMs === null ? null : intervalOf(Math.round(retryInMs));
   const recorded = await sql`
     update webhook_deliveries set status = ${status}, error = ${error}, response_status = ${responseStatus},
       duration_ms = ${durationMs}, next_attempt_at = clock_timestamp() + ${interval}::interval,
-      last_attempt_at = clock_timestamp() - ${`${durationMs} milliseconds`}::interval,
+      last_attempt_at = clock_timestamp() - ${intervalOf(durationMs)}::interval,
       attempts = attempts + 1, claims = 0
     where id = ${claim.id} and (${status === "succeeded"}
       or (status = 'pending' and attempts = ${claim.attempts} and claims = ${claim.claims}))`;
@@ -202,7 +203,7 @@ export async function pruneEvents(sql: Database, keptMs: number, limit: number):
   const pruned = await sql`
     with taken as materialized (
       select e.ctid from events e join teams t on t.id = e.team_id
-      where e.created_at < now() - ${`${keptMs} milliseconds`}::interval
+      where e.created_at < now() - ${intervalOf(keptMs)}::interval
         and not exists (select from webhook_deliveries d where d.event_id = e.id and d.status = 'pending')
       order by e.created_at limit ${limit}
       for key share of t skip locked for update of e skip locked

@@ -1,3 +1,4 @@
+import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Queryable, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** SQL of webhooks and their signing secrets. Every statement on a team's behalf names the team. */
@@ -133,7 +134,7 @@ export async function rotateWebhookSecret(
 ): Promise<boolean> {
   const rotated = await sql`
     update webhooks set secret = ${next.secret}, old_secret = secret,
-      old_secret_until = now() + ${`${next.oldMs} milliseconds`}::interval
+      old_secret_until = now() + ${intervalOf(next.oldMs)}::interval
     where team_id = ${teamId} and id = ${id}`;
   return rotated.count === 1;
 }

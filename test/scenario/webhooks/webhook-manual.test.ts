@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { WebhookDelivery } from "../../../src/features/webhooks/deliveries.ts";
+import { intervalOf } from "../../../src/stores/postgres/interval.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
@@ -89,7 +90,7 @@ describe("an old event", () => {
     const redeliver = () =>
       api.send("POST", `/v1/webhooks/${hook.id}/deliveries/${id}/redeliver`, { key: team.session });
     const age = (ms: number) => deployment.sql`
-      update events set created_at = now() - ${`${ms} milliseconds`}::interval where team_id = ${team.id}`;
+      update events set created_at = now() - ${intervalOf(ms)}::interval where team_id = ${team.id}`;
     await age(LIMITS.webhooks.keptMs - 60_000);
     assert.equal((await redeliver()).status, 202);
     await age(LIMITS.webhooks.keptMs);

@@ -1,4 +1,5 @@
 import type { JobErrorCode } from "../../../platform/job-errors.ts";
+import { intervalOf } from "../../../stores/postgres/interval.ts";
 import type { Queryable, Transaction } from "../../../stores/postgres/postgres.ts";
 import { clearTasks } from "./job-clearing.ts";
 
@@ -290,7 +291,7 @@ export async function staleSubmissions(
   return sql<{ id: string; teamId: string }[]>`
     select id, team_id as "teamId" from jobs
     where completed_at is null and removed_at is null and status = 'submitting'
-      and created_at < now() - ${`${ageMs} milliseconds`}::interval
+      and created_at < now() - ${intervalOf(ageMs)}::interval
     order by id limit ${limit}`;
 }
 
@@ -345,7 +346,7 @@ export async function hideExpiredJobs(sql: Queryable, keptMs: number, limit: num
   await sql`
     with taken as materialized (
       select ctid from jobs
-      where completed_at < now() - ${`${keptMs} milliseconds`}::interval and removed_at is null
+      where completed_at < now() - ${intervalOf(keptMs)}::interval and removed_at is null
       order by completed_at limit ${limit} for update skip locked
     )
     update jobs set removed_at = now() where ctid = any (array(select ctid from taken))`;
@@ -365,7 +366,7 @@ export interface SpentJob {
 export async function spentJobs(sql: Queryable, restMs: number, limit: number): Promise<SpentJob[]> {
   return sql<SpentJob[]>`
     select id, team_id as "teamId", status = 'cancelled' as "keepsSource", results_key as "resultsKey" from jobs
-    where completed_at < now() - ${`${restMs} milliseconds`}::interval and not source_removed
+    where completed_at < now() - ${intervalOf(restMs)}::interval and not source_removed
     order by completed_at limit ${limit}`;
 }
 
@@ -382,7 +383,7 @@ export async function removableJobs(
 ): Promise<{ id: string; teamId: string }[]> {
   return sql<{ id: string; teamId: string }[]>`
     select id, team_id as "teamId" from jobs
-    where removed_at < now() - ${`${restMs} milliseconds`}::interval
+    where removed_at < now() - ${intervalOf(restMs)}::interval
     order by removed_at limit ${limit}`;
 }
 

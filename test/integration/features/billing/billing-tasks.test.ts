@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { billingPeriodicTasks } from "../../../../src/features/billing/billing-tasks.ts";
 import { pruneStripeEvents } from "../../../../src/features/billing/subscription-sql.ts";
+import { intervalOf } from "../../../../src/stores/postgres/interval.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";
 
@@ -20,7 +21,7 @@ const { eventsKeptMs, prunedPerRound } = LIMITS.billing;
 async function insertEvents(name: string, count: number, ageMs: number): Promise<void> {
   await sql`
     insert into stripe_events (id, type, created_s, received_at)
-    select ${name} || n, 'ping', 1, now() - ${`${ageMs} milliseconds`}::interval from generate_series(1, ${count}::int) n`;
+    select ${name} || n, 'ping', 1, now() - ${intervalOf(ageMs)}::interval from generate_series(1, ${count}::int) n`;
 }
 
 async function kept(): Promise<number> {
