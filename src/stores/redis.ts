@@ -1,6 +1,7 @@
 import { Redis, ReplyError } from "ioredis";
 import { LIMITS } from "../config/limits/limits.ts";
 import type { Logger } from "../platform/log.ts";
+import { parseInfo, UNUSABLE_REDIS, unusableMode } from "./redis-mode.ts";
 
 /** One connection. */
 export type RedisClient = Redis;
@@ -82,6 +83,14 @@ export function createBlockingRedis(options: {
   return client;
 }
 
+/** Logs an error where commands would fail one by one, each in its own way. */
+async function reportMode(client: RedisClient, log: Logger): Promise<void> {
+  // Refused to our user, or not connected: then nothing is known.
+  const text = await client.info().catch(() => "");
+  const mode = unusableMode(parseInfo(text));
+  if (mode !== null) log.error({ mode }, `${UNUSABLE_REDIS[mode].text} ${UNUSABLE_REDIS[mode].advice}`);
+}
+
 /**
  * The two Redis connections of a process. Redis is a cache and a transport here: each caller handles its absence, and
  * learns of it within one command timeout, mostly at once.
@@ -105,6 +114,7 @@ export function createRedis(options: {
     subscriber,
     async start() {
       await Promise.allSettled([commands.connect(), subscriber.connect()]);
+      await reportMode(commands, options.log);
     },
     async ping() {
       await commands.ping();

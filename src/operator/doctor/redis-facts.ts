@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { jobStreamKeys } from "../../features/bulk/schedule/job-stream.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { RedisClient, RedisClients } from "../../stores/redis.ts";
+import { parseInfo, unusableMode } from "../../stores/redis-mode.ts";
 import { errorLine } from "./finding.ts";
 
 export interface RedisFacts {
@@ -38,15 +39,6 @@ const PINGS = 5;
 const PROBE_TTL_MS = 30_000;
 /** Far above LIMITS.bulk.leaseMs: claimed by then, if anybody is there to claim. */
 const STUCK_MS = 120_000;
-
-function parseInfo(text: string): Map<string, string> {
-  const pairs = text
-    .split("\r\n")
-    .flatMap((line) => (line.startsWith("#") || !line.includes(":") ? [] : [line]));
-  return new Map(
-    pairs.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
-  );
-}
 
 async function clockOf(redis: RedisClient, clock: Clock): Promise<{ latencyMs: number; skewMs: number }> {
   let best = { latencyMs: Number.POSITIVE_INFINITY, skewMs: 0 };
@@ -184,7 +176,7 @@ export async function lookAtRedis(redis: RedisClients, egressId: string, clock: 
   const { commands } = redis;
   const text = await unlessRefused(() => commands.info());
   const info = text === null ? null : parseInfo(text);
-  const isPlain = info?.get("cluster_enabled") !== "1" && info?.get("role") !== "slave";
+  const isPlain = info === null || (unusableMode(info) === null && info.get("role") !== "slave");
   const refused = isPlain ? await tryCommands(redis) : [];
   const timing = await unlessRefused(() => clockOf(commands, clock));
   const none = { streams: null, deadLetters: null };

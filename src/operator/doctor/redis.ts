@@ -1,6 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { createLog } from "../../platform/log.ts";
 import { createRedis, type RedisClients } from "../../stores/redis.ts";
+import { UNUSABLE_REDIS, unusableMode } from "../../stores/redis-mode.ts";
 import {
   bytesText,
   type DoctorFinding,
@@ -70,14 +71,8 @@ function judgeVersion(info: Info): DoctorFinding {
 
 function judgeMode(info: Info): DoctorFinding[] {
   const found: DoctorFinding[] = [];
-  if (info.get("cluster_enabled") === "1")
-    found.push(
-      fail(
-        "mode",
-        "REDIS_URL leads to a node of a cluster: keys of other nodes cannot be reached.",
-        "Let it lead to a server without cluster mode, with a replica for fail-over.",
-      ),
-    );
+  const mode = unusableMode(info);
+  if (mode !== null) found.push(fail("mode", UNUSABLE_REDIS[mode].text, UNUSABLE_REDIS[mode].advice));
   if (info.get("role") === "slave")
     found.push(
       fail("mode", "REDIS_URL leads to a replica, which takes no writes.", "Let it lead to the primary."),

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createAuthBus } from "../../../src/features/auth/auth-bus.ts";
-import { createBlockingRedis } from "../../../src/stores/redis.ts";
+import { createLog } from "../../../src/platform/log.ts";
+import { createBlockingRedis, createRedis } from "../../../src/stores/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
+import { until } from "../../support/until.ts";
 
 async function setUp(t: TestContext) {
   const url = await testRedisUrl();
@@ -63,6 +66,38 @@ describe("Redis clients", () => {
     const redis = await openRedis(t, `redis://127.0.0.1:${gate.port}`);
     await assert.rejects(redis.ping());
   });
+});
+
+/** A server that tells `info` of itself and says OK to all else. @returns its URL */
+async function serveInfo(t: TestContext, info: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", (bytes) => {
+      for (const [, name = ""] of bytes.toString("latin1").matchAll(/\*\d+\r\n\$\d+\r\n(\w+)\r\n/g))
+        socket.write(/^info$/i.test(name) ? `$${info.length}\r\n${info}\r\n` : "+OK\r\n");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("a server that rcpt cannot use", () => {
+  for (const [info, said] of [
+    ["redis_mode:cluster\r\ncluster_enabled:1\r\n", /Redis Cluster.*without cluster mode/],
+    ["redis_mode:sentinel\r\n", /Sentinel.*HAProxy/],
+    ["valkey_version:8.1.1\r\nserver_mode:sentinel\r\n", /Sentinel.*HAProxy/],
+  ] as const)
+    it(`is named in the log: ${info.trim().split("\r\n").at(-1)}`, async (t) => {
+      const lines: string[] = [];
+      const log = createLog("error", {}, { write: (line) => void lines.push(line) });
+      const redis = createRedis({ url: await serveInfo(t, info), name: "rcpt-test", log });
+      t.after(() => redis.stop());
+      await redis.start();
+      await until("it is logged", () => lines.length > 0);
+      assert.match(lines.join(""), said);
+    });
 });
 
 describe("the bus", () => {

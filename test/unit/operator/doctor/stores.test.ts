@@ -140,14 +140,17 @@ const REDIS: RedisFacts = {
 
 describe("what the doctor says of Redis", () => {
   const cases: [
-    Partial<Record<keyof typeof INFO | "valkey_version", string>>,
+    Partial<Record<keyof typeof INFO | "valkey_version" | "redis_mode" | "server_mode", string>>,
     Partial<RedisFacts>,
     string[],
   ][] = [
     [{}, {}, []],
     [{ redis_version: "6.2.1" }, {}, ["fail version"]],
     [{ redis_version: "7.2.4", valkey_version: "8.1.0" }, {}, []],
-    [{ cluster_enabled: "1" }, {}, ["fail mode"]],
+    [{ cluster_enabled: "1", redis_mode: "cluster" }, {}, ["fail mode"]],
+    [{ redis_mode: "sentinel" }, {}, ["fail mode"]],
+    [{ server_mode: "sentinel" }, {}, ["fail mode"]],
+    [{ redis_mode: "standalone" }, {}, []],
     [{ role: "slave" }, {}, ["fail mode"]],
     [{ maxmemory_policy: "noeviction" }, {}, ["fail eviction"]],
     [{ maxmemory_policy: "allkeys-lru" }, {}, ["fail eviction"]],
