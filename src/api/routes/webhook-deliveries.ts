@@ -1,7 +1,9 @@
 import * as v from "valibot";
+import { EVENT_TYPES } from "../../config/events.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { SHOWN_ERRORS } from "../../features/webhooks/deliver/outcome.ts";
 import type { WebhookDeliveries, WebhookDelivery } from "../../features/webhooks/deliveries.ts";
+import type { MessageBody } from "../../features/webhooks/signature.ts";
 import { PageQueryEntries, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import { named } from "../schemas/fields.ts";
@@ -51,6 +53,27 @@ const example: WebhookDelivery = {
   last_attempt_at: "2026-01-01T00:00:00.000Z",
 };
 
+const DAYS_KEPT = LIMITS.webhooks.keptMs / 86_400_000;
+
+const EventSchema = v.object({
+  id: v.pipe(v.string(), v.description("The `webhook-id` of its deliveries, `evt_…`.")),
+  type: v.pipe(v.string(), v.description("What has happened, e.g. `bulk.completed`.")),
+  timestamp: v.pipe(instant, v.description("When it happened.")),
+  livemode: v.pipe(v.boolean(), v.description("False for what test keys have done.")),
+  data: v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.description("By type: see the webhooks of this document."),
+  ),
+});
+
+const eventExample: MessageBody = {
+  id: example.event_id,
+  type: "ping",
+  timestamp: example.created_at,
+  livemode: true,
+  data: { webhook_id: "wh_01h455vb4pex5vsknk084sn02q" },
+};
+
 const MANUAL =
   `A webhook takes ${LIMITS.webhooks.manualPerHour} pings and redeliveries an hour, ` +
   `a team ${LIMITS.webhooks.manualPerTeamHour}.`;
@@ -64,7 +87,37 @@ const MANUAL_ERRORS = [
 ] as const;
 
 export function createWebhookDeliveryRoutes(deliveries: WebhookDeliveries): Route[] {
-  return [listRoute(deliveries), pingRoute(deliveries), redeliverRoute(deliveries)];
+  return [eventsRoute(deliveries), listRoute(deliveries), pingRoute(deliveries), redeliverRoute(deliveries)];
+}
+
+function eventsRoute(deliveries: WebhookDeliveries): Route {
+  return teamRoute({
+    method: "GET",
+    path: "/v1/events",
+    operationId: "listEvents",
+    summary: "List what has happened",
+    description:
+      `Newest first, for ${DAYS_KEPT} days: what the team's webhooks are told of, each entry as the body of its deliveries. ` +
+      "A test key sees those of test keys only. An entry may appear behind a newer one for some seconds: a program that asks " +
+      "again and again should look back a minute, and knows repeats by their `id`.",
+    tag: TAG,
+    role: "member",
+    rate: "read",
+    feature: "webhooks",
+    errors: [],
+    query: v.strictObject({
+      ...PageQueryEntries,
+      type: v.optional(
+        v.pipe(
+          v.picklist(EVENT_TYPES, `must be one of ${EVENT_TYPES.join(", ")}`),
+          v.description("Only events of this type."),
+        ),
+      ),
+    }),
+    success: pageSuccess("A page of the events", EventSchema, [eventExample]),
+    handler: ({ query }, actor) =>
+      deliveries.events(actor, { ...readPageRequest(query), type: query.type ?? null }),
+  });
 }
 
 function listRoute(deliveries: WebhookDeliveries): Route {
@@ -73,7 +126,7 @@ function listRoute(deliveries: WebhookDeliveries): Route {
     path: "/v1/webhooks/{id}/deliveries",
     operationId: "listWebhookDeliveries",
     summary: "List what a webhook was sent",
-    description: `Newest first, for ${LIMITS.webhooks.keptMs / 86_400_000} days.`,
+    description: `Newest first, for ${DAYS_KEPT} days.`,
     tag: TAG,
     role: "member",
     rate: "read",

@@ -1,3 +1,4 @@
+import type { EventType } from "../../config/events.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import { isId, newId } from "../../platform/ids.ts";
@@ -8,7 +9,9 @@ import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 import type { Actor } from "../identity/actor.ts";
 import { requireFeature } from "../identity/tier-features.ts";
 import { type ShownError, shownError } from "./deliver/outcome.ts";
+import { listEvents } from "./event-log.ts";
 import { recordEvent } from "./outbox.ts";
+import type { MessageBody } from "./signature.ts";
 import {
   countPendingDeliveries,
   type DeliveryRow,
@@ -38,6 +41,11 @@ export interface WebhookDelivery {
 
 /** The deliveries of a webhook, and sending them again. Webhooks out of the caller's reach are not found. */
 export interface WebhookDeliveries {
+  /**
+   * The team's events, newest first, for LIMITS.webhooks.keptMs. A test key sees those of test keys.
+   * @throws AppError `unavailable_in_tier`
+   */
+  events(actor: Actor, ask: PageRequest & { type: EventType | null }): Promise<Page<MessageBody>>;
   /** The newest first. @throws AppError `not_found` */
   list(
     actor: Actor,
@@ -101,6 +109,11 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
   const noSuchDelivery = () => new AppError("not_found", "The webhook has no such delivery.");
 
   return {
+    async events(actor, ask) {
+      requireFeature(actor, "webhooks");
+      return listEvents(sql, actor, ask);
+    },
+
     async list(actor, webhookId, ask) {
       const of = { teamId: actor.teamId, webhookId };
       await requireWebhook(sql, actor, webhookId);

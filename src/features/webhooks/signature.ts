@@ -46,13 +46,25 @@ export interface MessageSource {
   data: Record<string, unknown>;
 }
 
-/** The body of every attempt for an event: the same bytes each time. */
-export function messageBody(event: MessageSource): string {
-  return JSON.stringify({
+export interface MessageBody {
+  id: string;
+  type: string;
+  timestamp: string;
+  livemode: boolean;
+  data: Record<string, unknown>;
+}
+
+export function messageOf(event: MessageSource): MessageBody {
+  return {
     id: event.event_id,
     type: event.event_type,
     timestamp: event.event_at.toISOString(),
     livemode: event.livemode,
     data: event.data,
-  });
+  };
+}
+
+/** The body of every attempt for an event: the same bytes each time. */
+export function messageBody(event: MessageSource): string {
+  return JSON.stringify(messageOf(event));
 }

@@ -76,6 +76,12 @@ async function aDelivery(key: string): Promise<Params> {
   return { id, delivery_id: delivery.id };
 }
 
+async function anEvent(key: string): Promise<Params> {
+  const { id = "" } = await aWebhook(key);
+  const made = await api.send<{ event_id: string }>("POST", `/v1/webhooks/${id}/ping`, { key });
+  return { event: made.body.event_id };
+}
+
 /** By method and path, of every operation about one thing that has a mode: makes it by that key; and what is sent along. */
 const OF_ONE: Record<string, { by(key: string): Promise<Params>; body?: unknown }> = {
   "GET /v1/bulk-jobs/{id}": { by: aJob },
@@ -101,6 +107,7 @@ const LISTS: Record<string, (key: string) => Promise<Params>> = {
   "GET /v1/bulk-jobs": aJob,
   "GET /v1/uploads": anUpload,
   "GET /v1/webhooks": aWebhook,
+  "GET /v1/events": anEvent,
 };
 
 const MAKES: Record<string, () => Promise<Made>> = {

@@ -52,6 +52,39 @@ const settled = (id: string, eventId: string) =>
     return found !== undefined && found.status !== "pending" && found;
   });
 
+describe("what has happened", () => {
+  const events = (path: string, key = team.session) =>
+    api.send<{ data: { id: string; type: string }[]; next_cursor: string | null }>("GET", path, { key });
+
+  it("is listed newest first, each entry the very body of its deliveries", async () => {
+    const { id } = await create();
+    const [first, second] = [await ping(id), await ping(id)];
+    await settled(id, first);
+    await settled(id, second);
+    const page = await events("/v1/events");
+    assert.deepEqual(
+      page.body.data.map((event) => event.id),
+      [second, first],
+    );
+    const bodies = receiver.received.map(({ body }) => body).sort();
+    assert.deepEqual(page.body.data.map((event) => JSON.stringify(event)).sort(), bodies);
+    const newest = await events("/v1/events?limit=1");
+    const rest = await events(`/v1/events?cursor=${newest.body.next_cursor}`);
+    assert.deepEqual([newest.body.data[0]?.id, rest.body.data[0]?.id], [second, first]);
+    const others = await events("/v1/events?type=bulk.completed");
+    assert.deepEqual(others.body, { data: [], next_cursor: null });
+    const unknown = await events("/v1/events?type=unheard.of");
+    assert.equal(unknown.status, 400);
+  });
+
+  it("is each team's own, and of tiers with webhooks", async () => {
+    await ping((await create()).id);
+    const [other, free] = [await deployment.team("starter"), await deployment.team("free")];
+    assert.deepEqual((await events("/v1/events", other.liveKey)).body.data, []);
+    assert.equal((await events("/v1/events", free.liveKey)).status, 402);
+  });
+});
+
 describe("what a team may ask for in an hour", () => {
   const send = (method: string, path: string, body?: object) =>
     api.send(method, path, { key: team.session, ...(body && { body }) });
