@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import type { JobSnapshot } from "../../packages/client/src/index.ts";
 import { EXIT } from "../platform/exit-codes.ts";
 import { exitCodeOfJob, type ResultOptions, saveResults, withResultOptions } from "./bulk.ts";
 import { EXIT_INTERRUPTED } from "./check.ts";
@@ -14,19 +15,22 @@ async function list({ json }: { json: boolean }): Promise<number> {
   const { connect, jobLine } = await parts();
   let count = 0;
   for await (const job of connect().paginate("/v1/bulk-jobs")) {
-    process.stdout.write(`${json ? JSON.stringify(job) : jobLine(job)}\n`);
+    print(job, { json }, jobLine);
     count += 1;
     if (count === LISTED) break;
   }
   return EXIT.done;
 }
 
-async function watch(id: string): Promise<number> {
+const print = (job: JobSnapshot, { json }: { json: boolean }, line: (job: JobSnapshot) => string) =>
+  process.stdout.write(`${json ? JSON.stringify(job) : line(job)}\n`);
+
+async function watch(id: string, options: { json: boolean }): Promise<number> {
   const { connect, withInterrupt, followToEnd, jobLine } = await parts();
   return withInterrupt(async (signal) => {
     try {
       const ended = await followToEnd(connect().bulk.job(id), signal);
-      process.stdout.write(`${jobLine(ended)}\n`);
+      print(ended, options, jobLine);
       return exitCodeOfJob(ended, []);
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -41,9 +45,9 @@ async function results(id: string, options: ResultOptions): Promise<number> {
   return EXIT.done;
 }
 
-async function cancel(id: string): Promise<number> {
+async function cancel(id: string, options: { json: boolean }): Promise<number> {
   const { connect, jobLine } = await parts();
-  process.stdout.write(`${jobLine(await connect().bulk.job(id).cancel())}\n`);
+  print(await connect().bulk.job(id).cancel(), options, jobLine);
   return EXIT.done;
 }
 
@@ -58,13 +62,15 @@ export function jobsCommand(end: (code: number) => void): Command {
   jobs
     .command("watch <id>")
     .description("follow a job to its end")
-    .action(async (id) => end(await watch(id)));
+    .option("--json", "the job at its end", false)
+    .action(async (id, options) => end(await watch(id, options)));
   withResultOptions(jobs.command("results <id>"))
     .description("its results; while it runs, what is answered")
     .action(async (id, options) => end(await results(id, options)));
   jobs
     .command("cancel <id>")
     .description("end it now; what is answered stays, and is charged")
-    .action(async (id) => end(await cancel(id)));
+    .option("--json", "the job", false)
+    .action(async (id, options) => end(await cancel(id, options)));
   return jobs;
 }

@@ -5,18 +5,26 @@ import { type Terminal, UsageError } from "../operator/command.ts";
 import { AppError } from "../platform/errors.ts";
 import { EXIT } from "../platform/exit-codes.ts";
 import { VERSION } from "../platform/version.ts";
+import { blocklistCommand } from "./account/blocklist.ts";
+import { keysCommand } from "./account/keys.ts";
+import { loginCommand, logoutCommand } from "./account/login.ts";
+import { teamCommand } from "./account/team.ts";
+import { webhooksCommand } from "./account/webhooks.ts";
 import { bulkCommand, submitList } from "./bulk.ts";
-import { check, checkCommand } from "./check.ts";
+import { check, checkCommand, EXIT_INTERRUPTED } from "./check.ts";
+import { completionCommand } from "./completion.ts";
 import { feedbackCommand, sendFeedback } from "./feedback.ts";
 import { jobsCommand } from "./jobs.ts";
+import { openCommand } from "./open.ts";
+import { printable } from "./printable.ts";
 import { showUsage, usageCommand } from "./usage.ts";
 import { verify, verifyCommand } from "./verify.ts";
 
 /** What to do about it, where the message does not say; "" where it does. */
 function adviceOf(error: unknown): string {
   if (!(error instanceof RcptError)) return "";
-  if (error.code === "unauthorized") return " Is RCPT_API_KEY a key of this service?";
-  if (error.code === "network_error") return " Is RCPT_URL right, and the service up?";
+  if (error.code === "unauthorized") return " Is your key one of this service? rcpt login makes one.";
+  if (error.code === "network_error") return " Is its URL right, and is it up?";
   return error.retryAfterS === null ? "" : ` Try again in ${error.retryAfterS} s.`;
 }
 
@@ -24,22 +32,16 @@ function adviceOf(error: unknown): string {
 function report(error: unknown, { stderr }: Terminal): number {
   // It has said so itself.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.misconfigured;
+  // Of a prompt.
+  if (error instanceof Error && error.name === "ExitPromptError") return EXIT_INTERRUPTED;
   const code = error instanceof AppError || error instanceof RcptError ? ` (${error.code})` : "";
   const said = error instanceof Error ? error.message : String(error);
-  stderr(`rcpt: ${said}${code}${adviceOf(error)}\n`);
+  stderr(`rcpt: ${printable(said)}${code}${adviceOf(error)}\n`);
   return error instanceof UsageError || error instanceof ConfigError ? EXIT.misconfigured : EXIT.failed;
 }
 
-/**
- * The command `rcpt`. Results go to standard output as they come.
- * @param argv without Node.js and the script
- * @returns the exit code: 0 done, 1 failed, 2 wrong arguments or settings, and what a command says of its own
- */
-export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
-  let code: number = EXIT.done;
-  const end = (ended: number) => {
-    code = ended;
-  };
+/** The tree of commands. @param end told the exit code of a command that has one of its own */
+export function createProgram(terminal: Terminal, end: (code: number) => void): Command {
   const program = new Command("rcpt")
     .description("Verify email addresses.")
     .version(VERSION)
@@ -53,11 +55,32 @@ export async function runProgram(argv: readonly string[], terminal: Terminal): P
     jobsCommand(end),
     feedbackCommand().action(async (files, options) => end(await sendFeedback(files, options))),
     usageCommand().action(async (options) => end(await showUsage(options))),
+    keysCommand(),
+    teamCommand(),
+    webhooksCommand(end),
+    blocklistCommand(end),
+    loginCommand(),
+    logoutCommand(end),
+    openCommand(),
+    completionCommand(program, terminal.stdout),
   ];
   for (const command of commands) {
     for (const inner of [command, ...command.commands]) inner.copyInheritedSettings(program);
     program.addCommand(command);
   }
+  return program;
+}
+
+/**
+ * The command `rcpt`. Results go to standard output as they come.
+ * @param argv without Node.js and the script
+ * @returns the exit code: 0 done, 1 failed, 2 wrong arguments or settings, and what a command says of its own
+ */
+export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
+  let code: number = EXIT.done;
+  const program = createProgram(terminal, (ended) => {
+    code = ended;
+  });
   try {
     await program.parseAsync(argv, { from: "user" });
     return code;

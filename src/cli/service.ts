@@ -1,17 +1,44 @@
-import { type Client, createClient } from "../../packages/client/src/index.ts";
+import { type Client, type ClientOptions, createClient } from "../../packages/client/src/index.ts";
 import { loadServiceAddress } from "../config/config.ts";
 import { UsageError } from "../operator/command.ts";
+import { readProfile } from "./account/profile.ts";
 
-/** A client of the service that RCPT_URL and RCPT_API_KEY name. @throws UsageError where one of them is missing or wrong */
-export function connect(): Client {
-  const { url, key } = loadServiceAddress();
-  if (url === null || key === null)
-    throw new UsageError("RCPT_URL and RCPT_API_KEY say which service and whose key (docs/cli.md)");
-  try {
-    return createClient({ url, key });
-  } catch {
-    throw new UsageError("RCPT_URL is not a URL of a service, such as https://rcpt.example.com");
-  }
+/** The address of a service as it is compared and stored. @throws UsageError where it is none */
+export function serviceUrl(text: string, source = "RCPT_URL"): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new UsageError(`${source} is not a URL of a service, such as https://rcpt.example.com`);
+  return url.href.replace(/\/+$/, "");
+}
+
+/**
+ * The service and the credential of the environment, and of `rcpt login` where it does not say. A stored key goes to the service that
+ * it is of and to no other.
+ * @throws UsageError
+ */
+function serviceAddress(): { url: string | null; key: string | null } {
+  const given = loadServiceAddress();
+  const url = given.url === null ? null : serviceUrl(given.url);
+  if (url !== null && given.key !== null) return { url, key: given.key };
+  const stored = readProfile();
+  if (stored === null || (url !== null && url !== stored.url)) return { url, key: given.key };
+  return { url: stored.url, key: given.key ?? stored.key };
+}
+
+/** The service's URL. @throws UsageError where nothing names it */
+export function urlInUse(): string {
+  const { url } = serviceAddress();
+  if (url !== null) return url;
+  throw new UsageError("no service is named: rcpt login, or RCPT_URL (docs/cli.md)");
+}
+
+/** A client of the service in use. @throws UsageError where no service or key is named */
+export function connect(options: Pick<ClientOptions, "pace" | "maxAttempts"> = {}): Client {
+  const url = urlInUse();
+  const { key } = serviceAddress();
+  if (key === null)
+    throw new UsageError(`no key for ${url}: rcpt login ${url}, or RCPT_API_KEY (docs/cli.md)`);
+  return createClient({ ...options, url, key });
 }
 
 /** For as long as `work` lasts Ctrl-C aborts its signal instead of ending the process; a second one ends it. */

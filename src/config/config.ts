@@ -1,6 +1,7 @@
 import { getServers } from "node:dns";
 import { readFileSync } from "node:fs";
-import { availableParallelism, hostname, tmpdir } from "node:os";
+import { availableParallelism, homedir, hostname, tmpdir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import * as v from "valibot";
 import { type BillingConfig, readBilling } from "./billing-config.ts";
 import type { DomainSignalsConfig, SelfCheckConfig, SmtpConfig } from "./probe-config.ts";
@@ -226,6 +227,17 @@ export function loadServiceAddress(env: NodeJS.ProcessEnv = process.env): {
   return {
     url: readSetting(env, "RCPT_URL") ?? null,
     key: readSetting(env, "RCPT_API_KEY") ?? null,
+  };
+}
+
+/** Where programs keep what is a person's (XDG Base Directory): settings, and what is under way. */
+export function loadUserFolders(env: NodeJS.ProcessEnv = process.env): { config: string; state: string } {
+  // A relative path is to be ignored.
+  const folderOf = (name: string, standard: string) =>
+    isAbsolute(env[name] ?? "") ? join(env[name] ?? "", "rcpt") : join(homedir(), standard, "rcpt");
+  return {
+    config: folderOf("XDG_CONFIG_HOME", ".config"),
+    state: folderOf("XDG_STATE_HOME", ".local/state"),
   };
 }
 

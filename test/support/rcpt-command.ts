@@ -1,7 +1,10 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
+import { startInTerminal, type TerminalOptions, type TerminalSession } from "./terminal.ts";
 
 const MAIN = resolve(import.meta.dirname, "../../src/cli/main.ts");
+/** Runs `rcpt` from whatever folder. */
+export const RCPT_COMMAND = [process.execPath, "--import", import.meta.resolve("tsx"), MAIN] as const;
 
 export interface CommandOutcome {
   /** null: a signal ended it. */
@@ -22,13 +25,25 @@ export interface CommandOptions {
   onOutput?(stdout: string, interrupt: () => void): void;
 }
 
+/** `rcpt` in a pseudo-terminal of its own. */
+export function startRcptInTerminal(
+  args: readonly string[],
+  { env, ...rest }: TerminalOptions,
+): TerminalSession {
+  const { PATH = "", HOME = "", RCPT_RUN = "" } = process.env;
+  const all = { PATH, HOME, RCPT_RUN, ...env };
+  const [file, ...words] = RCPT_COMMAND;
+  return startInTerminal(file, [...words, ...args], { ...rest, env: all });
+}
+
 /** Runs `rcpt` in a process of its own, to its end. */
 export function runRcpt(
   args: readonly string[],
   { env, input = "", isOpen = false, onStart, onOutput }: CommandOptions,
 ): Promise<CommandOutcome> {
   const { PATH = "", HOME = "", RCPT_RUN = "" } = process.env;
-  const child = spawn(process.execPath, ["--import", "tsx", MAIN, ...args], {
+  const [file, ...words] = RCPT_COMMAND;
+  const child = spawn(file, [...words, ...args], {
     env: { PATH, HOME, RCPT_RUN, ...env },
   });
   const printed = { stdout: "", stderr: "" };

@@ -32,7 +32,16 @@ function rcpt(
   settings: Record<string, string> = {},
   onStart: (interrupt: () => void) => void = () => {},
 ): Promise<CommandOutcome> {
-  return runRcpt(args, { env: { RCPT_URL: api.url, RCPT_API_KEY: key, ...settings }, onStart });
+  return runRcpt(args, {
+    env: {
+      RCPT_URL: api.url,
+      RCPT_API_KEY: key,
+      XDG_CONFIG_HOME: folder,
+      XDG_STATE_HOME: folder,
+      ...settings,
+    },
+    onStart,
+  });
 }
 
 describe("rcpt at a service", () => {
@@ -96,9 +105,9 @@ describe("rcpt at a service", () => {
 
   it("says what is wrong with the service or the key", async () => {
     const wrong: [Record<string, string>, number, RegExp][] = [
-      [{ RCPT_API_KEY: "" }, 2, /RCPT_URL and RCPT_API_KEY say which service/],
+      [{ RCPT_API_KEY: "" }, 2, /^rcpt: no key for http:\S+: rcpt login http:\S+, or RCPT_API_KEY/],
       [{ RCPT_URL: "nowhere" }, 2, /RCPT_URL is not a URL/],
-      [{ RCPT_API_KEY: "rcpt_live_nobody" }, 1, /\(unauthorized\) Is RCPT_API_KEY a key of this service\?/],
+      [{ RCPT_API_KEY: "rcpt_live_nobody" }, 1, /\(unauthorized\) Is your key one of this service\?/],
     ];
     for (const [settings, exit, says] of wrong) {
       const { code, stdout, stderr } = await rcpt(["usage"], settings);

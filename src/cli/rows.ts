@@ -1,0 +1,53 @@
+import Table from "cli-table3";
+import { printable } from "./printable.ts";
+
+const BORDERS = [
+  "top",
+  "top-mid",
+  "top-left",
+  "top-right",
+  "bottom",
+  "bottom-mid",
+  "bottom-left",
+  "bottom-right",
+];
+const LINES = ["left", "left-mid", "mid", "mid-mid", "right", "right-mid"];
+const NO_LINES = Object.fromEntries([...BORDERS, ...LINES].map((name) => [name, ""]));
+
+/** Prints rows: columns for people on a terminal, with tabs between the cells and no names elsewhere. */
+export function printRows(names: readonly string[], rows: readonly (readonly string[])[]): void {
+  const cells = rows.map((row) => row.map(printable));
+  if (!process.stdout.isTTY) {
+    for (const row of cells) process.stdout.write(`${row.join("\t")}\n`);
+    return;
+  }
+  const table = new Table({
+    head: names.map((name) => name.toUpperCase()),
+    chars: { ...NO_LINES, middle: "  " },
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+  });
+  table.push(...cells);
+  process.stdout.write(`${table.toString().replaceAll(/ +$/gm, "")}\n`);
+}
+
+/** Prints the entries of a list as they come: JSON lines, or rows. @param rowOf the cells of an entry */
+export async function printList<T>(
+  entries: AsyncIterable<T>,
+  { json }: { json: boolean },
+  names: readonly string[],
+  rowOf: (entry: T) => readonly string[],
+): Promise<void> {
+  const rows: (readonly string[])[] = [];
+  for await (const entry of entries)
+    if (json) process.stdout.write(`${JSON.stringify(entry)}\n`);
+    else rows.push(rowOf(entry));
+  if (!json && rows.length > 0) printRows(names, rows);
+}
+
+/** A day, of an instant of the API; "never" of none. */
+export const dayOf = (instant: string | null): string => instant?.slice(0, 10) ?? "never";
+
+/** Prints an answer of the API as JSON, or what a person should know of it. */
+export function printAnswer(answer: unknown, { json }: { json: boolean }, line: string): void {
+  process.stdout.write(`${json ? JSON.stringify(answer) : printable(line)}\n`);
+}
