@@ -1,11 +1,13 @@
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { Command } from "commander";
-import type { Client, Job, JobSnapshot } from "../../packages/client/src/index.ts";
+import { Command, Option } from "commander";
+import type { Job, JobSnapshot } from "../../packages/client/src/index.ts";
+import { VERDICTS } from "../features/bulk/results/shard.ts";
 import { EXIT } from "../platform/exit-codes.ts";
 import type { Verdict } from "../verification/verdict/table.ts";
 import { EXIT_FOUND, EXIT_INTERRUPTED, failOnOption } from "./check.ts";
+import type { UploadOptions } from "./upload.ts";
 
 export interface ResultOptions {
   output?: string;
@@ -13,10 +15,7 @@ export interface ResultOptions {
   format: "csv" | "jsonl";
 }
 
-interface BulkOptions extends ResultOptions {
-  column?: string;
-  evidence: boolean;
-  via: "storage" | "service";
+interface BulkOptions extends ResultOptions, UploadOptions {
   detach: boolean;
   failOn: Verdict[];
 }
@@ -32,7 +31,11 @@ export function bulkCommand(): Command {
   )
     .option("--column <name>", "the column of addresses, by name or number from 0; default: the likeliest")
     .option("--evidence", "results with the mail server's reply", false)
-    .option("--via <way>", "storage: straight to object storage; service: through the service", "storage")
+    .addOption(
+      new Option("--via <way>", "storage: straight to object storage; service: through the service")
+        .choices(["storage", "service"])
+        .default("storage"),
+    )
     .option("--detach", "submit it and print the job's id", false)
     .addOption(failOnOption());
 }
@@ -40,8 +43,8 @@ export function bulkCommand(): Command {
 export function withResultOptions(command: Command): Command {
   return command
     .option("-o, --output <file>", "where results go; default: standard output")
-    .option("--verdict <verdict>", "only rows of this verdict")
-    .option("--format <format>", "csv or jsonl", "csv");
+    .addOption(new Option("--verdict <verdict>", "only rows of this verdict").choices(VERDICTS))
+    .addOption(new Option("--format <format>", "of the results").choices(["csv", "jsonl"]).default("csv"));
 }
 
 /** Writes the results of a job. @throws RcptError; Error of the disk */
@@ -52,21 +55,6 @@ export async function saveResults(job: Job, options: ResultOptions, signal?: Abo
   await pipeline(Readable.fromWeb(bytes as never), to, { end: output !== undefined });
 }
 
-async function submit(client: Client, path: string, options: BulkOptions, signal: AbortSignal): Promise<Job> {
-  const { startBar } = await import("./job-progress.ts");
-  const { column, evidence, via } = options;
-  const bar = startBar("bytes");
-  try {
-    return await client.bulk.submitFile(path, {
-      ...(column === undefined ? {} : { email_column: /^\d+$/.test(column) ? Number(column) : column }),
-      ...{ evidence, via, signal },
-      onProgress: ({ sentBytes, totalBytes }) => bar.show(sentBytes, totalBytes ?? sentBytes, "sent"),
-    });
-  } finally {
-    bar.stop();
-  }
-}
-
 /** @returns the exit code by how a job ended */
 export function exitCodeOfJob({ status, verdicts }: JobSnapshot, failOn: readonly Verdict[]): number {
   if (status === "failed") return EXIT.failed;
@@ -75,13 +63,14 @@ export function exitCodeOfJob({ status, verdicts }: JobSnapshot, failOn: readonl
 
 /** @returns the exit code: 0, EXIT_FOUND, 1 for a job that failed, EXIT_INTERRUPTED. @throws UsageError; RcptError */
 export async function submitList(path: string, options: BulkOptions): Promise<number> {
-  const [{ connect, withInterrupt }, { followToEnd, jobLine }] = await Promise.all([
+  const [{ withInterrupt }, { followToEnd, jobLine }, { upload }] = await Promise.all([
     import("./service.ts"),
     import("./job-progress.ts"),
+    import("./upload.ts"),
   ]);
-  const client = connect();
   return withInterrupt(async (signal) => {
-    const job = await submit(client, path, options, signal);
+    const job = await upload(path, options, signal);
+    if (job === null) return EXIT_INTERRUPTED;
     if (options.detach) {
       process.stdout.write(`${job.id}\n`);
       return EXIT.done;

@@ -21,6 +21,8 @@ export type ListOptions = JobOptions & {
 export interface FileOptions extends JobOptions {
   /** What the file is called; of the source when absent. */
   filename?: string | undefined;
+  /** Of the job; a random one when absent. With your own a list that is submitted again after a lost answer is one job. */
+  idempotencyKey?: string | undefined;
   /** `uploadId` of a `onProgress` before: of a path or a Blob, only what is missing is sent. */
   resume?: string | undefined;
   /**
@@ -82,10 +84,10 @@ export function createBulk(transport: Transport): BulkApi {
     },
     async submitFile(source, options = {}) {
       const signal = options.signal ?? new AbortController().signal;
-      const { filename, resume, via, partBytes, onProgress, signal: _, ...rest } = options;
+      const { filename, resume, via, partBytes, onProgress, idempotencyKey, signal: _, ...rest } = options;
       const sent = { filename, resume, via, partBytes, onProgress };
       const upload_id = await upload(transport, source, sent, signal);
-      return submit({ ...rest, upload_id }, { signal });
+      return submit({ ...rest, upload_id }, { signal, idempotencyKey });
     },
     job: (id) => createJob(transport, id, null),
   };

@@ -1,0 +1,82 @@
+import { createHash, randomUUID } from "node:crypto";
+import { readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { loadUserFolders } from "../config/config.ts";
+import { DAY_MS } from "../platform/time/clock.ts";
+import { writePrivately } from "./account/profile.ts";
+
+/** Longer than a service keeps an upload that is not complete. */
+const KEPT_MS = 30 * DAY_MS;
+
+const UploadSchema = v.object({
+  uploadId: v.string(),
+  /** Of the job: the same command twice at once, or again after a lost answer, is one job. */
+  idempotencyKey: v.string(),
+});
+type BegunUpload = v.InferOutput<typeof UploadSchema>;
+
+/** What is known of the upload of a list that has not become a job yet. */
+export interface UploadMemory {
+  /** null: none was begun, as far as is known. */
+  readonly begun: BegunUpload | null;
+  readonly idempotencyKey: string;
+  /** There is an upload that the same command can go on with. */
+  readonly isKept: boolean;
+  keep(uploadId: string): void;
+  forget(): void;
+}
+
+/** Other files, other options, another service: another upload. */
+function nameOf(url: string, path: string, options: unknown): string {
+  const { size, mtimeMs, ino, dev } = statSync(path);
+  const identity = JSON.stringify([url, realpathSync(path), size, mtimeMs, ino, dev, options]);
+  return `${createHash("sha256").update(identity).digest("hex").slice(0, 32)}.json`;
+}
+
+function readUpload(path: string): BegunUpload | null {
+  try {
+    return v.parse(UploadSchema, JSON.parse(readFileSync(path, "utf8")));
+  } catch {
+    // None, or one that cannot be read: it is begun anew.
+    return null;
+  }
+}
+
+function prune(folder: string, nowMs: number): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const changedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
+    if (changedMs < nowMs - KEPT_MS) rmSync(path, { force: true });
+  }
+}
+
+/**
+ * Remembers the upload of the file at `path` until it is a job, for when the connection breaks or the process ends.
+ * @param options of the job
+ * @throws Error of the disk
+ */
+export function rememberUpload(url: string, path: string, options: unknown): UploadMemory {
+  const folder = join(loadUserFolders().state, "uploads");
+  const file = join(folder, nameOf(url, path, options));
+  const begun = readUpload(file);
+  const idempotencyKey = begun?.idempotencyKey ?? randomUUID();
+  let kept = begun?.uploadId;
+  return {
+    begun,
+    idempotencyKey,
+    get isKept() {
+      return kept !== undefined;
+    },
+    keep(uploadId) {
+      if (kept === uploadId) return;
+      kept = uploadId;
+      writePrivately(file, JSON.stringify({ uploadId, idempotencyKey }));
+      prune(folder, Date.now());
+    },
+    forget() {
+      kept = undefined;
+      rmSync(file, { force: true });
+    },
+  };
+}
