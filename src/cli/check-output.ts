@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { SingleBar } from "cli-progress";
+import { Presets, SingleBar } from "cli-progress";
 import type { Verified } from "../app/verifier.ts";
 import { writeRecord } from "../features/bulk/csv/write.ts";
 import { EVIDENCE_COLUMNS, RESULT_COLUMNS, resultCells } from "../features/bulk/results/result-cells.ts";
@@ -79,13 +79,9 @@ function write(text: string, encoding: BufferEncoding): Promise<void> {
 /** The bar on standard error, where that is a terminal and the results go elsewhere; else null. */
 function startBar(list: ReadList | null): SingleBar | null {
   if (list === null || !process.stderr.isTTY || process.stdout.isTTY) return null;
-  const bar = new SingleBar({
-    format: "{bar} {value}/{total} addresses, {eta_formatted} left",
-    stream: process.stderr,
-    etaBuffer: 1_000,
-    fps: 1_000 / REDRAW_MS,
-    hideCursor: true,
-  });
+  const look = { format: "{bar} {value}/{total} addresses, {eta_formatted} left", hideCursor: true };
+  const pace = { etaBuffer: 1_000, fps: 1_000 / REDRAW_MS };
+  const bar = new SingleBar({ ...look, ...pace, stream: process.stderr }, Presets.shades_classic);
   bar.start(list.addresses.length, 0);
   return bar;
 }

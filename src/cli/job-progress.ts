@@ -1,4 +1,4 @@
-import { SingleBar } from "cli-progress";
+import { Presets, SingleBar } from "cli-progress";
 import type { Job, JobSnapshot } from "../../packages/client/src/index.ts";
 
 /** A bar on standard error where that is a terminal; elsewhere nothing. */
@@ -11,12 +11,8 @@ export interface Bar {
 /** @param unit of what is counted */
 export function startBar(unit: string): Bar {
   if (!process.stderr.isTTY) return { show() {}, stop() {} };
-  const bar = new SingleBar({
-    format: `{bar} {value}/{total} ${unit} {note}`,
-    stream: process.stderr,
-    hideCursor: true,
-    stopOnComplete: false,
-  });
+  const look = { format: `{bar} {value}/{total} ${unit} {note}`, hideCursor: true, stopOnComplete: false };
+  const bar = new SingleBar({ ...look, stream: process.stderr }, Presets.shades_classic);
   let isStarted = false;
   return {
     show(done, total, note) {
