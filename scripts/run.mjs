@@ -24,7 +24,7 @@ const COMMAND = "rcpt";
 const VERBS = [
   COMMAND,
   ...["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions", "lists"],
-  ...["image", "manifests", "monitoring", "rolling", "chaos", "capacity", "generators"],
+  ...["image", "manifests", "monitoring", "rolling", "chaos", "capacity", "generators", "release"],
   ...OPERATOR_VERBS,
 ];
 const NODE_MIN = [20, 19];

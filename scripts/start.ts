@@ -2,10 +2,12 @@
 // own, starts the service on them, and prints how to use it. Data is kept in .rcpt/ between runs.
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { docsBuild } from "./build/docs.ts";
+import type { KeptBuild } from "./build/kept-build.ts";
+import { portalBuild } from "./build/portal.ts";
 import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
 import { type Stack, startStack } from "./embedded/stack.ts";
-import { hasPortal, providePortal } from "./portal/build.ts";
 import { startEntry } from "./start/entry.ts";
 import { demoKeys } from "./start/keys.ts";
 import { takeLock } from "./start/lock.ts";
@@ -34,13 +36,13 @@ async function tellPort25(): Promise<void> {
 }
 
 /** Without it the API serves all the same: where it cannot be built that is said, and all else goes on. */
-function ensurePortal(): void {
+function ensureBuilt(what: string, build: KeptBuild): void {
   try {
-    if (hasPortal()) return;
-    say("building the portal");
-    providePortal();
+    if (build.isCurrent()) return;
+    say(`building ${what}`);
+    build.provide();
   } catch (error) {
-    say(`the portal could not be built: ${error}`);
+    say(`${what} could not be built: ${error}`);
   }
 }
 
@@ -71,7 +73,8 @@ async function run(guard: Guard): Promise<string> {
   const envFile = join(HOME, "env");
   guard.removeAtEnd(envFile);
   writeEnvFile(envFile, env);
-  ensurePortal();
+  ensureBuilt("the portal", portalBuild);
+  ensureBuilt("the documents", docsBuild);
   say("starting the service");
   const running = await startEntry({ root: ROOT, entry: ENTRY, env, guard });
   const database = databaseIdentity(stack, env);

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { BUILT_LISTS, packLists } from "../../src/verification/lists/built.ts";
 import { compileLists } from "../../src/verification/lists/lists.ts";
-import { providePortal } from "../portal/build.ts";
+import { docsBuild } from "../build/docs.ts";
+import { portalBuild } from "../build/portal.ts";
 
 /** Where parts lie that several entries share: as deep as `src/platform`, whose modules look for files beside the tree. */
 const CHUNKS = "src/chunks";
@@ -63,6 +64,7 @@ export async function bundle(root: string, folder: string): Promise<number> {
   for (const asset of ASSETS)
     copyFileSync(join(root, asset), join(folder, CHUNKS, asset.slice(asset.lastIndexOf("/") + 1)));
   writeFileSync(join(folder, LISTS_FILE), packLists(compileLists()));
-  providePortal(join(folder, "portal"));
+  portalBuild.provide(join(folder, "portal"));
+  docsBuild.provide(join(folder, "docs"));
   return Object.keys(metafile.outputs).length + ASSETS.length + 1;
 }

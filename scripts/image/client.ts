@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { writeApiTypes } from "../portal/types.ts";
+import { writeApiTypes } from "../build/api-types.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** The sources of the package `@rcpt/client`. */

@@ -27,7 +27,8 @@ ${signIn}
 Try it with the test key, which never touches the network:
   curl -s -H "Authorization: Bearer ${keys.test_key}" "${running.url}/v1/verify?email=valid@example.com"
 
-The API's reference:  ${running.url}/docs
+Documents:            ${running.url}/docs
+The API's reference:  ${running.url}/docs/reference
 
 Stop it with Ctrl-C; the data stays in ${folders}.
 `;

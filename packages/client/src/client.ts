@@ -59,7 +59,7 @@ export interface Client {
     events: Iterable<FeedbackEvent> | AsyncIterable<FeedbackEvent>,
     options?: FeedbackOptions,
   ): Promise<FeedbackReport>;
-  /** Any request of the API, typed by its method and path; see `/docs` of the service. @throws RcptError */
+  /** Any request of the API, typed by its method and path; see `/docs/reference` of the service. @throws RcptError */
   request<M extends Method, P extends PathOf<M>>(
     method: M,
     path: P,

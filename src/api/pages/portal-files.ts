@@ -1,26 +1,16 @@
-import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { builtFolder } from "../../platform/built-files.ts";
 import type { ContentType } from "../reply/reply.ts";
-
-/** A file of the portal, as it is sent. */
-export interface PortalFile {
-  bytes: Buffer;
-  /** The same, compressed by brotli; null: it would not be smaller. */
-  brotli: Buffer | null;
-  contentType: ContentType;
-  /** With its quotes. */
-  etag: string;
-}
+import { readIfThere, type StaticFile, staticFile } from "./static-file.ts";
 
 /** What the portal is made of, read once. */
 export interface PortalFiles {
   /** The page that all addresses of the portal show; null: the portal was not built. */
-  page: PortalFile | null;
+  page: StaticFile | null;
   /** By name. Each name changes with its content. */
-  assets: ReadonlyMap<string, PortalFile>;
+  assets: ReadonlyMap<string, StaticFile>;
 }
 
 const CONTENT_TYPES: Readonly<Record<string, ContentType>> = {
@@ -29,20 +19,8 @@ const CONTENT_TYPES: Readonly<Record<string, ContentType>> = {
   ".svg": "image/svg+xml",
 };
 
-async function readIfThere(path: string): Promise<Buffer | null> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
-}
-
-function portalFile(bytes: Buffer, brotli: Buffer | null, contentType: ContentType): PortalFile {
-  const hash = createHash("sha256").update(bytes).digest("base64url");
-  return { bytes, brotli, contentType, etag: `"${hash.slice(0, 22)}"` };
-}
-
 /** The page, made to look for its files below `basePath`. */
-async function readPage(folder: string, basePath: string): Promise<PortalFile | null> {
+async function readPage(folder: string, basePath: string): Promise<StaticFile | null> {
   const built = await readIfThere(join(folder, "index.html"));
   if (built === null) return null;
   const html = built
@@ -50,16 +28,16 @@ async function readPage(folder: string, basePath: string): Promise<PortalFile | 
     .replaceAll('"./assets/', `"${basePath}/assets/`)
     .replace('name="rcpt-base" content=""', `name="rcpt-base" content="${basePath}"`);
   const bytes = Buffer.from(html);
-  return portalFile(bytes, brotliCompressSync(bytes), "text/html; charset=utf-8");
+  return staticFile(bytes, brotliCompressSync(bytes), "text/html; charset=utf-8");
 }
 
-async function readAssets(folder: string): Promise<Map<string, PortalFile>> {
-  const assets = new Map<string, PortalFile>();
+async function readAssets(folder: string): Promise<Map<string, StaticFile>> {
+  const assets = new Map<string, StaticFile>();
   for (const name of await readdir(folder)) {
     const contentType = CONTENT_TYPES[extname(name)];
     if (contentType === undefined) continue;
     const path = join(folder, name);
-    assets.set(name, portalFile(await readFile(path), await readIfThere(`${path}.br`), contentType));
+    assets.set(name, staticFile(await readFile(path), await readIfThere(`${path}.br`), contentType));
   }
   return assets;
 }

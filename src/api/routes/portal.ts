@@ -1,31 +1,10 @@
 import * as v from "valibot";
 import type { Uploads } from "../../features/uploads/uploads.ts";
 import { AppError } from "../../platform/errors.ts";
-import { loadPortalFiles, type PortalFile, type PortalFiles } from "../pages/portal-files.ts";
+import { loadPortalFiles, type PortalFiles } from "../pages/portal-files.ts";
 import { PORTAL_PATHS, portalPolicy } from "../pages/portal-page.ts";
-import { HttpReply } from "../reply/reply.ts";
-import { type Context, type PublicRoute, publicRoute } from "../routing/route.ts";
-
-const A_YEAR = "public, max-age=31536000, immutable";
-
-function fileReply(
-  file: PortalFile,
-  { headers }: Context,
-  fields: Readonly<Record<string, string>>,
-): HttpReply {
-  const { brotli, contentType } = file;
-  const accepted = headers["accept-encoding"] ?? "";
-  const isCompressed = brotli !== null && /\bbr\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(accepted);
-  const etag = isCompressed ? file.etag.replace(/"$/, '-br"') : file.etag;
-  const own = { ...fields, ETag: etag, Vary: "Accept-Encoding" };
-  // Proxies that change the coding make the tag a weak one.
-  if (headers["if-none-match"]?.replace(/^W\//, "") === etag)
-    return new HttpReply(304, null, { headers: own });
-  return new HttpReply(200, isCompressed ? brotli : file.bytes, {
-    contentType,
-    headers: isCompressed ? { ...own, "Content-Encoding": "br" } : own,
-  });
-}
+import { A_YEAR, basePathOf, fileReply } from "../pages/static-file.ts";
+import { type PublicRoute, publicRoute } from "../routing/route.ts";
 
 export interface PortalRouteDeps {
   /** The address of the service for its users, perhaps with a path; null: whatever they use. */
@@ -35,7 +14,7 @@ export interface PortalRouteDeps {
 
 /** The portal: its page at each of its addresses, and the files that the page asks for. Read from disk once, when first asked for. */
 export function createPortalRoutes({ publicUrl, uploads }: PortalRouteDeps): PublicRoute[] {
-  const basePath = publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
+  const basePath = basePathOf(publicUrl);
   const pageFields = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",

@@ -102,7 +102,7 @@ export function createRoutes(deps: RouteDeps): Route[] {
     createHealthRoute(),
     createReadinessRoute(() => deps.readiness()),
     createOpenApiRoute(() => JSON.stringify(createOpenApiDocument(routes, deps.publicUrl))),
-    ...createDocsRoutes(),
+    ...createDocsRoutes(deps),
     ...createPortalRoutes(deps),
   ];
   return routes;

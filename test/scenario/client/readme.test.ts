@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { TYPES_OF_API, typesHead } from "../../../scripts/portal/types.ts";
+import { TYPES_OF_API, typesHead } from "../../../scripts/build/api-types.ts";
 import { type ClientProgram, clientExamples, createClientProgram } from "../../support/client-examples.ts";
 import { createDeployment, type Team, type TestApi } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";

@@ -127,12 +127,13 @@ describe("the built service", () => {
     assert.equal(registered.status, 201, await registered.text());
   });
 
-  it("has its files: the reference page and the description", async () => {
-    const page = await (await ask("/docs")).text();
-    const [, script = ""] = /src="(docs\/[^"]+swagger-ui-bundle\.js)"/.exec(page) ?? [];
-    const sent = await ask(`/${script}`);
+  it("has its files: the documents, the reference and the description", async () => {
+    const page = await (await ask("/docs/reference")).text();
+    const [, script = ""] = /src="([^"]+swagger-ui-bundle\.js)"/.exec(page) ?? [];
+    const sent = await ask(`/docs/${script}`);
     assert.equal(sent.status, 200, page);
     assert.ok((await sent.text()).length > 100_000);
+    assert.match(await (await ask("/docs/api")).text(), /<h1 id="api-guide"/);
     assert.ok("paths" in (await jsonOf<object>("/openapi.json")));
   });
 

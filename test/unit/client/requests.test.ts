@@ -10,7 +10,7 @@ import {
   type Repeating,
   repeatingOf,
 } from "../../../packages/client/src/http/repeat.ts";
-import { describedRoutes } from "../../../scripts/portal/described-routes.ts";
+import { describedRoutes } from "../../../scripts/build/described-routes.ts";
 
 const error = (code: RcptError["code"], status: number) => new RcptError(code, code, { status });
 

@@ -62,7 +62,7 @@ export function KeysPage() {
   return (
     <>
       <PageHead title="API keys">
-        <a href={`${BASE_PATH}/docs`}>API reference</a>
+        <a href={`${BASE_PATH}/docs/reference`}>API reference</a>
       </PageHead>
       {isAdmin ? (
         <NewKey />

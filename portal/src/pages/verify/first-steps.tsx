@@ -71,7 +71,7 @@ export function FirstSteps({ hasVerified }: { hasVerified: boolean }) {
       isDone: progress.hasCalled,
       what: (
         <>
-          <a href={`${BASE_PATH}/docs`}>Call the API</a> with it.
+          <a href={`${BASE_PATH}/docs/api`}>Call the API</a> with it.
         </>
       ),
     },

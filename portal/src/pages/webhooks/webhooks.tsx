@@ -80,7 +80,7 @@ export function WebhooksPage() {
   return (
     <>
       <PageHead title="Webhooks">
-        <a href={`${BASE_PATH}/docs`}>API reference</a>
+        <a href={`${BASE_PATH}/docs/reference`}>API reference</a>
       </PageHead>
       <p className="muted">
         When something happens, a signed request goes to your server. What does not arrive is sent again for

@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { ContentType } from "../reply/reply.ts";
 
-/** What the reference page at `/docs` is made of. All of it comes from this process: nothing names another host. */
-export interface DocsAssets {
+/** What the reference page at `/docs/reference` is made of. All of it comes from this process: nothing names another host. */
+export interface ReferenceAssets {
   html: string;
   /** Changes whenever a file does: files may be cached for ever under it. */
   version: string;
@@ -24,7 +24,7 @@ const PACKAGED: Readonly<Record<string, ContentType>> = {
 /** Addresses are relative to the page's, so that it also works behind a proxy that serves us under a path of its own. */
 const START = `window.addEventListener("load", () => {
   window.SwaggerUIBundle({
-    url: "openapi.json",
+    url: "../openapi.json",
     dom_id: "#reference",
     deepLinking: true,
     defaultModelsExpandDepth: 0,
@@ -43,21 +43,21 @@ function page(version: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>rcpt API reference</title>
-<link rel="icon" type="image/png" href="docs/${version}/favicon-32x32.png">
-<link rel="stylesheet" href="docs/${version}/swagger-ui.css">
+<link rel="icon" type="image/png" href="${version}/favicon-32x32.png">
+<link rel="stylesheet" href="${version}/swagger-ui.css">
 </head>
 <body>
 <div id="reference"></div>
-<noscript>The reference needs JavaScript; <a href="openapi.json">the OpenAPI document</a> does not.</noscript>
-<script src="docs/${version}/swagger-ui-bundle.js"></script>
-<script src="docs/${version}/start.js"></script>
+<noscript>The reference needs JavaScript; <a href="../openapi.json">the OpenAPI document</a> does not.</noscript>
+<script src="${version}/swagger-ui-bundle.js"></script>
+<script src="${version}/start.js"></script>
 </body>
 </html>
 `;
 }
 
 /** Reads the files from the installed package. */
-export async function loadDocsAssets(): Promise<DocsAssets> {
+export async function loadReferenceAssets(): Promise<ReferenceAssets> {
   const folder = dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`));
   const files = new Map<string, { bytes: Buffer; contentType: ContentType }>();
   for (const [name, contentType] of Object.entries(PACKAGED))

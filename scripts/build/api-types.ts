@@ -1,4 +1,4 @@
-// node --import tsx scripts/portal/types.ts: writes the types of the API from its own description, for the portal and for the client
+// node --import tsx scripts/build/api-types.ts: writes the types of the API from its own description, for the portal and for the client
 // library. A change of the API that one of them does not follow fails its type check.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

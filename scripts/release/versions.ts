@@ -1,0 +1,45 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Files that say which version this is. */
+export const VERSION_FILES = [
+  "package.json",
+  "package-lock.json",
+  "packages/client/package.json",
+  "k8s/chart/Chart.yaml",
+  "k8s/chart/presets/production.yaml",
+  "k8s/overlays/production/kustomization.yaml",
+  "compose.yaml",
+  "Dockerfile",
+  "docs/image.md",
+] as const;
+
+/** Where `version` stands as such: not within a longer one, not that of a package. */
+function placesOf(path: string, version: string): RegExp {
+  const escaped = version.replaceAll(".", "\\.");
+  // In the lockfile: the project's own three entries, not a package that happens to have the same.
+  if (path === "package-lock.json")
+    return new RegExp(
+      `(?<=^  "version": "|"name": "(?:rcpt|@rcpt/client)",\\s*"version": ")${escaped}(?=")`,
+      "gm",
+    );
+  return new RegExp(`(?<![\\w.])${escaped}(?![\\w.])`, "g");
+}
+
+/** How often `path` says `version`. */
+export function countVersion(root: string, path: string, version: string): number {
+  return readFileSync(join(root, path), "utf8").match(placesOf(path, version))?.length ?? 0;
+}
+
+/**
+ * Writes `next` wherever the files say `current`.
+ * @throws Error when a file does not say it
+ */
+export function writeVersion(root: string, current: string, next: string): void {
+  for (const path of VERSION_FILES)
+    if (countVersion(root, path, current) === 0) throw new Error(`${path} does not say ${current}`);
+  for (const path of VERSION_FILES) {
+    const text = readFileSync(join(root, path), "utf8");
+    writeFileSync(join(root, path), text.replaceAll(placesOf(path, current), next));
+  }
+}

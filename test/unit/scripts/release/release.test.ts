@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { describe, it } from "node:test";
+import { releaseChangelog, unreleasedOf } from "../../../../scripts/release/changelog.ts";
+import { countVersion, VERSION_FILES, writeVersion } from "../../../../scripts/release/versions.ts";
+import { VERSION } from "../../../../src/platform/version.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../../..");
+const CHANGELOG =
+  "# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing: $& costs $1.\n\n## 0.1.0 - 2026-01-01\n\n- All.\n";
+
+describe("a release", () => {
+  it("finds the version in every file that says it", () => {
+    for (const path of VERSION_FILES) assert.ok(countVersion(ROOT, path, VERSION) > 0, path);
+    // The project's own three entries, and none of the packages that have the same.
+    assert.equal(countVersion(ROOT, "package-lock.json", VERSION), 3);
+  });
+
+  it("writes the next version there and nowhere else", (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "rcpt-release-test-"));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    for (const path of VERSION_FILES) cpSync(join(ROOT, path), join(folder, path), { recursive: true });
+    writeVersion(folder, VERSION, "98.7.6-rc.1");
+    for (const path of VERSION_FILES) {
+      const written = readFileSync(join(folder, path), "utf8");
+      assert.equal(countVersion(folder, path, VERSION), 0, path);
+      assert.equal(written.replaceAll("98.7.6-rc.1", VERSION), readFileSync(join(ROOT, path), "utf8"), path);
+    }
+    assert.throws(() => writeVersion(folder, VERSION, "98.7.7"), /package\.json does not say/);
+  });
+
+  it("puts the version and the day above what is unreleased", () => {
+    const released = releaseChangelog(CHANGELOG, "0.2.0", "2026-02-03");
+    assert.match(
+      released,
+      /## Unreleased\n\n## 0\.2\.0 - 2026-02-03\n\n### Added\n\n- A thing: \$& costs \$1\.\n/,
+    );
+    assert.equal(unreleasedOf(released), "");
+    assert.throws(() => releaseChangelog(released, "0.3.0", "2026-02-03"), /nothing under/);
+    assert.throws(() => releaseChangelog(CHANGELOG, "0.1.0", "2026-02-03"), /has 0\.1\.0 already/);
+  });
+});
