@@ -7,6 +7,7 @@ import { VERDICTS } from "../features/bulk/results/shard.ts";
 import { EXIT } from "../platform/exit-codes.ts";
 import type { Verdict } from "../verification/verdict/table.ts";
 import { EXIT_FOUND, EXIT_INTERRUPTED, failOnOption } from "./check.ts";
+import { printableLines } from "./printable.ts";
 import type { UploadOptions } from "./upload.ts";
 
 export interface ResultOptions {
@@ -47,12 +48,20 @@ export function withResultOptions(command: Command): Command {
     .addOption(new Option("--format <format>", "of the results").choices(["csv", "jsonl"]).default("csv"));
 }
 
+/** For a terminal, which texts of strangers should not drive. */
+async function* printableChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for await (const chunk of chunks) yield printableLines(decoder.decode(chunk, { stream: true }));
+}
+
 /** Writes the results of a job. @throws RcptError; Error of the disk */
 export async function saveResults(job: Job, options: ResultOptions, signal?: AbortSignal): Promise<void> {
   const { output, verdict, format } = options;
   const bytes = job.download({ format, verdict, signal });
-  const to = output === undefined ? process.stdout : createWriteStream(output);
-  await pipeline(Readable.fromWeb(bytes as never), to, { end: output !== undefined });
+  const from = Readable.fromWeb(bytes as never);
+  if (output !== undefined) await pipeline(from, createWriteStream(output));
+  else if (process.stdout.isTTY) await pipeline(from, printableChunks, process.stdout, { end: false });
+  else await pipeline(from, process.stdout, { end: false });
 }
 
 /** @returns the exit code by how a job ended */

@@ -7,7 +7,7 @@ import { VERDICTS } from "../features/bulk/results/shard.ts";
 import type { SmtpTraceEvent } from "../smtp/wire/trace.ts";
 import type { Verdict } from "../verification/verdict/table.ts";
 import type { ReadList } from "./check-input.ts";
-import { printable } from "./printable.ts";
+import { printable, printableLines } from "./printable.ts";
 
 const COLORS = { valid: "green", invalid: "red", risky: "yellow", unknown: "gray" } as const;
 const VERDICT_CHARS = 8;
@@ -77,8 +77,8 @@ function write(text: string, encoding: BufferEncoding): Promise<void> {
 }
 
 /** The bar on standard error, where that is a terminal and the results go elsewhere; else null. */
-function startBar(list: ReadList | null): SingleBar | null {
-  if (list === null || !process.stderr.isTTY || process.stdout.isTTY) return null;
+function startBar(list: ReadList | null, trace: boolean): SingleBar | null {
+  if (list === null || trace || !process.stderr.isTTY || process.stdout.isTTY) return null;
   const look = { format: "{bar} {value}/{total} addresses, {eta_formatted} left", hideCursor: true };
   const pace = { etaBuffer: 1_000, fps: 1_000 / REDRAW_MS };
   const bar = new SingleBar({ ...look, ...pace, stream: process.stderr }, Presets.shades_classic);
@@ -88,12 +88,12 @@ function startBar(list: ReadList | null): SingleBar | null {
 
 /** @param list whose rows go out with what was found, unless JSON is asked for; null: addresses alone */
 export function createCheckOutput(
-  { json, evidence }: { json: boolean; evidence: boolean },
+  { json, evidence, trace = false }: { json: boolean; evidence: boolean; trace?: boolean },
   list: ReadList | null,
 ): CheckOutput {
   const startedMs = performance.now();
   const counts = new Map<Verdict, number>();
-  const bar = startBar(list);
+  const bar = startBar(list, trace);
   const csv = json || list === null ? null : rowWriter(list, evidence);
   let isFirst = true;
 
@@ -119,7 +119,10 @@ export function createCheckOutput(
       const text = textOf(verified);
       isFirst = false;
       bar?.increment();
-      await write(text, csv === null ? "utf8" : "latin1");
+      if (csv === null) await write(text, "utf8");
+      else if (process.stdout.isTTY)
+        await write(printableLines(Buffer.from(text, "latin1").toString()), "utf8");
+      else await write(text, "latin1");
     },
     end(notice) {
       bar?.stop();

@@ -1,5 +1,6 @@
 import { Presets, SingleBar } from "cli-progress";
 import type { Job, JobSnapshot } from "../../packages/client/src/index.ts";
+import { printable } from "./printable.ts";
 
 /** A bar on standard error where that is a terminal; elsewhere nothing. */
 export interface Bar {
@@ -46,7 +47,8 @@ export function jobLine(job: JobSnapshot): string {
   const name =
     "filename" in job.source && job.source.filename ? ` ${JSON.stringify(job.source.filename)}` : "";
   const why = error === null ? "" : `: ${error.detail} (${error.code})`;
-  return `${id}${name} ${status}, ${rows.processed} of ${rows.total} rows: ${verdictsOf(job) || "none answered"}${why}`;
+  const counts = `${rows.processed} of ${rows.total} rows: ${verdictsOf(job) || "none answered"}`;
+  return printable(`${id}${name} ${status}, ${counts}${why}`);
 }
 
 /** Follows a job to its end, with a bar on a terminal. @throws RcptError; the reason of `signal` */

@@ -6,6 +6,9 @@ export function printable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, escapeOf);
 }
 
+/** The same of text with lines and tabs, such as CSV. */
+export const printableLines = (text: string): string => text.replaceAll(/[^\t\r\n]+/g, printable);
+
 function escapeOf(char: string): string {
   const code = (char.codePointAt(0) ?? 0).toString(16);
   return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u{${code}}`;

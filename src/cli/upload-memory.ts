@@ -70,13 +70,17 @@ export function rememberUpload(url: string, path: string, options: unknown): Upl
     },
     keep(uploadId) {
       if (kept === uploadId) return;
-      kept = uploadId;
-      writePrivately(file, JSON.stringify({ uploadId, idempotencyKey }));
-      prune(folder, Date.now());
+      try {
+        writePrivately(file, JSON.stringify({ uploadId, idempotencyKey }));
+        prune(folder, Date.now());
+        kept = uploadId;
+      } catch {
+        // A home that cannot be written to: the upload goes on all the same.
+      }
     },
     forget() {
+      if (kept !== undefined) rmSync(file, { force: true });
       kept = undefined;
-      rmSync(file, { force: true });
     },
   };
 }

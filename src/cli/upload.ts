@@ -41,8 +41,8 @@ const isGone = (error: unknown) =>
 
 /** Uploads the list, from where the same command stopped before. @throws RcptError; Error of the disk; the reason of `signal` */
 async function submit(submission: Submission): Promise<Job> {
-  const { memory } = submission;
-  const resume = memory.begun?.uploadId;
+  const { memory, options } = submission;
+  const resume = options.via === "storage" ? memory.begun?.uploadId : undefined;
   if (resume !== undefined)
     process.stderr.write("rcpt: this list was being sent before: sending what is missing\n");
   const job = await send(submission, resume).catch((error: unknown) => {

@@ -9,6 +9,8 @@ import { serviceUrl } from "../service.ts";
 import { type Profile, profilePath, readProfile, removeProfile, writeProfile } from "./profile.ts";
 
 const TIMEOUT_MS = 20_000;
+/** How the token of a session begins. */
+const SESSION = "rcpt_sess_";
 
 interface LoginOptions {
   /** `-`: a key comes from standard input; true: it is asked for. */
@@ -96,7 +98,7 @@ async function revoke({ url, key, keyId }: Profile): Promise<RcptError | null> {
   const client = clientOf(url, key);
   try {
     if (keyId !== null) await client.request("DELETE", "/v1/keys/{id}", { path: { id: keyId } });
-    else if (key.startsWith("rcpt_sess_")) await client.request("POST", "/v1/auth/logout");
+    else if (key.startsWith(SESSION)) await client.request("POST", "/v1/auth/logout");
     return null;
   } catch (error) {
     if (!(error instanceof RcptError)) throw error;
@@ -114,6 +116,18 @@ function storedProfile(): Profile | null {
   }
 }
 
+/** Tries a profile and writes it. What cannot be kept is revoked. @throws RcptError; Error of the disk */
+async function keepProfile(profile: Profile) {
+  try {
+    const me = await clientOf(profile.url, profile.key).request("GET", "/v1/auth/me");
+    writeProfile(profile);
+    return me;
+  } catch (error) {
+    await revoke(profile);
+    throw error;
+  }
+}
+
 /** @throws UsageError; RcptError */
 async function login(given: string | undefined, options: LoginOptions): Promise<void> {
   const before = storedProfile();
@@ -127,8 +141,7 @@ async function login(given: string | undefined, options: LoginOptions): Promise<
     options.key === undefined
       ? await signIn(url, options)
       : { url, key: await readKey(options.key), keyId: null };
-  const me = await clientOf(url, profile.key).request("GET", "/v1/auth/me");
-  writeProfile(profile);
+  const me = await keepProfile(profile);
   if (before !== null && before.key !== profile.key) await revoke(before);
   const name = me.user === null ? "a key without a user" : me.user.email;
   say(`logged in to ${printable(url)} as ${printable(name)}, ${me.role} of ${printable(me.team.name)}`);

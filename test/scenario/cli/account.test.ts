@@ -159,6 +159,16 @@ describe("rcpt login", () => {
     assert.equal((await loggedIn(["login", api.url, "--key", "-"], {}, { input: team.liveKey })).code, 0);
   });
 
+  it("leaves no key behind that it could not keep", async () => {
+    await give(team.session, PASSWORD);
+    const before = await keysOf();
+    writeFileSync(join(folder, "rcpt"), "a file where the folder should be");
+    const terminal = await login(team.ownerEmail, PASSWORD);
+    assert.equal(await terminal.ended, 1);
+    assert.match(terminal.screen(), /^rcpt: E\w+: /m);
+    assert.deepEqual(await keysOf(), before);
+  });
+
   it("ends on Ctrl-C, with nothing kept", async () => {
     const terminal = startRcptInTerminal(["login", api.url], { env: env({}) });
     await terminal.shows(/Email/);

@@ -96,11 +96,23 @@ describe("rcpt bulk that was interrupted while it sent a list", () => {
     assert.deepEqual(remembered(), []);
   });
 
+  it("sends all of it by the service where it is told so", async () => {
+    await sendSome();
+    const again = await runRcpt(["bulk", list, "--detach", "--via", "service"], { env: env() });
+    assert.deepEqual([again.code, again.stderr], [0, ""]);
+    assert.deepEqual(remembered(), []);
+  });
+
   it("begins anew with a list that has changed", async () => {
     await sendSome();
     writeFileSync(list, "email\nexists@plain.test\n");
     const again = await runRcpt(["bulk", list, "--detach"], { env: env() });
     assert.deepEqual([again.code, again.stderr], [0, ""]);
     assert.equal((await listOf("/v1/bulk-jobs")).length, 1);
+  });
+
+  it("sends a list from a home that cannot be written to", async () => {
+    const run = await runRcpt(["bulk", list, "--detach"], { env: { ...env(), XDG_STATE_HOME: list } });
+    assert.deepEqual([run.code, run.stderr], [0, ""]);
   });
 });
