@@ -97,7 +97,10 @@ export function composeApi(deps: Deps): ApiRole {
       ...composeResources({ ...deps, clock, publisher, requestWork }),
       ...composeVerification(deps, { examiner, admission, promoted, rateLimiter, quota, counter }),
       usage: createUsage({ store: usageStore, quota, counter, clock }),
-      feedback: createFeedback({ sql: stores.sql, clock, log, withdraw, reading: requestWork.feedback }),
+      feedback: createFeedback({
+        ...{ sql: stores.sql, clock, log, withdraw, reading: requestWork.feedback },
+        onRecorded: (verdict, outcome) => metrics.feedbackEvents.inc({ verdict: verdict ?? "none", outcome }),
+      }),
       deploymentStatus: composeDeploymentStatus({ ...deps, checks }),
       readiness: composeReadiness(deps, checks, () => server.isDraining()),
       publicUrl: config.http.publicUrl,

@@ -24,8 +24,15 @@ const bufferOf = ({ buffer, byteOffset, length }: Uint8Array) => Buffer.from(buf
 
 export function composeRequestWork(log: Logger): RequestWork {
   const thread = createRequestThread({ clock: systemClock, log, file: workerFile("request") });
+  // Bounces take seconds to read: others' bodies and previews must not wait for them.
+  const feedbackThread = createRequestThread({ clock: systemClock, log, file: workerFile("request") });
   return {
-    part: { name: "request thread", stop: () => thread.close() },
+    part: {
+      name: "request threads",
+      async stop() {
+        await Promise.all([thread.close(), feedbackThread.close()]);
+      },
+    },
     parseLarge: (name, bytes, owner) =>
       thread.run("parseBody", { name, bytes }, owner, [bytes.buffer as ArrayBuffer]),
     async analyseInline(emails, options, teamId) {
@@ -42,8 +49,8 @@ export function composeRequestWork(log: Logger): RequestWork {
       thread.run("detectTable", { head: copyBytes(head), options }, owner),
     feedback: {
       readFile: (bytes, options, owner) =>
-        thread.run("readFeedbackFile", { bytes: copyBytes(bytes), options }, owner),
-      readEvents: (events, owner) => thread.run("readFeedbackEvents", { events }, owner),
+        feedbackThread.run("readFeedbackFile", { bytes: copyBytes(bytes), options }, owner),
+      readEvents: (events, owner) => feedbackThread.run("readFeedbackEvents", { events }, owner),
     },
   };
 }

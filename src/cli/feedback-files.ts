@@ -9,6 +9,9 @@ import { UsageError } from "../operator/command.ts";
 import { readAddresses } from "../verification/address/addresses-in.ts";
 
 const { listBytes } = LIMITS.verifier;
+const MOST = Number.POSITIVE_INFINITY;
+/** Of files that are read here: what fits into memory. */
+const BOUNDS = { events: MOST, messages: MOST, rows: MOST, textBytes: listBytes };
 
 async function readBounded(source: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
   const pieces: Buffer[] = [];
@@ -36,7 +39,7 @@ async function bytesOf(path: string): Promise<Buffer> {
 export async function readFile(path: string, options: TableOptions): Promise<FileReading> {
   const bytes = await bytesOf(path);
   try {
-    return await readFeedbackFile(bytes, options, Number.POSITIVE_INFINITY);
+    return await readFeedbackFile(bytes, options, BOUNDS);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     throw new UsageError(`${path}: ${error.message} (--outcome and --column say what is not found)`, {

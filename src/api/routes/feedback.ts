@@ -103,7 +103,7 @@ function fileRoute(feedback: Feedback): Route {
     bodyExample: fileExample,
     incomingBody: {
       types: ["message/rfc822", "application/mbox", "text/csv"],
-      description: `At most ${fileBytes.toLocaleString("en-US")} bytes and ${LIMITS.feedback.eventsPerFile.toLocaleString("en-US")} events.`,
+      description: `At most ${fileBytes.toLocaleString("en-US")} bytes and ${LIMITS.feedback.file.events.toLocaleString("en-US")} events.`,
     },
     success: {
       status: 200,

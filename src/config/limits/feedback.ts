@@ -7,15 +7,15 @@ export const FEEDBACK_LIMITS = {
   bodyMembers: 12_001,
   bodyValues: 13_002,
   fieldChars: 100,
-  /** Bounces read within a request; more are read in the request thread: a quarter of a millisecond each. */
+  /** Bounces read within a request; more are read in a thread: a quarter of a millisecond each. */
   bouncesReadHere: 10,
   replyChars: 2_000,
   /** Of a file that is sent to the API; `rcpt feedback` reads larger ones and sends JSON. */
   fileBytes: 10_485_760,
   /** Files being received: by a process, of a team, and those kept for teams that send none. */
   files: { streamed: 6, streamedPerTeam: 2, streamedKept: 2 },
-  eventsPerFile: 20_000,
-  messagesPerFile: 20_000,
+  /** A file is read no further than any of these: some seconds, and less memory than the thread has. */
+  file: { events: 10_000, messages: 10_000, rows: 50_000, textBytes: 20_971_520 },
   /** Read of one message of a file: reports come before the message that they return. */
   messageBytes: 262_144,
   /** MIME parts within each other, and header bytes, of such a message. */
@@ -25,7 +25,7 @@ export const FEEDBACK_LIMITS = {
   recipientsPerMessage: 1_000,
   /** Rows of one statement. */
   rowsPerStatement: 1_000,
-  eventsPerTeamDay: 100_000,
+  eventsPerTeamDay: 30_000,
   /** Cached findings that bounces of one team end, a UTC day. */
   withdrawalsPerTeamDay: 500,
   /** A cached finding younger than this is not ended by a bounce: at most one more probe an address in this time. */

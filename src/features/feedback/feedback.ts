@@ -45,14 +45,6 @@ function tooLarge(): AppError {
   );
 }
 
-function tooManyEvents(): AppError {
-  const { eventsPerFile } = LIMITS.feedback;
-  return new AppError(
-    "body_too_large",
-    `The file has over ${eventsPerFile} events. Send it in parts, or with \`rcpt feedback FILE\`.`,
-  );
-}
-
 async function collect(file: FeedbackFile): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const piece of file.read(LIMITS.feedback.fileBytes, tooLarge)) pieces.push(piece);
@@ -83,7 +75,6 @@ export function createFeedback(deps: RecordFeedbackDeps & { reading: FeedbackRea
 
     async recordFile(actor, file, options, isCancelled) {
       const { events, ignored } = await readFile(file, options, { teamId: actor.teamId, isCancelled });
-      if (events.length > LIMITS.feedback.eventsPerFile) throw tooManyEvents();
       const recorded = await record(actor, events);
       return { ...recorded, ignored: recorded.ignored + ignored };
     },

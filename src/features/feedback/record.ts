@@ -6,11 +6,12 @@ import { type Clock, DAY_MS } from "../../platform/time/clock.ts";
 import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 import type { ParsedAddress } from "../../verification/address/address.ts";
 import { readAddresses } from "../../verification/address/addresses-in.ts";
+import type { Verdict } from "../../verification/verdict/table.ts";
 import { lockActingMember } from "../auth/acting-member.ts";
 import type { Actor } from "../identity/actor.ts";
 import type { CacheEntry } from "../verify/cache/cache-entry.ts";
 import type { WithdrawEvidence } from "../verify/cache/withdraw-evidence.ts";
-import type { ReportedEvent } from "./event.ts";
+import type { MessageOutcome, ReportedEvent } from "./event.ts";
 import { countReports, type FeedbackRow, insertFeedback } from "./feedback-sql.ts";
 
 /** What became of a report. */
@@ -34,6 +35,8 @@ export interface RecordFeedbackDeps {
   clock: Clock;
   log: Logger;
   withdraw: WithdrawEvidence;
+  /** Told of each event that is new. */
+  onRecorded(verdict: Verdict | null, outcome: MessageOutcome | "bounced_hard"): void;
 }
 
 /** An event that is kept, once each. */
@@ -130,7 +133,8 @@ const isOver =
  * next request probes again: what `refresh=true` does too, hence only for tiers that have it and probe, and for
  * LIMITS.feedback.withdrawalsPerTeamDay bounces a day.
  */
-export function createRecordFeedback({ sql, clock, log, withdraw }: RecordFeedbackDeps): RecordFeedback {
+export function createRecordFeedback(deps: RecordFeedbackDeps): RecordFeedback {
+  const { sql, clock, log, withdraw, onRecorded } = deps;
   const { eventsPerTeamDay, withdrawalsPerTeamDay } = LIMITS.feedback;
 
   /** @returns the new events, and those of them that may end cached evidence */
@@ -164,6 +168,7 @@ export function createRecordFeedback({ sql, clock, log, withdraw }: RecordFeedba
     };
     if (distinct.length === 0 || !actor.livemode) return distinctOnly;
     const { added, withdrawn } = await keep(actor, distinct);
+    for (const { row } of added) onRecorded(row.verdict, row.hard ? "bounced_hard" : row.outcome);
     // The reports are kept whether or not Redis answers; the caller is not told which address was cached.
     await withdrawAll(withdrawn).catch((error: unknown) =>
       log.warn({ err: error }, "cached evidence of bounced addresses could not be withdrawn"),

@@ -37,6 +37,12 @@ export function serviceSeries(registers: Registry[]) {
       help: "Addresses waiting for a background recheck.",
       registers,
     }),
+    feedbackEvents: new Counter({
+      name: "rcpt_feedback_events_total",
+      help: "New events that teams reported, by the verdict they had and what became of the message.",
+      labelNames: ["verdict", "outcome"],
+      registers,
+    }),
     keyLookups: new CellCounter({
       name: "rcpt_key_cache_lookups_total",
       help: "API key look-ups by result.",

@@ -186,7 +186,7 @@ describe("a file of bounces", () => {
     assert.deepEqual([bare.status, bare.body.code], [400, "validation_failed"]);
     const long = await reportFile(Buffer.alloc(LIMITS.feedback.fileBytes + 1, "a"));
     assert.deepEqual([long.status, long.body.code], [413, "body_too_large"]);
-    const rows = Array.from({ length: LIMITS.feedback.eventsPerFile + 1 }, (_, i) => `a${i}@b.example`).join(
+    const rows = Array.from({ length: LIMITS.feedback.file.events + 1 }, (_, i) => `a${i}@b.example`).join(
       "\n",
     );
     const many = await reportFile(rows, "?outcome=delivered", "text/csv");

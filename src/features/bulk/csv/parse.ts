@@ -2,6 +2,7 @@ import { parse } from "csv-parse/sync";
 import { CR, type Dialect, isSimple, LF, QUOTE } from "./dialect.ts";
 import { fieldsOf } from "./field.ts";
 import { findLines, lineAt } from "./lines.ts";
+import { CsvProblemError } from "./problems.ts";
 import { createRecordScanner } from "./scan.ts";
 
 /**
@@ -22,7 +23,7 @@ export function parseRecords(bytes: Buffer, dialect: Dialect): string[][] {
     if (isUsual) addRecord(bytes.subarray(start, end), columns);
   });
   const problem = scanner.push(bytes) ?? scanner.end();
-  if (problem !== undefined) throw new Error(problem.detail);
+  if (problem !== undefined) throw new CsvProblemError(problem);
   if (!isUsual) return readByLines(bytes, dialect, count);
   parseQuoted(quoted, records, dialect.delimiter);
   return records;

@@ -1,22 +1,21 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
-import { AppError } from "../../../platform/errors.ts";
 import { isMbox, messagesOf } from "./mbox.ts";
 import { readMessage } from "./message.ts";
-import { type FileReading, readTable, type TableOptions } from "./table.ts";
+import { type FileBounds, type FileReading, readTable, requireWithin, type TableOptions } from "./table.ts";
 
 /** A message begins with a field of its header. */
 const FIRST_FIELD = /^(?:>?From [^\r\n]*\r?\n)?[!-9;-~]{1,80}:[ \t]/;
 /** How many bytes tell which kind a file is. */
 const START_BYTES = 1_000;
 
-async function readMbox(bytes: Buffer, maxMessages: number): Promise<FileReading> {
+async function readMbox(bytes: Buffer, bounds: FileBounds): Promise<FileReading> {
   const reading: FileReading = { events: [], ignored: 0 };
   let messages = 0;
   for (const message of messagesOf(bytes)) {
     messages += 1;
-    if (messages > maxMessages)
-      throw new AppError("body_too_large", `The file has over ${maxMessages} messages: send it in parts.`);
+    requireWithin(messages, bounds.messages, "messages");
     const events = await readMessage(message);
+    requireWithin(reading.events.length + events.length, bounds.events, "events");
     reading.events.push(...events);
     if (events.length === 0) reading.ignored += 1;
   }
@@ -26,15 +25,15 @@ async function readMbox(bytes: Buffer, maxMessages: number): Promise<FileReading
 /**
  * The events of a file: an mbox or one message with bounces and complaints, or a table (CSV, TSV, an address a line). Which it
  * is, is seen by its first bytes.
- * @throws AppError of `readTable`; `body_too_large` for an mbox of too many messages
+ * @throws AppError of `readTable`; `body_too_large`
  */
 export async function readFeedbackFile(
   bytes: Buffer,
   options: TableOptions,
-  maxMessages: number = LIMITS.feedback.messagesPerFile,
+  bounds: FileBounds = LIMITS.feedback.file,
 ): Promise<FileReading> {
-  if (isMbox(bytes)) return readMbox(bytes, maxMessages);
-  if (!FIRST_FIELD.test(bytes.toString("latin1", 0, START_BYTES))) return readTable(bytes, options);
+  if (isMbox(bytes)) return readMbox(bytes, bounds);
+  if (!FIRST_FIELD.test(bytes.toString("latin1", 0, START_BYTES))) return readTable(bytes, options, bounds);
   const events = await readMessage(bytes);
   return { events, ignored: events.length === 0 ? 1 : 0 };
 }

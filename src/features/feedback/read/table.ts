@@ -5,7 +5,8 @@ import type { Verdict } from "../../../verification/verdict/table.ts";
 import type { JobProblem } from "../../bulk/analysis/layout.ts";
 import { toUtf8 } from "../../bulk/csv/field.ts";
 import { parseRecords } from "../../bulk/csv/parse.ts";
-import { openSource } from "../../bulk/submit/open-source.ts";
+import { CsvProblemError } from "../../bulk/csv/problems.ts";
+import { type OpenedSource, openSource } from "../../bulk/submit/open-source.ts";
 import type { MessageOutcome, ReportedEvent } from "../event.ts";
 import { readBounce } from "./bounce-class.ts";
 
@@ -15,6 +16,22 @@ export interface TableOptions {
   column?: string | number | undefined;
   /** What became of every row, of a table without a column that says so. */
   outcome?: MessageOutcome | undefined;
+}
+
+/** How much of a file is read; more of it is refused with `body_too_large`. */
+export interface FileBounds {
+  events: number;
+  messages: number;
+  rows: number;
+  /** Of a table without its compression. */
+  textBytes: number;
+}
+
+const REMEDY = "send it in parts, or with `rcpt feedback FILE`, which reads it on your machine";
+
+/** @throws AppError `body_too_large` */
+export function requireWithin(count: number, most: number, what: string): void {
+  if (count > most) throw new AppError("body_too_large", `The file has over ${most} ${what}: ${REMEDY}.`);
 }
 
 /** The events of a file, and how many of its rows or messages report nothing that counts. */
@@ -119,7 +136,25 @@ function findColumns(header: readonly string[], emailColumn: number): Map<Column
 
 function refusal({ code, detail, candidates }: JobProblem): AppError {
   if (isListError(code)) return new AppError(code, detail, candidates === undefined ? {} : { candidates });
-  return new AppError("body_too_large", detail);
+  return new AppError("body_too_large", `${detail} ${REMEDY}.`);
+}
+
+const LF = 0x0a;
+
+/** Line ends, each of which may end a row. */
+function countLines(text: Buffer): number {
+  let lines = 1;
+  for (let at = text.indexOf(LF); at >= 0; at = text.indexOf(LF, at + 1)) lines += 1;
+  return lines;
+}
+
+/** @throws CsvProblemError; AppError `body_too_large` */
+async function rowsOf({ opened, detected }: OpenedSource, maxRows: number): Promise<string[][]> {
+  const pieces: Buffer[] = [];
+  for await (const piece of opened.text) pieces.push(piece);
+  const text = Buffer.concat(pieces).subarray(detected.firstByte);
+  requireWithin(countLines(text), maxRows, "rows");
+  return parseRecords(text, detected.layout);
 }
 
 function noOutcome(): AppError {
@@ -129,19 +164,23 @@ function noOutcome(): AppError {
 
 /**
  * The events of a CSV, TSV or list of addresses, whose layout is found out as that of a bulk job's list.
- * @throws AppError `validation_failed` without a column of outcomes, and the codes of lists that cannot be read
+ * @throws AppError `validation_failed` without a column of outcomes, `body_too_large`, and the codes of lists that cannot be read
  */
-export async function readTable(bytes: Buffer, { column, outcome }: TableOptions): Promise<FileReading> {
+export async function readTable(
+  bytes: Buffer,
+  { column, outcome }: TableOptions,
+  bounds: FileBounds,
+): Promise<FileReading> {
   const source = (async function* () {
     yield bytes;
   })();
   const named = column === undefined ? {} : { emailColumn: column };
-  const opened = await openSource(source, named, LIMITS.verifier.listBytes);
+  const opened = await openSource(source, named, bounds.textBytes);
   if (!opened.ok) throw refusal(opened);
-  const { layout, firstByte } = opened.detected;
-  const pieces: Buffer[] = [];
-  for await (const piece of opened.opened.text) pieces.push(piece);
-  const rows = parseRecords(Buffer.concat(pieces).subarray(firstByte), layout);
+  const { layout } = opened.detected;
+  const rows = await rowsOf(opened, bounds.rows).catch((error: unknown) => {
+    throw error instanceof CsvProblemError ? refusal(error.problem) : error;
+  });
   const header = layout.header?.map((name) => toUtf8(name, layout.encoding)) ?? [];
   const columns = findColumns(header, layout.emailColumn);
   if (outcome === undefined && !columns.has("outcome")) throw noOutcome();
@@ -149,10 +188,12 @@ export async function readTable(bytes: Buffer, { column, outcome }: TableOptions
     const at = columns.get(name);
     return at === undefined ? "" : toUtf8(row[at] ?? "", layout.encoding).trim();
   };
-  const events = rows.flatMap((row) => {
+  const reported = rows.flatMap((row) => {
     const address = toUtf8(row[layout.emailColumn] ?? "", layout.encoding).trim();
     const became = outcome ?? outcomeOf(cell(row, "outcome"));
-    return address === "" || became === null ? [] : [eventOf(address, became, row, cell)];
+    return address === "" || became === null ? [] : [{ address, became, row }];
   });
+  requireWithin(reported.length, bounds.events, "events");
+  const events = reported.map(({ address, became, row }) => eventOf(address, became, row, cell));
   return { events, ignored: rows.length - events.length };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { readFeedbackFile } from "../../../../../src/features/feedback/read/file.ts";
 import type { TableOptions } from "../../../../../src/features/feedback/read/table.ts";
@@ -39,7 +40,7 @@ describe("a mailbox file", () => {
   });
 
   it("of too many messages is refused", async () => {
-    const many = Buffer.from("From a\n\n".repeat(LIMITS.feedback.messagesPerFile + 1));
+    const many = Buffer.from("From a\n\n".repeat(LIMITS.feedback.file.messages + 1));
     await assert.rejects(readFeedbackFile(many, {}), { code: "body_too_large" });
   });
 });
@@ -109,6 +110,25 @@ describe("a table", () => {
       events.map(({ bounce }) => bounce?.hard),
       [true, false],
     );
+  });
+
+  it("of too many rows or events is refused before it is read", async () => {
+    const { rows, events } = LIMITS.feedback.file;
+    await assert.rejects(readText("a@b.example\n".repeat(rows + 1), { outcome: "bounced" }), {
+      code: "body_too_large",
+    });
+    await assert.rejects(readText("a@b.example\n".repeat(events + 1), { outcome: "bounced" }), {
+      code: "body_too_large",
+    });
+    const bomb = gzipSync(Buffer.alloc(LIMITS.feedback.file.textBytes * 2, "a@b.example\n"));
+    await assert.rejects(readFeedbackFile(bomb, { outcome: "bounced" }), { code: "body_too_large" });
+  });
+
+  it("whose last quote does not close is refused, however far it is", async () => {
+    const rows = '"a@b.example",open\n'.repeat(49_000);
+    await assert.rejects(readText(`email,status\n${rows}"c@d.example,bounced\n`), {
+      code: "quote_not_closed",
+    });
   });
 
   it("without addresses is refused as a list is", async () => {
