@@ -6,6 +6,7 @@ import { Pace } from "./pace.ts";
 import { mayPass, persistently, Waits } from "./persistently.ts";
 import { put } from "./put.ts";
 import { ensureReadable, type Part, readParts, StorageOutOfReach, sendParts } from "./send-parts.ts";
+import { whileSeen } from "./upload-lock.ts";
 
 const MIB = 1_048_576;
 /** A part that breaks off is sent again: small ones cost less then, but each costs a request. */
@@ -142,6 +143,10 @@ export class FileUpload {
     await ensureReadable(this.file);
     if (this.#state.isThroughApi) return this.#sendThroughApi(signal);
     const uploadId = this.#state.uploadId ?? (await this.#create(signal));
+    await whileSeen(uploadId, () => this.#sendInParts(uploadId, signal));
+  }
+
+  async #sendInParts(uploadId: string, signal: AbortSignal): Promise<void> {
     this.#parts ??= await persistently(() => readParts(uploadId, signal), signal, this.#onLost);
     this.#change({ sentBytes: this.#countSent(), isLost: false });
     const listener = { onProgress: this.#onPart, onLost: this.#onLost };

@@ -121,13 +121,18 @@ describe("a file", () => {
   it("is paused, left, and gone on with after a reload, with the parts that are missing", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { page, context } = await signedIn(email);
     await openNewList(page);
     const large = largeFile();
     const held = await holdPartsFrom(page, 2);
     await choose(page, large);
     await page.getByText(/^Sending: 5\.2 MB of 12\.6 MB$/).waitFor();
+    const otherTab = await context.newPage();
+    await otherTab.goto(page.url());
+    await otherTab.getByText("Another tab is sending large.csv.").waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
+    await otherTab.getByRole("region", { name: "Interrupted upload: large.csv" }).waitFor();
+    await otherTab.close();
     await page.getByText(/^Paused: 5\.2 MB of 12\.6 MB$/).waitFor();
     assert.deepEqual(held.numbers().sort(), [2, 3]);
     const kept = String(await page.evaluate("JSON.stringify(localStorage)"));

@@ -10,7 +10,10 @@ import { beginUpload } from "../../../uploads/current-upload.ts";
 import { deleteUpload } from "../../../uploads/file-upload.ts";
 import { fingerprintOf } from "../../../uploads/fingerprint.ts";
 import { forgetUpload, type KeptUpload, useKeptUploads } from "../../../uploads/kept-uploads.ts";
+import { isBeingSent } from "../../../uploads/upload-lock.ts";
 import { byteSize } from "../../../words/bytes.ts";
+
+const ELSEWHERE_POLL_MS = 2_000;
 
 async function readUpload(id: string) {
   try {
@@ -27,10 +30,11 @@ function InterruptedUpload({ of: kept }: { of: KeptUpload }) {
   const [isOther, setOther] = useState(false);
   const upload = useQuery({
     queryKey: ["interrupted upload", kept.id],
-    queryFn: () => readUpload(kept.id),
+    queryFn: async () => ({ upload: await readUpload(kept.id), isElsewhere: await isBeingSent(kept.id) }),
     staleTime: 0,
+    refetchInterval: ({ state }) => (state.data?.isElsewhere === true ? ELSEWHERE_POLL_MS : false),
   });
-  const isOver = upload.data === null || upload.data?.status === "stored";
+  const isOver = upload.data?.upload === null || upload.data?.upload.status === "stored";
   useEffect(() => {
     if (isOver) forgetUpload(kept.id);
   }, [isOver, kept.id]);
@@ -40,6 +44,12 @@ function InterruptedUpload({ of: kept }: { of: KeptUpload }) {
     if (isSame) beginUpload(file, team.id, kept);
   }
   if (upload.data === undefined || isOver) return null;
+  if (upload.data.isElsewhere)
+    return (
+      <Notice>
+        Another tab is sending <ForeignText>{kept.name}</ForeignText>. Leave it open until it is done.
+      </Notice>
+    );
   return (
     <section className="card" aria-label={`Interrupted upload: ${kept.name}`}>
       <div className="page-head">
