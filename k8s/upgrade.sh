@@ -88,7 +88,7 @@ check() {
     return
   fi
   kubectl apply --dry-run=server -f "$work/release.yaml" >/dev/null ||
-    stop "the API server refuses the manifests" "Nothing was changed."
+    stop "the API server does not accept the manifests" "Nothing was changed."
 }
 
 conditions() {
@@ -98,13 +98,14 @@ conditions() {
 
 # Why the migration has no running pod, if it has none: no image, no secret, no node, refused by a quota or an admission.
 why_waiting() {
-  local pods='{range .items[*]}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}'
-  pods+='{range .status.conditions[?(@.status=="False")]}{.reason}{" "}{end}{end}'
-  {
-    in_namespace get pods -l "job-name=$job" -o "jsonpath=$pods"
-    in_namespace get events --field-selector "involvedObject.name=$job,reason=FailedCreate" \
-      -o 'jsonpath={range .items[*]}{.reason}{" "}{end}'
-  } | tr ' ' '\n' | grep -E '^(ErrImage|ImagePull|InvalidImage|CreateContainer|Unschedulable|FailedCreate)' |
+  local reasons format='{range .items[*]}{"pod "}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}'
+  format+='{range .status.conditions[?(@.status=="False")]}{.reason}{" "}{end}{end}'
+  reasons=$(in_namespace get pods -l "job-name=$job" -o "jsonpath=$format") || true
+  # Events outlive what they tell of: they count while there is no pod at all.
+  [ -n "$reasons" ] ||
+    reasons=$(in_namespace get events --field-selector "involvedObject.name=$job,reason=FailedCreate" \
+      -o 'jsonpath={range .items[*]}{.reason}{" "}{end}') || true
+  tr ' ' '\n' <<<"$reasons" | grep -E '^(ErrImage|ImagePull|InvalidImage|CreateContainer|Unschedulable|FailedCreate)' |
     sort -u | tr '\n' ' ' || true
 }
 
@@ -120,7 +121,7 @@ show_migration() {
 migration_stopped() {
   show_migration
   stop "$1" \
-    "No pod was changed: the version before serves on. Mend what the log names, then run the same command again." \
+    "No pod was changed: the version before serves on. Mend what is named above, then run the same command again." \
     "The Job stays for a week: kubectl --namespace $namespace logs -l job-name=$job"
 }
 

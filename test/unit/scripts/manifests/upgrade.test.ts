@@ -152,7 +152,7 @@ describe("an upgrade stops", () => {
       "apply --dry-run": { err: 'no matches for kind "ScaledObject"', code: 1 },
     });
     assert.equal(status, 1);
-    assert.match(stderr, /ScaledObject.*refuses the manifests\nupgrade: Nothing was changed/s);
+    assert.match(stderr, /ScaledObject.*does not accept the manifests\nupgrade: Nothing was changed/s);
     assert.deepEqual(changes(calls), []);
   });
 
