@@ -135,17 +135,17 @@ const LEAST_RATE = `One that comes for ${graceMs / 1_000} s at less than ${bytes
 
 const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-const LIST_BODY = {
-  types: ["application/octet-stream"],
-  description: "As many bytes as a list of the team may have.",
-};
-
 function requestBodyOf(route: Route, schemas: Schemas): Json {
   if (route.incoming === true) {
-    const { types, description } = route.incomingBody ?? LIST_BODY;
-    const schema = { type: "string", format: "binary" };
-    const content = Object.fromEntries(types.map((type) => [type, { schema, example: route.bodyExample }]));
-    return { requestBody: { required: false, description: `${description} ${LEAST_RATE}`, content } };
+    const bytes = route.incomingBody ?? "As many bytes as a list of the team may have.";
+    // Any type will do, which generators do not know how to say.
+    const content = {
+      "application/octet-stream": {
+        schema: { type: "string", format: "binary" },
+        example: route.bodyExample,
+      },
+    };
+    return { requestBody: { required: false, description: `${bytes} ${LEAST_RATE}`, content } };
   }
   const body = route.body ?? route.signedBody;
   if (body === undefined) return {};

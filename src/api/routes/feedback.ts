@@ -101,10 +101,7 @@ function fileRoute(feedback: Feedback): Route {
     errors: ["body_too_large", "limit_reached", "overloaded", "unsupported_media_type", ...LIST_ERROR_CODES],
     query: FileQuerySchema,
     bodyExample: fileExample,
-    incomingBody: {
-      types: ["message/rfc822", "application/mbox", "text/csv"],
-      description: `At most ${fileBytes.toLocaleString("en-US")} bytes and ${LIMITS.feedback.file.events.toLocaleString("en-US")} events.`,
-    },
+    incomingBody: `At most ${fileBytes.toLocaleString("en-US")} bytes and ${LIMITS.feedback.file.events.toLocaleString("en-US")} events.`,
     success: {
       status: 200,
       description: "How many events count",

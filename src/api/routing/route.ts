@@ -71,8 +71,8 @@ export interface RouteInfo {
   signedBody?: v.GenericSchema;
   /** Instead of `body`: bytes of any content type and length, which the handler takes as they come. */
   incoming?: boolean;
-  /** Of such a body, as it is described: content types, and what is said of it; absent: a file of a list. */
-  incomingBody?: { types: readonly string[]; description: string };
+  /** How many bytes such a body may have, in words; absent: as many as a list. */
+  incomingBody?: string;
   success: Success;
   /** Other documented replies, each of a status of its own, that are no errors of the caller, e.g. 503 of /readyz. */
   alternatives?: readonly Success[];
