@@ -18,6 +18,9 @@ export function run(folder: string, program: string, ...args: string[]): string 
   throw new Error(`${[program, ...args].join(" ")}: ${printed}`);
 }
 
+/** npm, which says what went wrong also where it was called by one that is silent. */
+const npm = (folder: string, ...args: string[]) => run(folder, "npm", "--loglevel=error", ...args);
+
 const sha256 = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
 /** The chart with the files that it shares with the kustomize form, as Helm packs it. */
@@ -43,7 +46,7 @@ function provenanceOf(source: string, folder: string, version: string): object {
         externalParameters: { version },
         internalParameters: {
           node: process.version,
-          npm: run(source, "npm", "--version").trim(),
+          npm: npm(source, "--version").trim(),
           platform: `${process.platform}-${process.arch}`,
         },
         resolvedDependencies: [
@@ -63,10 +66,10 @@ function provenanceOf(source: string, folder: string, version: string): object {
  */
 export function packAll(source: string, folder: string, version: string): string[] {
   mkdirSync(folder, { recursive: true });
-  run(source, "npm", "ci", "--no-audit", "--no-fund");
-  run(source, "npm", "run", "build");
-  run(source, "npm", "pack", "--pack-destination", folder);
-  run(source, "npm", "pack", "--workspace", "packages/client", "--pack-destination", folder);
+  npm(source, "ci", "--no-audit", "--no-fund");
+  npm(source, "run", "build");
+  npm(source, "pack", "--pack-destination", folder);
+  npm(source, "pack", "--workspace", "packages/client", "--pack-destination", folder);
   packChart(source, folder, version);
   const parts = run(
     source,

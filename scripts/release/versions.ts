@@ -6,6 +6,7 @@ export const VERSION_FILES = [
   "package.json",
   "package-lock.json",
   "packages/client/package.json",
+  "portal/package.json",
   "k8s/chart/Chart.yaml",
   "k8s/chart/presets/production.yaml",
   "k8s/overlays/production/kustomization.yaml",
@@ -17,10 +18,10 @@ export const VERSION_FILES = [
 /** Where `version` stands as such: not within a longer one, not that of a package. */
 function placesOf(path: string, version: string): RegExp {
   const escaped = version.replaceAll(".", "\\.");
-  // In the lockfile: the project's own three entries, not a package that happens to have the same.
+  // In the lockfile: the project's own four entries, not a package that happens to have the same.
   if (path === "package-lock.json")
     return new RegExp(
-      `(?<=^  "version": "|"name": "(?:rcpt|@rcpt/client)",\\s*"version": ")${escaped}(?=")`,
+      `(?<=^  "version": "|"name": "(?:rcpt|@rcpt/client|@rcpt/portal)",\\s*"version": ")${escaped}(?=")`,
       "gm",
     );
   return new RegExp(`(?<![\\w.])${escaped}(?![\\w.])`, "g");
