@@ -14,8 +14,14 @@ export interface FeedbackOptions {
 
 /** The most that the API takes at once. */
 const FEEDBACK_PER_REQUEST = 1_000;
+/** Of a body's 1 MiB, without what stands around the events. */
+const BYTES_PER_REQUEST = 1_000_000;
 
-/** Reports events in requests of FEEDBACK_PER_REQUEST, one after the other. */
+const encoder = new TextEncoder();
+/** Of an event and its comma. */
+const bytesOf = (event: FeedbackEvent) => encoder.encode(JSON.stringify(event)).length + 1;
+
+/** Reports events in requests of FEEDBACK_PER_REQUEST, or fewer where they are long, one after the other. */
 export async function reportFeedback(
   transport: Transport,
   events: Iterable<FeedbackEvent> | AsyncIterable<FeedbackEvent>,
@@ -33,11 +39,16 @@ export async function reportFeedback(
     onProgress?.(reported);
   }
   let waiting: FeedbackEvent[] = [];
+  let waitingBytes = 0;
   for await (const event of events) {
+    const bytes = bytesOf(event);
+    if (waiting.length === FEEDBACK_PER_REQUEST || waitingBytes + bytes > BYTES_PER_REQUEST) {
+      if (waiting.length > 0) await send(waiting);
+      waiting = [];
+      waitingBytes = 0;
+    }
     waiting.push(event);
-    if (waiting.length < FEEDBACK_PER_REQUEST) continue;
-    await send(waiting);
-    waiting = [];
+    waitingBytes += bytes;
   }
   if (waiting.length > 0) await send(waiting);
   return sums;
