@@ -85,7 +85,7 @@ interface ApiRequestOptions extends Omit<ApiRequest, "method" | "path" | "parame
   query?: QueryValues;
 }
 
-/** A client of the service at `url`. Keeps no connection of its own and needs no closing. @throws TypeError when `url` is not a URL */
+/** A client of the service at `url`. Keeps no connection of its own and needs no closing. @throws TypeError when `url` is not a URL, or `key` not one that a header takes */
 export function createClient(options: ClientOptions): Client {
   const transport = new Transport({
     url: options.url,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createClient } from "../../../packages/client/src/client.ts";
 import { RcptError, retryAfterOf } from "../../../packages/client/src/http/errors.ts";
 import { LimitsSeen } from "../../../packages/client/src/http/limits.ts";
 import { urlOf } from "../../../packages/client/src/http/paths.ts";
@@ -96,6 +97,18 @@ describe("limits that are no limits", () => {
     assert.equal(seen.limits.read?.limit, null);
     assert.ok(seen.waitMs("GET /v1/keys") > 0);
     assert.equal(seen.waitMs("POST /v1/keys"), 0);
+  });
+});
+
+describe("a key", () => {
+  it("that no header takes is refused by an error that does not say it", () => {
+    for (const key of ["rcpt_live_a\nb", "rcpt_live_…b", "rcpt_live_a b", " "])
+      assert.throws(
+        () => createClient({ url: "https://x.test", key }),
+        (error) => error instanceof TypeError && !error.message.includes("rcpt_live"),
+      );
+    // As files of secrets have it.
+    createClient({ url: "https://x.test", key: "rcpt_live_ab\n" });
   });
 });
 

@@ -66,6 +66,9 @@ export class Transport {
   constructor(options: TransportOptions) {
     // What is no URL is told now, and not by every request.
     const { href } = new URL(options.url);
+    // Errors of `Headers` would say the key.
+    if (options.key && !/^[!-~]+$/.test(options.key.trim()))
+      throw new TypeError("the key has characters that no key has, such as spaces or line breaks");
     this.#options = { ...options, url: href.replace(/\/+$/, "") };
   }
 
