@@ -11,7 +11,7 @@ import { readAddresses } from "../verification/address/addresses-in.ts";
 const { listBytes } = LIMITS.verifier;
 const MOST = Number.POSITIVE_INFINITY;
 /** Of files that are read here: what fits into memory. */
-const BOUNDS = { events: MOST, messages: MOST, rows: MOST, textBytes: listBytes };
+const BOUNDS = { events: MOST, messages: MOST, mailMs: MOST, rows: MOST, textBytes: listBytes };
 
 async function readBounded(source: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
   const pieces: Buffer[] = [];
@@ -69,6 +69,9 @@ const nameOf = (text: string | null) => (text !== null && NAME.test(text) ? text
 const sendable = (text: string, maxChars: number) =>
   Buffer.from(text.replaceAll("\0", "").slice(0, maxChars)).toString();
 
+/** A time of a year that the API reads: one to come counts as now, and one so old does not count. */
+const timeOf = (ms: number) => new Date(Math.min(Math.max(ms, 0), Date.now())).toISOString();
+
 /** As the API takes it: it reads the reply again. */
 export function toApiEvent({ email, event }: AddressedEvent): FeedbackEvent {
   const { outcome, atMs, bounce, verdict, reason, provider, rule } = event;
@@ -77,7 +80,7 @@ export function toApiEvent({ email, event }: AddressedEvent): FeedbackEvent {
   return {
     address: email,
     outcome,
-    ...(atMs === null ? {} : { at: new Date(atMs).toISOString() }),
+    ...(atMs === null ? {} : { at: timeOf(atMs) }),
     ...(reply === "" ? {} : { reply: sendable(reply, LIMITS.feedback.replyChars) }),
     ...(isCode ? { enhanced_code: enhancedCode } : {}),
     ...(permanent === null ? {} : { bounce: permanent ? "hard" : "soft" }),

@@ -42,7 +42,8 @@ async function readAll(paths: readonly string[], { column, outcome }: FeedbackOp
   for (const path of paths) {
     const reading = await readFile(path, { column: named, outcome });
     const events = addressedEvents(reading.events);
-    all.push(...events);
+    // Not by spreading: a call takes some 100,000 arguments.
+    for (const event of events) all.push(event);
     ignored += reading.ignored + reading.events.length - events.length;
   }
   return { events: all, ignored };

@@ -109,6 +109,12 @@ describe("rcpt feedback", () => {
     assert.deepEqual((await accuracy()).groups, []);
   });
 
+  it("reads tables of very many rows", async () => {
+    const rows = Array.from({ length: 150_000 }, (_, i) => `u${i}@customer.example,delivered`);
+    const shown = await rcpt(["-", "--dry-run"], `email,event\n${rows.join("\n")}\n`);
+    assert.deepEqual([shown.code, shown.stdout], [0, "delivered 150000\nignored 0\n"]);
+  });
+
   it("says what is missing: an outcome, a file", async () => {
     const bare = await rcpt([file("bare.csv", "a@customer.example\n")]);
     assert.equal(bare.code, 2);
