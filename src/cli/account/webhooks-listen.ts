@@ -26,17 +26,21 @@ export class NewEvents {
   #newestMs = Number.NEGATIVE_INFINITY;
   #isStarted = false;
 
-  /** @returns the events that were not there before, oldest first; of the first reading none */
+  /**
+   * A reading that fails changes nothing: the next one finds its events.
+   * @returns the events that were not there before, oldest first; of the first reading none
+   */
   async read(events: AsyncIterable<Event>): Promise<Event[]> {
     const found: Event[] = [];
-    const beforeMs = this.#newestMs;
+    let newestMs = this.#newestMs;
     for await (const event of events) {
       const atMs = Date.parse(event.timestamp);
-      if (atMs < (this.#isStarted ? beforeMs : this.#newestMs) - LOOK_BACK_MS) break;
+      if (atMs < (this.#isStarted ? this.#newestMs : newestMs) - LOOK_BACK_MS) break;
       if (!this.#seen.has(event.id)) found.push(event);
-      this.#seen.set(event.id, atMs);
-      this.#newestMs = Math.max(this.#newestMs, atMs);
+      newestMs = Math.max(newestMs, atMs);
     }
+    for (const { id, timestamp } of found) this.#seen.set(id, Date.parse(timestamp));
+    this.#newestMs = newestMs;
     for (const [id, atMs] of this.#seen) if (atMs < this.#newestMs - LOOK_BACK_MS) this.#seen.delete(id);
     const isNews = this.#isStarted;
     this.#isStarted = true;

@@ -38,6 +38,18 @@ describe("new events", () => {
     assert.deepEqual(idsOf(await news.read(listOf(eventAt("first", 0)).events)), ["first"]);
   });
 
+  it("are found by the next look where one breaks off", async () => {
+    const news = new NewEvents();
+    const [old, first, second] = [eventAt("old", 0), eventAt("first", 5), eventAt("second", 6)];
+    await news.read(listOf(old).events);
+    async function* brokenOff() {
+      yield second;
+      throw new Error("the next page did not come");
+    }
+    await assert.rejects(news.read(brokenOff()), /did not come/);
+    assert.deepEqual(idsOf(await news.read(listOf(second, first, old).events)), ["first", "second"]);
+  });
+
   it("may appear behind newer ones, for a minute", async () => {
     const news = new NewEvents();
     await news.read(listOf(eventAt("seen", 100)).events);
