@@ -42,6 +42,7 @@ export async function printList<T>(
     if (json) process.stdout.write(`${JSON.stringify(entry)}\n`);
     else rows.push(rowOf(entry));
   if (!json && rows.length > 0) printRows(names, rows);
+  if (!json && rows.length === 0 && process.stdout.isTTY) process.stderr.write("none\n");
 }
 
 /** A day, of an instant of the API; "never" of none. */

@@ -8,6 +8,8 @@ export function serviceUrl(text: string, source = "RCPT_URL"): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new UsageError(`${source} is not a URL of a service, such as https://rcpt.example.com`);
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw new UsageError(`${source} must be a URL without a user, a password, "?" and "#"`);
   return url.href.replace(/\/+$/, "");
 }
 

@@ -72,7 +72,8 @@ async function signIn(url: string, options: LoginOptions): Promise<Profile> {
   try {
     const label = `rcpt on ${hostname()}`.slice(0, 100);
     const made = await client.request("POST", "/v1/keys", { body: { label, env: "live" } });
-    await client.request("POST", "/v1/auth/logout");
+    // A session that stays ends by itself; the key must not be lost for it.
+    await client.request("POST", "/v1/auth/logout").catch(() => {});
     return { url, key: made.secret ?? "", keyId: made.id };
   } catch (error) {
     if (!(error instanceof RcptError) || error.code !== "insufficient_role") {
@@ -116,6 +117,14 @@ function storedProfile(): Profile | null {
   }
 }
 
+/** Revokes what the login before has made, and warns where that fails. */
+async function replace(before: Profile): Promise<void> {
+  const failure = await revoke(before);
+  if (failure === null) return;
+  const what = before.keyId === null ? "the session" : `the key ${printable(before.keyId)}`;
+  say(`rcpt: warning: ${what} of ${printable(before.url)} is still good: ${printable(failure.detail)}`);
+}
+
 /** Tries a profile and writes it. What cannot be kept is revoked. @throws RcptError; Error of the disk */
 async function keepProfile(profile: Profile) {
   try {
@@ -142,7 +151,7 @@ async function login(given: string | undefined, options: LoginOptions): Promise<
       ? await signIn(url, options)
       : { url, key: await readKey(options.key), keyId: null };
   const me = await keepProfile(profile);
-  if (before !== null && before.key !== profile.key) await revoke(before);
+  if (before !== null && before.key !== profile.key) await replace(before);
   const name = me.user === null ? "a key without a user" : me.user.email;
   say(`logged in to ${printable(url)} as ${printable(name)}, ${me.role} of ${printable(me.team.name)}`);
   say(`the key is in ${profilePath()}, which only you can read; rcpt logout ends it`);

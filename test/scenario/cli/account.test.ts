@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
@@ -141,6 +141,13 @@ describe("rcpt login", () => {
       [["login", api.url, "--key", team.liveKey], "", /--key takes no key/, 2],
       [["login", api.url, "--key", "-"], "", /standard input is empty/, 2],
       [["login", api.url, "--key", "-"], "rcpt_live_wrong\n", /\(unauthorized\)/, 1],
+      [
+        ["login", api.url, "--key", "-"],
+        "rcpt_live_a b\n",
+        /^rcpt: the key has characters that no key has/,
+        1,
+      ],
+      [["login", "http://u:p@127.0.0.1", "--key", "-"], team.liveKey, /must be a URL without a user/, 2],
       [["login", "mailto:x", "--key", "-"], team.liveKey, /is not a URL of a service/, 2],
       [["login", "--key", "-"], team.liveKey, /name the service/, 2],
       [["login", api.url], "", /this is no terminal: rcpt login --key -/, 2],
@@ -157,6 +164,15 @@ describe("rcpt login", () => {
       /profile\.json is not a profile of rcpt: rcpt login writes a new one/,
     );
     assert.equal((await loggedIn(["login", api.url, "--key", "-"], {}, { input: team.liveKey })).code, 0);
+  });
+
+  it("says that the key of the login before could not be revoked", async () => {
+    const before = { url: api.url, key: team.testKey, keyId: "key_of_before" };
+    mkdirSync(join(folder, "rcpt"));
+    writeFileSync(profile(), JSON.stringify(before));
+    const { code, stderr } = await loggedIn(["login", api.url, "--key", "-"], {}, { input: team.liveKey });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^rcpt: warning: the key key_of_before of http.* is still good: /m);
   });
 
   it("leaves no key behind that it could not keep", async () => {
@@ -247,6 +263,13 @@ describe("rcpt blocklist", () => {
 });
 
 describe("rcpt webhooks", () => {
+  it("says on a terminal that there are none", async () => {
+    const url = { RCPT_URL: api.url, RCPT_API_KEY: team.liveKey };
+    const terminal = startRcptInTerminal(["webhooks"], { env: env(url) });
+    assert.equal(await terminal.ended, 0);
+    assert.equal(terminal.screen().trim(), "none");
+  });
+
   it("makes one, tests it, and says how it was answered", async () => {
     const receiver = await startReceiver();
     closing.after(() => receiver.close());
