@@ -10,10 +10,12 @@ const START_BYTES = 1_000;
 
 async function readMbox(bytes: Buffer, bounds: FileBounds): Promise<FileReading> {
   const reading: FileReading = { events: [], ignored: 0 };
+  const startedMs = performance.now();
   let messages = 0;
   for (const message of messagesOf(bytes)) {
     messages += 1;
     requireWithin(messages, bounds.messages, "messages");
+    requireWithin(performance.now() - startedMs, bounds.mailMs, "milliseconds of reading");
     const events = await readMessage(message);
     requireWithin(reading.events.length + events.length, bounds.events, "events");
     reading.events.push(...events);

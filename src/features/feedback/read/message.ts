@@ -58,7 +58,7 @@ function returnedRecipient(email: Email): string[] {
   const returned = partOf(email, RETURNED_TYPES);
   const [header] = returned === null ? [] : readFieldGroups(returned, 1);
   const to = header === undefined ? "" : fieldOf(header, "to");
-  const found = /^(?:[^<>,;]*<)?([^\s<>,;]+@[^\s<>,;]+?)>?$/.exec(to.slice(0, 1_000).trim());
+  const found = /^(?:[^<>,;]*<)?([^\s<>,;@]+@[^\s<>,;@]+)>?$/.exec(to.slice(0, 1_000).trim());
   return found?.[1] === undefined ? [] : [found[1]];
 }
 

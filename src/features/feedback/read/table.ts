@@ -22,6 +22,8 @@ export interface TableOptions {
 export interface FileBounds {
   events: number;
   messages: number;
+  /** Time for the messages of a mailbox; the one that is being read then is read to its end. */
+  mailMs: number;
   rows: number;
   /** Of a table without its compression. */
   textBytes: number;

@@ -39,6 +39,14 @@ describe("a mailbox file", () => {
     assert.equal((await readFeedbackFile(asMbox(mail), {})).events.length, 1);
   });
 
+  it("that takes too long to read is refused", async () => {
+    const bounds = { ...LIMITS.feedback.file, mailMs: 0 };
+    await assert.rejects(readFeedbackFile(asMbox(postfixBounce), {}, bounds), {
+      code: "body_too_large",
+      message: /over 0 milliseconds of reading: send it in parts/,
+    });
+  });
+
   it("of too many messages is refused", async () => {
     const many = Buffer.from("From a\n\n".repeat(LIMITS.feedback.file.messages + 1));
     await assert.rejects(readFeedbackFile(many, {}), { code: "body_too_large" });
