@@ -10,7 +10,11 @@ let loading = null;
 function load() {
   loading ??= fetch(new URL("search.json", import.meta.url))
     .then((response) => response.json())
-    .then(({ index, options }) => MiniSearch.loadJS(index, options));
+    .then(({ index, options }) => MiniSearch.loadJS(index, options))
+    .catch((error) => {
+      loading = null;
+      throw error;
+    });
   return loading;
 }
 
@@ -32,14 +36,19 @@ async function search() {
     status.textContent = "";
     return;
   }
-  const index = await load();
+  const index = await load().catch(() => null);
   if (input.value.trim() !== text) return;
+  if (index === null) {
+    list.replaceChildren();
+    status.textContent = "The search cannot be loaded. Type on to try again.";
+    return;
+  }
   const found = index.search(text);
   list.replaceChildren(...found.slice(0, SHOWN).map(entryOf));
   status.textContent = found.length === 0 ? "Nothing found." : `${found.length} found.`;
 }
 
-input.addEventListener("focus", () => void load());
+input.addEventListener("focus", () => void load().catch(() => {}));
 input.addEventListener("input", () => void search());
 input.closest("form").addEventListener("submit", (event) => {
   event.preventDefault();

@@ -59,6 +59,19 @@ describe("the documents", () => {
     await page.getByText("Nothing found.").waitFor();
   });
 
+  it("say that the search cannot be loaded, and load it later", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { page } = await browser.visitor();
+    await page.route("**/search.json", (route) => route.abort());
+    await page.goto(`${site.url}/docs`);
+    const field = page.getByLabel("Search the documents");
+    await field.fill("greylist");
+    await page.getByText("The search cannot be loaded.").waitFor();
+    await page.unroute("**/search.json");
+    await field.fill("greylisting");
+    await page.getByText(/^\d+ found\.$/).waitFor();
+  });
+
   it("lead to the reference, which shows every operation", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { page } = await browser.visitor();
