@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { VERSION } from "../src/platform/version.ts";
 import { packAll, run } from "./release/artefacts.ts";
 import { releaseChangelog } from "./release/changelog.ts";
+import { howToPublish } from "./release/publish.ts";
 import { VERSION_FILES, writeVersion } from "./release/versions.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -40,15 +41,6 @@ function change(root: string, version: string): string[] {
   if (version !== VERSION) writeVersion(root, VERSION, version);
   writeFileSync(changelog, released);
   return version === VERSION ? ["CHANGELOG.md"] : [...VERSION_FILES, "CHANGELOG.md"];
-}
-
-function howToPublish(version: string): string {
-  const tags = [version, version.split(".").slice(0, 2).join(".")].map((tag) => `-t rcpt:${tag}`).join(" ");
-  return `To publish, from a checkout of the tag:
-  git tag -a v${version} -m "rcpt ${version}" && git push origin v${version}
-  docker build ${tags} --build-arg VERSION=${version} --build-arg REVISION=$(git rev-parse HEAD) .
-  npm publish dist/release/rcpt-client-${version}.tgz --access public
-  helm push dist/release/rcpt-chart-${version}.tgz oci://YOUR.REGISTRY/charts`;
 }
 
 function release({ version, write }: { version: string; write: boolean }): void {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
 import { releaseChangelog, unreleasedOf } from "../../../../scripts/release/changelog.ts";
+import { howToPublish } from "../../../../scripts/release/publish.ts";
 import { countVersion, VERSION_FILES, writeVersion } from "../../../../scripts/release/versions.ts";
 import { VERSION } from "../../../../src/platform/version.ts";
 
@@ -29,6 +30,14 @@ describe("a release", () => {
       assert.equal(written.replaceAll("98.7.6-rc.1", VERSION), readFileSync(join(ROOT, path), "utf8"), path);
     }
     assert.throws(() => writeVersion(folder, VERSION, "98.7.7"), /package\.json does not say/);
+  });
+
+  it("moves the tags that are followed only when it is final", () => {
+    assert.match(howToPublish("1.2.3"), / -t rcpt:1\.2\.3 -t rcpt:1\.2 [\s\S]* --access public\n/);
+    assert.match(
+      howToPublish("1.2.3-rc.1"),
+      / -t rcpt:1\.2\.3-rc\.1 --build[\s\S]* --access public --tag next\n/,
+    );
   });
 
   it("puts the version and the day above what is unreleased", () => {
