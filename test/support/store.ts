@@ -29,7 +29,7 @@ export function createClosing(): Closer & { close(): Promise<void> } {
   };
 }
 
-/** What a statement may take: on a loaded machine the 5 s of the service are over before one of a few milliseconds has had its turn. */
+/** What a statement or command may take: on a loaded machine the service's bounds are over before one of a few milliseconds has had its turn. */
 const PATIENCE_MS = 30_000;
 
 /** A migrated database of its own, closed and dropped at the end. */
@@ -49,9 +49,13 @@ export async function openDatabase(t: Closer): Promise<{ sql: Database; url: str
   return { sql, url: database.url };
 }
 
-/** Redis clients on a logical database of their own, or on `url`. */
+/** Redis clients on a logical database of their own; or on `url`, and as patient as the service's. */
 export async function openRedis(t: Closer, url?: string): Promise<RedisClients> {
-  const redis = createRedis({ url: url ?? (await testRedisUrl()), name: "rcpt-test", log: silentLog });
+  const name = "rcpt-test";
+  const redis =
+    url === undefined
+      ? createRedis({ url: await testRedisUrl(), name, log: silentLog, commandTimeoutMs: PATIENCE_MS })
+      : createRedis({ url, name, log: silentLog });
   t.after(() => redis.stop());
   await redis.start();
   return redis;

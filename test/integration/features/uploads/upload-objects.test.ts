@@ -125,6 +125,8 @@ describe("presigned uploads", () => {
     const { etag } = await uploads.completeMultipart(KEY, id, parts);
     assert.deepEqual(await streams.head(own), { bytes: PART_MIN_BYTES + 1_000, etag });
     await assert.rejects(uploads.listParts(KEY, id), MissingObject);
-    await assert.rejects(uploads.completeMultipart(KEY, id, parts), MissingObject);
+    // To be told again is nothing new to some stores (S3, versitygw), others know of no such upload any more.
+    const again = await uploads.completeMultipart(KEY, id, parts).catch((error: unknown) => error);
+    if (!(again instanceof MissingObject)) assert.deepEqual(again, { etag });
   });
 });

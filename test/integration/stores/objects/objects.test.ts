@@ -66,8 +66,8 @@ describe("object storage", () => {
     const { client, bucket } = store;
     const put = (Key: string) => client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: "x" }));
     const names = Array.from({ length: LIMITS.objects.deletionPage + 1 }, (_, i) => `teams/a/${i}`);
-    const odd = ["teams/a/ä +%2F&<>.csv", "teams/a/\u0001"];
-    const beside = ["teams/ab", "teams/a", "teams/b/1"];
+    const odd = ["teams/a/ä +%2F&<>.csv"];
+    const beside = ["teams/ab", "teams/a.", "teams/b/1"];
     const all = [...names, ...odd, ...beside].values();
     await Promise.all(
       Array.from({ length: 16 }, async () => {
@@ -84,7 +84,7 @@ describe("object storage", () => {
   it("spares objects as it is told, and no uploads in parts", async (t) => {
     const store = await openStore(t);
     const { client, bucket } = store;
-    for (const Key of ["s/ä.a", "s/ä.b", "s/äa", "s/b", "s"])
+    for (const Key of ["s/ä.a", "s/ä.b", "s/äa", "s/b", "s."])
       await client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: "x" }));
     for (const Key of ["s/ä.a", "s/b"])
       await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
@@ -92,7 +92,7 @@ describe("object storage", () => {
     const below = { Bucket: bucket, Prefix: "s" };
     const { Contents = [] } = await client.send(new ListObjectsV2Command(below));
     const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(below));
-    assert.deepEqual([Contents.map(({ Key }) => Key).sort(), Uploads], [["s", "s/ä.a", "s/ä.b"], []]);
+    assert.deepEqual([Contents.map(({ Key }) => Key).sort(), Uploads], [["s.", "s/ä.a", "s/ä.b"], []]);
   });
 
   it("ends uploads in parts below the prefix, and deletes one by one where many at once are refused", async (t) => {

@@ -7,12 +7,7 @@ import { systemClock } from "../../../../src/platform/time/clock.ts";
 import { appliedMigrations, migrate } from "../../../../src/stores/postgres/migrate.ts";
 import { MigrationError } from "../../../../src/stores/postgres/migration-lock.ts";
 import { MIGRATIONS } from "../../../../src/stores/postgres/migrations/index.ts";
-import {
-  createPostgres,
-  type Database,
-  isOutage,
-  pingPostgres,
-} from "../../../../src/stores/postgres/postgres.ts";
+import { createPostgres, type Database, isOutage } from "../../../../src/stores/postgres/postgres.ts";
 import { createSchemaWait } from "../../../../src/stores/postgres/schema-wait.ts";
 import { createTestDatabase } from "../../../support/embedded.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -279,27 +274,5 @@ describe("a process whose schema is another", () => {
     const changed = { ...STEP, sql: "select 1" };
     const part = createSchemaWait({ sql, clock: systemClock, log, migrations: [changed] });
     await assert.rejects(async () => part.start?.(), /migration 1 \(step\) was applied in another form/);
-  });
-});
-
-describe("the Postgres client", () => {
-  it("ends a statement that takes too long", async () => {
-    const database = await createTestDatabase();
-    const sql = createPostgres({
-      url: database.url,
-      maxConnections: 1,
-      applicationName: "rcpt-test",
-      // Far above what the statements below take, also on a loaded machine.
-      statementTimeoutMs: 2_000,
-    });
-    closing.after(async () => {
-      await sql.end({ timeout: 1 });
-      await database.drop();
-    });
-    await assert.rejects(sql`select pg_sleep(300)`, { code: "57014" });
-    await pingPostgres(sql);
-    const [row] = await sql<[{ name: string; big: number }]>`
-      select current_setting('application_name') as name, 9007199254740991::bigint as big`;
-    assert.deepEqual({ ...row }, { name: "rcpt-test", big: Number.MAX_SAFE_INTEGER });
   });
 });
