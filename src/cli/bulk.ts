@@ -1,9 +1,12 @@
-import { createWriteStream } from "node:fs";
+import { constants, createWriteStream } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Command, Option } from "commander";
 import type { Job, JobSnapshot } from "../../packages/client/src/index.ts";
 import { VERDICTS } from "../features/bulk/results/shard.ts";
+import { UsageError } from "../operator/command.ts";
 import { EXIT } from "../platform/exit-codes.ts";
 import type { Verdict } from "../verification/verdict/table.ts";
 import { EXIT_FOUND, EXIT_INTERRUPTED, failOnOption } from "./check.ts";
@@ -64,6 +67,15 @@ export async function saveResults(job: Job, options: ResultOptions, signal?: Abo
   else await pipeline(from, process.stdout, { end: false });
 }
 
+/** Before a list is charged whose results could not be written. @throws UsageError */
+async function requireWritable(output: string): Promise<void> {
+  const known = await stat(output).catch(() => null);
+  if (known?.isDirectory()) throw new UsageError(`results cannot be written to ${output}: it is a folder`);
+  await access(known === null ? dirname(resolve(output)) : output, constants.W_OK).catch((error: Error) => {
+    throw new UsageError(`results cannot be written to ${output}: ${error.message}`);
+  });
+}
+
 /** @returns the exit code by how a job ended */
 export function exitCodeOfJob({ status, verdicts }: JobSnapshot, failOn: readonly Verdict[]): number {
   if (status === "failed") return EXIT.failed;
@@ -72,6 +84,7 @@ export function exitCodeOfJob({ status, verdicts }: JobSnapshot, failOn: readonl
 
 /** @returns the exit code: 0, EXIT_FOUND, 1 for a job that failed, EXIT_INTERRUPTED. @throws UsageError; RcptError */
 export async function submitList(path: string, options: BulkOptions): Promise<number> {
+  if (options.output !== undefined && !options.detach) await requireWritable(options.output);
   const [{ withInterrupt }, { followToEnd, jobLine }, { upload }] = await Promise.all([
     import("./service.ts"),
     import("./job-progress.ts"),

@@ -29,7 +29,13 @@ async function bytesOf(path: string): Promise<Buffer> {
   const file = await open(path).catch((error: Error) => {
     throw new UsageError(`${path} cannot be read: ${error.message}`);
   });
-  return readBounded(file.createReadStream(), path);
+  try {
+    if ((await file.stat()).isDirectory())
+      throw new UsageError(`${path} is a folder: name its files, such as ${path.replace(/\/+$/, "")}/*`);
+    return await readBounded(file.createReadStream({ autoClose: false }), path);
+  } finally {
+    await file.close();
+  }
 }
 
 /**

@@ -107,13 +107,15 @@ async function send(client: Client, events: readonly AddressedEvent[], signal: A
 /** @returns the exit code. @throws UsageError; RcptError */
 export async function sendFeedback(paths: readonly string[], options: FeedbackOptions): Promise<number> {
   if (paths.filter((path) => path === "-").length > 1) throw new UsageError("- may be named once");
-  const { events, ignored } = await readAll(paths, options);
   const { connect, withInterrupt } = await import("./service.ts");
-  if (options.job !== undefined) {
-    const added = await addAnswers(connect(), options.job, events);
+  // Before files are read for a service that is not named.
+  const client = options.dryRun && options.job === undefined ? null : connect();
+  const { events, ignored } = await readAll(paths, options);
+  if (options.job !== undefined && client !== null) {
+    const added = await addAnswers(client, options.job, events);
     process.stderr.write(`${counted(added, "event")} of ${events.length} found in ${options.job}\n`);
   }
-  if (options.dryRun) {
+  if (options.dryRun || client === null) {
     const { toApiEvent } = await import("./feedback-files.ts");
     if (options.json)
       for (const event of events) process.stdout.write(`${JSON.stringify(toApiEvent(event))}\n`);
@@ -121,7 +123,7 @@ export async function sendFeedback(paths: readonly string[], options: FeedbackOp
     return EXIT.done;
   }
   const sums = await withInterrupt((signal) =>
-    send(connect(), events, signal).catch((error: unknown) => {
+    send(client, events, signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
       return null;
     }),

@@ -3,6 +3,7 @@ import type { JobSnapshot } from "../../packages/client/src/index.ts";
 import { EXIT } from "../platform/exit-codes.ts";
 import { exitCodeOfJob, type ResultOptions, saveResults, withResultOptions } from "./bulk.ts";
 import { EXIT_INTERRUPTED } from "./check.ts";
+import { sayNone } from "./rows.ts";
 
 const LISTED = 20;
 
@@ -19,6 +20,7 @@ async function list({ json }: { json: boolean }): Promise<number> {
     count += 1;
     if (count === LISTED) break;
   }
+  if (count === 0 && !json) sayNone();
   return EXIT.done;
 }
 

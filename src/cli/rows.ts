@@ -30,6 +30,11 @@ export function printRows(names: readonly string[], rows: readonly (readonly str
   process.stdout.write(`${table.toString().replaceAll(/ +$/gm, "")}\n`);
 }
 
+/** Where a person would see nothing. */
+export function sayNone(): void {
+  if (process.stdout.isTTY) process.stderr.write("none\n");
+}
+
 /** Prints the entries of a list as they come: JSON lines, or rows. @param rowOf the cells of an entry */
 export async function printList<T>(
   entries: AsyncIterable<T>,
@@ -42,7 +47,7 @@ export async function printList<T>(
     if (json) process.stdout.write(`${JSON.stringify(entry)}\n`);
     else rows.push(rowOf(entry));
   if (!json && rows.length > 0) printRows(names, rows);
-  if (!json && rows.length === 0 && process.stdout.isTTY) process.stderr.write("none\n");
+  if (!json && rows.length === 0) sayNone();
 }
 
 /** A day, of an instant of the API; "never" of none. */

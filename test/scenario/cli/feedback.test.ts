@@ -124,5 +124,10 @@ describe("rcpt feedback", () => {
     const none = await rcpt([join(folder, "none.csv")]);
     assert.deepEqual([none.code, none.stdout], [2, ""]);
     assert.match(none.stderr, /none\.csv cannot be read/);
+    const all = await rcpt([`${folder}/`]);
+    assert.deepEqual(
+      [all.code, all.stderr],
+      [2, `rcpt: ${folder}/ is a folder: name its files, such as ${folder}/*\n`],
+    );
   });
 });

@@ -79,6 +79,19 @@ describe("rcpt at a service", () => {
     assert.match(watched.stdout, / completed, 2 of 2 rows/);
   });
 
+  it("sends no list whose results could not be written", async () => {
+    const list = join(folder, "unsent.csv");
+    writeFileSync(list, "exists@plain.test\n");
+    const jobs = async () => (await rcpt(["jobs", "--json"])).stdout;
+    const before = await jobs();
+    for (const output of [folder, join(folder, "absent", "results.csv")]) {
+      const { code, stderr } = await rcpt(["bulk", list, "-o", output]);
+      assert.equal(code, 2);
+      assert.ok(stderr.startsWith(`rcpt: results cannot be written to ${output}: `), stderr);
+    }
+    assert.equal(await jobs(), before);
+  });
+
   it("leaves a job running on Ctrl-C, and says how to come back", async () => {
     const list = join(folder, "slow.csv");
     writeFileSync(list, "email\ngreylisted-cli@plain.test\n");
