@@ -7,7 +7,7 @@ import { VERDICTS } from "../features/bulk/results/shard.ts";
 import type { SmtpTraceEvent } from "../smtp/wire/trace.ts";
 import type { Verdict } from "../verification/verdict/table.ts";
 import type { ReadList } from "./check-input.ts";
-import { printable, printableLines } from "./printable.ts";
+import { jsonLine, printable, printableLines } from "./printable.ts";
 
 const COLORS = { valid: "green", invalid: "red", risky: "yellow", unknown: "gray" } as const;
 const VERDICT_CHARS = 8;
@@ -98,7 +98,7 @@ export function createCheckOutput(
   let isFirst = true;
 
   function textOf(verified: Verified): string {
-    if (json) return `${JSON.stringify(verified)}\n`;
+    if (json) return jsonLine(verified);
     if (csv === null) return lineOf(verified);
     return `${isFirst ? csv.start : ""}${csv.row(verified)}`;
   }

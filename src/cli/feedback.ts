@@ -5,6 +5,7 @@ import { UsageError } from "../operator/command.ts";
 import { EXIT } from "../platform/exit-codes.ts";
 import { EXIT_INTERRUPTED } from "./check.ts";
 import type { AddressedEvent } from "./feedback-files.ts";
+import { jsonLine } from "./printable.ts";
 
 interface FeedbackOptions {
   column?: string;
@@ -117,8 +118,7 @@ export async function sendFeedback(paths: readonly string[], options: FeedbackOp
   }
   if (options.dryRun || client === null) {
     const { toApiEvent } = await import("./feedback-files.ts");
-    if (options.json)
-      for (const event of events) process.stdout.write(`${JSON.stringify(toApiEvent(event))}\n`);
+    if (options.json) for (const event of events) process.stdout.write(jsonLine(toApiEvent(event)));
     else process.stdout.write(`${summaryOf(events)}ignored ${ignored}\n`);
     return EXIT.done;
   }

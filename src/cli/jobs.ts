@@ -3,6 +3,7 @@ import type { JobSnapshot } from "../../packages/client/src/index.ts";
 import { EXIT } from "../platform/exit-codes.ts";
 import { exitCodeOfJob, type ResultOptions, saveResults, withResultOptions } from "./bulk.ts";
 import { EXIT_INTERRUPTED } from "./check.ts";
+import { jsonLine } from "./printable.ts";
 import { sayNone } from "./rows.ts";
 
 const LISTED = 20;
@@ -25,7 +26,7 @@ async function list({ json }: { json: boolean }): Promise<number> {
 }
 
 const print = (job: JobSnapshot, { json }: { json: boolean }, line: (job: JobSnapshot) => string) =>
-  process.stdout.write(`${json ? JSON.stringify(job) : line(job)}\n`);
+  process.stdout.write(json ? jsonLine(job) : `${line(job)}\n`);
 
 async function watch(id: string, options: { json: boolean }): Promise<number> {
   const { connect, withInterrupt, followToEnd, jobLine } = await parts();

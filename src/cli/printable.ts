@@ -1,9 +1,20 @@
+/** Characters that a terminal may obey instead of showing them. */
+const DRIVING = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
 /**
  * Text of strangers for a terminal: characters that would drive it are shown as escapes.
  * @returns one line
  */
 export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, escapeOf);
+  return text.replaceAll(DRIVING, escapeOf);
+}
+
+/** A value as a line of JSON, which a terminal may show too: JSON itself leaves U+009B, which begins a command, as it is. */
+export function jsonLine(value: unknown): string {
+  const text = JSON.stringify(value).replaceAll(DRIVING, (char) =>
+    char.replaceAll(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  );
+  return `${text}\n`;
 }
 
 /** The same of text with lines and tabs, such as CSV. */

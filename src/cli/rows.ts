@@ -1,5 +1,5 @@
 import Table from "cli-table3";
-import { printable } from "./printable.ts";
+import { jsonLine, printable } from "./printable.ts";
 
 const BORDERS = [
   "top",
@@ -44,7 +44,7 @@ export async function printList<T>(
 ): Promise<void> {
   const rows: (readonly string[])[] = [];
   for await (const entry of entries)
-    if (json) process.stdout.write(`${JSON.stringify(entry)}\n`);
+    if (json) process.stdout.write(jsonLine(entry));
     else rows.push(rowOf(entry));
   if (!json && rows.length > 0) printRows(names, rows);
   if (!json && rows.length === 0) sayNone();
@@ -55,5 +55,5 @@ export const dayOf = (instant: string | null): string => instant?.slice(0, 10) ?
 
 /** Prints an answer of the API as JSON, or what a person should know of it. */
 export function printAnswer(answer: unknown, { json }: { json: boolean }, line: string): void {
-  process.stdout.write(`${json ? JSON.stringify(answer) : printable(line)}\n`);
+  process.stdout.write(json ? jsonLine(answer) : `${printable(line)}\n`);
 }

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { printable } from "../printable.ts";
+import { jsonLine, printable } from "../printable.ts";
 import { dayOf, printAnswer, printList } from "../rows.ts";
 import { jsonOption, roleOption } from "./keys.ts";
 
@@ -11,7 +11,7 @@ async function show({ json }: { json: boolean }): Promise<void> {
     `${printable(team.name)} (${team.id})`,
     `tier ${team.tier}, you are ${team.role}, ${team.members.length} members, since ${dayOf(team.created_at)}`,
   ];
-  process.stdout.write(json ? `${JSON.stringify(team)}\n` : `${lines.join("\n")}\n`);
+  process.stdout.write(json ? jsonLine(team) : `${lines.join("\n")}\n`);
 }
 
 async function members(options: { json: boolean }): Promise<void> {

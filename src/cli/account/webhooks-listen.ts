@@ -3,7 +3,7 @@ import { type Client, type ItemOf, RcptError } from "../../../packages/client/sr
 import type { EventType } from "../../config/events.ts";
 import { newSigningSecret, signatureHeaders } from "../../features/webhooks/signature.ts";
 import { UsageError } from "../../operator/command.ts";
-import { printable } from "../printable.ts";
+import { jsonLine, printable } from "../printable.ts";
 
 export interface ListenOptions {
   forwardTo: string;
@@ -117,7 +117,7 @@ export async function listen(options: ListenOptions): Promise<number> {
         if (options.events?.some((type) => type === event.type) === false) continue;
         const answer = await forward(event, url, secret, signal);
         const line = `${event.timestamp} ${event.type} ${event.id} -> ${answer}`;
-        process.stdout.write(`${options.json ? JSON.stringify({ ...event, answer }) : printable(line)}\n`);
+        process.stdout.write(options.json ? jsonLine({ ...event, answer }) : `${printable(line)}\n`);
       }
     } catch (error) {
       if (!signal.aborted) throw error;

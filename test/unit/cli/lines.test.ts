@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 import { linesOf } from "../../../src/cli/check-input.ts";
-import { printable, printableLines } from "../../../src/cli/printable.ts";
+import { jsonLine, printable, printableLines } from "../../../src/cli/printable.ts";
 
 async function linesIn(...chunks: (string | Buffer)[]): Promise<string[]> {
   const input = Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
@@ -33,6 +33,10 @@ describe("text for a terminal", () => {
   it("shows what would drive it as escapes", () => {
     assert.equal(printable("a\u001b[2J\u202eb\u0007\u{e0001}\n"), "a\\x1b[2J\\u{202e}b\\x07\\u{e0001}\\x0a");
     assert.equal(printableLines("a\tb\r\n\u001bc\u009b\n"), "a\tb\r\n\\x1bc\\x9b\n");
+    const hostile = { reply: "a\u009b2J\u202e \u{e0001}\u001b\ud800 gr\u00f6\u00dfe \u4f60" };
+    const line = jsonLine(hostile);
+    assert.equal(line, '{"reply":"a\\u009b2J\\u202e \\udb40\\udc01\\u001b\\ud800 gr\u00f6\u00dfe \u4f60"}\n');
+    assert.deepEqual(JSON.parse(line), hostile);
     assert.equal(printable("gr\u00f6\u00dfe \u4f60"), "gr\u00f6\u00dfe \u4f60");
   });
 });
