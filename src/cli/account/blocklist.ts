@@ -20,7 +20,7 @@ const service = () => import("../service.ts");
 async function list(options: { json: boolean }): Promise<void> {
   const entries = (await service()).connect().paginate("/v1/blocklist");
   await printList(entries, options, ["domain", "subdomains", "added"], (entry) => [
-    ...[entry.domain, entry.include_subdomains ? "too" : "no", dayOf(entry.created_at)],
+    ...[entry.domain, entry.include_subdomains ? "yes" : "no", dayOf(entry.created_at)],
   ]);
 }
 

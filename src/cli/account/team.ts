@@ -9,7 +9,7 @@ async function show({ json }: { json: boolean }): Promise<void> {
   const team = await (await service()).connect().request("GET", "/v1/team");
   const lines = [
     `${printable(team.name)} (${team.id})`,
-    `tier ${team.tier}, you are ${team.role}, ${team.members.length} members, since ${dayOf(team.created_at)}`,
+    `tier ${team.tier}, you are ${team.role}, ${team.members.length === 1 ? "1 member" : `${team.members.length} members`}, since ${dayOf(team.created_at)}`,
   ];
   process.stdout.write(json ? jsonLine(team) : `${lines.join("\n")}\n`);
 }

@@ -227,7 +227,7 @@ describe("rcpt keys and rcpt team", () => {
   it("show the team and its members, and invite", async () => {
     assert.match(
       (await rcpt(["team"])).stdout,
-      /^team \d+ \(team_\w+\)\ntier starter, you are owner, 1 members, since \d{4}-\d\d-\d\d\n$/,
+      /^team \d+ \(team_\w+\)\ntier starter, you are owner, 1 member, since \d{4}-\d\d-\d\d\n$/,
     );
     const invited = await rcpt(["team", "invite", "new@example.com", "--role", "admin"]);
     assert.match(invited.stdout, /\/accept-invite#token=rcpt_inv_\w+\n$/);
@@ -249,7 +249,7 @@ describe("rcpt blocklist", () => {
     assert.equal(code, 1);
     assert.equal((await rcpt(["blocklist", "remove", "two.example"])).code, 0);
     const rows = (await rcpt(["blocklist"])).stdout.split("\n").map((line) => line.split("\t").slice(0, 2));
-    assert.deepEqual(rows, [["blocked.example", "too"], ["one.example", "no"], [""]]);
+    assert.deepEqual(rows, [["blocked.example", "yes"], ["one.example", "no"], [""]]);
   });
 
   it("ends an import at what concerns it all", async () => {

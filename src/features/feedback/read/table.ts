@@ -72,13 +72,15 @@ type CellOf = (row: readonly string[], name: ColumnName) => string;
 const VERDICTS: readonly string[] = ["valid", "invalid", "risky", "unknown"];
 const COMPLAINED = /complain|spam|abuse/;
 const BOUNCED = /bounce|undeliver|fail|reject|hard|soft|not[ _-]?found|expired/;
+/** Some exports have nothing but the enhanced code of the reply. */
+const BOUNCE_CODE = /^[45]\.\d{1,3}\.\d{1,3}$/;
 const DELIVERED = /^(?:delivered|delivery|success|successful|sent|ok|2\.\d+\.\d+)$/;
 
 /** What a word of a mail system's export says; null: nothing that ends a message's way, such as an opening. */
 export function outcomeOf(word: string): MessageOutcome | null {
   const text = word.trim().toLowerCase();
   if (COMPLAINED.test(text)) return "complained";
-  if (BOUNCED.test(text) || /^[45]\.\d+\.\d+$/.test(text)) return "bounced";
+  if (BOUNCED.test(text) || BOUNCE_CODE.test(text)) return "bounced";
   return DELIVERED.test(text) ? "delivered" : null;
 }
 
@@ -105,10 +107,11 @@ function eventOf(
   cell: CellOf,
 ): ReportedEvent {
   const verdict = cell(row, "verdict").toLowerCase();
+  const said = cell(row, "outcome");
   const statement = {
     reply: cell(row, "reply"),
-    enhancedCode: orNull(cell(row, "enhanced")),
-    permanent: permanenceOf(`${cell(row, "outcome")} ${cell(row, "kind")}`),
+    enhancedCode: orNull(cell(row, "enhanced")) ?? (BOUNCE_CODE.test(said) ? said : null),
+    permanent: permanenceOf(`${said} ${cell(row, "kind")}`),
     mxHost: "",
   };
   return {

@@ -98,6 +98,20 @@ describe("a table", () => {
     );
   });
 
+  it("whose outcome is the code of the reply says why by that", async () => {
+    const { events } = await readText(
+      "email,status\na@b.example,5.1.1\nc@d.example,4.2.2\ne@f.example,2.0.0\n",
+    );
+    assert.deepEqual(
+      events.map(({ outcome, bounce }) => [outcome, bounce?.reason ?? null, bounce?.hard ?? null]),
+      [
+        ["bounced", "mailbox_not_found", true],
+        ["bounced", "mailbox_full", false],
+        ["delivered", null, null],
+      ],
+    );
+  });
+
   it("without outcomes needs to be told one", async () => {
     await assert.rejects(readText("a@b.example\nc@d.example\n"), { code: "validation_failed" });
     const { events } = await readText("a@b.example\nc@d.example\n", { outcome: "bounced" });
