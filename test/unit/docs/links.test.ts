@@ -60,6 +60,17 @@ describe("documents", () => {
       assert.ok(pages.includes(page), page);
   });
 
+  it("have every page of docs/ in their index", () => {
+    const index = readFileSync(join(ROOT, "docs/README.md"), "utf8");
+    const own = readdirSync(join(ROOT, "docs")).filter(
+      (name) => name.endsWith(".md") && name !== "README.md",
+    );
+    assert.deepEqual(
+      own.filter((name) => !index.includes(`](${name})`)),
+      [],
+    );
+  });
+
   it("link to what is there, headings included", () => {
     const broken = pages.flatMap((page) => {
       const links = [...proseOf(readFileSync(join(ROOT, page), "utf8")).matchAll(/\]\(([^)\s]+)\)/g)];
