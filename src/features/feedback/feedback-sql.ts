@@ -22,7 +22,7 @@ export interface DayCounts {
 
 /**
  * Adds rows of one team, no two of the same day, outcome and address. A row that is there stays, but takes the answer that
- * it lacks. The caller holds the team's lock.
+ * it lacks, and a hard bounce in place of a soft one. The caller holds the team's lock.
  * @returns the place of each row that is new
  */
 export async function insertFeedback(
@@ -45,9 +45,15 @@ export async function insertFeedback(
       from given
       order by day, outcome, "addressHash"
       on conflict (team_id, day, outcome, address_hash) do update set
-        verdict = excluded.verdict, reason = excluded.reason, rule = excluded.rule,
-        provider = coalesce(excluded.provider, f.provider)
-        where f.verdict is null and excluded.verdict is not null
+        verdict = coalesce(f.verdict, excluded.verdict),
+        reason = case when f.verdict is null and excluded.verdict is not null then excluded.reason else f.reason end,
+        rule = case when f.verdict is null and excluded.verdict is not null then excluded.rule else f.rule end,
+        provider = case when f.verdict is null and excluded.verdict is not null
+          then coalesce(excluded.provider, f.provider) else f.provider end,
+        bounce_reason = case when excluded.hard and not f.hard then excluded.bounce_reason else f.bounce_reason end,
+        bounce_rule = case when excluded.hard and not f.hard then excluded.bounce_rule else f.bounce_rule end,
+        hard = f.hard or excluded.hard
+        where (f.verdict is null and excluded.verdict is not null) or (excluded.hard and not f.hard)
       returning day, outcome, address_hash, xmax = 0 as is_new
     )
     select place from given g

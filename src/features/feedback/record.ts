@@ -75,7 +75,16 @@ function keptEvent(teamId: string, event: ReportedEvent, nowMs: number): KeptEve
   return { address, atMs, row };
 }
 
-/** Each day, outcome and address once; one with a verdict goes before one without. */
+/** Two reports of one event, as `insertFeedback` joins them: the first, with an answer that it lacks, and hard if one is. */
+function joined(first: KeptEvent, second: KeptEvent): KeptEvent {
+  const [one, other] = [first.row, second.row];
+  const { verdict, reason, rule, provider } = one.verdict === null && other.verdict !== null ? other : one;
+  const { bounceReason, bounceRule, hard } = other.hard && !one.hard ? other : one;
+  const row = { ...one, verdict, reason, rule, provider: provider ?? one.provider };
+  return { ...first, row: { ...row, bounceReason, bounceRule, hard } };
+}
+
+/** Each day, outcome and address once. */
 function distinctEvents(teamId: string, events: readonly ReportedEvent[], nowMs: number) {
   const distinct = new Map<string, KeptEvent>();
   let ignored = 0;
@@ -88,8 +97,7 @@ function distinctEvents(teamId: string, events: readonly ReportedEvent[], nowMs:
     const { day, outcome, addressHash } = kept.row;
     const key = `${day} ${outcome} ${addressHash}`;
     const known = distinct.get(key);
-    if (known === undefined || (known.row.verdict === null && kept.row.verdict !== null))
-      distinct.set(key, kept);
+    distinct.set(key, known === undefined ? kept : joined(known, kept));
   }
   return { distinct: [...distinct.values()], ignored };
 }

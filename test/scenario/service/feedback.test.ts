@@ -101,6 +101,27 @@ describe("reported events", () => {
     );
   });
 
+  it("are one hard bounce where a soft one came first, in one request or two", async () => {
+    const soft = { outcome: "bounced", reply: "552 5.2.2 mailbox full", ...valid };
+    const [here, later] = ["a@customer.example", "b@customer.example"];
+    const both = await report([
+      { address: here, ...soft },
+      { address: here, ...hard },
+      { address: later, ...soft },
+    ]);
+    assert.deepEqual([both.body.accepted, both.body.duplicates], [2, 1]);
+    for (const event of [hard, soft]) {
+      const { body } = await report([{ address: later, ...event }]);
+      assert.deepEqual([body.accepted, body.duplicates], [0, 1]);
+    }
+    const { groups, wrong } = await accuracy();
+    assert.deepEqual(groups, [{ ...valid, delivered: 0, bounced: 2, hard_bounced: 2, complained: 0 }]);
+    assert.deepEqual(
+      wrong.map(({ bounce_reason: reason, bounce_rule: rule, events }) => [reason, rule, events]),
+      [["mailbox_not_found", "enhanced.unknown_said_so", 2]],
+    );
+  });
+
   it("are counted in the days that are asked about", async () => {
     await report([
       { address: "a@customer.example", outcome: "delivered", at: ago(5 * 24 * HOUR_MS) },
