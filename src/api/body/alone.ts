@@ -3,11 +3,12 @@ import { AppError } from "../../platform/errors.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
 
 /*
- * Nobody reads what comes behind an answer that closes its connection: it must not be worked on, nor charged.
+ * A client does not read what comes behind an answer that closes its connection. So a request behind such an answer must
+ * not be worked on, nor charged.
  *
- * uWebSockets.js reads a piece of a connection and hands over all requests in it, one after another: behind an answer that is
- * there at once also when that closes the connection, which is done when the piece is at its end. Behind a request that is
- * still being worked on it closes at once, and that request cannot be answered any more, leaving or not.
+ * uWebSockets.js reads a piece of a connection and hands over all requests in it, one after another. An answer that is
+ * given at once closes the connection only at the end of the piece, so requests behind it are still handed over. Behind a
+ * request that is still being worked on it closes at once, and that request cannot be answered any more, leaving or not.
  */
 
 /** Rejects with `error`, when what was read behind the request has closed its connection. */
@@ -18,8 +19,8 @@ export async function refuseAlone(error: unknown): Promise<never> {
 
 /**
  * Does the work of a request whose answer will close its connection.
- * @param isOver whether its client has gone, or sent something behind it
- * @throws AppError that nobody reads, with nothing done, when it is over already
+ * @param isOver whether the client has gone, or has sent something behind the request
+ * @throws AppError when it is over already: no work is done, and the client does not read the error
  */
 export async function workAlone<T>(work: () => MaybePromise<T>, isOver: () => boolean): Promise<T> {
   await turn();

@@ -7,7 +7,7 @@ export interface BodyAccount {
 
 /** Bytes of request bodies that may be in memory at once; of them an account may hold a share. */
 export interface BodyBudget {
-  /** @param key who is charged: a team's id, or the network of a client's address */
+  /** @param key the account to charge: a team's id, or the network of a client's address */
   accountOf(key: string): BodyAccount;
 }
 

@@ -16,7 +16,10 @@ export interface RequestBody {
 
 export interface CollectOptions {
   limitBytes: number;
-  /** Who is charged; asked for when collecting begins, once it is known who sent the request. What it throws refuses the body. */
+  /**
+   * The account to charge, asked for when collecting begins, once the sender is authenticated. An error thrown here refuses
+   * the body.
+   */
   account(): BodyAccount;
   /** Looks at each piece of the decoded body before it is kept. @throws AppError: nothing more is collected */
   inspect?(piece: Uint8Array): void;

@@ -16,10 +16,11 @@ export interface IncomingBody {
   /** `Content-Length`; null: chunked. */
   readonly declaredBytes: number | null;
   /**
-   * The body in pieces, to be asked for once. A piece is nobody else's. Until then next to nothing of it is read.
-   * @param limitBytes `tooLong` is thrown at once when the body says that it is longer, else as soon as it gets longer
+   * The body in pieces; may be called once. The caller owns each piece. Before the call next to nothing of the body is
+   * read.
+   * @param limitBytes `tooLong` is thrown at once when the declared length exceeds it, else as soon as the body gets longer
    * @throws AppError from the iteration: `bad_request` when the client goes before the end, `request_timeout` when the body
-   *   comes too slowly, `overloaded` when too much had come before anybody read
+   *   comes too slowly, `overloaded` when too much had come before it was read
    */
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
   /** Whether bytes of it may still come. */
@@ -145,7 +146,7 @@ class ReceivedBody implements IncomingBody, DroppedBody {
     this.#queued += chunk.byteLength;
   }
 
-  /** Pauses the connection while nobody takes what has come. */
+  /** Pauses the connection while too much of what has come is not taken. */
   #flow(): void {
     if (this.#isAbandoned) return;
     const isFull = this.#failure !== null || this.#queued >= (this.#isReading ? heldBytes : 1);

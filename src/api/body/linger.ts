@@ -33,7 +33,7 @@ export function answerEarly(
 ): () => void {
   writeHead(response, reply, options);
   const isShort = body.declaredBytes !== null && body.declaredBytes <= LIMITS.http.bodies.droppedBytes;
-  // Told, not done: `end` with its argument would write the field into the body.
+  // Written as a header: `end` with its close argument would write the field into the body.
   if (options.close || options.mustClose || !isShort) response.writeHeader("Connection", "close");
   response.write(toWireText(reply.body));
   let over = false;

@@ -21,14 +21,14 @@ export class WrongStreamLength extends Error {
 const { pieceBytes, chunkBytes, keptBytes, quietMs, turnBytes } = LIMITS.http.streams;
 
 export interface StreamSendOptions {
-  /** Aborted when nobody wants more: the response must not be touched from then on. */
+  /** Aborted when the client has gone or the body is cut off: the response must not be touched from then on. */
   clientGone: AbortSignal;
   clock: Clock;
-  /** Told of bytes that went out. */
+  /** Called with the number of bytes that were sent. */
   onSent(bytes: number): void;
 }
 
-/** Whoever waits for the connection to take more. */
+/** Waits until the connection can take more. */
 function createDrainWait({ clientGone: gone, clock }: StreamSendOptions) {
   let pass: ((isQuiet: boolean) => void) | null = null;
   return {
@@ -53,7 +53,10 @@ function createDrainWait({ clientGone: gone, clock }: StreamSendOptions) {
 
 type Wait = ReturnType<typeof createDrainWait>["wait"];
 
-/** The pieces while somebody wants them; others have their turn of the event loop however fast all goes. */
+/**
+ * The pieces until `gone` is aborted. Yields the event loop every `turnBytes`, so that other requests are served however
+ * fast this body is sent.
+ */
 async function* whileClientPresent(
   pieces: AsyncIterable<Uint8Array>,
   gone: AbortSignal,
@@ -116,14 +119,15 @@ async function sendWithLength(
 }
 
 /**
- * Of an unknown length, in chunks. What the connection does not take is kept by uWebSockets.js, which never says how much:
- * a write tells only whether all that was written before it has gone out. So what is kept is counted as if nothing of it
- * went out until a write tells that it did. At the bound nothing is written any more, and what is kept goes out as the
- * client takes it. Of a connection that takes none of it within 12 s the client is cut off; so after `quietMs` in which
- * nothing went out, and nobody was cut off, nothing is kept.
+ * Sends a body of unknown length, in chunks. uWebSockets.js keeps what the connection does not take, and never says how
+ * much: a write returns only whether all earlier writes have gone out. So the kept bytes are counted as if none of them had
+ * gone out until a write returns that they have. At the bound nothing is written any more, and the kept bytes go out as the
+ * client takes them. A client that takes none of them within 12 s is cut off. So when nothing went out for `quietMs` and
+ * the client was not cut off, nothing is kept.
  *
- * No chunk exceeds what uWebSockets.js gathers before it writes: of one that does, versions before April 2026 drop the bytes
- * when the connection has just become too full for the chunk's own head, and the client takes what follows for them.
+ * No chunk exceeds what uWebSockets.js gathers before it writes. Versions before April 2026 drop the bytes of a larger
+ * chunk when the connection has just become too full for the chunk's own head, and the client reads what follows as its
+ * content.
  */
 async function sendChunks(
   response: StreamWriter,
@@ -161,7 +165,7 @@ export async function sendStream(
   const { clientGone: gone, onSent: sent } = sending;
   const { open, wait } = createDrainWait(sending);
   response.onWritable(() => {
-    // Sends on what is kept, which uWebSockets.js leaves to whoever listens here.
+    // Sends the kept bytes: with an `onWritable` handler set, uWebSockets.js leaves that to the handler.
     if (body.bytes === null) response.cork(() => {});
     open();
     return true;

@@ -15,16 +15,16 @@ class StreamCutOff extends Error {
 export interface ActiveStream {
   response: StreamWriter & { close(): unknown };
   body: BodyStream;
-  /** As it was sent; null: nobody's credential is looked at. */
+  /** The `Authorization` header as sent; null: the request is not authenticated, so no credential is rechecked. */
   authorization: string | null;
-  /** Told of bytes that went out. */
+  /** Called with the number of bytes that were sent. */
   onSent(bytes: number): void;
   /**
    * The client has all, or is not to get more. Called once, and not when the client left; the response is dead then.
    * @param error what the stream threw; null: it came to an end
    */
   onEnded(error: unknown): void;
-  /** Nobody works for it any more. Called once, at last. */
+  /** No work is done for the body any more. Called once, last. */
   onReleased(): void;
 }
 
@@ -100,7 +100,7 @@ class RunningStreams implements Streams {
       failure = error;
     }
     unwatch?.();
-    // Who still reads for it hears of its end.
+    // Stops whatever still reads for the body.
     control.abort(new StreamCutOff("the body has ended"));
     if (!hasGone()) end(streaming, failure);
     streaming.onReleased();

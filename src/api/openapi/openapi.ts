@@ -10,7 +10,7 @@ import { createSchemas, type Json, type Schemas } from "./schemas.ts";
 import { TAGS } from "./tags.ts";
 import { webhooksOf } from "./webhooks.ts";
 
-/** Thrown before it is known who asks, so that his limits cannot be told. */
+/** Thrown before the sender is authenticated, so that the answer cannot state the team's limits. */
 const BEFORE_AUTHENTICATION: ReadonlySet<ErrorCode> = new Set(["unauthorized", "uri_too_long"]);
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
@@ -243,7 +243,7 @@ function components(schemas: Schemas): Json {
 
 /**
  * The OpenAPI 3.1 document of a route table: paths, parameters, bodies, every reply and every error.
- * @throws Error when a route describes a status twice: one of the two would not be told of
+ * @throws Error when a route describes a status twice: the document would lose one of the two
  */
 export function createOpenApiDocument(table: readonly Route[], publicUrl: string | null): Json {
   const routes = table.filter((route) => route.internal !== true);

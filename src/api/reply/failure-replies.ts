@@ -17,7 +17,7 @@ export function createFailureReplies(deps: {
   isOutage(error: unknown): boolean;
 }): FailureReplies {
   const { log } = deps;
-  /** Many may wait for one thing that fails: its cause is told with the first of them. */
+  /** Many requests may wait for one thing that fails: its cause is logged for the first of them only. */
   const told = new WeakSet<AppError>();
 
   function logCause(error: AppError, event: Record<string, unknown>): void {
@@ -30,7 +30,7 @@ export function createFailureReplies(deps: {
     replyTo(error, { id, route }) {
       const event = { err: error, request_id: id, route };
       if (error instanceof AppError) {
-        // Who asked is told no more than that; what is behind it is for who runs this.
+        // The client gets the problem document only. The cause behind it goes to the operator's log.
         logCause(error, event);
         return problemReply(error, id);
       }

@@ -5,12 +5,12 @@ import { LIMITS } from "../../config/limits/limits.ts";
 export interface BodyStream {
   /** In all; null: not known before the end, so that it is sent in chunks. */
   readonly bytes: number | null;
-  /** A process that shuts down ends it at once: it has no end of its own that somebody waits for. */
+  /** The stream has no end of its own for a client to wait for: a process that shuts down ends it at once. */
   readonly endless?: boolean;
   /**
-   * Called at most once, and not for HEAD. Pieces of any size, each wanted when the one before has been taken; an error of
-   * it, or another number of bytes than `bytes`, closes the connection, so that no client takes a part for the whole.
-   * @param gone aborted when nobody wants more: no piece is asked for after that
+   * Called at most once, and not for HEAD. Pieces may have any size; each is asked for when the one before has been taken.
+   * An error, or another number of bytes than `bytes`, closes the connection, so that no client takes a part for the whole.
+   * @param gone aborted when the client has gone or the body is cut off: no piece is asked for after that
    */
   open(gone: AbortSignal): AsyncIterable<Uint8Array>;
 }
@@ -41,7 +41,7 @@ export class HttpReply {
   readonly isAscii: boolean;
   /** Others with the same `headers` object have the same head, but for id and numbers: it is made once for all of them. */
   readonly isHeadShared: boolean;
-  /** Called once when nobody needs the body any more: it is sent, or the client has gone. null: nobody wants to know. */
+  /** Called once when the body is not needed any more: it is sent, or the client has gone. null: there is no callback. */
   readonly released: (() => void) | null;
 
   constructor(

@@ -103,9 +103,9 @@ export function bodyBytes(reply: HttpReply): number {
 }
 
 /**
- * A reply of which no body is sent (204, HEAD). `endWithoutBody` is called bare: with arguments, the uWebSockets.js for
- * Node 20 writes a wrong length or takes the exchange for unfinished. So the fields are written here, and it is the
- * client who closes; `close()` does it for one who does not.
+ * A reply without a body (204, HEAD). `endWithoutBody` is called without arguments: with them, the uWebSockets.js for Node
+ * 20 writes a wrong length or takes the exchange for unfinished. So the fields are written here. The client closes the
+ * connection; `close()` does it for a client that does not.
  */
 function endBodyless(response: ResponseWriter, reply: HttpReply, close: boolean): void {
   const bytes = reply.body === null ? null : bodyBytesOf(reply);

@@ -3,7 +3,7 @@ import { NO_SESSION_COOKIE, sessionCookie } from "../request/portal-session.ts";
 import type { Context } from "../routing/route.ts";
 import { HttpReply, renderJson } from "./reply.ts";
 
-/** The answer to who has signed in: in the portal the token is the browser's cookie, which no script can read. */
+/** The answer to a sign-in. In the portal the token is a cookie of the browser, which no script can read. */
 export function signedInReply<T extends SignedIn>(
   status: number,
   signedIn: T,

@@ -14,7 +14,7 @@ function contains([network, bits]: Network, address: Address): boolean {
   return address.match(network, bits);
 }
 
-/** `192.0.2.1:5123`, `[2001:db8::1]:443`, `[2001:db8::1]`: as some proxies write whom they saw. */
+/** `192.0.2.1:5123`, `[2001:db8::1]:443`, `[2001:db8::1]`: as some proxies write their peer. */
 const DECORATED = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/;
 
 /**
@@ -33,8 +33,8 @@ export interface ClientAddresses {
   /** False: no proxy is trusted, so the header need not even be read. */
   readonly readsForwardedFor: boolean;
   /**
-   * The right-most address that no trusted proxy added; the peer itself unless the peer is trusted. Each proxy appends
-   * whom it saw, so everything to the left of the first untrusted entry is the client's own claim.
+   * The right-most address that no trusted proxy added; the peer itself unless the peer is trusted. Each proxy appends its
+   * peer, so everything to the left of the first untrusted entry is the client's own claim.
    * @param peer raw bytes, 4 or 16; anything else yields "unknown"
    * @param forwardedFor the header's value; "" when absent
    */

@@ -2,8 +2,8 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 
 /**
- * Parameters whose literal `+` is a plus. Everywhere else it is a space, as HTML forms write it; but `a+tag@example.com`
- * is the most common address with a `+`, and nobody has a space in one.
+ * Parameters whose literal `+` is a plus. Everywhere else it is a space, as HTML forms write it. But `a+tag@example.com` is
+ * the most common address with a `+`, and addresses with a space are not in use.
  */
 const PLUS_IS_LITERAL: ReadonlySet<string> = new Set(["email"]);
 

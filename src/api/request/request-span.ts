@@ -6,8 +6,9 @@ type StartedRequest = Pick<HttpRequest, "method" | "startedMs" | "sampled" | "sp
 type EndedRequest = Pick<HttpRequest, "id" | "actor" | "note"> & { span: Span };
 
 /**
- * It is known who sends it, so that he may have it recorded: a span for whoever asks would let strangers use up what may be
- * recorded. @param hasWaited to know it took time
+ * Starts the span of an authenticated request. Spans of unauthenticated requests have a share of their own, so that
+ * strangers cannot use up what may be recorded.
+ * @param hasWaited authentication took time
  */
 export function beginRequestSpan(request: StartedRequest, hasWaited: boolean): void {
   const { sampled, method, startedMs } = request;
@@ -17,7 +18,10 @@ export function beginRequestSpan(request: StartedRequest, hasWaited: boolean): v
   if (hasWaited) request.span?.child("authenticate", { kind: "client", startMs: startedMs }).end();
 }
 
-/** The span of a request that has ended; null: it is not recorded. Who sent it was not to be known, if nobody has said so by now. */
+/**
+ * The span of a request that has ended; null: it is not recorded. A request that is not authenticated by now is recorded as
+ * an unauthenticated one.
+ */
 export function spanOfEnded(
   request: Pick<StartedRequest, "method" | "startedMs"> & Partial<StartedRequest>,
 ): Span | null {

@@ -45,7 +45,7 @@ export interface HttpRequestInit {
 
 /** What a handler may ask of the exchange it serves, besides its validated input. */
 export interface Cancellation {
-  /** True once the client has gone: nobody will read the answer. */
+  /** True once the client has gone: the answer will not be read. */
   cancelled(): boolean;
   /** Runs `callback` once if the client goes before the answer; at once when it has gone already. */
   onCancel(callback: () => void): void;
@@ -75,7 +75,7 @@ export class HttpRequest implements Cancellation {
   incoming: IncomingBody | null = null;
   /** Set by authentication. */
   actor: Actor | null = null;
-  /** It is to be traced, where its sender, once he is known, may have it so; null: not, or it is settled. */
+  /** The request is to be traced if its authenticated sender may have it traced; null: it is not, or this is decided. */
   sampled: { by: Tracer; as: SampledRequest } | null = null;
   /** Where the request is traced; null: it is not. */
   span: Span | null = null;
@@ -117,7 +117,7 @@ export class HttpRequest implements Cancellation {
     return this.#id;
   }
 
-  /** How to read the client's address, which costs calls into the server: only who asks for it pays. */
+  /** How to read the client's address. Reading it costs calls into the server, so it is read when it is first used. */
   addressFrom(read: () => string): void {
     this.#clientAddress = read;
   }

@@ -60,7 +60,7 @@ export function createMemberRoutes(members: Members): Route[] {
         "Needs the role admin, of an owner owner; by a portal session every member may leave. The keys the member made " +
         "stay without a user: they verify and read, nothing else. Sessions of this team end.",
       tag: "team",
-      // Whoever wants to leave may: the service asks for more when it is about another.
+      // Any member may leave. The service asks for a higher role when the request is about another member.
       role: "member",
       rate: "write",
       liveOnly: true,

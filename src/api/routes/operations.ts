@@ -7,7 +7,7 @@ import { HealthSchema, type Readiness, ReadinessSchema } from "../schemas/health
 
 const HEALTHY = { status: "ok" } as const;
 
-/** Alive: the event loop turns. Says nothing of dependencies, so that their failure restarts nobody. */
+/** Alive: the event loop turns. Dependencies are left out, so that their failure restarts no process. */
 export function createHealthRoute(): PublicRoute {
   return publicRoute({
     method: "GET",

@@ -47,7 +47,7 @@ const example: Plan = {
   intervals: ["month", "year"],
 };
 
-/** What can be had, for who has no account yet, too. */
+/** The plans on offer. Public, since a client without an account reads them too. */
 export function createPlansRoute(plans: readonly Plan[]): PublicRoute {
   return publicRoute({
     method: "GET",

@@ -31,7 +31,7 @@ export interface RouteInfo {
   tag: string;
   /** What each request takes a token of. A GET of the class `verify` charges, and is not served to HEAD. */
   rate: RouteRate;
-  /** Part of a page of ours, and not described: nobody programs against it. */
+  /** Part of one of our own pages: not in the OpenAPI document, since clients do not program against it. */
   internal?: boolean;
   /** Served also when the server sheds load: health checks. */
   isEssential?: boolean;
@@ -206,7 +206,7 @@ export function signedRoute<T, B>(
     rate: "none";
     query: "ignored";
     signedBody: Schema<B>;
-    /** Looks at the body as it came. @throws AppError when it is not from whom it should be */
+    /** Checks the signature over the body as received. @throws AppError when it does not match the expected sender */
     verify(bytes: Buffer, headers: HttpRequest["headers"]): void;
     handler(body: B): Answer<T>;
   },

@@ -12,8 +12,8 @@ export interface Router {
   /** Routes of paths without parameters, under their own method: the server itself may look those up. */
   readonly fixed: readonly Match[];
   /**
-   * The route of a method and a raw path. HEAD finds the GET route, unless that charges: nobody is to pay for a body
-   * that is thrown away. OPTIONS is answered for every known path.
+   * The route of a method and a raw path. HEAD finds the GET route, unless that route charges: a client must not pay for a
+   * body that is thrown away. OPTIONS is answered for every known path.
    * @throws AppError `not_found`; `method_not_allowed` with `Allow`; `bad_request` for a malformed path
    */
   match(method: string, path: string): Match;

@@ -14,7 +14,7 @@ const text = (description: string) => v.pipe(v.string(), described(description))
 const instant = (description: string) => v.pipe(v.string(), v.isoTimestamp(), described(description));
 
 /**
- * A list of strings. The first item that is none is told of, and no other: noting a million of them would hold up the
+ * A list of strings. Only the first item that is not a string is reported: reporting a million of them would block the
  * process. A list that is too long is not looked at here; the service refuses it with a code of its own.
  */
 function emailList() {

@@ -64,7 +64,7 @@ const UrlSchema = v.pipe(
   ),
 );
 
-/** Quotes the name, cut: whoever mistyped one of several wants to know which. */
+/** Quotes the name, cut, so that a client that sent several sees which one is wrong. */
 const unknownEvent = (issue: v.BaseIssue<unknown>) => {
   const name = typeof issue.input === "string" ? `"${issue.input.slice(0, 50)}" ` : "";
   return `${name}is not an event; there are ${EVENT_TYPES.join(", ")}`;

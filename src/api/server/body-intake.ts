@@ -32,7 +32,7 @@ function bodyInspector(route: Route) {
   return { inspect: (piece: Uint8Array) => scan.add(piece) };
 }
 
-/** Takes hold of the bodies of requests: what all of them may fill, by whom, and how slowly they may come. */
+/** Receives request bodies within the budgets of memory per account, and at a minimum pace. */
 export class BodyIntake {
   readonly #deps: BodyIntakeDeps;
   readonly #teams: BodyBudget;

@@ -18,10 +18,10 @@ import { acceptsBody, type PublicRoute, type Route, type TeamRoute } from "../ro
 
 export interface RequestGate {
   /**
-   * Whose credential this is.
+   * The actor that a credential belongs to.
    * @param authorization the header as sent, "" when absent
-   * @param caller who sent it, asked within this call; absent: somebody who was let in before
-   * @throws AppError `unauthorized`; `rate_limited` when too many were unknown that the caller's address sent
+   * @param caller the client that sent it, read only within this call; absent: the credential was accepted before
+   * @throws AppError `unauthorized`; `rate_limited` when the caller's address has sent too many unknown credentials
    */
   authenticate(authorization: string, caller?: Caller): MaybePromise<Actor>;
   rateLimit: {

@@ -23,7 +23,7 @@ export interface HttpExchange {
   released: (() => void) | null;
   /** Of a body that is being streamed: when its head was sent, from the start of the request; null: there is none. */
   headMs: number | null;
-  /** Of the same: told when the client has gone. */
+  /** Ends a body that is being streamed, or an early answer, when the client has gone; null: there is neither. */
   abortStream: (() => void) | null;
   /** A large body is on its way, as far as the client takes it. */
   isSendingLargeBody: boolean;

@@ -1,7 +1,6 @@
 /**
- * What a process that ends waits for: requests that are worked on, and large bodies that their clients have not taken yet.
- * Only the first are bounded (`LIMITS.http.requestsInFlight`): of the second each costs a connection, and the client who
- * takes nothing is cut off.
+ * What a shutdown waits for: requests being worked on, and large bodies that clients have not taken yet. Only requests are
+ * bounded (`LIMITS.http.requestsInFlight`). Each large body costs a connection, and a client that takes nothing is cut off.
  */
 export interface InFlightRequests {
   /** Requests being worked on. */

@@ -1,11 +1,12 @@
 import { runEndOfTickNow } from "../../platform/time/ticks.ts";
 
 /**
- * libuv asks for 1 024 events at a time, and where it gets as many it asks again, up to 47 times, before it goes on. With more
- * connections than that which all have something to say, timers and whatever waits for the end of a turn waited for 0.75 s (4 000
- * connections, 70 000 requests a second: an answer took 1.8 s instead of 0.2). It goes on behind the events in hand where a signal
- * has come: hence the one that Go's runtime sends itself for the like, since nobody means anything by it. On Node.js 24 it is as before:
- * with 4 000 connections a turn read at most 17 000 to 19 000 requests without the signal, 4 000 to 5 000 with it (three runs of each).
+ * libuv asks for 1 024 events at a time. Where it gets as many it asks again, up to 47 times, before it goes on. With more
+ * busy connections than that, timers and end-of-tick callbacks waited for 0.75 s (4 000 connections, 70 000 requests a
+ * second: an answer took 1.8 s instead of 0.2). A pending signal makes libuv go on after the events in hand. SIGURG is the
+ * signal that Go's runtime sends itself for the same purpose, since no program uses it for anything else. On Node.js 24
+ * this still holds: with 4 000 connections a tick read at most 17 000 to 19 000 requests without the signal, 4 000 to 5 000
+ * with it (three runs of each).
  */
 export const INTERRUPT = "SIGURG";
 
@@ -14,7 +15,7 @@ const CHECK_EVERY_REQUESTS = 512;
 
 let isListening = false;
 
-/** By default the signal does nothing at all: who wants libuv to see it has to listen to it. */
+/** By default the signal is ignored: libuv sees it only when it has a listener. */
 function interrupt(): void {
   if (!isListening) process.on(INTERRUPT, () => {});
   isListening = true;

@@ -15,11 +15,11 @@ const UNCACHED_JSON_HEADERS = { "Content-Type": "application/json", "Cache-Contr
 export type ProcessState = "starting" | "ready" | "draining";
 
 /**
- * `/metrics` (Prometheus text), `/healthz`, `/readyz` (200 when `ready`, 503 before and from SIGTERM on; what the API works
- * with is told on its own port) and, where the process probes, `/preflight` (JSON: the last check of our
- * sender identity), on a port of their own: none of them is reachable where the API is, and roles without an API can be scraped
- * and probed too. `/preflight` shows our source addresses and the host and port of each proxy to every caller of this port, so
- * the port is the operator's: METRICS_HOST is loopback unless it is set.
+ * `/metrics` (Prometheus text), `/healthz`, `/readyz` (200 when `ready`, 503 before and from SIGTERM on; the API reports
+ * its dependencies on its own port) and, where the process probes, `/preflight` (JSON: the last check of our sender
+ * identity). They have a port of their own: none of them is reachable where the API is, and roles without an API can be
+ * scraped and probed too. `/preflight` shows our source addresses and the host and port of each proxy to every caller of
+ * this port, so the port is the operator's: METRICS_HOST is loopback unless it is set.
  */
 export function createMetricsServer(deps: {
   registry: Registry;

@@ -141,7 +141,7 @@ export class ReplySender {
     }
   }
 
-  /** The body goes on after this; it counts, and its outcome is told, when it ends. */
+  /** Starts the body. Its bytes are counted and its outcome is recorded when it ends. */
   #stream(exchange: HttpExchange, reply: HttpReply & { body: BodyStream }, options: WriteOptions): void {
     const { log, clock } = this.#deps;
     const { request, response } = exchange;

@@ -46,8 +46,8 @@ export interface HttpServer {
   /** Listens, alone on its port. @throws Error when it cannot */
   listen(): Promise<{ port: number }>;
   /**
-   * From now on every answer closes its connection, so that who keeps one open comes back over another, by way of a
-   * balancer to another process. All is served as ever.
+   * From now on every answer closes its connection, so that a client that keeps one open reconnects, through a load
+   * balancer to another process. Requests are served as before.
    */
   startDraining(): void;
   isDraining(): boolean;
@@ -93,7 +93,7 @@ export interface HttpServerDeps {
 /** What uWebSockets.js calls them. */
 const NATIVE_METHODS = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "del" } as const;
 
-/** Of the event loop, whoever serves on it. */
+/** One per process: the event loop is shared by all servers on it. */
 const longTurns = createLongTicks();
 
 function describe(exchange: HttpExchange): { id: string; route: string } {
@@ -188,7 +188,7 @@ class UwsServer implements HttpServer {
     if (match.route.isEssential !== true) this.#refuseIfFull();
     this.#intake.read(request, match, native, response);
     if (!this.#leaving || this.#mayAnswerAtOnce(exchange)) return dispatch(gate, match.route, request);
-    // Whoever is asked for it is asked after this call.
+    // Reads the client's address now: after this call it cannot be read any more.
     void request.clientAddress;
     const work = () => dispatch(gate, match.route, request);
     return workAlone(work, () => exchange.isOver);
