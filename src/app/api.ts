@@ -129,7 +129,7 @@ export function composeApi(deps: Deps): ApiRole {
     promotedDisposablesPart(deps, promoted),
     requestWork.part,
     listener.part,
-    // Nobody waits for them: the first to end.
+    // No request waits for rechecks: they are drained first.
     { name: "rechecks", drain: () => rechecks.stop() },
   ];
   return { parts, port: listener.port, selfCheck: checks.selfCheck };

@@ -20,7 +20,7 @@ interface Deps {
   metrics: Metrics;
 }
 
-/** Billing of the role `api`. Unconfigured, it says so to whoever asks. */
+/** Billing of the role `api`. Where it is not configured, its routes answer so. */
 export function composeBilling({ stores, publisher, clock, log, config, metrics }: Deps): Billing {
   const stripe =
     config.billing === null

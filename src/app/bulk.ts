@@ -220,7 +220,10 @@ function composeEmissions(emitter: Emitter, log: Logger): Emissions {
   return { tasks, retries, both };
 }
 
-/** The lanes of a worker: chunks, analyses and assemblies, retries of its egress or of nobody's. None waits behind another. */
+/**
+ * The queues of a worker: chunks; analyses and assemblies; retries of its egress, and retries without one. None waits
+ * behind another.
+ */
 function composeWorkQueues(
   { config, log, metrics, stores }: Deps,
   emit: Emissions,
@@ -238,7 +241,7 @@ function composeWorkQueues(
     from: WorkQueueDeps["streams"],
   ) => {
     const onHandedBack = countReturnedTasks(metrics, lane);
-    // A retry leaves the windows of chunks as they are, and an end of the job's rows is told of by itself.
+    // A retry leaves the windows of chunks as they are. The end of a job's rows is notified separately.
     const onDone = lane === "retry" ? emit.retries : emit.both;
     const of = createWorkQueue({
       ...shared,

@@ -14,7 +14,10 @@ interface Deps {
   streams: JobStreams;
 }
 
-/** The relay's counts of the pipeline. What cannot be counted has no series until it can: nobody is shown what was. */
+/**
+ * The relay's counts of the pipeline. A count that fails removes its series until it succeeds again, so that no stale value
+ * is shown.
+ */
 export function composePipelineCounts(deps: Deps): PeriodicTask[] {
   const { countedAt } = deps.metrics;
   const counts = [countTasks(deps), countDeferred(deps), countJobs(deps), countStreams(deps)];

@@ -34,7 +34,7 @@ interface Deps {
   stores: Stores;
 }
 
-/** The role `relay`: what nobody waits for. */
+/** The role `relay`: periodic tasks and webhook deliveries, for which no request waits. */
 export function composeRelay(deps: Deps): LifecyclePart[] {
   const { log, stores } = deps;
   const publisher = createChangePublisher({

@@ -124,7 +124,7 @@ export async function composeRole(
     log,
     clock: systemClock,
     graceMs: config.shutdownGraceMs,
-    // Nobody sends requests to the others: their work is handed back at once.
+    // No load balancer sends requests to the other roles: their work is handed back at once.
     leaveMs: config.role === "api" ? config.drainDelayMs : 0,
   });
   metrics.ready.readFrom(() => Number(lifecycle.state === "running"));

@@ -22,7 +22,7 @@ export interface VerifyOptions {
   probe?: boolean;
   /** With the mail server's reply and how it was read. Default: false. */
   evidence?: boolean;
-  /** Nobody waits any more: the check ends, and the promise rejects. */
+  /** Aborted when the caller does not wait any more: the check ends, and the promise rejects. */
   signal?: AbortSignal;
 }
 

@@ -20,7 +20,10 @@ interface Deps {
   releaseParkedRows?: (site: string) => Promise<number>;
 }
 
-/** The circuit breakers of a process: shared by its egress, told to the operator, felt by the rows that wait. */
+/**
+ * The circuit breakers of a process. The processes of an egress share them, the operator sees them, and parked rows of a site
+ * are released when it may be asked again.
+ */
 export function composeBreakers({
   config,
   log,

@@ -31,7 +31,7 @@ interface Deps {
   stores: Pick<Stores, "redis">;
   checks: Pick<Checks, "lists" | "pool" | "sites" | "selfCheck" | "learnedBehaviour">;
   promoted: Pick<PromotedDisposables, "covers">;
-  /** How long whoever asks waits for a check. */
+  /** How long a caller waits for a check. */
   deadlineMs: number;
 }
 

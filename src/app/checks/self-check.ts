@@ -13,8 +13,8 @@ import type { Evidence } from "../../verification/evidence.ts";
 import type { Preflight } from "./preflight.ts";
 
 /**
- * What the metrics port says of our sender identity. It names our source addresses, the host and port of each proxy, and where we
- * are listed: to whoever reaches that port, which is the operator's alone.
+ * What the metrics port reports of our sender identity. It names our source addresses, the host and port of each proxy, and
+ * where we are listed, to every caller of that port: the port is the operator's alone.
  */
 export interface SelfCheckStatus {
   ways: (RouteReport & { network: "up" | "down" })[];
@@ -61,7 +61,7 @@ export function composeSelfCheck(deps: Deps): SelfCheckService {
           return address === null ? [] : [{ site: exchanger.site, address }];
         });
         network.setSentinels(path.name, dialled);
-        // Before anybody asks: port 25 may be closed. Who is told what was found is told that too.
+        // Port 25 may be closed: the route is dialled before the first probe needs it.
         if (looking) network.checkSoon(path.name);
       }
     },
