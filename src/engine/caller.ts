@@ -1,17 +1,17 @@
 import type { CheckMode, Evidence } from "../verification/evidence.ts";
 import type { CheckTrace } from "./check-times.ts";
 
-/** What a check brings: the evidence; null: nobody waits any more; `busy`: see `CheckEngine`. */
+/** The result of a check: the evidence; null: the check was cancelled; `busy`: see `CheckEngine`. */
 export type EngineResult = Evidence | "busy" | null;
 
 export interface CheckControl {
   readonly mode: CheckMode;
   cancelled(): boolean;
-  /** Told each site before it is asked. */
+  /** Called with each site before it is asked. */
   onSite(site: string): void;
 }
 
-/** Who has an address checked, and hears what that brought, or why it broke: once. */
+/** The caller of a check. `onChecked` or `onError` is called once. */
 export interface CheckCaller extends CheckControl {
   /** Where it is taken down how the check goes; null, absent: nowhere. */
   readonly trace?: CheckTrace | null;

@@ -33,7 +33,7 @@ export interface CheckTimes {
   slot: number;
   /** From the beginning to the answer. */
   totalMs: number;
-  /** Until it was known who is to be asked, and where. */
+  /** Until it was known which host is to be asked. */
   plannedMs: number;
   attempts: AttemptTimes[];
 }

@@ -127,7 +127,7 @@ export function asUnverifiable(
   return { ...found, class: "provider_unverifiable", fault: "their_server", rule };
 }
 
-/** Nobody was asked, since the site blocks us; when somebody may be again. */
+/** No server was asked, since the site blocks us. `retryAfterS` says when it may be asked again. */
 function heldBackEvidence({ outcome: { path, host }, exchanger, guards }: ProbeResult): SmtpEvidence {
   const retryAfterS = Math.max(1, Math.ceil(guards.at(exchanger).retryAfterMs(path) / 1_000));
   return {

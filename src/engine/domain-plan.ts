@@ -21,10 +21,11 @@ export interface DomainPlan {
   readonly domain: string;
   readonly mx: MxAnswer;
   readonly route: ProbeRoute;
-  /** The best exchanger; undefined: nobody is to be asked. */
+  /** The best exchanger; undefined: no server is to be asked. */
   readonly first: Exchanger | undefined;
   /**
-   * What is known of an address without asking its server: one object for all of a role. Nobody may change it.
+   * What is known of an address without asking its server: one object for all addresses of a role. Callers must not change
+   * it.
    * @param domain the evidence's, if it is known
    */
   unprobed(role: string | null, domain?: DomainEvidence): Evidence;
@@ -121,7 +122,8 @@ class Plan implements DomainPlan {
 function mxEvidence(mx: MxAnswer, provider: string | null): MxEvidence {
   const hosts = mx.hosts.slice(0, LIMITS.check.mxHostsReported);
   const preferences = mx.preferences.slice(0, LIMITS.check.mxHostsReported);
-  // It counts down, and would make what is learnt of one domain another's every few seconds: where there are hosts, who asks them tells how long.
+  // The TTL counts down, so that each answer would give the domain's evidence new facts. Where there are hosts, the probe's
+  // result decides the lifetime.
   const ttlS = hosts.length === 0 || mx.status === "mx_unresolvable" ? mx.ttlS : 0;
   return { status: mx.status, hosts, preferences, provider, ttlS, fault: mx.fault };
 }
@@ -161,7 +163,7 @@ export class DomainPlans {
       const plan = new Plan(this.#deps, domain, mx);
       this.#plans.delete(domain);
       this.#forgetExpired(clock.monotonic());
-      // What nobody could say is asked again each time.
+      // A failed look-up is asked again each time.
       if (mx.status !== "dns_error")
         this.#plans.set(domain, { plan, until: clock.monotonic() + LIMITS.check.planKeptMs });
       if (this.#plans.size > LIMITS.check.plans) this.#forgetOldest();

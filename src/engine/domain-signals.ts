@@ -46,7 +46,7 @@ function addNetwork(network: string): void {
 
 const NOTHING: DomainEvidence = { spf: null, dmarc: null, listedBy: null, parkedAddress: false };
 
-/** Whether a text begins so; null where nobody could say, or where nothing proves that there is none. */
+/** Whether a text begins so; null where the look-up failed, or where the absence is not proven. */
 function hasText(answer: DnsOutcome<string>, pattern: RegExp): boolean | null {
   if (answer.status === "ok") return answer.records.some((text) => pattern.test(text));
   return (answer.status === "no_data" || answer.status === "nxdomain") && answer.proven ? false : null;
@@ -93,8 +93,9 @@ async function parkingOf(
 }
 
 /**
- * Asks all at once and writes each answer into `known` as it comes. Aside, so that silent name servers of strangers take
- * no place from who asks where mail goes; but for the address, which the check itself asks for where there is no MX.
+ * Asks all at once and writes each answer into `known` as it comes. The look-ups are best-effort, so that unresponsive name
+ * servers of other domains take no slot from MX look-ups. The address is the exception: the check itself asks for it where
+ * there is no MX.
  */
 async function askSignals(
   { resolver, config }: Deps,

@@ -17,11 +17,11 @@ export type { RouteTrust } from "./conclude.ts";
  */
 export interface CheckEngine {
   /**
-   * Never rejects for the network's sake, but `overloaded`.
+   * Never rejects because of the network; rejects with `overloaded`.
    * @param address normalised `local@domain` from `parseAddress`
-   * @returns the evidence, at once where nobody has to be asked; null when `cancelled` said that nobody waits any more;
-   *   `busy`, never in the mode `single`, when its site could not be asked without a long wait. Nobody may change it:
-   *   addresses share it, or parts of it.
+   * @returns the evidence, at once where no server has to be asked; null when `cancelled` returned true; `busy`, never in
+   *   the mode `single`, when its site could not be asked without a long wait. Callers must not change it: addresses share
+   *   it, or parts of it.
    * @param domain what the evidence is to say of the domain, where that is known
    */
   check(
@@ -30,7 +30,7 @@ export interface CheckEngine {
     control: CheckControl,
     domain?: DomainEvidence,
   ): EngineResult | Promise<EngineResult>;
-  /** The same without a promise: `caller` is told, also before this returns. */
+  /** The same without a promise: calls `caller` back, possibly before this returns. */
   submit(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void;
 }
 
@@ -70,9 +70,9 @@ type WaitingForPlan = WaitingRows<WaitingRow & { scope: Scope }, DomainPlan>;
 type WaitingForRoute = WaitingRows<WaitingRow & { plan: DomainPlan; first: Exchanger }, FastRoute | null>;
 
 /**
- * Rows that wait for the same: they go on one after the other when it is there. A chunk of a list that is sorted by domain has hundreds
- * of rows of a domain nobody knows yet, and each with promises of its own was more work than all else that is done for one which is
- * then turned away.
+ * Rows that wait for the same promise: they resume one after the other when it resolves. A chunk of a list that is sorted
+ * by domain has hundreds of rows of a domain that is not known yet. With promises of its own each row cost more than all
+ * other work on a row that is then turned away.
  */
 class WaitingRows<R extends { caller: CheckCaller }, T> {
   readonly #resume: (row: R, found: T) => void;
@@ -194,7 +194,7 @@ function startProbe(
   row.start(usual);
 }
 
-/** What an engine can do that tells whom it is asked by. @returns its `check`: at once what is known at once */
+/** Makes `check` out of `submit`. @returns a `check` that returns at once what is known at once */
 export function promiseCheck(ask: CheckEngine["submit"]): CheckEngine["check"] {
   return (address, scope, control, domain) => {
     const caller = new PromisedCheck(control);
@@ -203,7 +203,7 @@ export function promiseCheck(ask: CheckEngine["submit"]): CheckEngine["check"] {
   };
 }
 
-/** A check whose answer somebody waits for. */
+/** The caller of a check whose answer is returned or awaited. */
 class PromisedCheck implements CheckCaller {
   readonly #control: CheckControl;
   #settled: { found: EngineResult } | { error: unknown } | null = null;

@@ -102,7 +102,7 @@ export async function runGuardedProbe(
   }
 }
 
-/** The hosts of a domain's MX set, each with who runs it and how he is treated. */
+/** The hosts of a domain's MX set, each with its site, provider and shaping policy. */
 export function exchangersOf(
   { sites, shaping }: { sites: SiteDirectory; shaping: Shaping },
   hosts: readonly string[],

@@ -16,8 +16,8 @@ import type { PreflightRun } from "./preflight.ts";
  */
 export interface SelfCheckWatch {
   /**
-   * The first look begins at once; nobody waits for it.
-   * @returns when it is known what others have found, or that it cannot be known at once
+   * The first look begins at once, in the background.
+   * @returns when it is known what other processes have found, or that it cannot be known at once
    */
   start(): Promise<void>;
   stop(): void;
@@ -38,7 +38,7 @@ export interface SelfCheckWatchDeps {
   onExchangers(exchangers: readonly KnownExchanger[], looking: boolean): void;
   /** @param before the report of the look before; null: this is the first */
   onReport(report: RouteReport, before: RouteReport | null): void;
-  /** Told whenever it changes. */
+  /** Called whenever it changes. */
   onUpdate(news: SelfCheckUpdate): void;
   /** A fault of ours; the report before goes on to count. */
   onError(error: unknown): void;
@@ -99,7 +99,7 @@ class RepeatedSelfCheck implements SelfCheckWatch {
       const leads = await this.#lead(Math.max(leadMs, this.#dueMs - clock.monotonic()));
       await this.#adopt();
       if (this.#stopped) return;
-      // It falls to whoever leads next, at once.
+      // When this process leads next, its look is due at once.
       if (leads === "others") this.#dueMs = 0;
       if (leads !== "others" && this.#isDue(leads)) await this.#checkRoutes();
       nextMs = this.#untilNextRound();
@@ -111,7 +111,7 @@ class RepeatedSelfCheck implements SelfCheckWatch {
     this.#timer = clock.after(nextMs, () => void this.#round());
   }
 
-  /** `nobody`: they cannot tell each other, and who knows nothing new looks for himself. */
+  /** `nobody`: the processes cannot reach each other, so each looks itself unless it has news. */
   async #lead(ms: number): Promise<"me" | "others" | "nobody"> {
     try {
       return (await this.#deps.share.acquireLead(Math.ceil(ms))) ? "me" : "others";
@@ -157,7 +157,7 @@ class RepeatedSelfCheck implements SelfCheckWatch {
     const nextMs = this.#untilNextLook();
     this.#dueMs = this.#deps.clock.monotonic() + nextMs;
     await this.#lead(nextMs);
-    // Nobody hears of it while the store is away: then each has looked himself.
+    // While the store is away nothing is published: then each process looks itself.
     await share.publish({ v: 1, exchangers: [...run.exchangers], reports: this.reports() }).catch(() => {});
   }
 
@@ -183,7 +183,7 @@ class RepeatedSelfCheck implements SelfCheckWatch {
     this.#deps.onUpdate(news);
   }
 
-  /** Sooner, a few times, where something serious could not be told. */
+  /** Sooner, a few times, where the state of something serious could not be found out. */
   #untilNextLook(): number {
     const unsure = this.reports().some(({ findings }) => findings.some(({ again }) => again === true));
     this.#soonCount = unsure ? this.#soonCount + 1 : 0;

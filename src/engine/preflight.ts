@@ -105,7 +105,7 @@ async function checkRouteWith(
   return routeReportOf(path.name, address, deps.clock.now(), findings, seen);
 }
 
-/** The way's own address, which counts while nobody contradicts. */
+/** The route's own address, used unless a mail server reported another one. */
 function configured(deps: PreflightDeps, { localAddress: own }: EgressRoute): string | null {
   return own !== null && (isPublicAddress(own) || deps.probePrivateAddresses) ? own : null;
 }

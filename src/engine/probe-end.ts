@@ -16,8 +16,9 @@ const OUR_FAULT: ReadonlySet<FailureCause> = new Set([
 ]);
 
 /**
- * What the end of a probe tells a breaker. A greeting that refuses us blocks as much as a reply to RCPT; silence and a refused
- * connection do not, since dead servers look the same; nor does a server that has too much of us at once, who is no enemy.
+ * How a breaker counts the end of a probe. A greeting that refuses us blocks as much as a reply to RCPT. Silence and a
+ * refused connection do not, since dead servers look the same. Nor does a server that has too many of our connections or
+ * messages at once: it does not object to us.
  */
 export function probeEndOf(
   outcome: RcptOutcome,

@@ -36,9 +36,9 @@ export function localPartOf(address: string, { domain }: Pick<DomainPlan, "domai
  * One address that is to be probed, from when its domain is known, in one of two states:
  *
  * - *first attempt*: nothing is unusual. The row queues at the best exchanger. If the answer is about the recipient, only
- *   counters are told: no promise, no other host, no guard of a breaker.
- * - *full*: whatever else happens, and rows that were unusual from the start. `runGuardedProbe` tries addresses and hosts in
- *   order; the outcome of the first attempt is the first of its attempts.
+ *   counters change: no promise, no other host, no guard of a breaker.
+ * - *full*: whatever else happens, and rows that were unusual from the start. `runGuardedProbe` tries addresses and hosts
+ *   in order; the outcome of the first attempt is the first of its attempts.
  *
  * In both states `concludeProbe` says what the outcome means. A property test starts the same rows in either state
  * (test/unit/engine/probe-row.test.ts).

@@ -56,11 +56,11 @@ const STAGE_ORDER: Record<Stage, number> = {
 };
 
 /**
- * Asks about one mailbox as a mail server delivers, by preference (RFC 5321 §5.1): the next address, then the next exchanger,
- * is tried where one could not be reached, broke the dialogue off, or gave a temporary reply at whatever stage. Bounded by
- * `LIMITS.smtp.hostsTried` hosts, `addressesTriedPerHost`, and `attemptsPerProbe` in all. When none answers, the end that got
- * furthest counts, the first of equals: greylisting is met again where it was met.
- * @param begun how its first attempt ended, at the best host, if somebody else has made it
+ * Asks about one mailbox as a mail server delivers, by preference (RFC 5321 §5.1): the next address, then the next
+ * exchanger, is tried where one could not be reached, broke the dialogue off, or gave a temporary reply at whatever stage.
+ * Bounded by `LIMITS.smtp.hostsTried` hosts, `addressesTriedPerHost`, and `attemptsPerProbe` in all. When none answers, the
+ * outcome that got furthest counts, the first of equals: greylisting is met again where it was met.
+ * @param begun the outcome of the first attempt, at the best host, if it was already made
  */
 export async function probeMailbox(
   deps: ProbeDeps,

@@ -15,10 +15,10 @@ interface ControlDeps extends GuardedProbeDeps {
 }
 
 /**
- * Whether a site that refused the target as unknown may be believed. Where so many were refused that it is in doubt, the
- * control question falls to one of them, who puts it here: `postmaster`, which every domain has to accept (RFC 5321
- * §4.5.1), at LIMITS.learnedBehaviour.controls domains; the others wait for the answer. It has time of its own, whatever is left to
- * the target's check: an answer that it had no time for would be one for the site.
+ * Whether a site that refused the target as unknown may be believed. Where so many addresses were refused that this is in
+ * doubt, the probe of one of them is given the control: it asks about `postmaster`, which every domain has to accept (RFC
+ * 5321 §4.5.1), at LIMITS.learnedBehaviour.controls domains. The others wait for the result. The control has a time budget
+ * of its own, whatever is left of the target's: a control that runs out of time would count in the site's favour.
  */
 export function isRefusalBelieved(
   deps: ControlDeps,
@@ -75,7 +75,7 @@ async function askPostmaster(
     {
       route: { exchangers, published: mx.status === "ok" },
       local: "postmaster",
-      // Whoever was refused meanwhile waits for it.
+      // Addresses refused meanwhile wait for the control.
       control: { cancelled: () => false, deadlineAt, urgent: true },
     },
   );

@@ -33,7 +33,7 @@ export interface BehaviourAuthority {
   /** The check that was to ask the control has ended. */
   onControlAbandoned(site: string): void;
   onAccepted(site: string, domain: string): void;
-  /** Somebody was refused there as unknown, of whom `refused` may not tell. */
+  /** An address was refused there as unknown, perhaps without a `refused` report. */
   noteRefusal(site: string): void;
   /** A catch-all probe at a domain was answered. */
   onCatchAllProbe(site: string, domain: string, accepted: boolean): void;
@@ -73,7 +73,7 @@ class SiteBehaviourAuthority implements BehaviourAuthority {
   readonly #controlling = new Map<string, RefusalRun>();
   readonly #runs = new LRUCache<string, RefusalRun>({ max: sites });
   readonly #catchAllTallies = new LRUCache<string, AcceptedProbeTally>({ max: sites });
-  /** Where somebody was accepted last, and `Clock.monotonic` of it. */
+  /** Domain of the last accepted address, and `Clock.monotonic` of it. */
   readonly #accepting = new LRUCache<string, { domain: string; atMs: number }>({ max: sites });
   readonly #suspectedAt = new LRUCache<string, number>({ max: sites });
 
@@ -137,7 +137,7 @@ class SiteBehaviourAuthority implements BehaviourAuthority {
     return { kind: "control", domain };
   }
 
-  /** Where somebody was accepted of late. */
+  /** Domain of the last accepted address, if it is recent; else null. */
   #acceptingDomain(site: string): string | null {
     const last = this.#accepting.get(site);
     return last !== undefined && this.#clock.monotonic() - last.atMs <= catchAllProbeKeptMs
@@ -208,7 +208,7 @@ class SiteBehaviourAuthority implements BehaviourAuthority {
       this.#form(site, "accepts_all", tally.domains);
   }
 
-  /** @returns false: it is a named provider's, whose operator is told instead */
+  /** @returns false: the site is a named provider's, so nothing is learned and our operator is notified */
   #form(site: string, habit: LearnedBehaviour, basis: number): boolean {
     if (!this.#deps.isProvider(site)) {
       this.#known.learn(site, habit, basis);

@@ -41,7 +41,7 @@ export interface KnownBehavioursDeps {
 const { sites, behaviours: keptMax, heldMs, controlEveryMs, syncEveryMs } = LIMITS.learnedBehaviour;
 
 /**
- * The behaviours that hold at present: their bounds in number and time, the threads that are told of each change, and the
+ * The behaviours that hold at present: their bounds in number and time, the check threads that receive each change, and the
  * exchange with the other processes of the egress.
  */
 export class KnownBehaviours {
@@ -80,7 +80,7 @@ export class KnownBehaviours {
     return (this.#fallen.get(site) ?? Number.NEGATIVE_INFINITY) > this.#deps.clock.monotonic();
   }
 
-  /** Other processes are told too. @param habit null: what was known fell */
+  /** Shared with other processes. @param habit null: the known behaviour was dropped */
   learn(site: string, habit: LearnedBehaviour | null, basis: number): void {
     const { clock, log, store } = this.#deps;
     const sinceMs = clock.now();
@@ -110,7 +110,7 @@ export class KnownBehaviours {
     if (habit !== null) onChange({ site, habit, isLearned: true, basis });
   }
 
-  /** Over, or no room for it: no other process is told. */
+  /** The behaviour expired, or there is no room for it: this is not shared with other processes. */
   #end(site: string): void {
     const habit = this.#bySite.get(site)?.habit ?? null;
     this.#bySite.delete(site);

@@ -23,7 +23,7 @@ export type BehaviourReport =
   /** The end of a control, answered by `said`. */
   | { type: "controlled"; id: number; site: string; domain: string; answer: PostmasterAnswer }
   | { type: "accepted"; site: string; domain: string }
-  /** Somebody was refused as unknown, of whom `refused` does not tell yet. */
+  /** An address was refused as unknown that no `refused` report names yet. */
   | { type: "refuses"; site: string };
 
 /** To a check thread. */

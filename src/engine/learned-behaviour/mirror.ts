@@ -11,18 +11,22 @@ import type {
 } from "./messages.ts";
 import { registrantOf } from "./tallies.ts";
 
-/** A check thread's view of the sites that cannot be believed, and what it tells of what it sees. */
+/** A check thread's view of the sites whose answers prove nothing, and its reports of what it sees. */
 export interface SiteBehaviours {
   /** What was learnt of the site; null: it is believed. */
   behaviourOf(site: string): LearnedBehaviour | null;
   /**
-   * Whether this check asks all the same, so that a habit that ends is noticed: one in LIMITS.learnedBehaviour.exploreEvery. Of a site
-   * that refuses everybody also the first at each domain: were it the domains of some that it refuses, the others are heard.
+   * Whether this check probes all the same, so that a behaviour that ends is noticed: one in
+   * LIMITS.learnedBehaviour.exploreEvery. At a site that refuses every address also the first check of each domain does: if
+   * the site refuses some domains only, addresses of the others are accepted.
    */
   shouldExplore(site: string, domain: string): boolean;
-  /** Somebody of the domain was accepted there. */
+  /** An address of the domain was accepted there. */
   onAccepted(site: string, domain: string): void;
-  /** Somebody was refused there as unknown. A promise only while so many are that a postmaster may have to be asked. */
+  /**
+   * An address was refused there as unknown. A promise only while there are so many refusals that a postmaster may have to
+   * be asked.
+   */
   onRefused(site: string, sighting: RefusedAddress): RefusalRuling | Promise<RefusalRuling>;
   /** Ends the control that was asked for, whatever happened to it. */
   onControlAnswered(site: string, domain: string, answer: PostmasterAnswer): Promise<RefusalRuling>;
@@ -31,19 +35,19 @@ export interface SiteBehaviours {
 /** The thread's end of the line. */
 export interface BehaviourPort {
   report(report: BehaviourReport): void;
-  /** The same of what nobody waits for: a moment later, never behind a later report. */
+  /** Sends a report that no check waits for: a moment later, never behind a later report. */
   reportLater(report: BehaviourReport): void;
   listen(heard: (news: BehaviourUpdate) => void): void;
 }
 
 const BELIEVED: RefusalRuling = { kind: "believed" };
 
-/** Refusals in a row that the main thread was not told of; null: it is told of each. */
+/** Refusals in a row that were not reported to the main thread; null: each one is reported. */
 type Run = readonly (RefusedAddress & { atMs: number })[] | null;
 
 const EMPTY_RUN: NonNullable<Run> = [];
 
-/** What is known of a site that refused somebody; `Clock.monotonic` of when the main thread was told so last. */
+/** What is known of a site that refused an address; `refusesAtMs` is `Clock.monotonic` of the last `refuses` report. */
 interface RefusingSite {
   run: Run;
   refusesAtMs: number;
@@ -153,7 +157,7 @@ class SiteBehaviourMirror implements SiteBehaviours {
     });
   }
 
-  /** False: the main thread was told a moment ago. */
+  /** False: an accepted address was reported to the main thread a moment ago. */
   #isAcceptedDue(site: string): boolean {
     const nowMs = this.#clock.monotonic();
     if (nowMs - (this.#acceptedAt.get(site) ?? Number.NEGATIVE_INFINITY) < acceptedEveryMs) return false;

@@ -2,7 +2,7 @@ import { getDomain } from "tldts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { PostmasterAnswer, RefusalRuling, RefusedAddress } from "./messages.ts";
 
-/** Who registered a domain: subdomains of a zone are one customer, however many there are. */
+/** The registrable domain: subdomains of a zone are one customer, however many there are. */
 export function registrantOf(domain: string): string {
   return getDomain(domain) ?? domain;
 }
@@ -23,9 +23,9 @@ export class RefusalRun {
   /** Domains whose postmasters are still to be asked; null: none was. */
   #controls: string[] | null = null;
   #refusedControls = 0;
-  /** Whoever waits for the control under way; null: there is none. */
+  /** Refusals that wait for the control under way; null: there is none. */
   waiting: ((say: RefusalRuling) => void)[] | null = null;
-  /** Somebody was accepted while it was. */
+  /** An address was accepted during the control. */
   acceptedMeanwhile = false;
   /** `Clock.monotonic` before which no postmaster is asked. */
   pausedUntil = Number.NEGATIVE_INFINITY;
@@ -54,8 +54,9 @@ export class RefusalRun {
   }
 
   /**
-   * The domain whose postmaster is to be asked next, no two of one registrant; null: enough were.
-   * @param accepted a domain where somebody was accepted of late: it goes first, as its postmaster speaks for the honest
+   * The domain whose postmaster is to be asked next, no two of one registrant; null: enough were asked.
+   * @param accepted a domain with a recently accepted address: it goes first, since its postmaster shows whether the site
+   *   is honest
    * @param random 0 to 1
    */
   nextControl(accepted: string | null, random: () => number): string | null {

@@ -4,7 +4,7 @@ import type { BehaviourReport, BehaviourUpdate, RefusalRuling } from "./messages
 /** The main thread's end of one check thread's line. */
 export interface BehaviourThread {
   receive(report: BehaviourReport): void;
-  /** The thread is gone, and the controls that it was asking are nobody's. */
+  /** The thread is gone: the controls that it was running are abandoned. */
   close(): void;
 }
 

@@ -28,10 +28,10 @@ export interface CheckTaskRunnerDeps {
 
 /**
  * Runs batches in a check thread. Of a batch `atOnce` addresses are checked at once; each waits in its site's queue. A
- * batch is answered once, when its last address is. A halted batch starts no more checks. It is answered with what is
- * known once the engine has let go of all its checks. A list's does not wait for that longer than LIMITS.check.haltPollMs
- * (patientHaltPollMs where all are patient): its job goes on. A request's does: its slot is what bounds the checks that wait
- * in the engine, and callers who leave at once must not start more than that.
+ * batch is answered once, when its last address is. A halted batch starts no more checks. It is answered with what is known
+ * once the engine has let go of all its checks. A list's batch does not wait for that longer than LIMITS.check.haltPollMs
+ * (patientHaltPollMs where all are patient): its job goes on. A request's batch does: its slot bounds the checks that wait
+ * in the engine, and clients that disconnect at once must not start more than that.
  */
 export class CheckTaskRunner {
   readonly #deps: CheckTaskRunnerDeps;

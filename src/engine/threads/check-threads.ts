@@ -43,7 +43,7 @@ export function startCheckThreads(
       reject(error);
     });
   });
-  // There may be no one who waits.
+  // A rejection without a listener would end the process.
   failed.catch(() => {});
   // A thread posts its port once, perhaps before anything listens.
   const early: MessagePort[] = [];

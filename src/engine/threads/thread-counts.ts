@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/time/clock.ts";
 import { SessionTraffic } from "../../smtp/session/session-traffic.ts";
 import type { SmtpClass } from "../../verification/evidence.ts";
 
-/** What a check thread has counted since it last told. A provider is one of the shaping table, or `other`. */
+/** What a check thread has counted since its last report. A provider is one of the shaping table, or `other`. */
 export interface ThreadReport {
   /** Probes that ended, by `provider class`. */
   probes: Record<string, number>;
@@ -41,9 +41,9 @@ export interface ThreadCounts {
   /** A connection was opened to a host of a site, or one that was is gone. */
   countSession(change: 1 | -1): void;
   countLookUp(result: LookUpResult): void;
-  /** Raised by whoever concludes a probe: told with the next that ends. */
+  /** Raised where a probe is concluded. It schedules no report of its own: the next probe that ends does. */
   readonly catchAllLookUps: CatchAllLookUps;
-  /** Raised by sessions with sites: told with the next probe that ends. */
+  /** Raised by sessions with sites. It schedules no report of its own: the next probe that ends does. */
   trafficOf(site: string): SessionTraffic;
   flush(): void;
 }
@@ -67,7 +67,7 @@ class Counts implements ThreadCounts {
   #sessionsOpened = 0;
   #sessionsOpen = 0;
   #scheduled = false;
-  /** Something is to be told. */
+  /** There are counts to report. */
   #hasChanged = false;
 
   constructor(deps: Deps) {
