@@ -34,7 +34,7 @@ export interface Reclassification {
   examples: ReclassifiedExample[];
 }
 
-/** Somebody: where the address is not known, its reputation is an ordinary one's. */
+/** Stands in for an address that is not known: its reputation is an ordinary one. */
 export const PLACEHOLDER_ADDRESS: ParsedAddress = {
   local: "jane.doe",
   domain: "example.com",

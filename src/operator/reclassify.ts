@@ -104,7 +104,8 @@ async function readStore(
         const evidence = judge.judge({ evidence: entry.evidence, address: null });
         if (!apply || evidence === null) continue;
         const today = updatedEntry(entry, evidence, keep(evidence));
-        // What is over stays as long as it would have: processes that remember it as it was hear of it.
+        // An entry that is now over stays as long as it would have, so that processes with the old entry in memory learn
+        // that it is over.
         const mostS = today.ttlS > 0 ? today.ttlS : entry.ttlS;
         if (await shelf.replace(known, today, mostS)) written += 1;
       }

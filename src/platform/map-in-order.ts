@@ -55,7 +55,7 @@ export async function* mapInOrder<T, R>(
     isRead = true;
     changed.tell();
   });
-  // Told when it is its turn.
+  // Its error is thrown in its turn, below.
   reading.catch(() => {});
   try {
     for (;;) {

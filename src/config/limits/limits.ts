@@ -143,7 +143,7 @@ export const LIMITS = {
   keys: KEY_LIMITS,
   /** Checks of an engine without a server, of those that ask for many. */
   verifier: { atOnce: 256, listBytes: 67_108_864, lineBytes: 65_536 },
-  /** What the team that runs the deployment is told: breakers, and sites with fewer connections. */
+  /** Breakers, and sites with fewer connections, in one answer to the operator's team. */
   operator: { listed: 100 },
   /** Disposable-domain overrides. */
   overrides: {

@@ -26,7 +26,7 @@ export interface HttpFacts {
 }
 
 const WITHIN_MS = 5_000;
-/** Of an error page, enough to know who wrote it. */
+/** Enough of an error page to tell which server wrote it. */
 const BODY_BYTES = 4_096;
 
 async function beginningOf(answer: IncomingMessage): Promise<string> {

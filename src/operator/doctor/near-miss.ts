@@ -50,8 +50,8 @@ function meantBy(name: string, settings: readonly string[]): string | null {
 }
 
 /**
- * Variables that look like settings and are none: nobody reads them, and what was meant has its default.
- * @param settings all names there are
+ * Variables that look like settings and are not: no process reads them, and the intended setting has its default.
+ * @param settings the names of all settings
  */
 export function nearMisses(variables: readonly string[], settings: readonly string[]): NearMiss[] {
   const known = new Set(settings);

@@ -67,7 +67,7 @@ async function clockOf(sql: Database, clock: Clock): Promise<{ latencyMs: number
 
 class RolledBack extends Error {}
 
-/** Makes a table that nobody else sees, and lets it go. @returns what went wrong */
+/** Makes a table that no other session sees, and rolls it back. @returns the error; null: there was none */
 async function tryTransaction(sql: Database): Promise<string | null> {
   const name = `rcpt_doctor_${randomBytes(6).toString("hex")}`;
   try {
@@ -169,7 +169,7 @@ export async function lookAtPostgres(sql: Database, clock: Clock): Promise<Postg
     migrations,
     connections,
     ...trouble,
-    // Last: a pooler that refuses it ends the connection, and what is asked then is told the same.
+    // Last: a pooler that refuses it ends the connection, and a query after it would fail with the same error.
     transactionError: rights.mayCreate && !about.readOnly ? await tryTransaction(sql) : null,
   };
 }

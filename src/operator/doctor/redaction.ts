@@ -18,7 +18,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Everything in a configuration that nobody may read in a terminal or a ticket. */
+/** Every secret of a configuration that must not appear in a terminal or a ticket. */
 export function secretsOf(config: Config): string[] {
   const { database, redis, objects, mail, secretsKey, billing, smtp, tracing } = config;
   const all = [

@@ -4,8 +4,8 @@ import type { Logger } from "../log.ts";
 /** For a round of work over many teams. */
 export interface TeamGuard {
   /**
-   * Does the work of one team. What it rejects with is logged and keeps nobody from the next team, until
-   * LIMITS.relay.teamFailures have failed: then it is not the teams, and this rejects with the last one's error.
+   * Does the work of one team. An error is logged and does not keep the next team from its turn, until
+   * LIMITS.relay.teamFailures have failed: then the teams are not the cause, and this rejects with the last one's error.
    */
   run(teamId: string, work: () => Promise<void>): Promise<void>;
   /** How many teams failed. */
