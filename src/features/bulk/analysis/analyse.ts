@@ -29,7 +29,7 @@ export interface AnalysisBounds {
   bytes: number;
 }
 
-/** Whom the analysis tells of what it reads. */
+/** What receives the rows and the text that the analysis reads. */
 export interface AnalysisSinks {
   /** Of the well-formed addresses. */
   repeats: Pick<RepeatFinder, "add">;
@@ -39,7 +39,7 @@ export interface AnalysisSinks {
   inspect?(reading: AddressReading): void;
 }
 
-/** What a source is made of. Repeats are known to who has counted them. */
+/** What a source is made of. Repeats are not in it: the sink that counted them knows them. */
 export interface ScannedSource {
   ok: true;
   layout: SourceLayout;

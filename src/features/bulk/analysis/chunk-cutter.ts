@@ -13,7 +13,7 @@ export interface CutChunk {
 export interface ChunkCutter {
   /**
    * The next row: from its first byte to after its last.
-   * @param address its cell, looked at in this call alone; absent: nobody need be kept together
+   * @param address its cell, looked at in this call alone; absent: rows need not be kept together by domain
    */
   add(start: number, end: number, address?: ValuePlace): void;
   /** No row comes any more. Which chunks there are. */

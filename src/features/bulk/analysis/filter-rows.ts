@@ -126,7 +126,7 @@ export async function* filterRows(
   { format, filter, limit }: FilteredRows,
   job: JobMaterial,
 ): AsyncGenerator<Buffer> {
-  /** What is not told of yet, and where it begins. */
+  /** Bytes whose row has not ended yet, and where they begin. */
   let rest: Buffer = Buffer.alloc(0);
   let restAt = 0;
   let wanted: Buffer[] = [];

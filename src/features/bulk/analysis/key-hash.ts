@@ -13,7 +13,8 @@ const TERMS = KEY_BYTES / 2 + 2;
 /**
  * A keyed hash of 120 bits in four words, by which keys are compared: of each word the sum, modulo a prime, of a secret
  * constant, the length, and every two bytes, each times a secret factor (Carter and Wegman's multilinear family). Whichever
- * two keys differ, all words are the same for one in PRIME^4, about 2^120, of the secrets, and nobody is told any of them, nor a hash.
+ * two keys differ, all words are the same for one in PRIME^4, about 2^120, of the secrets. No client learns a secret or a
+ * hash.
  *
  * It takes 0.05 us where SHA-256 of so few bytes takes 0.5, most of which is the way there and the text that it returns.
  */

@@ -23,7 +23,7 @@ import type { ChunkRepeats } from "./repeats.ts";
  *
  * Keys are compared by a hash of 120 bits (key-hash.ts). Of 100 million keys, the most that a job has, two different ones have the
  * same with a chance of 4e-21, far below that of a machine's memory being wrong; and since each finder draws its own secret after the
- * list is written, that holds for every list: nobody can make keys that collide.
+ * list is written, that holds for every list: no client can make keys that collide.
  */
 export interface RepeatFinder {
   /**

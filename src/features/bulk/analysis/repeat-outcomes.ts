@@ -110,7 +110,7 @@ export function createRepeatOutcomes(
       }
     },
     heldBytes() {
-      // With what is laid out for who reads the chunks.
+      // Includes what is laid out for the reader of the chunks.
       return lists.heldBytes() + rangeRows * (1 + 4);
     },
   };

@@ -84,8 +84,8 @@ export type RowBufferFactory = (bytes: number) => RowBuffer;
 export const newRowBuffer: RowBufferFactory = (bytes) => new RowBuffer(bytes);
 
 /**
- * The same room again and again, for who is done with some rows before he asks for the next: buffers of a kilobyte a row, made
- * anew, cost more to collect than to fill.
+ * One buffer again and again, for a caller that is done with some rows before it asks for the next: buffers of a kilobyte a
+ * row, made anew, cost more to collect than to fill.
  */
 export function createReusableRowBuffer(): RowBufferFactory {
   let room: RowBuffer | null = null;

@@ -14,8 +14,8 @@ export interface AnalysisOutcome {
 }
 
 /**
- * Makes what was found the job's: in one transaction the task is done, the chunks are tasks, and the job holds what they
- * may cost of the day, by the limit that the team has now. When somebody else did it before, or the job has ended, nothing
+ * Records the analysis of the job: in one transaction the task is done, the chunks are tasks, and the job holds what they
+ * may cost of the day, by the limit that the team has now. When another worker did it before, or the job has ended, nothing
  * happens.
  * @returns null; or why there is too little quota: then nothing has changed
  */
@@ -34,7 +34,7 @@ export async function settleAnalysis(
       if (terms === null || !(await finishTask(tx, task)) || !(await endAnalysis(tx, jobId))) return;
       await recordAnalysis(tx, jobId, found);
       await insertChunks(tx, jobId, chunks);
-      // Last, since who asks for quota of the team waits from here on.
+      // Last: from here on other requests for the team's quota wait for this transaction.
       if (livemode) await reserve(tx, { jobId, teamId, limit: limitsOf(terms).dailyQuota, units });
     });
   return reserveInTime(clock, units, settle, cancelled);

@@ -10,7 +10,7 @@ const AT = /@|\xef\xbc\xa0/;
 /** An `@` between what may be parts of an address: a broken one, or several, or one among other text. */
 const HOLDS_ADDRESS = /[^\x00-\x20@<>(),;:"]@[^\x00-\x20@<>(),;:".]+\.[^\x00-\x20@<>(),;:"]/;
 
-/** Part the columns of tables whose delimiter nobody has named: such a cell is a whole row. */
+/** Characters that part the columns of tables whose delimiter is not given: such a cell is a whole row. */
 const ODD_DELIMITER = /[\^~\x01\x1f]/;
 
 /** What the sampled rows hold in a column. */

@@ -5,7 +5,7 @@ import type { ScoredColumn } from "./choose-column.ts";
 /** Of a column's name, as it is shown. */
 const NAME_CHARS = 200;
 
-/** Columns of addresses that are told of. */
+/** Columns of addresses that are shown. */
 const CANDIDATES_SHOWN = 20;
 
 /** A column's name as text; null: the source names none. */

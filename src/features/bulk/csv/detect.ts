@@ -21,7 +21,7 @@ export type DetectedLayout = Omit<SourceLayout, "columns">;
 export interface DetectOptions extends SourceOptions {
   /** The head is the whole text. */
   whole: boolean;
-  /** What its bytes are counted of, behind their number (text-form.ts); "" unless told. */
+  /** What its bytes are counted of, behind their number (text-form.ts); "" when absent. */
   bytesOf?: string;
   /** What the text was decoded from; absent: its bytes are as they were. */
   encoding?: string;

@@ -87,7 +87,7 @@ function decoderOf(encoding: string): TextDecoder {
   return decoder;
 }
 
-/** The same value in UTF-8, a character a byte: what `toText` reads without being told the encoding. */
+/** The same value in UTF-8, a character a byte: `toText` reads it without an encoding. */
 export function toUtf8(latin1: string, encoding: string | undefined): string {
   if (encoding === undefined || !/[\x80-\xff]/.test(latin1)) return latin1;
   return Buffer.from(textIn(latin1, encoding)).toString("latin1");

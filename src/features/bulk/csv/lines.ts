@@ -9,8 +9,8 @@ export const HAS_EDGE_SPACE = 2;
 export const HAS_ESCAPED = 4;
 
 /**
- * The records of some bytes as places in them: a string for each would cost more to collect than to write anew. What whoever
- * copies them must know is found in the same pass.
+ * The records of some bytes as places in them: a string for each would cost more to collect than to write anew. The same
+ * pass finds what a copy of the records has to know.
  */
 export interface Lines {
   readonly bytes: Buffer;

@@ -15,7 +15,7 @@ export type CsvProblemCode = Extract<
   | "too_many_columns"
 >;
 
-/** Why a list cannot be read: the detail is a sentence for whoever made it. */
+/** Why a list cannot be read: the detail is a sentence for the author of the list. */
 export interface CsvProblem extends JobProblem {
   code: CsvProblemCode;
 }

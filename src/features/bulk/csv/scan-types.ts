@@ -9,11 +9,11 @@ export interface ScanOptions extends Dialect {
   recordBytes: number;
   /** Of the widest record. */
   columns: number;
-  /** Where in the source the first byte that is pushed stands; 0 unless told. */
+  /** Where in the source the first byte that is pushed stands; 0 when absent. */
   firstByte?: number;
-  /** What details call the first record, in a sentence; "row 1" unless told. */
+  /** What details call the first record, in a sentence; "row 1" when absent. */
   firstRow?: string;
-  /** What the bytes are counted of, behind their number (text-form.ts); "" unless told. */
+  /** What the bytes are counted of, behind their number (text-form.ts); "" when absent. */
   bytesOf?: string;
   /** Looks at each record whose quotes may not be what they seem. */
   judge?: QuoteJudge;
@@ -36,14 +36,17 @@ export interface QuoteJudge {
 }
 
 /**
- * Told of each record, in order: from its first byte to after its end, in bytes of the source; how many fields it has;
- * and where the value of the address field stands, which is empty when the record is too short to have one. That is one object
+ * Receives each record, in order: from its first byte to after its end, in bytes of the source; how many fields it has; and
+ * where the value of the address field stands, which is empty when the record is too short to have one. That is one object
  * for all records; the bytes are those that were pushed last, or a copy.
  */
 export type RecordSink = (start: number, end: number, columns: number, address: ValuePlace) => void;
 
 export interface RecordScanner {
-  /** Takes the next bytes, however the source is cut. After a problem nothing more is read, and it is told again. */
+  /**
+   * Takes the next bytes, however the source is cut. After a problem nothing more is read, and the same problem is returned
+   * again.
+   */
   push(bytes: Buffer): CsvProblem | undefined;
   /** No more bytes follow: the last record may have no end. */
   end(): CsvProblem | undefined;

@@ -294,7 +294,7 @@ class Scanner implements RecordScanner {
       return next;
     }
     this.#afterCr = true;
-    // It is told with the next bytes, when these may be others.
+    // The record is reported with the next bytes, when the buffer may hold others.
     this.#setAddress(valueAt(this.#address));
     return i + 1;
   }

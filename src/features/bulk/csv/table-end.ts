@@ -69,7 +69,7 @@ export class TableEnd {
     this.#lastEnd = firstByte;
   }
 
-  /** The next record; the sink is told of those that are rows. */
+  /** The next record; the sink receives those that are rows. */
   take(start: number, end: number, fields: number, address: ValuePlace): void {
     if (this.#mayEnd(fields, address) && this.#hold(start, end, fields, address)) return;
     this.#release();

@@ -120,7 +120,7 @@ export interface TrailingZeros {
   count: number | null;
 }
 
-/** A gzip file with no more zeros at its end than may be its own; `zeros` is told of them. */
+/** A gzip file with no more zeros at its end than may be its own; `zeros` receives their number. */
 export async function* withoutZeros(
   input: AsyncGenerator<Buffer>,
   zeros: TrailingZeros,

@@ -34,7 +34,7 @@ export interface JobEndings {
    * @returns the job as it ended; its status when it had ended before; null when the team has no such job
    */
   end(tx: Transaction, teamId: string, jobId: string, ending: JobEnding): Promise<EndedJob>;
-  /** For whoever called `end`, once that transaction has committed. */
+  /** To be called by the caller of `end` once its transaction has committed. */
   committed(ended: EndedJob): void;
   /** Both, in a transaction of its own. */
   endAlone(sql: Database, teamId: string, jobId: string, ending: JobEnding): Promise<EndedJob>;
@@ -46,8 +46,8 @@ export interface JobEndingsDeps {
   clock: Clock;
   view: ViewSettings;
   /**
-   * Told of each that ended, once: when it is certain that it has. Not where the answer to the commit was lost. Never throws.
-   * Absent: nobody wants to know.
+   * Called once for each job that ended, when its end is certain: not where the answer to the commit was lost. Must not
+   * throw. Absent: there is no callback.
    */
   onEnded?(job: JobRow): void;
 }

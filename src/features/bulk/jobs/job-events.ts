@@ -5,20 +5,20 @@ import { createTeamSlots } from "../submit/team-slots.ts";
 import type { JobRow } from "./job-sql.ts";
 import type { BulkJob } from "./job-view.ts";
 
-/** The events of a job, on their way to one who follows it. */
+/** The stream of a job's events to one follower. */
 export interface JobEvents {
   /** Server-sent events, as they happen, until the job has ended or is gone; at most once. */
   open(gone: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Nobody follows any more. Idempotent. */
+  /** The follower has left. Idempotent. */
   release(): void;
 }
 
 /**
- * The progress of jobs, for those who follow them: all followers of a process share one look at Postgres in
- * LIMITS.results.followEveryMs. Each is told of the newest state only: who is slow misses what was in between.
+ * The progress of jobs for their followers: all followers of a process share one look at Postgres in
+ * LIMITS.results.followEveryMs. Each follower gets the newest state only: a slow one misses the states in between.
  *
  * Events: `job`, how it stands at first; `progress` with the job whenever it has changed; `end` with the job when it has
- * ended. The id of `end` is ENDED: who comes back with it has heard all.
+ * ended. The id of `end` is ENDED: a follower that reconnects with it has received every event.
  */
 export interface JobFollowers {
   /** @throws AppError `overloaded`, `rate_limited` */
@@ -93,7 +93,7 @@ class StreamJobFollowers implements JobFollowers {
     }
   }
 
-  /** One job that cannot be read keeps nobody from hearing of another; when none can be, it ends soon. */
+  /** A job that cannot be read does not keep the others from being read. When none can be read, the look ends soon. */
   async #look(): Promise<void> {
     const ids = [...this.#jobs.keys()];
     let failures = 0;

@@ -67,7 +67,7 @@ function resultsOf(row: JobRow, processed: number, { publicUrl, retentionDays }:
 /** @param pace rows a second; null: not known well enough to go by */
 function etaOf(row: JobRow, processed: number, pace: number | null, nowMs: number): number | null {
   const left = row.rows_total - processed;
-  // Once all are answered, what is left is to put the results together: who knows how long.
+  // Once all rows are answered, the results are put together: how long that takes is not known.
   if (row.completed_at !== null || left <= 0) return null;
   const waitingS = row.deferred_until === null ? 0 : (row.deferred_until.getTime() - nowMs) / 1000;
   const undeferred = Math.max(0, left - row.deferred);

@@ -33,9 +33,9 @@ export interface BulkJobs {
    */
   results(actor: Actor, id: string, ask: ResultsQuery, gone: AbortSignal): Promise<ResultsBody>;
   /**
-   * To be released when nobody follows any more.
-   * @param lastEventId the id of the last event that the follower has heard of; "": of none
-   * @returns null: the job has ended, and he has heard of it
+   * To be released when the follower has left.
+   * @param lastEventId the id of the last event that the follower received; "": it received none
+   * @returns null: the job has ended, and the follower has received its end
    * @throws AppError `not_found`, and those of `JobFollowers`
    */
   events(actor: Actor, id: string, lastEventId: string): Promise<JobEvents | null>;

@@ -18,10 +18,10 @@ import {
 /** Clears away what jobs leave behind. Any number of processes may do it at once. */
 export interface BulkRemoval {
   /**
-   * Gives up submissions that nobody finishes, hides what is past its retention, removes objects and rows of what is hidden,
-   * and of jobs that ended a while ago all that nobody may read: what the results were made from, but of cancelled jobs, and
-   * what processes that were killed began of them. Objects first, so that a failure leaves a row to try again by, and keeps
-   * nothing else from being done.
+   * Gives up submissions that were never finished, and hides what is past its retention. Removes objects and rows of what
+   * is hidden. Of jobs that ended a while ago it removes what no reader may get any more: what the results were made from,
+   * except of cancelled jobs, and what killed processes had begun of them. Objects go first, so that a failure leaves a row
+   * to try again by. One failure does not keep the rest from being done.
    */
   sweep(isStopping: () => boolean): Promise<void>;
 }
@@ -45,8 +45,8 @@ export function createBulkRemoval(deps: {
   }
 
   /**
-   * What results are made from, and are not any more; and all results but those that count: of others a process that was
-   * killed has written some, or begun to, in parts that would be paid for until somebody aborts them.
+   * Removes what results are made from and are made from no more, and all results but those that count. A killed process
+   * has written the others, or begun to, in parts that are paid for until they are aborted.
    */
   async function removeSpent({ teamId, id, keepsSource, resultsKey }: SpentJob): Promise<boolean> {
     const sources = [sourceKey(teamId, id), repeatsKey(teamId, id), shardsPrefix(teamId, id)];

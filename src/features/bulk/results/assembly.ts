@@ -27,8 +27,8 @@ async function write(deps: AssemblyDeps, material: JobMaterial, key: string, con
 }
 
 /**
- * Puts the results together in input order, in each format, and completes the job. Done anew by whoever does it again,
- * under a key of its own: what nobody completes a job with goes LIMITS.bulk.spentRestMs after the job's end.
+ * Puts the results together in input order, in each format, and completes the job. Each attempt writes under a key of its
+ * own: objects whose key completes no job are removed LIMITS.bulk.spentRestMs after the job's end.
  * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
  */
 export async function runAssembly(

@@ -14,13 +14,13 @@ export interface CopiedResult {
 }
 
 /**
- * The results that later rows of a job repeat, while its results are put together: kept on disk, but for what was
- * appended or read last.
+ * The results that later rows of a job repeat, while its results are put together: kept on disk, but for what was appended
+ * or read last.
  *
  * They are written in blocks of whole entries, in the order of rows; of each block, memory holds where it begins and with
- * which row. Reads are synchronous: a copy that stands far from the rest costs one read of a block that is most likely in the
- * page cache, some 10 µs, where handing it to another thread and back takes several times that. Who reads many rows in one
- * turn of the event loop ends it by time, not by rows.
+ * which row. Reads are synchronous: a copy that stands far from the rest costs one read of a block that is most likely in
+ * the page cache, some 10 µs, where handing it to another thread and back takes several times that. A caller that reads
+ * many rows in one tick must end the tick by time, not by rows.
  *
  * Memory: `blocksKept` + 1 blocks, and 24 bytes for each block that the file has.
  */

@@ -43,7 +43,7 @@ const NO_TEXT = Buffer.alloc(0);
 /** Behind the brace. */
 const MEMBERS_START = Buffer.from(JSON_START.slice(1));
 
-/** A result of such a row: its parts are put together for whoever asks. */
+/** A result of such a row. Its parts are put together when they are read. */
 export class DrawnResult extends RowResult {
   readonly #template: TemplateTexts;
   readonly #shard: Buffer;

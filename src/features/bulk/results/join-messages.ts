@@ -16,7 +16,7 @@ export interface JoinTask {
 }
 
 /**
- * What is asked of the main thread, which alone has Postgres, and knows for how long somebody else's bucket has failed;
+ * What is asked of the main thread, which alone has Postgres, and knows how long another owner's bucket has failed;
  * `question` tells those of a join apart.
  */
 export type JoinRequest = { question: number } & (

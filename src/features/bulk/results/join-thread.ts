@@ -22,7 +22,7 @@ export interface JoinThreadSetup {
 export interface JoinSources {
   chunksOf: SpanDeps["chunksOf"];
   granted: GrantCheck;
-  /** Of somebody else's bucket: the task's own reads, which know when to wait no longer. */
+  /** For buckets of other owners: the task's own reads, which stop waiting for a bucket that keeps failing. */
   readRange: ObjectStreams["readRange"];
 }
 
@@ -52,7 +52,7 @@ async function answerRequest(sources: JoinSources, jobId: string, asked: JoinReq
   }
 }
 
-/** Answers what the join asks, until the port is closed. What is away is told as such from here, where its errors are known. */
+/** Answers the join's requests until the port is closed. Outages are recognised here, where the classes of errors are known. */
 function serveRequests(sources: JoinSources, jobId: string, port: MessagePort): void {
   port.on("message", async (asked: JoinRequest) => {
     const { question } = asked;
@@ -82,8 +82,8 @@ function startPool(setup: JoinThreadSetup, filename: string): Piscina {
 }
 
 /**
- * Rejects when a join that the thread has not begun is wanted no more: there may never be a thread that is told so. One that
- * it has begun it ends itself, with what it had sent in parts.
+ * Rejects when a join is cancelled before the thread has begun it: there may never be a thread to receive the cancellation.
+ * A join that the thread has begun ends itself, and what it had sent in parts.
  */
 function rejectIfAbortedBeforeStart(port: MessagePort, signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {

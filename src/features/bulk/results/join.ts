@@ -68,7 +68,7 @@ const RESULT_BYTES = 1_024;
 type NoteCopied = (row: number, listRow: number, result: JoinedRow["result"]) => Promise<void> | null;
 
 function noteIn(copied: CopiedResults): NoteCopied {
-  // The same for one after the other: whoever waits for a note to be taken is done with its bytes.
+  // One buffer for all notes: a caller that waits for a note to be taken is done with its bytes.
   const written = new RowBuffer(RESULT_BYTES);
   return (row, listRow, result) => {
     const verdict = VERDICTS.indexOf(result.verdict);
@@ -125,8 +125,8 @@ async function* joinSpan(
 }
 
 /**
- * The spans of a job, in order, `spansAhead` of them being read before they are asked for; who has one to join does not wait
- * for chunks that are still to come.
+ * The spans of a job, in order, `spansAhead` of them being read before they are asked for. When a span is ready to join, it
+ * is yielded without waiting for chunks that are still to come.
  */
 async function* loadAhead(
   deps: JoinDeps,
@@ -149,7 +149,7 @@ async function* loadAhead(
       ended = found.done === true;
       if (found.done === true) break;
       const loading = loadSpan(deps, job, found.value, signal);
-      // Whoever gives up before its turn hears nothing of its failure.
+      // Its error is thrown in its turn. A reader that stops before that ignores it.
       loading.catch(() => undefined);
       ahead.push(loading);
     }

@@ -39,7 +39,7 @@ export interface ResultsBody {
   range: (RequestedRange & { total: number }) | null;
   /** Pieces, as fast as they are taken; at most once. */
   open(gone: AbortSignal): AsyncIterable<Uint8Array>;
-  /** Nobody needs it any more. Idempotent. */
+  /** The body is not needed any more. Idempotent. */
   release(): void;
 }
 
@@ -68,7 +68,7 @@ export interface ResultsDeps extends Omit<JoinDeps, "chunksOf" | "streams" | "si
 
 type Opened = Omit<ResultsBody, "release">;
 
-/** Heard by nobody, and nobody's fault. */
+/** The client has gone: it does not receive this error, and nothing is at fault. */
 function readAborted(cause: unknown): AppError {
   return new AppError("unavailable", "Nobody waits for the results any more.", { cause });
 }
@@ -82,7 +82,7 @@ function refusalOfLost(cause: SourceLost): AppError {
   return new AppError("source_missing", detail, { cause });
 }
 
-/** What goes wrong before the first byte is sent, as its caller is told. What is our fault is left as it is. */
+/** What goes wrong before the first byte is sent, as the client's error. What is our fault is left as it is. */
 function refusal(error: unknown): unknown {
   if (error instanceof AppError) return error;
   if (error instanceof MissingObject || error instanceof ChangedObject)
@@ -94,8 +94,8 @@ function refusal(error: unknown): unknown {
 }
 
 /**
- * The same pieces, once the first is there: what fails before it fails here. A first one that is long in coming keeps nobody
- * waiting for his answer's head: who wants few rows of many may have to.
+ * The same pieces, once the first is there: what fails before it fails here. A first piece that takes longer than
+ * LIMITS.results.headMs does not delay the head of the answer: a request for few rows of many may wait long for it.
  */
 async function awaitFirstPiece(
   pieces: AsyncGenerator<Uint8Array>,
@@ -214,7 +214,7 @@ class StoredResults implements Results {
     const first = new RowLimit(limit, material.layout.split !== undefined);
     let start: Buffer | null = writer.start.length > 0 ? writer.start : null;
     for await (const rows of readJoined(this.#joinDeps, material, gone)) {
-      // Not before there are rows to follow it: what goes wrong with them is told instead of it.
+      // Sent when rows follow it: an error before the first row is answered instead of it.
       if (start !== null) yield start;
       start = null;
       gone.throwIfAborted();
@@ -236,7 +236,7 @@ class StoredResults implements Results {
     control.signal.addEventListener("abort", giveBack, { once: true });
     const rows = this.#joinedRows(material, asked, control.signal);
     const pieces = await awaitFirstPiece(rows, this.#deps.clock);
-    // Also of one that nobody came to read.
+    // Also ends a body that was never read.
     const end = () => void rows.return(undefined).catch(() => undefined);
     if (control.signal.aborted) end();
     else control.signal.addEventListener("abort", end, { once: true });

@@ -16,7 +16,7 @@ import { RowResult, renderCells } from "./result-cells.ts";
  *
  * Gzipped frames, one for each row: its offset in the chunk (u16), its verdict (u8), the bytes of its cells and of its JSON
  * (u32 each), all big-endian; the cells of RESULT_COLUMNS as the results will have them, each with its delimiter before it,
- * and the result as JSON. So whoever joins shards parses and renders nothing.
+ * and the result as JSON. So joining shards parses and renders nothing.
  *
  * Rows whose results were drawn from templates (verify/batch/draw-rows.ts) come before the frames, in a part of their own
  * (drawn-shard.ts): a tenth of the bytes, so that a small shard is kept as it is.
@@ -42,7 +42,7 @@ export interface OwnResult {
   result: VerificationResult;
 }
 
-/** A result as it is kept: a place in a larger buffer, which is cut only for whoever asks for a part of it. */
+/** A stored result: a place in a larger buffer. A part of it is cut out when it is read. */
 export class StoredResult extends RowResult {
   readonly verdict: Verdict;
   /** From `csvAt` its cells, from `jsonAt` to `end` its JSON. */
@@ -208,8 +208,8 @@ export function joinShards(shards: readonly Shard[]): Shard {
 }
 
 /**
- * What is to be unzipped at a time: all of it and a byte more, so that it comes in one piece, which nobody has to copy, and
- * is one way to another thread and back. What the end of `content` says wrongly costs no more than shardBytes.
+ * How many bytes to unzip at a time: all of them and one more, so that they come in one piece without a copy, and take one
+ * round trip to another thread. A wrong size at the end of `content` costs no more than shardBytes.
  */
 function pieceBytes(content: Uint8Array): number {
   const { buffer, byteOffset, length } = content;

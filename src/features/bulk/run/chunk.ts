@@ -32,17 +32,17 @@ export interface ChunkDeps extends ChunkRowsDeps {
   /** What the team says of domains: what it changed before the job was submitted, or more than a second ago, is known. */
   overlayOf(teamId: string, jobId: string): Promise<TeamOverlay>;
   deferral: DeferralSettings;
-  /** By whom mail servers are asked here: who was put off is to be asked again by the same. */
+  /** The egress that asks mail servers here: a row that was deferred is asked again by the same one. */
   egress: string;
-  /** Sites that block us: when to ask there again, and calling rows that wait once nobody need. */
+  /** Sites that block us: when to ask there again, and the release of parked rows once the site is open again. */
   parking: SiteParking;
   /** 0 up to 1. */
   random(): number;
   /** The assembly of a job is to be emitted. */
   onAssembly(): void;
-  /** Told of each task that is done, once in the whole deployment. */
+  /** Called with each task that is done, once in the whole deployment. */
   onRows(kind: RowsTask["kind"], outcome: RowsOutcome): void;
-  /** Told of the rows that a live job is answered, `count` of them alike. */
+  /** Called with the answered rows of a live job, `count` of them alike. */
   onVerified(result: Pick<VerificationResult, "verdict" | "reason" | "cached">, count: number): void;
 }
 
@@ -156,7 +156,7 @@ async function readRows(deps: ChunkDeps, task: RowsTask, { control, report }: At
   return report.phase("read", () => interruptOnOutage(() => readTaskRows(deps, task, control.signal)));
 }
 
-/** Who was parked while the site was about to let us in again, and came too late to be called. */
+/** Releases rows that were parked just as the site let us in again, too late to be released with the others. */
 async function releaseParked({ parking }: ChunkDeps, parkedAt: readonly string[]): Promise<void> {
   for (const site of parkedAt) if (parking.waitMs(site) === null) await parking.tryRelease(site);
 }
@@ -164,7 +164,7 @@ async function releaseParked({ parking }: ChunkDeps, parkedAt: readonly string[]
 /**
  * A chunk, or a retry of some of its rows: they are read, verified, written as a shard, and only then is the task done.
  * Rows that have to wait become retries in the same transaction. When nothing is left, the assembly of the job can begin.
- * @param report is told what became of the rows
+ * @param attempt its report receives what became of the rows
  * @param givenUp no mail server is asked: every row is `unknown`, `internal_error`
  * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
  */

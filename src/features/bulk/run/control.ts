@@ -3,11 +3,11 @@ import { isOutage } from "../../../stores/postgres/postgres.ts";
 import { ScratchFull } from "../../../stores/scratch.ts";
 import type { VerificationWaiter } from "../../verify/checks/in-flight-checks.ts";
 
-/** Whether a task in hand is still wanted: told by its worker, asked by whoever works on it. */
+/** Whether a task in hand is still wanted: the worker cancels it, and the code that works on it checks it. */
 export interface Control extends Pick<VerificationWaiter, "cancelled" | "onCancel"> {
   /** The same, for operations that take one: aborted with an Interruption. */
   readonly signal: AbortSignal;
-  /** Nobody wants it any more, or not from here. Idempotent. */
+  /** The task is not wanted any more, or not from this worker. Idempotent. */
   cancel(): void;
 }
 

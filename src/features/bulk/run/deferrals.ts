@@ -161,8 +161,8 @@ function deferralOf(rows: readonly WaitingRow[], site: string, context: Deferral
 }
 
 /**
- * Rows of a site that has many of them are a retry of their own, the others one together. So are those of the first few sites
- * that block us, however few: only who waits for one site can be called when that lets us in again.
+ * Rows of a site that has many of them are a retry of their own, the others one together. So are those of the first few
+ * sites that block us, however few: a site's rows can be released only if their retry is for that site alone.
  */
 function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Deferral[] {
   const blocking = rows.filter(({ reason, site }) => reason === "sender_blocked" && site !== "");

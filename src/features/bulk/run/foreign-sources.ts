@@ -4,7 +4,7 @@ import type { Clock } from "../../../platform/time/clock.ts";
 import { httpStatus, isObjectsOutage, ObjectsOutage } from "../../../stores/objects/object-errors.ts";
 import type { ObjectRef, ObjectStreams } from "../../../stores/objects/object-streams.ts";
 
-/** A list in somebody else's bucket cannot be had, and waiting does not help. */
+/** A list in another owner's bucket cannot be read, and waiting does not help. */
 export class SourceUnavailable extends Error {
   override name = "SourceUnavailable";
 }
@@ -17,7 +17,7 @@ interface FailingObject {
   lastMs: number;
 }
 
-/** Both as S3 says that the bucket is in another region: who signs for this one gets nothing there. */
+/** Both forms in which S3 says that the bucket is in another region, where a request signed for this one is refused. */
 function isOtherRegion(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
@@ -25,7 +25,7 @@ function isOtherRegion(error: unknown): boolean {
   );
 }
 
-/** Whether it is the bucket that fails, as far as can be told: not our credentials, nor too much to do here. */
+/** Whether the bucket fails, as far as the error shows: not our credentials, nor too much load here. */
 function isBucketFault(error: unknown): boolean {
   const cause = error instanceof ObjectsOutage ? (error.cause ?? error) : error;
   if (cause instanceof SemaphoreFull || !isObjectsOutage(cause)) return false;
@@ -34,8 +34,8 @@ function isBucketFault(error: unknown): boolean {
 }
 
 /**
- * The same reads, with an end to patience where the bucket is not the deployment's own: for one that fails for
- * LIMITS.bulk.sourceAwayMs without a whole read between, as this process sees it, and one in another region. So nobody's
+ * The same reads with a bound on waiting for buckets that are not the deployment's own: one that fails for
+ * LIMITS.bulk.sourceAwayMs without a whole read between, as this process sees it, and one in another region. So no such
  * bucket keeps a job under way for ever. Our own bucket is waited for.
  * @returns reads that throw SourceUnavailable too
  */
@@ -48,7 +48,7 @@ export function watchForeignSources(streams: Reads, clock: Pick<Clock, "monotoni
   /** Since when the object fails; null: too many do. */
   function noteFailure(ref: ObjectRef): number | null {
     const nowMs = clock.monotonic();
-    // Nobody came here again for what failed so long ago: others may have read it since.
+    // An object that failed so long ago was not read here since: other processes may have read it.
     for (const [key, { lastMs }] of failing) if (nowMs - lastMs > sourceForgottenMs) failing.delete(key);
     const known = failing.get(keyOf(ref));
     if (known === undefined && failing.size >= sourcesWatched) return null;

@@ -10,8 +10,8 @@ export interface Loss {
   /** It may be a moment's: worth a few more looks. */
   mayPass: boolean;
   /**
-   * It is the list's owner who took it away. What was answered is charged then: results can be read while a job runs, so
-   * that else whoever removes the list in the end has had all for nothing.
+   * The list's owner removed it. Then what was answered is charged: results can be read while a job runs, so a team that
+   * removes the list just before the end would have had them all for nothing.
    */
   charges: boolean;
 }

@@ -5,7 +5,7 @@ import { SourceUnavailable } from "./foreign-sources.ts";
 
 /** An error as it crosses from thread to thread, where its class would be lost. */
 export interface PackedError {
-  /** One of KINDS; else it is an error that nobody asks for its class. */
+  /** One of KINDS; else the error's class is never checked. */
   kind: string;
   message: string;
   stack?: string;
@@ -26,7 +26,7 @@ const KINDS: Record<string, { is: new (...args: never[]) => Error; make: Make }>
 };
 const OTHER = "other";
 
-/** Deeper causes are for nobody: logs follow no more of them. */
+/** Deeper causes are dropped: logs follow no more of them. */
 const MAX_CAUSES = 4;
 
 /** What a library hung onto an error may be no plain data, and is left behind. */

@@ -8,8 +8,8 @@ import { type RetryCursor, releaseBlockedRetries } from "../schedule/job-retries
 /** Rows of jobs that wait at sites which blocked the egress. */
 export interface ParkedRows {
   /**
-   * The site lets us in again: those that wait for it are due now. Idempotent, in pieces, and for one site at most once in
-   * LIMITS.breaker.releaseEveryMs: who comes meanwhile waits for the next time with all others. @returns how many rows
+   * The site lets us in again: its parked rows are due now. Idempotent, in pieces, and for one site at most once in
+   * LIMITS.breaker.releaseEveryMs: calls made meanwhile share the next release. @returns how many rows
    */
   release(site: string): Promise<number>;
   /** The same. Never rejects: those that are not called come when they are due. */
@@ -27,7 +27,7 @@ export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows 
   const { releasedAtOnce, releaseRounds, releaseEveryMs, ways } = LIMITS.breaker;
   const startedAtMs = new LRUCache<string, number>({ max: ways });
   const running = new Map<string, Promise<number>>();
-  /** Not begun: it serves all who come before it is. */
+  /** Releases that have not begun: each serves all calls until it begins. */
   const scheduled = new Map<string, Promise<number>>();
 
   async function releaseAll(site: string): Promise<number> {
@@ -45,7 +45,7 @@ export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows 
   async function releaseWhenDue(site: string): Promise<number> {
     const waitMs = (startedAtMs.get(site) ?? Number.NEGATIVE_INFINITY) + releaseEveryMs - clock.monotonic();
     if (waitMs > 0) await sleep(clock, waitMs);
-    // Also where nobody is waited for, it is coming first: `release` has it on record.
+    // Always awaits, even if no release is running: `release` must put this one into `scheduled` first.
     await running.get(site)?.catch(() => {});
     scheduled.delete(site);
     startedAtMs.set(site, clock.monotonic());

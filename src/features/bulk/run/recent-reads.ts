@@ -14,10 +14,10 @@ import type { JobObjects } from "../results/job-objects.ts";
  */
 export interface RecentReads {
   /**
-   * What fails fails for all who wait for it; who is cancelled leaves the read to the next of them. Rejects with the reason of
-   * `cancelled` also while another reads.
+   * An error rejects all calls that wait for the read; a cancelled call leaves the read to the next of them. Rejects with
+   * the reason of `cancelled` also while another call reads.
    * @param key of what never changes
-   * @param read brings it, where it is not at hand; it heeds `cancelled` itself
+   * @param read brings it, where it is not in memory; it heeds `cancelled` itself
    */
   read(key: string, read: () => Promise<Buffer>, cancelled?: AbortSignal): Promise<Buffer>;
   readonly heldBytes: number;
@@ -43,7 +43,7 @@ export function createRecentReads(clock: Clock): RecentReads {
     ttlResolution: 0,
     perf: { now: () => clock.monotonic() },
   });
-  /** For who waits; null: who read was cancelled. */
+  /** Reads that other calls wait for; null: the call that read was cancelled. */
   const underWay = new Map<string, Promise<Buffer | null>>();
   let isForgetting = false;
 
@@ -58,7 +58,7 @@ export function createRecentReads(clock: Clock): RecentReads {
   }
 
   function readAnew(key: string, read: () => Promise<Buffer>, cancelled?: AbortSignal): Promise<Buffer> {
-    // Whoever hears of its end finds it at an end.
+    // The entry of `underWay` is removed before a waiting call resumes.
     const reading = read()
       .then((bytes) => {
         kept.set(key, bytes);
@@ -70,7 +70,7 @@ export function createRecentReads(clock: Clock): RecentReads {
       if (cancelled?.aborted) return null;
       throw error;
     });
-    // There may be nobody to hear of it but its reader.
+    // There may be no waiting call: without this a rejection would end the process.
     told.catch(() => {});
     underWay.set(key, told);
     return reading;
@@ -102,7 +102,10 @@ interface ReadParts {
 const keyOf = (key: string, { firstByte, bytes }: ByteRange, etag = "") =>
   `${firstByte} ${bytes} ${etag} ${key}`;
 
-/** The same parts, reading through `recent`. A list in somebody else's bucket is read anew each time: it may be ours to read no longer. */
+/**
+ * The same parts, reading through `recent`. A list in another owner's bucket is read anew each time: the grant may have
+ * been withdrawn.
+ */
 export function withRecentReads<Parts extends ReadParts>(recent: RecentReads, parts: Parts): Parts {
   const { streams, objects } = parts;
   const readRange: ReadParts["streams"]["readRange"] = (ref, range, signal) => {

@@ -4,9 +4,9 @@ export interface HeldRowSlots {
   shrinkTo(count: number): void;
 }
 
-/** Places for so many rows at once. Who asks is served in turn, so that who needs many is not passed over for ever. */
+/** Slots for so many rows at once. Requests are served in order, so that one for many slots is not passed over for ever. */
 export interface RowSlots {
-  /** Resolves when they are free; who asks for more than there are gets all. They are to be given back by `shrinkTo(0)`. */
+  /** Resolves when they are free; a request for more than there are gets all. They are to be given back by `shrinkTo(0)`. */
   acquire(count: number): Promise<HeldRowSlots>;
 }
 

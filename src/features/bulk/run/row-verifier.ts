@@ -31,9 +31,9 @@ export interface RowWait {
   reason: WaitReason;
   /** '': not known yet. */
   site: string;
-  /** The server asked us to wait so long; null: nobody said. */
+  /** How long the server asked us to wait; null: it named no time. */
   retryAfterMs: number | null;
-  /** Nobody was asked: the site blocks us, until its next trial or until it lets us in; or nothing leaves from here. */
+  /** No server was asked: the site blocks us, until its next trial or until it lets us in; or nothing leaves from here. */
   parked: boolean;
   /** Bound of all its waiting, where the usual one is too long. */
   patienceMs?: number;
@@ -71,8 +71,9 @@ export interface RowsVerifyOptions {
 }
 
 /**
- * How long rows are waited for. Those of a chunk leave a busy site at once and wait in a retry, where nobody waits behind
- * them; those of a retry wait for their site, ask anew who put them off, and have `site` in common ('': none).
+ * How long rows are waited for. Rows of a chunk leave a busy site at once and wait in a retry, where no other rows wait
+ * behind them. Rows of a retry wait for their site, ask a server again that deferred them, and have `site` in common ('':
+ * none).
  */
 export type RowWaitPolicy = { kind: "chunk" } | { kind: "retry"; site: string };
 

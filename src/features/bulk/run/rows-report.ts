@@ -30,7 +30,7 @@ export class ProbeSummary {
   readonly #classes = new Map<string, number>();
   #slowest: { host: string | null; ms: number } | null = null;
 
-  /** @param domain of the row: the name of its slowest server is not told where it is the same */
+  /** @param domain of the row: the name of its slowest server is not recorded where it is the same */
   onAnswer({ finding }: BatchAnswer, domain: string): void {
     const smtp = finding === undefined || finding.cached ? null : (finding.entry?.evidence.smtp ?? null);
     if (smtp === null) return;

@@ -2,8 +2,9 @@
 export type Release = () => void;
 
 /**
- * Turns of a worker's tasks: many at once, or one alone. In the order of asking, so that who wants to be alone is not
- * passed over for ever. What came behind him would wait in vain meanwhile: who can, leaves it to others.
+ * The lock of a worker's tasks: shared by many at once, or held by one alone. It is granted in the order of requests, so
+ * that one for exclusive use is not passed over for ever. Tasks behind it would wait, so a worker leaves new ones to others
+ * meanwhile.
  */
 export interface SharedExclusiveLock {
   acquire(exclusive: boolean): Promise<Release>;

@@ -25,7 +25,10 @@ export type BulkTaskDeps = AnalysisDeps &
     deadLetters: Pick<JobStreams, "bury">;
     /** null: nothing is traced. */
     tracer: Tracer | null;
-    /** Told how an attempt at a task ended that was not interrupted; what has to wait, or is handed back, has not ended. */
+    /**
+     * Called with the end of each attempt at a task that was not interrupted. A task that has to wait, or is handed back,
+     * has not ended.
+     */
     onEnd(kind: Task["kind"], end: TaskEnd, seconds: number): void;
   };
 

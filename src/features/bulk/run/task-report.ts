@@ -29,7 +29,7 @@ export class TaskReport {
     if (task.kind === "retry") this.add({ chunk: task.chunk, reason: task.reason, attempts: task.attempts });
   }
 
-  /** Numbers add up over what is told several times; of all else the last counts. */
+  /** Numbers that are added several times are summed; of any other field the last value counts. */
   add(fields: Readonly<Fields>): void {
     for (const [name, value] of Object.entries(fields)) {
       const known = this.#fields[name];
@@ -44,7 +44,7 @@ export class TaskReport {
     try {
       return await work();
     } catch (error) {
-      // It has to wait, or is not wanted any more: nobody's error.
+      // The task has to wait, or is not wanted any more: that is no error.
       if (error instanceof Interruption) span?.set({ "rcpt.interrupted": true });
       else span?.fail("failed");
       throw error;

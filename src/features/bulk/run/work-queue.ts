@@ -74,7 +74,7 @@ class StreamWorkQueue implements WorkQueue {
     this.#reading = this.#readLoop();
   }
 
-  /** Says that it is there, and forgets those that were killed, who said no goodbye. */
+  /** Registers this consumer in its streams, and removes the consumers of killed workers. */
   async #register(): Promise<void> {
     const { streams, consumer, log } = this.#deps;
     try {
@@ -164,7 +164,8 @@ class StreamWorkQueue implements WorkQueue {
       .then((done) => {
         if (!done && !control.cancelled())
           this.#noPollBeforeMs = clock.monotonic() + LIMITS.bulk.handBackRestMs;
-        // A job that has ended cancels its tasks, and they go; who stops cancels them too, and hands them back.
+        // A job that has ended cancels its tasks, and their entries go. A worker that stops cancels its tasks too, and
+        // hands them back.
         return this.#finish(entry, pointer, done || (control.cancelled() && !this.#stopping));
       })
       .finally(() => {
@@ -208,7 +209,7 @@ class StreamWorkQueue implements WorkQueue {
     const { streams, reader, consumer, log } = this.#deps;
     this.#stopping = true;
     reader.disconnect();
-    // Who waits for a place reads on, once, when a task ends.
+    // A read loop that waits for a slot reads on, once, when a task ends.
     await this.#reading;
     await Promise.all([...this.#held.values()].map(({ ended }) => ended));
     const leaving = streams.map((stream) => stream.removeConsumer(consumer));

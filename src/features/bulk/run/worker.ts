@@ -14,7 +14,10 @@ export interface WorkerDeps {
   graceMs: number;
 }
 
-/** A worker: takes tasks in its lanes, gives signs of life of those in hand, and drops those that nobody wants any more. */
+/**
+ * A worker: takes tasks from its queues, renews the leases of those in hand, and drops those whose job is not active any
+ * more.
+ */
 export function createWorker({ sql, queues: lanes, clock, log, graceMs }: WorkerDeps): LifecyclePart {
   let stopping = false;
   let renewTimer: Timer | undefined;

@@ -21,14 +21,15 @@ import { pointerKey } from "./job-stream.ts";
 import { jobsToAssemble, startAssembly, type TaskPointer } from "./job-tasks.ts";
 
 /**
- * The way of tasks from Postgres, where they are true, into the streams, where workers find them.
+ * Emits tasks from Postgres, which holds their true state, into the streams that workers read.
  *
- * A task is marked as emitted, that is committed, and then it is put into its stream: no lock of Postgres waits for Redis. When
- * Redis fails it is made ready again. What is lost in between, since the process was killed, or later in Redis, is found by
- * comparing the two. So whatever happens, a task is emitted at least once, and done once; a second entry costs a second look.
+ * A task is marked as emitted, that is committed, and then it is put into its stream: no lock of Postgres waits for Redis.
+ * When Redis fails it is made ready again. What is lost in between, since the process was killed, or later in Redis, is
+ * found by comparing the two. So whatever happens, a task is emitted at least once, and done once; a second entry costs a
+ * second look.
  *
- * Retries go to the workers of their egress, since mail servers know who asked before; where an egress has had no worker
- * for LIMITS.bulk.egressGoneMs, to any: asked by another is better than never.
+ * Retries go to the workers of their egress, since a mail server remembers the address that probed it before. Where an
+ * egress has had no worker for LIMITS.bulk.egressGoneMs, they go to any: a probe from another egress is better than none.
  */
 export interface Emitter {
   /** Fills the windows of the jobs under way. How many tasks were emitted. Rejects without Redis. */
@@ -43,7 +44,10 @@ export interface Emitter {
   retryRestMs(): number;
   /** Both at once, neither behind the other: when one fails, it rejects when the other is over. */
   emit(): Promise<number>;
-  /** Makes ready again what the streams have lost, begins assemblies that nobody came to begin, and clears away what ended jobs left to do. */
+  /**
+   * Makes ready again what the streams have lost, begins assemblies that no worker began, and clears away what ended jobs
+   * left to do.
+   */
   reconcile(isStopping: () => boolean): Promise<void>;
 }
 

@@ -32,7 +32,7 @@ export function splitAddressTexts(cell: string): readonly string[] | null {
   return reading.texts;
 }
 
-/** Told of each record of the rewritten list; its fields are those of the row. */
+/** Receives each record of the rewritten list; its fields are those of the row. */
 export type RowSink = (start: number, end: number, fields: number, address: ValuePlace) => void;
 
 const NO_BYTES = Buffer.alloc(0);

@@ -3,7 +3,7 @@ import type { Clock } from "../../../platform/time/clock.ts";
 import { listGrants, type S3Grant } from "../../../stores/objects/s3-grants.ts";
 import type { Queryable } from "../../../stores/postgres/postgres.ts";
 
-/** An object of somebody's bucket. */
+/** An object in a bucket of any owner. */
 export interface S3ObjectRef {
   bucket: string;
   key: string;
@@ -16,8 +16,8 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const DOT_SEGMENTS = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
 
 /**
- * Whether a team with these grants may have the object read. The deployment's own bucket is nobody's, whatever was
- * granted: it holds what all teams have stored.
+ * Whether a team with these grants may have the object read. The deployment's own bucket is never granted, whatever the
+ * grants say: it holds what all teams have stored.
  */
 export function isGranted(
   grants: readonly S3Grant[],

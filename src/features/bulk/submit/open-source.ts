@@ -19,7 +19,7 @@ export const LIST_WARNING = {
   detail: "The lines are addresses and nothing else, several on a line: each address is a row.",
 };
 
-/** Who says how columns are parted, or named, has a table. */
+/** A request that names a delimiter, a column or a header has a table. */
 function mayBeList({ delimiter, emailColumn, hasHeader }: SourceOptions): boolean {
   return delimiter === undefined && emailColumn === undefined && hasHeader !== true;
 }
@@ -32,8 +32,8 @@ async function asRows(list: OpenedText, sampleBytes: number): Promise<OpenedText
 
 /**
  * Opens a source and finds out its layout by LIMITS.bulk.sampleBytes of its text: of a job and of a preview the same way.
- * Who gets one reads its text, or closes it.
- * `options.detect` absent: `detectLayout`, within this call.
+ * The caller must read the text of an opened source, or close it. `options.detect` absent: `detectLayout`, within this
+ * call.
  * @param decompressedBytes that a compressed source may have
  * @throws what the source throws
  */

@@ -70,7 +70,7 @@ export const INLINE_COLUMNS: SourceColumns = {
   sheet: null,
 };
 
-/** Who has which address, rows counted from 0. */
+/** Which rows repeat which, counted from 0. */
 interface Repeats {
   sameAs: Map<number, number>;
   copies: Map<number, number>;

@@ -17,7 +17,7 @@ export interface SubmissionTerms {
   options: SourceOptions & { escapeFormulas: boolean; splitCells?: boolean };
   withEvidence: boolean;
   metadata: Record<string, string>;
-  /** Told of the job's end beside the team's webhooks; null: nobody else. */
+  /** Receives the event of the job's end in addition to the team's webhooks; null: there is no such URL. */
   webhookUrl: string | null;
 }
 
@@ -71,8 +71,8 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
 }
 
 /**
- * Until the transaction ends nobody else submits a job of the team. Live and test jobs are counted apart, so that test keys
- * cannot keep live ones from being submitted.
+ * Until the transaction ends no other request submits a job of the team. Live and test jobs are counted apart, so that test
+ * keys cannot keep live ones from being submitted.
  * @throws AppError `unauthorized`, `limit_reached`
  */
 export async function checkActiveJobs(tx: Transaction, actor: Actor): Promise<void> {

@@ -91,7 +91,7 @@ export function createSubmitS3({ sql, objects, ownBucket }: SubmitFileDeps): Sub
     const place = { bucket, key };
     const isAllowed = async (at: Database | Transaction) =>
       isGranted(await listGrants(at, actor.teamId), place, ownBucket);
-    // Before anybody is asked about it: who may not read there learns nothing of what is there.
+    // Checked before object storage is asked: a team without a grant must not learn what is in the bucket.
     if (!(await isAllowed(sql))) throw notGranted();
     const found = await find(place);
     if (found === null) throw new AppError("source_missing", "There is no such object.");

@@ -102,8 +102,8 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
       if (queued === null) throw new Error("the submission was given up");
       return queued;
     } catch (error) {
-      // Where this fails too, the relay does it when the submission is old. When only the answer to the commit was lost, the
-      // job is there, and is charged: who heard of a failure would send the list again.
+      // Where this fails too, the relay gives up the submission when it is old. When only the answer to the commit was
+      // lost, the job is there, and is charged: a client that received an error would send the list again.
       const queued = await giveUpSubmission(sql, job.teamId, job.id).catch(() => null);
       if (queued !== null) return queued;
       log.warn({ err: error, job: job.id }, "a job could not be submitted");

@@ -93,7 +93,7 @@ export function createSubmitBulk(deps: SubmitDeps): SubmitBulk {
       throw new AppError("feature_unconfigured", "Bulk needs object storage, which is not configured here.");
     if (list.type === "inline") return ways.inline(actor, list.emails, terms);
     if (list.type === "upload") return ways.upload(actor, list.uploadId, terms);
-    // What lies in a customer's bucket is live, whoever reads it.
+    // A list in a customer's bucket is live data, so a test key may not submit it.
     if (!actor.livemode) throw liveCredentialNeeded();
     return ways.s3(actor, { bucket: list.bucket, key: list.key }, terms);
   }

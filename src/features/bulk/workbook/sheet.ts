@@ -27,8 +27,9 @@ export class StringsCut extends Error {
 const LINK_TO_ADDRESS = /^\s*HYPERLINK\s*\(\s*"[^"]*@[^"]+"/i;
 
 /**
- * Makes CSV of a sheet's XML: a record for each row that has a value, a blank line for others, fields by the cells' references. Told of cells in any
- * order; memory: one row. Hidden rows and columns are there as others are; of merged cells the first has the value.
+ * Makes CSV of a sheet's XML: a record for each row that has a value, a blank line for others, fields by the cells'
+ * references. Cells may come in any order; memory: one row. Hidden rows and columns are there as others are; of merged
+ * cells the first has the value.
  */
 export class SheetRows implements XmlHandler {
   readonly #context: SheetContext;
