@@ -147,7 +147,10 @@ class TeamRegistration implements Registration {
     return { mailedTo: email };
   }
 
-  /** The same is done, counted and answered for every account that cannot come back, so that none is told apart. */
+  /**
+   * The same is done, counted and answered for every account that cannot come back, so that the answers do not tell them
+   * apart.
+   */
   async #makeAtOnce(account: NewAccount, clientAddress: string): Promise<SignedIn> {
     const { email, password, teamName } = account;
     const known = await findSignIn(this.#deps.sql, email, null);

@@ -20,36 +20,36 @@ import type { TeamDomainsReader } from "./team-domains.ts";
 import { createTeamLists, type TeamListsStore } from "./team-lists.ts";
 
 /**
- * Who asks. The way of a request: hash the secret, find the entry, see that it is confirmed; no promise, no Redis, no
- * Postgres.
+ * Finds the actor of a credential. For most requests: hash the secret, find the entry, see that it is confirmed; no
+ * promise, no Redis, no Postgres.
  *
- * An entry may be used while it is *confirmed*: it was read, or the change feed proved it, less than
- * LIMITS.keys.confirmMs ago (feed.ts says what proves it). Times are those at which the proof *began*, so
- * a change committed at R is out of use in every process by R + confirmMs, whatever fails. An entry that is no longer
- * confirmed is read again; when Postgres cannot be reached either, the answer is 503 `unavailable`, never a guess.
+ * An entry may be used while it is *confirmed*: it was read, or the change feed proved it, less than LIMITS.keys.confirmMs
+ * ago (feed.ts says what proves it). Times are those at which the proof *began*, so a change committed at R is out of use
+ * in every process by R + confirmMs, whatever fails. An entry that is no longer confirmed is read again; when Postgres
+ * cannot be reached either, the answer is 503 `unavailable`, never a guess.
  *
- * Unknown and mistyped credentials are charged to the client's address. One that sent too many of them has to wait, and
- * no credential of its is looked up meanwhile, except those that were good when this process last saw them: a customer
- * who shares the address (NAT) with a stranger goes on; only a key that this process has not met, or has forgotten, waits
- * too, since nothing tells it from the stranger's before it was looked up.
+ * Unknown and mistyped credentials are charged to the client's address. An address that sent too many of them has to wait,
+ * and none of its credentials are looked up meanwhile, except those that were good when this process last saw them: a
+ * customer who shares the address (NAT) with a stranger goes on. Only a key that this process has not met, or has
+ * forgotten, waits too: before the look-up it cannot be told from the stranger's.
  *
  * A team's lists of domains are held apart from its credentials, once, and kept right by difference (team-lists.ts): a
  * credential waits only while a change that was noted of them is being read.
  *
- * A read that was under way while a change arrived may have seen the state before it: its result serves the requests
- * that were waiting, and is not kept.
+ * A read that was under way while a change arrived may have seen the state before it: its result serves the requests that
+ * were waiting, and is not kept.
  */
 export interface Authenticator {
   /**
    * The actor behind an `Authorization` header, "" when there is none: at once from memory, or a promise after a look-up.
-   * @param caller read within the call, and only where the credential is not in memory; absent: nobody is charged
-   * @throws AppError `unauthorized`; `rate_limited` when the caller's address sent too many that are unknown;
-   *   `unavailable` without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
+   * @param caller read within the call, and only where the credential is not in memory; absent: no address is charged
+   * @throws AppError `unauthorized`; `rate_limited` when the caller's address sent too many that are unknown; `unavailable`
+   *   without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
    */
   authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor>;
   /** Forgets what is cached of the subject, in this process. */
   invalidate(change: AuthChange): void;
-  /** `listener` is told whenever the operator's lists have changed, or may have: changes may have been missed. */
+  /** Calls `listener` whenever the operator's lists have changed, or may have: changes may have been missed. */
   followLists(listener: () => void): void;
   /** Reads the feed of changes once; the timer does so every LIMITS.keys.pollMs. Never rejects. */
   poll(): Promise<void>;
@@ -72,7 +72,7 @@ export interface AuthenticatorDeps {
 interface LookUp {
   answer: Promise<Actor>;
   beganMs: number;
-  /** Whoever waited was refused; it may go on all the same. */
+  /** Its waiters were refused; the look-up itself may still be running. */
   failed: boolean;
 }
 
@@ -271,8 +271,8 @@ class CachingAuthenticator implements Authenticator {
   #lookUp(hash: string): Promise<Actor> {
     const known = this.#inFlight.get(hash);
     const beganMs = this.#deps.clock.monotonic();
-    // One that has failed refuses until it has really ended: what is silent is not asked again. Of one that is patient, who
-    // comes late would be told an older state than a cache may.
+    // A failed look-up refuses until it has really ended, so that a silent database is not asked again. A slow one is not
+    // joined after LIMITS.keys.confirmMs: its answer would be older than a cached one may be.
     if (known && (known.failed || beganMs - known.beganMs < LIMITS.keys.confirmMs)) return known.answer;
     if (this.#lookUpsRunning >= LIMITS.keys.lookupsInFlight)
       throw new AppError("overloaded", "Too many credentials are being looked up.", { retryAfterS: 1 });

@@ -9,7 +9,7 @@ import type { TeamLists } from "./team-lists.ts";
 export interface CachedCredential {
   readonly actor: Actor;
   readonly team: TeamContext;
-  /** The actor's overlay, which nobody is to be answered by while it is not settled. */
+  /** The actor's overlay; no request may be answered by it while it is not settled. */
   readonly lists: TeamLists;
   /** When the look-up began that this rests on, monotonic. */
   readonly loadedAtMs: number;
@@ -62,7 +62,7 @@ export function createCredentialCache(): CredentialCache {
   const unknown = new LRUCache<string, number>({ max: negativeEntries });
   const teams = new LRUCache<string, TeamContext>({
     max: cacheEntries,
-    // A context that is not to be found by its team id any more can no longer be told of changes.
+    // A later change cannot find an evicted context to mark it stale, so it is marked now.
     dispose: (context) => {
       context.stale = true;
     },

@@ -4,7 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { ClientLimiter } from "../rate-limit/clients.ts";
 
-/** Who sent a credential. */
+/** The sender of a credential. */
 export interface Caller {
   /** Read when first asked for. */
   readonly clientAddress: string;

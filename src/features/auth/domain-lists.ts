@@ -38,7 +38,7 @@ export class DomainLists implements TeamOverlay {
     }
   }
 
-  /** No more than a team may have, should somebody have stored more by hand. */
+  /** Adds no more than a team may have, in case more were stored by hand. */
   add({ blocklist, disposable }: TeamDomains): void {
     for (const { domain, includeSubdomains } of blocklist)
       if (this.#blocked.size < LIMITS.keys.blocklistEntriesPerTeam)

@@ -7,14 +7,14 @@ import type { AuthChange, AuthChanges } from "./auth-changes.ts";
 /**
  * Follows what changes about credentials, and says up to when the cache is known to be right.
  *
- * Every change is a row of `auth_changes`, written in the transaction that makes the change. A poll that began at T
- * and whose rows were applied proves all that was cached before T. Polls come every LIMITS.keys.pollMs, so a change is
- * noticed within that, with or without Redis; the bus only makes it immediate.
+ * Every change is a row of `auth_changes`, written in the transaction that makes the change. A poll that began at T and
+ * whose rows were applied proves all that was cached before T. Polls come every LIMITS.keys.pollMs, so a change is noticed
+ * within that, with or without Redis; the bus only makes it immediate.
  *
  * While Postgres does not answer, nothing new is proven, and after LIMITS.keys.confirmMs nothing cached may be used:
- * somebody else might still reach Postgres and revoke a key. The bus bridges that: whoever commits a change announces
- * it, so a subscription that is unbroken since before the last good poll, and proven alive by a ping begun at T, has
- * brought every change committed before T. The one hole: a process that dies between commit and announcement while
+ * another process might still reach Postgres and revoke a key. The bus bridges that: the process that commits a change
+ * announces it, so a subscription that is unbroken since before the last good poll, and proven alive by a ping begun at T,
+ * has brought every change committed before T. The one hole: a process that dies between commit and announcement while
  * Postgres is away from here. LIMITS.keys.busOnlyMs bounds it.
  */
 export interface ChangeFeed {

@@ -28,19 +28,19 @@ interface MemoEntry {
 
 /**
  * Entries of the cache by the header they were found with, since to hash the secret takes a tenth of all that a cached
- * answer takes: each again once in LIMITS.keys.headerMs, and after any change, so that nothing but the entry is believed.
- * The headers are secrets: none is held for longer than that and LIMITS.keys.pollMs.
+ * answer takes. Each is hashed again once in LIMITS.keys.headerMs, and after any change, so that nothing but the entry is
+ * believed. The headers are secrets: none is held for longer than that and LIMITS.keys.pollMs.
  *
- * A header has two slots, by eight random characters of its secret: a new header takes the first, and the one
- * that was there moves to the second. A Map hashes all fifty characters (0.1 us more). With one slot each, two of 64 keys met in one of
- * nine processes, and when their requests alternated, each was hashed: 3 in a hundred. Of a thousand keys 60 met another.
- * Texts are compared, which takes the longer the more of them is alike, only where these eight are the same: how long it took tells
- * nothing to who has not guessed 47 random bits at once.
+ * A header has two slots, by eight random characters of its secret: a new header takes the first, and the one that was
+ * there moves to the second. A Map hashes all fifty characters (0.1 us more). With one slot each, two of 64 keys met in one
+ * of nine processes, and when their requests alternated, each was hashed: 3 in a hundred. Of a thousand keys 60 met
+ * another. A comparison of texts takes the longer the more of them is alike, but texts are compared only where these eight
+ * characters are the same: the time tells nothing to a client that has not guessed 47 random bits at once.
  */
 export interface HeaderMemo {
   /** The entry of a header as most write it; undefined: there is none, or it is written otherwise. */
   find(authorization: string, nowMs: number): CachedCredential | undefined;
-  /** Forgets them all when their time is up, also where nobody asks any more. */
+  /** Forgets them all when their time is up, also when no requests come. */
   expire(nowMs: number): void;
   /** Headers held. */
   size(): number;

@@ -14,12 +14,10 @@ const MOST_PAGES = Math.ceil(
 /** Stands for every domain of the team. */
 const ALL = "all";
 
-/**
- * What one team says of domains, for all its credentials. Changed in place: who holds it asks what the team says now.
- */
+/** What one team says of domains, for all its credentials. Changed in place: every holder sees the present state. */
 export class TeamLists implements TeamOverlay {
   #lists = new DomainLists();
-  /** False: something was noted that has not been read yet; nobody is to be answered by it. */
+  /** False: a change was noted that has not been read yet; no request may be answered by the lists. */
   isSettled = false;
   /** When the read of all of it began, monotonic. */
   loadedAtMs = Number.NEGATIVE_INFINITY;
@@ -89,7 +87,7 @@ export interface TeamListsDeps {
   domains: TeamDomainsReader;
   clock: Pick<Clock, "monotonic">;
   log: Logger;
-  /** The team's lists had to make room: nobody is told of their changes any more. */
+  /** The team's lists were evicted: their changes are not followed any more. */
   onEvicted(teamId: string): void;
 }
 
@@ -97,11 +95,12 @@ const { cacheEntries, domainsHeld } = LIMITS.keys;
 
 /**
  * The lists of teams, read once and then kept right by difference: a note of the change feed names the domains, and those
- * are read anew, in the background as soon as the note comes. In between nobody is answered by the lists, so that they are
- * as old as the feed proves. Notes carry names, not entries: it does not matter in which order, or how often, they come.
+ * are read anew, in the background as soon as the note comes. In between no request is answered by the lists, so that they
+ * are as old as the feed proves. Notes carry names, not entries: it does not matter in which order, or how often, they
+ * come.
  *
- * All of a team's lists are read in pages of LIMITS.keys.domainsPerPage, each of which holds the event loop for
- * some 1.3 ms. Pages need no common snapshot: what changes between them is noted, and read behind them.
+ * All of a team's lists are read in pages of LIMITS.keys.domainsPerPage, each of which holds the event loop for some 1.3
+ * ms. Pages need no common snapshot: what changes between them is noted, and read behind them.
  */
 class CachedTeamLists implements TeamListsStore {
   readonly #deps: TeamListsDeps;
@@ -142,7 +141,7 @@ class CachedTeamLists implements TeamListsStore {
     if (lists === undefined) return;
     lists.note(names);
     this.settled(teamId, lists).catch((error: unknown) =>
-      // Whoever asks next tries again.
+      // The next request of the team tries again.
       this.#deps.log.debug({ err: error }, "cannot read what changed of a team's lists"),
     );
   }

@@ -7,8 +7,8 @@ const ROOT_DOT = /[.\u3002\uff0e\uff61]$/;
 export const NOT_A_DOMAIN_DETAIL = "must be a domain such as example.com: no top-level domain, no IP address";
 
 /**
- * The domain that somebody means who writes it by hand: spaces around it and its trailing dot are dropped, then it is
- * read as the domain of an address is. A-labels, lower case; null when it is none, a top-level domain or an IP address.
+ * Reads a domain that a person has typed: spaces around it and its trailing dot are dropped, then it is read as the domain
+ * of an address is. A-labels, lower case; null when it is no domain, a top-level domain or an IP address.
  * @param text bounded by the caller
  */
 export function readDomainName(text: string): string | null {

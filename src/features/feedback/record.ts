@@ -35,7 +35,7 @@ export interface RecordFeedbackDeps {
   clock: Clock;
   log: Logger;
   withdraw: WithdrawEvidence;
-  /** Told of each event that is new. */
+  /** Called with each event that is new. */
   onRecorded(verdict: Verdict | null, outcome: MessageOutcome | "bounced_hard"): void;
 }
 
@@ -125,8 +125,8 @@ async function insertAll(
 const contradicts = ({ row }: KeptEvent) => row.verdict === "valid" && row.hard;
 
 /**
- * Whether cached evidence ends by a bounce: it accepted the address, before the bounce, and a while ago. So an address costs its
- * server one more probe in that time at most, whoever reports how often.
+ * Whether cached evidence ends by a bounce: it accepted the address, before the bounce, and a while ago. So an address
+ * costs its server one more probe in that time at most, however often any team reports it.
  */
 const isOver =
   (bouncedMs: number, nowMs: number) =>
@@ -177,7 +177,7 @@ export function createRecordFeedback(deps: RecordFeedbackDeps): RecordFeedback {
     if (distinct.length === 0 || !actor.livemode) return distinctOnly;
     const { added, withdrawn } = await keep(actor, distinct);
     for (const { row } of added) onRecorded(row.verdict, row.hard ? "bounced_hard" : row.outcome);
-    // The reports are kept whether or not Redis answers; the caller is not told which address was cached.
+    // The reports are kept whether or not Redis answers; the answer does not reveal which address was cached.
     await withdrawAll(withdrawn).catch((error: unknown) =>
       log.warn({ err: error }, "cached evidence of bounced addresses could not be withdrawn"),
     );

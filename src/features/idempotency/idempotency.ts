@@ -19,13 +19,13 @@ import {
 import { createIdempotencyWrites } from "./idempotency-writes.ts";
 
 /**
- * `Idempotency-Key` (IETF httpapi draft): a request that may have been lost on its way can be sent again without being
- * done twice. The key belongs to the team, apart for live and test mode. It is claimed before the work begins, by one
- * statement, and settled with the answer after it; of any number at once exactly one works.
+ * `Idempotency-Key` (IETF httpapi draft): a request that may have been lost on its way can be sent again without being done
+ * twice. The key belongs to the team, apart for live and test mode. It is claimed before the work begins, by one statement,
+ * and settled with the answer after it; of any number at once exactly one works.
  *
- * The work and the settling are two transactions: when the process dies between them, or Postgres goes and stays away,
- * the key is free again once its lease has ended, and whoever then sends the request again has it done again. Within
- * the lease he is told that the first is still running.
+ * The work and the settling are two transactions: when the process dies between them, or Postgres goes and stays away, the
+ * key is free again once its lease has ended, and a request sent again after that is done again. Within the lease it is
+ * refused, since the first is still running.
  */
 export interface Idempotency {
   /**

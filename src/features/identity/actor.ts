@@ -17,7 +17,7 @@ export function parseMemberRole(name: string | null): MemberRole {
   return MEMBER_ROLES.find((role) => role === name) ?? "member";
 }
 
-/** Who is asking, as far as a request needs to know. Shared by all requests of one credential: never mutated. */
+/** The authenticated sender, as far as a request needs to know it. Shared by all requests of one credential: never mutated. */
 export interface Actor {
   teamId: string;
   /** null: the key's user has left the team; such a key verifies and reads, nothing else. */

@@ -90,7 +90,7 @@ class LedgerFetching implements LeaseFetcher {
 
   #take({ team, id, ask, sentAtMs, held }: PendingLease, grant: LeaseGrant, isLate: boolean): void {
     const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
-    // Too late for those who waited, or granted by a limit that is no longer in force: back with it.
+    // Too late for the requests that waited, or granted by a limit that is no longer in force: it goes back.
     if (lease && (isLate || this.#ending || ask.limit > team.limit)) lease.retired = true;
     this.#leasesBy[lease ? "granted" : "refused"].inc();
     team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, this.#deps.clock.monotonic());

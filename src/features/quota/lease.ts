@@ -1,7 +1,7 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { LeaseGrant, LeaseReport, ReportedSpend } from "./quota-ledger.ts";
 
-/** `told` while a report is under way or its answer was lost: differs from any count. */
+/** Value of `#reported` while a report is under way or its answer was lost: differs from any count. */
 const UNKNOWN = -1;
 
 /** One unit of a team's daily quota, taken before the work. Ends once: the second call of either does nothing. */
@@ -68,7 +68,7 @@ export class Lease {
     return !this.retired && !this.lost && nowMs < this.#usableUntilMs;
   }
 
-  /** Active, with units left, but the ledger has to be told before another is taken. */
+  /** Active, with units left, but a report has to reach the ledger before another is taken. */
   isHeldUp(nowMs: number): boolean {
     return this.isActive(nowMs) && this.left > 0 && this.unreported >= this.#tranche;
   }
@@ -77,7 +77,7 @@ export class Lease {
     return this.left > 0 && this.unreported < this.#tranche && this.isActive(nowMs);
   }
 
-  /** Half of what may go untold is used: time to flush, so that nobody waits for it. */
+  /** Half of the units that may go unreported are used: time to flush, before a request has to wait for it. */
   get wantsFlush(): boolean {
     return this.unreported * 2 > this.#tranche;
   }
@@ -94,7 +94,7 @@ export class Lease {
     return this.taken !== this.#reported || nowMs - this.#reportedAtMs >= LIMITS.quota.renewEveryMs;
   }
 
-  /** Not told of for so long that the ledger has settled it: releases failed, as without Postgres they do. */
+  /** Not reported for so long that the ledger has settled it: releases failed, as they do without Postgres. */
   isForgotten(nowMs: number): boolean {
     return this.retired && this.inFlight === 0 && nowMs - this.#reportedAtMs > 2 * LIMITS.quota.leaseTtlMs;
   }
@@ -135,7 +135,7 @@ export function unreportedUnits(told: readonly ReportedSpend[], held: readonly L
   return told.reduce((sum, { id, spent }) => sum + (byId.get(id)?.taken ?? spent) - spent, 0);
 }
 
-/** @param onGiveBack told once, of the lease, when the unit was still this process's to take again. */
+/** @param onGiveBack called once, with the lease, when the unit may be taken again by this process */
 export function reserveUnit(lease: Lease, onGiveBack: (lease: Lease) => void): UnitReservation {
   return new LeasedUnit(lease, onGiveBack);
 }

@@ -25,15 +25,15 @@ export type UnitAvailability = "ready" | "fetching" | "doubtful";
 /**
  * The daily quota of a team, exact over all processes, with no I/O on the way of most requests.
  *
- * A process leases units from the Postgres ledger ahead of need and gives them out from memory. Redis has no part in
- * it. What holds: settled + leased never exceeds the limit (one statement under the day's row lock), and what a process
- * takes of a lease never exceeds what the ledger would charge for it. So the limit holds through kill -9 (the flushed
- * spends and one tranche are charged, the rest returns), through a stopped process that wakes up late, and without
- * trust in any clock of ours; days and expiries are the database's.
+ * A process leases units from the Postgres ledger ahead of need and gives them out from memory. Redis has no part in it.
+ * What holds: settled + leased never exceeds the limit (one statement under the day's row lock), and what a process takes
+ * of a lease never exceeds what the ledger would charge for it. So the limit holds through kill -9 (the flushed spends and
+ * one tranche are charged, the rest returns), through a stopped process that wakes up late, and without trust in any clock
+ * of ours; days and expiries are the database's.
  *
  * A lease grows with the team's rate, shrinks near the limit to what is waited for, gives units out for
- * LIMITS.quota.leaseUseMs, and goes back when nobody took one for LIMITS.quota.idleReturnMs. Without Postgres units may
- * be taken until a lease ends or its tranche is spent; then the answer is 503, not 429.
+ * LIMITS.quota.leaseUseMs, and goes back when no unit of it was taken for LIMITS.quota.idleReturnMs. Without Postgres units
+ * may be taken until a lease ends or its tranche is spent; then the answer is 503, not 429.
  */
 export interface Quota {
   /**
@@ -52,7 +52,7 @@ export interface Quota {
   snapshot(actor: Actor): { remaining: number; resetS: number };
   /**
    * The team's present UTC day (`YYYY-MM-DD`), the units used of it, those in flight included, and those that jobs hold: by
-   * the ledger, with all that this process has taken, and what the others have told of, as they do every
+   * the ledger, with all that this process has taken, and what the others have reported, as they do every
    * LIMITS.quota.flushEveryMs.
    */
   view(teamId: string): Promise<{ day: string; used: number; held: number }>;
@@ -182,14 +182,14 @@ class LeasingQuota implements Quota {
     }
   }
 
-  /** Nobody is refused for units of our own that are not back yet: the ledger is asked again once they are. */
+  /** No request is refused while our own unused units are on their way back: the ledger is asked again once they are there. */
   async #heedRefusal(team: TeamQuota): Promise<void> {
     if (!team.isReturning) return this.#refuseAll(team);
     team.refusedUntilMs = Number.NEGATIVE_INFINITY;
     await this.#fetching.bounded(this.#settling.settle());
   }
 
-  /** Gets units for those who wait, and for those to come, one statement at a time for a team. */
+  /** Gets units for waiting and coming requests, one statement at a time for a team. */
   async #serve(team: TeamQuota): Promise<void> {
     team.isServing = true;
     try {
@@ -202,7 +202,7 @@ class LeasingQuota implements Quota {
     } catch (error) {
       this.#deps.log.warn({ err: error, team: team.id }, "cannot lease quota");
       team.notAheadUntilMs = this.#deps.clock.monotonic() + LIMITS.quota.failureMs;
-      // One statement that failed ahead of need, its connection lost perhaps, is no outage to those who come after it.
+      // One statement that failed ahead of need, its connection lost perhaps, is no outage: later requests ask again.
       if (team.waiters.length > 0) team.failedUntilMs = team.notAheadUntilMs;
       team.rejectAll(() => unavailable(error));
     } finally {
@@ -210,7 +210,10 @@ class LeasingQuota implements Quota {
     }
   }
 
-  /** Units for the teams of `ahead`. Whoever comes to wait meanwhile asks by himself: what keeps others keeps nobody who waits. */
+  /**
+   * Gets units for the teams of `ahead`, several in one statement. A request that needs a unit meanwhile asks for its own
+   * team alone, so that what delays the other teams does not delay it.
+   */
   #serveAhead(): void {
     this.#aheadTimer = undefined;
     const nowMs = this.#deps.clock.monotonic();

@@ -19,7 +19,7 @@ interface LeaseRequestContext {
   limit: number;
 }
 
-/** What the process knows of a team's quota: leases, who waits for a unit, how much to ask for. No I/O. */
+/** What the process knows of a team's quota: leases, requests that wait for a unit, how much to ask for. No I/O. */
 export class TeamQuota {
   /** Units taken here less units given back. */
   #net = 0;
@@ -36,16 +36,16 @@ export class TeamQuota {
   waiters: UnitWaiter[] = [];
   /** A lease is being fetched, or a flush waited for. */
   isServing = false;
-  /** Units are asked for together with other teams': nobody waits for that answer. */
+  /** Units are asked for together with other teams': no request waits for that answer. */
   isAskedAhead = false;
-  /** Questions to the ledger under way, those too for whose answers nobody waits any more: each may bring units. */
+  /** Questions to the ledger under way, also those for whose answers no request waits any more: each may bring units. */
   unanswered = 0;
   /** Until then, monotonic, the team is not asked for with others: it was passed over, or that failed. */
   notTogetherUntilMs = Number.NEGATIVE_INFINITY;
   /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   failedUntilMs = Number.NEGATIVE_INFINITY;
-  /** Until then nothing is asked ahead of need: that failed. Whoever comes to need a unit asks all the same. */
+  /** Until then nothing is asked ahead of need: that failed. A request that needs a unit asks all the same. */
   notAheadUntilMs = Number.NEGATIVE_INFINITY;
   #want = 0;
   #askedAtMs: number | null = null;
@@ -65,7 +65,7 @@ export class TeamQuota {
   }
 
   /**
-   * The limit in force now that `actor` is heard: his own, unless it was read before the present one. A request that
+   * The limit in force after a request of `actor`: the actor's, unless it was read before the present one. A request that
    * began before the limit was lowered does not bring the old one back.
    */
   limitFor(actor: Pick<Actor, "limits" | "limitsAsOfMs">): number {
@@ -94,7 +94,7 @@ export class TeamQuota {
     return undefined;
   }
 
-  /** Units that nobody has are on their way back: the ledger does not know yet that they are left. */
+  /** Unused units of retired leases are on their way back: the ledger does not know yet that they are left. */
   get isReturning(): boolean {
     return this.leases.some((lease) => lease.retired && !lease.lost && lease.left > 0);
   }
@@ -127,8 +127,8 @@ export class TeamQuota {
 
   /**
    * How many units to ask for: doubled when the last were gone in no time, halved when they lasted, and enough for all
-   * who wait. Units ahead of need are a share of what is left, lest they lie idle here while another process has none.
-   * Units that are waited for are not: near the limit it would take a statement for each.
+   * waiting requests. Units ahead of need are a share of what is left, lest they lie idle here while another process has
+   * none. Units that are waited for are not: near the limit it would take a statement for each.
    */
   nextAsk(nowMs: number): LeaseRequest {
     this.#before = { want: this.#want, askedAtMs: this.#askedAtMs };
@@ -182,8 +182,8 @@ export class TeamQuota {
 
   /**
    * Units left of the day as far as this process can tell: exact when no other one serves the team. While the ledger
-   * refuses, only what is leased here: the rest is in other hands, and nobody is told of units that he cannot have.
-   * Of a day that the ledger has not answered for yet, all of them.
+   * refuses, only what is leased here: the rest is leased by other processes, and a team must not be shown units that it
+   * cannot have. Of a day that the ledger has not answered for yet, all of them.
    *
    * @param limit the one in force
    */

@@ -13,7 +13,7 @@ import {
   startThresholdScan,
 } from "./threshold-sql.ts";
 
-/** Shares of the daily quota, in percent, that a team is told of. */
+/** Shares of the daily quota, in percent, at which the team gets an event. */
 const THRESHOLDS_PERCENT = [80, 100] as const;
 
 export interface QuotaThresholds {

@@ -22,16 +22,14 @@ const RETURN_BEFORE_END_MS = LIMITS.rate.leaseTtlMs / 2;
  */
 const RENEW_AFTER_MS = 0.3 * LIMITS.rate.leaseTtlMs;
 
-/** Told later, the use of tokens that Redis has forgotten might be taken for that of another process's. */
+/** Reported later than this, the use of tokens that Redis has forgotten might count as another process's. */
 const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
 
-/**
- * What this process knows of one team's bucket: tokens leased, who waits, what was refused. No I/O.
- */
+/** What this process knows of one team's bucket: tokens leased, requests that wait, what was refused. No I/O. */
 export class SharedBucket {
   /** Tokens left of the leases. Asked for several times a request. */
   #ahead = 0;
-  /** Leased tokens that were used and Redis has not been told of. */
+  /** Leased tokens that were used and not reported to Redis yet. */
   #used = 0;
   /** Whole. */
   #takenAtMs = 0;
@@ -62,7 +60,7 @@ export class SharedBucket {
   #lastAdvance = 0;
   /** When the newest lease is to be renewed; Infinity: there is none. */
   #renewAtMs = Number.POSITIVE_INFINITY;
-  /** The last who asked got less. */
+  /** The last grant was smaller than what was waited for. */
   #wasShort = false;
 
   constructor(key: string, { ratePerS, burst }: Rate, rateClass: RateClass) {
@@ -115,7 +113,7 @@ export class SharedBucket {
     }
   }
 
-  /** A request for tokens: for those who wait, and in advance as many as go in a moment at the present rate. */
+  /** A request for tokens: for waiting requests, and in advance as many as go in a moment at the present rate. */
   nextRequest(nowMs: number): BucketRequest {
     const { leaseMax, leaseSpanMs, leaseShare } = LIMITS.rate;
     const ofRate = Math.floor((this.ratePerS * leaseSpanMs) / 1000);
@@ -149,9 +147,9 @@ export class SharedBucket {
   }
 
   /**
-   * Brings back what will not be used in time, or `all`; null when that is nothing. That tokens were used goes along with
-   * the next request and is worth none of its own. When no request comes soon it is not told at all: Redis takes them
-   * for still out then, which errs on the safe side, and forgets them within two leases' time.
+   * Brings back what will not be used in time, or `all`; null when that is nothing. Used tokens are reported with the next
+   * request and are worth none of its own. When no request comes soon they are not reported at all: Redis takes them for
+   * still out then, which errs on the safe side, and forgets them within two leases' time.
    */
   returnRequest(nowMs: number, all: boolean): BucketRequest | null {
     let back = 0;
@@ -175,8 +173,8 @@ export class SharedBucket {
   }
 
   /**
-   * A moment ago it had fewer than were asked for, and whatever has come since is for those who wait: one more would wait in vain. What
-   * another process brings back is not counted on.
+   * A moment ago Redis had fewer tokens than were asked for, and the requests that wait take all that has come since: one
+   * more would wait in vain. What another process brings back is not counted on.
    */
   isExhausted(nowMs: number): boolean {
     const isNews = nowMs - this.#seenAtMs < LIMITS.rate.newsMs;

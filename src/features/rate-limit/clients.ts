@@ -75,7 +75,7 @@ export function createClientLimiter(
       if (site !== null) take(site, units * siteUnitMs, nowMs);
     },
     refusal(address, nowMs) {
-      // Most of the time nobody is charged anything.
+      // Most of the time no address is charged anything.
       if (fullAtMs.size === 0) return null;
       const site = clientSite(address);
       const ms = Math.max(

@@ -12,14 +12,14 @@ import { createTeamBuckets } from "./team-buckets.ts";
 
 /**
  * The rates of a team: for each class of requests a token bucket in Redis, by Redis's clock, shared by all processes; one
- * for live and one for test credentials. Busy teams' tokens are leased ahead, so that most requests ask nobody; a team
- * with a low rate takes them one by one. A refusal is remembered until the next token is due, so that a flood of
+ * for live and one for test credentials. Busy teams' tokens are leased ahead, so that most requests need no call to Redis;
+ * a team with a low rate takes them one by one. A refusal is remembered until the next token is due, so that a flood of
  * refused requests costs no call either.
  *
- * Without Redis each process keeps the rate alone, by a bucket of its own that starts with what it last knew was left:
- * n processes then let n times the rate through at most, rather than none. Leaving and coming back is decided for the
- * whole process by one call in the background, so that requests do not wait for a Redis that is silent. Whatever else
- * goes wrong is a fault of ours: those that wait are refused with it, it is logged, and the rates stay shared.
+ * Without Redis each process keeps the rate alone, by a bucket of its own that starts with what it last knew was left: n
+ * processes then let n times the rate through at most, rather than none. Leaving and coming back is decided for the whole
+ * process by one call in the background, so that requests do not wait for a Redis that is silent. Whatever else goes wrong
+ * is a fault of ours: those that wait are refused with it, it is logged, and the rates stay shared.
  */
 export interface RateLimiter {
   /**
@@ -193,7 +193,7 @@ class LeasingRateLimiter implements RateLimiter {
     this.#onFailure(error);
   }
 
-  /** Gets tokens for those who wait, one call at a time for a bucket. */
+  /** Gets tokens for waiting requests, one call at a time for a bucket. */
   async #serve(bucket: SharedBucket): Promise<void> {
     bucket.serving = true;
     try {
@@ -211,7 +211,8 @@ class LeasingRateLimiter implements RateLimiter {
   #wait(bucket: SharedBucket): Promise<void> {
     if (bucket.waiters.length >= LIMITS.rate.waitersPerBucket) throw TOO_MANY_WAIT;
     return new Promise((resolve, reject) => {
-      // Asked for ahead, or brought back, when nobody waited: what is gathered yet would keep this one waiting as well.
+      // A question that was asked ahead, or that brings tokens back, may still be waiting for its batch: it goes now, since
+      // this request waits.
       this.#deps.buckets.hurry(bucket.key);
       bucket.waiters.push({ resolve, reject });
       if (!bucket.serving) void this.#serve(bucket);

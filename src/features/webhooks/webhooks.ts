@@ -234,7 +234,10 @@ class WebhookService implements Webhooks {
     return updateWebhook(tx, teamId, id, this.#changeOf(patch));
   }
 
-  /** Where a team is told, and with which secret, outlasts the request: asked of the caller as he is now. */
+  /**
+   * A webhook's URL and the secret outlast the request: the caller's present role is checked in the transaction that
+   * changes them.
+   */
   async #asAdmin<T>(actor: Actor, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const { done } = await this.#deps.sql.begin(async (tx) => {
       await lockActingMember(tx, actor, "admin");

@@ -34,7 +34,10 @@ const HARD_REASONS: ReadonlySet<BounceReason> = new Set([
   "domain_not_found",
 ]);
 
-/** What stands around a reply in a report: its type (RFC 3464), who said it (Postfix, qmail), and to which command. */
+/**
+ * What stands around a reply in a report: its type (RFC 3464), the server that sent it (Postfix, qmail), and the command it
+ * answers.
+ */
 const TYPE = /^\s*(?:smtp|x-[a-z0-9-]{1,30})\s*;\s*/i;
 const SAID = /^.{0,300}? (?:said|responded with|replied): ?/is;
 const COMMAND_NOTE = /\s*\((?:in reply to|after) [^()]{1,60}\)\s*$/i;

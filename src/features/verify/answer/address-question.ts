@@ -7,7 +7,7 @@ import type { EvidenceFinding } from "./evidence-finding.ts";
 /** What a team, or the operator, says of a domain, and in which scope it is asked about. */
 export interface DomainStanding {
   readonly blocked: boolean;
-  /** The team's overrides, or the operator's, call the domain disposable: nobody is asked. */
+  /** The team's overrides, or the operator's, call the domain disposable: no server is asked. */
   readonly overridden: boolean;
   readonly scope: Scope;
 }
@@ -26,7 +26,7 @@ export interface AddressQuestion extends DomainStanding {
   unwrapped: boolean;
   /** Why there is no address, and how many there are where these are several. */
   malformed: MalformedText | null;
-  /** Noted by who looked: memory had nothing of it, and need not be asked again before Redis is. */
+  /** Set after a look into memory that found nothing: memory need not be asked again before Redis is. */
   isMemoryMiss?: boolean;
   /** What is known of it, asked for before its token and its unit were there; absent: it was not. */
   found?: Promise<EvidenceFinding>;

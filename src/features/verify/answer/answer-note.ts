@@ -17,17 +17,20 @@ export interface WaitTimes {
   waitMs?: number;
 }
 
-/** What a verification came to, for whoever writes down how it went: of it only what names nobody is written. */
+/** What a verification came to, for logs and traces: only what identifies no person is written of it. */
 export interface AnswerNote {
-  /** Its address, latency and times may be another's, who was answered alike. */
+  /** Its address, latency and times may be those of another request that was answered alike. */
   result: VerificationResult;
-  /** What the server said, now or when it was asked last; null: nobody was asked. */
+  /** What the server said, now or when it was asked last; null: no server was asked. */
   smtp: Pick<SmtpEvidence, "latencyMs" | "rule"> | null;
   /** null: the answer was at hand. */
   times: WaitTimes | null;
 }
 
-/** An answer that was drawn from an entry of the evidence cache, and the note of how it came about, the same for all who get it. */
+/**
+ * An answer that was drawn from an entry of the evidence cache, and the note of how it came about, the same for every
+ * request that gets it.
+ */
 export class CachedAnswer implements AnswerNote {
   readonly entry: CacheEntry;
   readonly result: VerificationResult;

@@ -110,9 +110,9 @@ class AdmissionBeforeCost implements EarlyAdmission {
   }
 
   /**
-   * The check begins while its token and its unit come from Redis and Postgres, as for the first request after a pause: one check
-   * of a team at a time, so that of many requests, most of which are then refused, no more are checked than are paid for. A refused
-   * request is not told what was found; the cache is.
+   * The check begins while its token and its unit come from Redis and Postgres, as for the first request after a pause: one
+   * check of a team at a time, so that of many requests, most of which are then refused, no more are checked than are paid
+   * for. A refused request does not get what was found; the cache does.
    */
   #findAhead(question: AddressQuestion, refresh: boolean, waiter: VerificationWaiter): void {
     const { teamId } = question;

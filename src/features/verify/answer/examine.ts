@@ -14,7 +14,7 @@ import type { EvidenceFinding } from "./evidence-finding.ts";
 import { renderResult } from "./render-result.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
-/** Who asks, as far as it changes the answer. */
+/** The sender of a question, as far as it changes the answer. */
 export interface VerificationAsker {
   teamId: string;
   /** The tier probes mailboxes, and the caller has not declined that. */
@@ -56,7 +56,7 @@ export interface Examiner {
   /** Whether `find` would answer at once. Not counted as a look. */
   isKnown(question: AddressQuestion, refresh: boolean): boolean;
   /**
-   * At once when the cache knows, or nobody need be asked.
+   * At once when the cache knows, or no server need be asked.
    * @param refresh do not be content with what the cache knows
    * @param arrival makes what is returned of what was found
    * @throws AppError `overloaded`
@@ -67,7 +67,7 @@ export interface Examiner {
     waiter: VerificationWaiter,
     arrival: FindingHandler<T>,
   ): T | Promise<T>;
-  /** Never changed by whoever gets it: answers from the cache are kept. */
+  /** The caller must not change it: answers from the cache are kept. */
   draw(question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer;
 }
 
@@ -78,7 +78,7 @@ export interface ExaminerDeps {
   lists: Lists;
   /** Whether the operator calls the domain disposable for everybody. */
   isPromoted(domain: string): boolean;
-  /** Told of every look into the cache's memory. */
+  /** Called with the result of every look into the cache's memory. */
   onLookup(result: "memory" | "miss"): void;
 }
 

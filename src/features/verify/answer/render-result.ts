@@ -122,7 +122,7 @@ function renderMx(evidence: Evidence | null): VerificationResult["checks"]["mx"]
 
 function renderSmtp(evidence: Evidence | null, decision: Decision): VerificationResult["checks"]["smtp"] {
   const smtp = evidence?.smtp ?? null;
-  // The verdict's fault: also where the dialogue never began, the reader finds here who stood in the way.
+  // The verdict's fault: also where the dialogue never began, it says which side stood in the way.
   const { fault } = decision;
   if (smtp === null) {
     return {

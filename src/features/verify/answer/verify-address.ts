@@ -88,7 +88,7 @@ function settleCached(
   cacheHits.count += 1;
   waiter.note = cached;
   if (waiter.cancelled()) {
-    // Nobody is told, so nothing is counted.
+    // The client has gone and gets no answer, so nothing is counted.
     unit.giveBack();
     return cached.json;
   }
@@ -120,7 +120,7 @@ function answer(
   return new ChargedVerification(deps, question, waiter, reservation).find(refresh);
 }
 
-/** Who gets no unit leaves the place that he was let in to. */
+/** A request that gets no unit releases its admission slot. */
 function reserve(
   { quota }: VerifyDeps,
   actor: Actor,
@@ -222,7 +222,7 @@ class ChargedVerification implements FindingHandler<VerificationAnswer>, AnswerN
     this.#finding = finding;
     this.#waiter.note = this;
     if (this.#waiter.cancelled()) {
-      // Nobody is told, so nothing is counted.
+      // The client has gone and gets no answer, so nothing is counted.
       reservation.giveBack();
       return answered;
     }

@@ -35,7 +35,7 @@ type Attempt = { died: false; overloaded: readonly AskedRow[] } | { died: true }
 
 class PooledBatchChecks implements BatchChecks {
   readonly #deps: BatchChecksDeps;
-  /** Ends when nobody looks for a culprit. */
+  /** Resolves when no search for a culprit is running. */
   #search: Promise<void> = Promise.resolve();
 
   constructor(deps: BatchChecksDeps) {

@@ -76,7 +76,7 @@ export class BatchWork {
     this.#unanswered -= 1;
   }
 
-  /** Whoever has no answer is unfinished. */
+  /** A question without an answer is `unfinished`. */
   answers(): BatchAnswer[] {
     return Array.from(this.#answers, (answer) => answer ?? UNFINISHED);
   }

@@ -23,11 +23,11 @@ export interface DisposableRowsDeps {
 }
 
 /**
- * Rows of throw-away domains. Nobody is asked about them, so what a check finds is the domain's: its lists, its MX and its
- * signals. The next rows are answered with that for `LIMITS.check.planKeptMs` from when it was heard, and are not kept for
- * themselves: a row that went to Redis, to a thread and to Redis again cost 25 us, and Redis an entry for each. The thread may
- * have had it that long already (`DomainPlans`), and signals for longer (`domainSignalsKeptMs`): an MX is missed by twice the
- * time that a thread would miss it.
+ * Rows of throw-away domains. No server is asked about them, so what a check finds is the domain's: its lists, its MX and
+ * its signals. The next rows are answered with that for `LIMITS.check.planKeptMs` from when it was found, and are not kept
+ * for themselves: a row that went to Redis, to a thread and to Redis again cost 25 us, and Redis an entry for each. The
+ * thread may have had it that long already (`DomainPlans`), and signals for longer (`domainSignalsKeptMs`): an MX is missed
+ * by twice the time that a thread would miss it.
  */
 export interface DisposableRows {
   /** What a check found of an address; of any but a throw-away domain's it is passed over. */
@@ -113,7 +113,7 @@ class RememberedDisposableRows implements DisposableRows {
     return { entry: { evidence, storedAt: found.storedAt, ttlS }, cached: false };
   }
 
-  /** What nobody could say, or nobody in time, is asked again each time. */
+  /** False: a look-up failed, or was not answered in time, and is asked again each time. */
   #isWhole({ mx, domain }: Evidence): boolean {
     if (mx.status === "dns_error") return false;
     return (

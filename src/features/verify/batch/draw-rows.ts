@@ -114,7 +114,7 @@ export function drawnJsonOf({ template, email, normalized, latencyMs, times }: D
   return `${JSON_START}${email}${afterEmail}${form}${latencyMs}${afterLatency}${times}`;
 }
 
-/** The result itself, for who needs it as an object. */
+/** The result itself, where it is needed as an object. */
 export function drawnResultOf({
   template,
   email,

@@ -40,17 +40,18 @@ export interface BatchRun {
 }
 
 /**
- * Examines many addresses at once, as the rows of a chunk are, each of which stands in it once. The cache is asked in
- * one round trip, and who is not in it goes through the check pool many at a time. How many rows are under way at once is
- * its caller's to bound, by `left`; what the pool has no room for asks again until it has.
+ * Examines many addresses at once, as the rows of a chunk are, each of which stands in it once. The cache is asked in one
+ * round trip, and addresses that are not in it go through the check pool many at a time. How many rows are under way at
+ * once is its caller's to bound, by `left`; rows that the pool has no room for are asked again until it has.
  *
- * There is no single flight as for requests: a job asks about an address once, and the few that two jobs ask about in
- * the same moment cost a probe each, where a table of millions of flights would cost every row.
+ * There is no single flight as for requests: a job asks about an address once, and the few that two jobs ask about in the
+ * same moment cost a probe each, where a table of millions of flights would cost every row.
  */
 export interface BatchExaminer {
   /**
-   * What is found of a question at once: nobody need be asked, or the last check of its throw-away domain says it, or memory has
-   * it; undefined: it has to be examined, and `examine` asks memory no more. Whoever uses what memory had says so to `counted`.
+   * What is found of a question at once: no server need be asked, or the last check of its throw-away domain says it, or
+   * memory has it; undefined: it has to be examined, and `examine` asks memory no more. A caller that uses what memory had
+   * calls `countMemoryHits`.
    */
   ready(question: AddressQuestion): EvidenceFinding | undefined;
   /** So many questions were answered by what memory had. */
@@ -70,7 +71,7 @@ export interface BatchExaminerDeps extends NoLookupDeps {
   keep: InFlightChecksDeps["keep"];
   /** That the check threads ask for. */
   signals: RequestedSignals;
-  /** Told of the looks into the cache's memory, `count` of them alike. */
+  /** Called with the results of looks into the cache's memory, `count` of them alike. */
   onLookup(result: "memory" | "miss", count: number): void;
 }
 
@@ -124,7 +125,7 @@ class PooledBatchExaminer implements BatchExaminer {
     };
   }
 
-  /** What nobody need be asked about is answered; @returns the rest */
+  /** Answers questions that need no server; @returns the rest */
   #look(work: BatchWork, questions: readonly AddressQuestion[], options: BatchOptions): AskedRow[] {
     const asked: AskedRow[] = [];
     let known = 0;
@@ -167,8 +168,8 @@ class PooledBatchExaminer implements BatchExaminer {
   }
 
   /**
-   * Rows that stand in line for long are looked up when their turn comes nearer, those in front at once: where a list that is sorted by
-   * domain begins, sites that nobody is asked at yet wait for what this takes of the processors.
+   * Rows far back in a queue are looked up when their turn comes nearer, those in front at once. At the beginning of a list
+   * that is sorted by domain, sites that are not probed yet wait for the CPU time that these look-ups take.
    */
   async #check(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const ahead = options.waitsForSite
@@ -187,7 +188,7 @@ class PooledBatchExaminer implements BatchExaminer {
     await this.#send(work, await this.#fetch(work, asked, options), options);
   }
 
-  /** Those that nobody knows go to check threads. */
+  /** Rows that no cache knows go to check threads. */
   async #send(work: BatchWork, unknown: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const { waitsForSite: patient, atOnce = unknown.length } = options;
     const mode = patient ? "patient" : "bulk";

@@ -40,8 +40,8 @@ export interface EvidenceCache {
   /** From this process's memory: no I/O. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
   /**
-   * What `peek` finds, for who asks for it again and again: until `goodUntilMs`, and while `evictionEpoch` says the same, `peek` would
-   * find the same, and need not be asked.
+   * What `peek` finds, for a caller that needs it again and again: until `goodUntilMs`, and while `evictionEpoch` says the
+   * same, `peek` would find the same, and need not be asked.
    */
   hold(scope: Scope, cacheKey: string): Held | undefined;
   /** How often something that was held has come to be over, whatever it was. */
@@ -51,13 +51,13 @@ export interface EvidenceCache {
    * is what memory has.
    */
   fetch(scope: Scope, cacheKey: string): Promise<CacheEntry | undefined>;
-  /** `fetch` for who has an object of its own to be told, and needs no promise. */
+  /** `fetch` with a callback of the waiter's instead of a promise. */
   look(asker: EntryWaiter): void;
   /**
    * Kept here at once and, unless it is about ourselves, in Redis soon: with what else this turn of the event loop has. A
    * TTL of 0 is not kept.
    * @param shared false: true of this process's egress alone, so others must not believe it
-   * @param redisKey as `look` told it, so that the address need not be hashed again
+   * @param redisKey as `look` gave it, so that the address need not be hashed again
    */
   store(scope: Scope, cacheKey: string, entry: CacheEntry, shared: boolean, redisKey?: string): void;
   /**

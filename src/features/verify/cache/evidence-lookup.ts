@@ -19,9 +19,12 @@ export interface BatchCacheLookup extends ScopedCacheKey {
   redisKey?: string | undefined;
 }
 
-/** Who asks for an entry. */
+/** A caller that waits for an entry. */
 export interface EntryWaiter extends ScopedCacheKey {
-  /** Told once, not within the call that asked. What it throws is logged, and it hears no more: it is its own to tell who waits. */
+  /**
+   * Called once, not within the call that asked. What it throws is logged, and it is not called again: it must fail its own
+   * waiters itself.
+   */
   found(entry: CacheEntry | undefined, redisKey: string): void;
 }
 
@@ -69,7 +72,8 @@ export class EvidenceLookup {
       try {
         asker.found(entry, keys[i] as string);
       } catch (error) {
-        // Nobody awaits this call: thrown on, it would end the process, and those behind it would never be told.
+        // No caller awaits this: rethrown, the error would end the process, and the waiters behind this one would never be
+        // called.
         this.#deps.log.error({ err: error }, "evidence cache callback threw");
       }
     }

@@ -4,7 +4,10 @@ import type { Evidence } from "../../../verification/evidence.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { NO_SLOT, TextMap } from "./text-map.ts";
 
-/** An entry in memory, for who asks for it again and again. It may be over, as memory has another one or none, once `endings` has grown. */
+/**
+ * An entry in memory, for repeated use. Once the eviction epoch has grown it may be over: memory may have another one or
+ * none.
+ */
 export interface Held {
   readonly entry: CacheEntry;
   /** Monotonic, whole: when it has to be asked for again at the latest. V8 keeps no number with a fraction in its object, but beside it. */
@@ -32,9 +35,10 @@ const LATENCY_MS = 3;
 const STRIDE = 4;
 
 /**
- * The memory of evidence: of an address its text, four numbers, and evidence that it shares with all that are alike. As objects
- * an entry was six, 550 bytes, through all of which V8 goes whenever it marks its heap, and a look touched four of them. One that is
- * asked for again is made an object, the same for all who ask, since answers that were drawn from it are kept by it.
+ * The memory of evidence: of an address its text, four numbers, and evidence that it shares with all that are alike. As
+ * objects an entry was six, 550 bytes, through all of which V8 goes whenever it marks its heap, and a look touched four of
+ * them. An entry that is asked for again is made an object, the same for all callers, since answers that were drawn from it
+ * are kept by it.
  *
  * Memory: 100 to 160 bytes an entry, and its evidence where no other is like it; some 350 more where it is an object.
  */

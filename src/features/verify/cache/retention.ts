@@ -13,7 +13,7 @@ const NOT_KEPT = { ttlS: 0, shared: false };
 
 type Retention = ReturnType<InFlightChecksDeps["keep"]>;
 
-/** What was decided of evidence, and of whom: all that the decision goes by besides. */
+/** A decision about evidence, with the traits of the address that it depends on besides. */
 interface Decided {
   /** The last one of which `names` is known. */
   domain: string;
@@ -25,7 +25,7 @@ interface Decided {
   before: Decided | null;
 }
 
-/** Whether it is true of another address with the same evidence; notes his domain where it is. */
+/** Whether the decision holds for another address with the same evidence; notes the domain of that address if it does. */
 function holdsFor(last: Decided, scope: Scope, signals: readonly string[], address: ParsedAddress): boolean {
   if (last.signals !== signals || last.scope !== scope) return false;
   if (last.domain === address.domain) return true;
@@ -43,7 +43,7 @@ function holdsFor(last: Decided, scope: Scope, signals: readonly string[], addre
  * is marked.
  */
 export function createRetention(overridesS: Partial<Record<Reason, number>>): InFlightChecksDeps["keep"] {
-  /** By the evidence that all who share facts and finding have in common. */
+  /** By the evidence that all entries with the same facts and finding have in common. */
   const decided = new WeakMap<Evidence, Decided>();
   return (scope, address, evidence) => {
     const by = evidence.common();
@@ -83,7 +83,7 @@ function retentionOf(
   const lifeS = isDnsError
     ? Math.min(wantedS, evidenceLifetimeS({ row: "dns_error" }, 0, overridesS))
     : wantedS;
-  // Nobody was asked: true until somebody may be again.
+  // No server was asked: this holds until one may be asked again.
   if (rule === "breaker_open") return { ttlS: Math.min(lifeS, retryAfterS ?? 0), shared: false };
   // Learnt by this process, and unlearnt sooner than it is forgotten.
   if (rule?.startsWith("belief."))

@@ -41,7 +41,7 @@ export interface ConcurrencyLimit {
   limit(): number;
   /** The loop refuses and does not rest. */
   isSaturated(): boolean;
-  /** Grows with each time that the limit was lowered for those who are young. */
+  /** Grows with each time that the limit on young checks was lowered. */
   cuts(): number;
   look(nowMs: number, seen: LoadSample): void;
   /** Nothing is under way: what was learnt of other days says little. */
@@ -49,12 +49,12 @@ export interface ConcurrencyLimit {
 }
 
 /**
- * It begins low enough for a crowd that comes at once to be answered in time, grows while it is used up and nothing waits, and is
- * cut to what would have waited for as long as is wanted: in proportion, since a queue is as long as its wait.
+ * It begins low enough for a burst of requests to be answered in time, and grows while it is used up and nothing waits. It
+ * is cut to what would have waited for as long as is wanted: in proportion, since a queue is as long as its wait.
  *
- * A loop that refuses and never rests is behind with requests which it has not seen yet: they wait in sockets, and where every
- * connection is taken, with who asks. Nothing here can measure that. So what is let in makes room for what is refused until the
- * loop rests now and then: at ten times the capacity refusals were answered after two seconds without it.
+ * A loop that refuses and never rests is behind with requests which it has not seen yet: they wait in sockets, and, where
+ * every connection is taken, at the clients. Nothing here can measure that. So admitted checks make room for refusals until
+ * the loop rests now and then: at ten times the capacity refusals were answered after two seconds without it.
  */
 export function createConcurrencyLimit(limits: ConcurrencyLimitSettings): ConcurrencyLimit {
   const { targetMs, least, leastBusy, most } = limits;
@@ -85,7 +85,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimitSettings): Concur
     grownMs = nowMs;
     const growth = nowMs - cutMs < limits.calmMs ? limits.slowGrowth : limits.growth;
     if (peak > limit * limits.growFrom) limit = Math.min(most, limit * growth);
-    // Room that nobody uses would be filled at once by whoever comes with too much.
+    // Unused room would be filled at once by the next burst.
     else if (limit > limits.first) limit = Math.max(limits.first, peak / limits.growFrom, limit / growth);
     else limit = Math.min(limits.first, limit * growth);
   }
@@ -98,7 +98,8 @@ export function createConcurrencyLimit(limits: ConcurrencyLimitSettings): Concur
       const longWaitMs = Math.min(waitMs, lastWaitMs);
       lastWaitMs = waitMs;
       isBusy = refused && idle < limits.restShare;
-      // Who asks again as soon as he is refused keeps the loop busy as well: while checks do not wait, there is room for him.
+      // A client that retries as soon as it is refused keeps the loop busy as well: while checks do not wait, there is room
+      // for it.
       if (isBusy && waitMs > targetMs / 2) trim(nowMs, waitMs);
       // So few are the cause of no wait: something else is, and would keep them few for ever.
       else if (limit < least) adapt(nowMs, peak);

@@ -38,7 +38,7 @@ export class DueTimes<T> {
     this.#due.length = 0;
   }
 
-  /** Where an item goes that is due at `dueMs`: of those due at once, who came first is first. */
+  /** Where an item goes that is due at `dueMs`: of those due at the same time, the first added is first. */
   #after(dueMs: number): number {
     let low = 0;
     let high = this.#due.length;

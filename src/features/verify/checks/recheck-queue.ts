@@ -5,7 +5,7 @@ interface QueuedRecheck {
 }
 
 /**
- * Those that are due, by turns: one of each team, and of a team one of each site, whoever has how many. To find the next
+ * Rechecks that are due, in turn: one of each team, and of a team one of each site, however many each has. To find the next
  * passes over the sites that have no room, of which there are few, and the teams that have no other.
  */
 export class RecheckQueue<T extends QueuedRecheck> {

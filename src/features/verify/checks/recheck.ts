@@ -22,10 +22,10 @@ export const RECHECK_RESULTS = [
 export type RecheckResult = (typeof RECHECK_RESULTS)[number];
 
 /**
- * Asks again, in the background, about addresses whose servers put us off: greylisting lets in who comes back. The same
- * process asks, hence with the same sender by the same way, and what it learns replaces the cache's entry, for all
- * processes. Nobody waits for it and nobody pays for it; it goes behind requests, and ends with the process: whoever asks
- * then is a stranger to the server once more, no worse.
+ * Asks again, in the background, about addresses whose servers deferred us: greylisting accepts a sender that comes back.
+ * The same process asks, hence with the same sender over the same route, and what it learns replaces the cache's entry, for
+ * all processes. No request waits for it, and no team is charged for it. It goes behind requests, and ends with the
+ * process: to the server the next check is then from an unknown sender once more, no worse.
  */
 export interface Rechecks {
   /** A check of now has ended so. Put off: it is asked again in time. Else nothing is left to ask. */

@@ -17,7 +17,7 @@ export interface LaneShare {
   failing: boolean;
 }
 
-/** Decides who goes next, the weightiest criterion first: the smallest goes first. */
+/** The criteria for the next slot, the weightiest first: the smallest rank goes first. */
 type Rank = readonly number[];
 
 function isBefore(a: Rank, b: Rank): boolean {
