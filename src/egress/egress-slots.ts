@@ -170,7 +170,7 @@ class SharedSlots implements EgressSlots {
     }
   }
 
-  /** Gets slots for those who ask, from wherever they can come. */
+  /** Gets slots for the requests in the queue: from the store, or without it. */
   #fetchSlots(site: SiteSlots): void {
     if (this.#reports.isStoreDown) this.#serveWithoutStore(site);
     else if (site.held < site.limit) this.#reports.markChanged(site);
@@ -186,7 +186,7 @@ class SharedSlots implements EgressSlots {
     this.#refuse(site);
   }
 
-  /** None to be had: who does not wait goes, who waits presses the holders here, once. */
+  /** There is no slot: a request that does not wait is refused; one that waits asks the holders in this process, once. */
   #refuse(site: SiteSlots): void {
     if (site.hasWaiter && !site.hasQueue) this.#askForExcess(site);
     for (const applicant of [...site.queue]) {
@@ -201,7 +201,7 @@ class SharedSlots implements EgressSlots {
     this.#forget(site);
   }
 
-  /** What is above a cap that has fallen goes once somebody waits: none of it can be his. */
+  /** Slots above a lowered cap are asked back once a request waits: none of them can be given to it. */
   #askForExcess(site: SiteSlots): void {
     for (let above = site.used - site.limit; above > 0; above--) this.#askForReturn(site);
   }
@@ -215,7 +215,7 @@ class SharedSlots implements EgressSlots {
     site.addIdle(granted, now);
     const before = site.used;
     this.#serve(site);
-    // Whoever asked may have gone meanwhile.
+    // The request for a slot may have left the queue meanwhile.
     if (site.dropIdle(granted - (site.used - before)) > 0) this.#reports.markChanged(site);
     const refused = granted < statement.want;
     site.isQueuedAtStore = refused && statement.waiting;
@@ -247,7 +247,7 @@ class SharedSlots implements EgressSlots {
     for (let i = 0; i < due; i++) this.#askForReturn(site);
   }
 
-  /** Who waits may have waited long enough for a learnt cap to grow. */
+  /** A request may have waited long enough for a learnt cap to grow. */
   #widen(site: SiteSlots): void {
     const before = site.share;
     site.share = this.#caps.limit(site.name, site.max, site.used);
@@ -274,7 +274,7 @@ class SharedSlots implements EgressSlots {
     });
   }
 
-  /** Idle slots go back, leases are renewed, whoever waits asks again. */
+  /** Idle slots go back, leases are renewed, and sites with waiting requests ask again. */
   #onTick(): void {
     this.#reports.reconnect(this.#sites.values());
     if (this.#reports.isStoreDown) return;

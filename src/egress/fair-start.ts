@@ -8,10 +8,10 @@ interface Start {
 }
 
 /**
- * Where nobody holds a slot of a site, threads that come to it together each get their share of its slots first: whoever
- * was in front by a turn of his event loop took them all, the others' rows waited until he had served his, and half of his
- * connections had to be closed and opened once more by the others. What is asked for beyond a share waits until
- * `LIMITS.slots.fairStartMs` after the first request, in order.
+ * Where this process holds no slot of a site, threads that come to it together each get their share of its slots first.
+ * Without that, the thread that was in front by one tick took them all: the others' rows waited until its rows were served,
+ * and half of its connections had to be closed and opened once more by the others. What is asked for beyond a share waits
+ * until `LIMITS.slots.fairStartMs` after the first request, in order.
  */
 export class FairStart {
   readonly #clock: Clock;
@@ -22,7 +22,7 @@ export class FairStart {
   }
 
   /**
-   * @param isNew nobody holds a slot of `site`
+   * @param isNew no slot of `site` is held
    * @param share so many requests of `thread` go on at once
    * @returns null: it may ask now
    */

@@ -3,30 +3,33 @@ import type { Clock, Timer } from "../platform/time/clock.ts";
 
 /**
  * Tells "that server does not answer" from "nothing leaves from here" (port 25 closed by the provider, no route, a dead
- * proxy), for one way out.
+ * proxy), for one egress route.
  *
  * Suspicion: a dial that has been silent for `LIMITS.network.silentMs` while no mail server took a connection since it
  * began; or failed dials to several sites that add up to `suspicion`. Then *sentinels* are dialled at once: addresses of
- * other sites that took a connection last, and the exchangers of the biggest providers. One that takes it acquits the
- * network; none, and the way is down, when they were of two sites at least. Where so many are not known, several suspects do,
- * whose own addresses are dialled too: so that what is only our own slowness to see them answer never convicts.
- * So no single site can be taken for the network, however many addresses it has.
+ * other sites that took a connection last, and the exchangers of the biggest providers. If one of them takes the
+ * connection, the network is up. If none does, and they were of two sites at least, the route is down. Where so many are
+ * not known, several suspects do, whose own addresses are dialled too, so that our own slowness to see them answer is never
+ * taken for an outage. So no single site can be taken for the network, however many addresses it has.
  *
- * While it is down this process dials, every `trialEveryMs`, some of the addresses it was told of, until one takes the
- * connection, at once for the first time; no request is spent on that. Who then takes longer than sentinels are given shows
- * that the line is slow: from then on they are given as long. So are they as long as nobody was ever reached, since nobody
- * knows the line yet.
+ * While the route is down this process dials, every `trialEveryMs`, some of the addresses reported to it, until one takes
+ * the connection, at once for the first time; no request is spent on that. If that takes longer than the time that
+ * sentinels are given, the line is slow, and from then on sentinels are given the longer time. They are also given it while
+ * no server was ever reached, since the speed of the line is not known yet.
  */
 export interface RouteHealth {
   onSilent(dial: SilentDial): void;
   onFailed(site: string, address: string): void;
-  /** An address that took a connection; told now and then, not each time. */
+  /** An address that took a connection; reported now and then, not each time. */
   onReached(site: string, address: string): void;
-  /** An address that somebody would have dialled had the way not been down: to be tried. */
+  /** An address that would have been dialled had the route not been down: a candidate to try. */
   addCandidate(address: string): void;
   /** Exchangers of the biggest providers: sentinels from now on. */
   setSentinels(exchangers: readonly Sentinel[]): void;
-  /** Somebody else found that nothing leaves this way: the sentinels are asked, unless somebody was reached just now. */
+  /**
+   * Another process found that nothing leaves by this route: the sentinels are dialled, unless a server was reached just
+   * now.
+   */
   checkSoon(): void;
   readonly isDown: boolean;
   stop(): void;
@@ -141,7 +144,7 @@ class RouteWatch implements RouteHealth {
     remember(this.#suspects, site, { atMs, weight: ALWAYS_UP.has(site) ? 2 : 1 }, limits.sitesRemembered);
   }
 
-  /** What the suspects weigh whom nobody has acquitted since. */
+  /** The summed weight of the suspects since a mail server was last reached. */
   #weight(): number {
     const now = this.#deps.clock.now();
     const since = Math.max(this.#deps.lastReachedMs(), now - limits.windowS * 1_000 - 1);
@@ -197,7 +200,7 @@ class RouteWatch implements RouteHealth {
     });
   }
 
-  /** Those who are suspected themselves cannot speak for the network; `#weight` forgets who no longer is. */
+  /** A site that is suspected itself cannot prove that the network is up; `#weight` forgets those that no longer are. */
   #sentinels(): Sentinel[] {
     this.#weight();
     const known = [...this.#lastReached].map(([address, site]) => ({ site, address }));

@@ -57,7 +57,7 @@ function fieldMessage({ expected }: { expected: string | null }): string {
   return expected === "never" ? unknownField : object;
 }
 
-/** Below a domain that somebody can own: `*` may stand for labels left of it. */
+/** Below a registrable domain: `*` may stand for labels left of it. */
 function isExchangerName(name: string): boolean {
   if (!MX_NAME.test(name)) return false;
   const domain = getDomain(name.replaceAll("*", "x"));

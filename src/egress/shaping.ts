@@ -75,7 +75,7 @@ interface SiteTreatment {
 
 /**
  * Reads and checks `shaping.json` and lays `own` over it, field by field. A provider's figure goes before a default one,
- * whoever gave it; an entry of a site goes before both.
+ * from either file; an entry of a site goes before both.
  * @throws ValiError when `shaping.json` is malformed
  */
 export function loadShaping(own: OperatorShaping = { default: {}, providers: {}, sites: {} }): Shaping {

@@ -52,7 +52,7 @@ export interface SharedBoard {
   /** The task has to report what it knows now. No effect on a cancelled task. */
   finishEarly(slot: number): void;
   isCancelled(slot: number): boolean;
-  /** Cancelled, or told to finish early. */
+  /** Cancelled, or to finish early. */
   isHalted(slot: number): boolean;
   /** One more address of the task has its answer. */
   countAnswer(slot: number): void;

@@ -93,7 +93,7 @@ class LearnedCaps implements SiteCaps {
   }
 }
 
-/** Nobody has wanted to go there for long. */
+/** No connection to the site was asked for in a long time. */
 function isStale(cap: Cap, now: number): boolean {
   return now - cap.askedAt >= LIMITS.learned.memoryMs;
 }

@@ -4,8 +4,8 @@ import type { SitePolicy } from "../smtp/wire/policy.ts";
 /** The probes of each site that wait or run in this thread. */
 export interface SiteQueues {
   /**
-   * So many that one more would only stand in line: enough to keep all the site's connections full, and as many again.
-   * @param caps of the site, 1 unless told, `policy` having the connections of one
+   * Whether one more would only queue: there are enough to keep all the site's connections full, and as many again.
+   * @param caps of the site, 1 when absent, `policy` having the connections of one
    */
   isLong(site: string, policy: SitePolicy, caps?: number): boolean;
   enter(site: string): void;

@@ -11,7 +11,7 @@ export interface SlotWaiter {
   resolve(granted: boolean): void;
 }
 
-/** The slots of one site in this process, and who asks for them. Times are monotonic milliseconds. */
+/** The slots of one site in this process, and the requests for them. Times are monotonic milliseconds. */
 export class SiteSlots {
   readonly name: string;
   /** Of all processes together. */
@@ -30,10 +30,10 @@ export class SiteSlots {
   isQueuedAtStore = false;
   reportedAt = Number.NEGATIVE_INFINITY;
   announcedAt = Number.NEGATIVE_INFINITY;
-  /** Until then nobody asks who would not wait. */
+  /** Until then requests that would not wait are refused without asking the store. */
   refusedUntil = Number.NEGATIVE_INFINITY;
   #idle = 0;
-  /** Idle ones that nobody used since the period began. */
+  /** Idle slots that were not used since the period began. */
   #spare = 0;
   #periodBegan = 0;
 
@@ -55,13 +55,13 @@ export class SiteSlots {
     return this.used + this.#idle;
   }
 
-  /** Somebody is willing to wait. */
+  /** A request in the queue is willing to wait. */
   get hasWaiter(): boolean {
     for (const applicant of this.queue) if (applicant.timer !== null) return true;
     return false;
   }
 
-  /** Somebody has been told to wait: whoever comes now stands behind. */
+  /** A request in the queue has been made to wait: new ones go behind it. */
   get hasQueue(): boolean {
     for (const applicant of this.queue) if (applicant.hasAskedHolders) return true;
     return false;
@@ -101,7 +101,7 @@ export class SiteSlots {
     return dropped;
   }
 
-  /** It is time to tell the store: for whoever waits, or before the lease runs out. */
+  /** A report to the store is due: for waiting requests, or before the lease runs out. */
   isReportDue(now: number): boolean {
     const since = now - this.reportedAt;
     if (this.hasWaiter && this.held < this.limit && since >= LIMITS.slots.askEveryMs) return true;

@@ -11,9 +11,9 @@ export interface SlotStatement {
   want: number;
   /** Cap of the site over all processes. */
   max: number;
-  /** Stands in line when it does not get all it wants: whoever came before it is served first. */
+  /** Queues when it does not get all it wants: processes that queued before it are served first. */
   waiting: boolean;
-  /** When it does not get all it wants, the other holders are told. */
+  /** When it does not get all it wants, the other holders are notified. */
   announce: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface SlotAnswer {
 export interface SlotListener {
   /** A process that holds `holds` slots of `site` waits for one more. */
   onWanted(site: string, holds: number): void;
-  /** A slot of `site` came free while somebody stood in line. */
+  /** A slot of `site` came free while a process was queued for it. */
   onFreed(site: string): void;
 }
 

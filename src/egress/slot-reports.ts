@@ -37,12 +37,12 @@ export class SlotReports {
     return this.#isStoreDown;
   }
 
-  /** The store is yet to be told of `site`, or is just being told. */
+  /** A report of `site` to the store is due, or under way. */
   isPending(site: SiteSlots): boolean {
     return site.isReporting || this.#changed.has(site);
   }
 
-  /** The store is to be told of `site`, at the end of the present turn; when alone, on the way back. */
+  /** `site` is reported to the store at the end of the present tick; while the store is away, when it is back. */
   markChanged(site: SiteSlots): void {
     if (this.#closed || (this.#isStoreDown && !this.#isReconnecting)) return;
     this.#changed.add(site);
@@ -102,10 +102,10 @@ export class SlotReports {
   }
 
   /**
-   * A process that stood still for a while finds its timer over before it has read the answer: eight workers that begin on two
-   * cores went on alone one after the other, and opened connections above the caps. So what failed only after a while is asked
-   * once more: to state the same again does no harm, and undoes what the answer that was missed granted. The other holders are told
-   * but once, since each gives a slot up for it.
+   * A process that stood still for a while finds its timer over before it has read the answer: eight workers that begin on
+   * two cores fell back to their own slots one after the other, and opened connections above the caps. So what failed only
+   * after a while is asked once more: to state the same again does no harm, and undoes what the missed answer granted. The
+   * other holders are notified only once, since each gives a slot up for it.
    */
   async #reportTwice(statements: SlotStatement[]): Promise<SlotAnswer[]> {
     const { leases, clock } = this.#deps;

@@ -23,19 +23,19 @@ import type { BreakerStore, LocalBreakerState, OpenBreakerState, TrialSettlement
 /**
  * The circuit breakers of a process, in its main thread, shared with the other processes of its egress.
  *
- * Closed → *open* when the answers of a way say that we are blocked there (`block-tally.ts`); each process counts for itself, so that
- * n of them may meet n times as many blocks, but what one opens is open to all. Open → a *trial* after the first time, then
- * after twice as long each time, with some chance in it: one probe in the egress, whichever wants to go there first. It is let
- * through → closed; blocked again → open for longer; it tells nothing → open for as long again; it was not put, for reasons of
- * ours, or its thread died → the next one may go at once. Other probes that were in flight when it opened change nothing. Who
- * blocks us again soon after a recovery is left alone for as long as before and longer.
+ * Closed → *open* when the answers of a way say that we are blocked there (`block-tally.ts`); each process counts for
+ * itself, so that n of them may meet n times as many blocks, but what one opens is open to all. Open → a *trial* after the
+ * first time, then after twice as long each time, with some chance in it: one probe in the egress, whichever wants to go
+ * there first. It is let through → closed; blocked again → open for longer; no result → open for as long again; it was not
+ * sent, for reasons of ours, or its thread died → the next one may go at once. Other probes that were in flight when it
+ * opened change nothing. A site that blocks us again soon after a recovery is left alone for as long as before and longer.
  *
- * A site's trial that is blocked at RCPT may have met a customer's own list: that domain is left alone, and the next trial is
- * another's; only when those of as many domains are blocked as it takes to open the site is it open for longer.
+ * A site's trial that is blocked at RCPT may have met a customer's own list: that domain is left alone, and the next trial
+ * is another's; only when those of as many domains are blocked as it takes to open the site is it open for longer.
  *
- * Without the store a process keeps its breakers for itself, and n processes may try n times; when it is back, the next trial
- * tells it what is open here. Just after it was emptied a second trial may begin while another's is under way. A process that
- * comes late, or was cut off, learns of an open breaker by the first block it meets.
+ * Without the store a process keeps its breakers for itself, and n processes may try n times; when it is back, the next
+ * trial reports what is open here. Just after it was emptied a second trial may begin while another's is under way. A
+ * process that starts later, or was cut off, learns of an open breaker by the first block it meets.
  */
 export interface BreakerAuthority {
   /** Begins to follow the other processes. */
@@ -346,7 +346,7 @@ class Authority implements BreakerAuthority {
     else this.#emitChange("opened", known, this.#setOpen(known, state, ""), false);
   }
 
-  /** Another process may have opened it before this one was there to hear of it. */
+  /** Another process may have opened it before this one began to listen. */
   #refresh(known: BreakerRecord, reply: string): void {
     if (this.#now() - known.refreshedAt < LIMITS.breaker.lookEveryMs) return;
     known.refreshedAt = this.#now();

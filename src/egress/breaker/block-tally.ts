@@ -1,6 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 
-/** `domain` null: let through; else of whom it blocked, "" before anybody was named. */
+/** `domain` null: let through; else the domain of the blocked address, "" before a recipient was named. */
 interface Answer {
   domain: string | null;
   atMs: number;
@@ -12,8 +12,8 @@ interface Answer {
  * `blocksToOpen` in a row do: a site that has begun to block us hardly lets one through again, and each further probe makes
  * it worse. So do `blocksInWindow` of the last `window`: of a site's hosts some may know of us sooner than others.
  *
- * What is refused at RCPT may be a customer's own list. Blocks of one domain alone are that domain's. At a provider, which
- * anybody can be a customer of with as many domains as he likes, those of `domainsOfProvider` in a row, none let through
+ * What is refused at RCPT may be a customer's own list. Blocks of one domain alone are that domain's. At a provider one
+ * customer may have as many domains as it likes. There the blocks of `domainsOfProvider` domains in a row, none let through
  * between, are the provider's; those before RCPT count by themselves.
  */
 export class BlockTally {
@@ -24,7 +24,7 @@ export class BlockTally {
     return this.#answers.every(({ domain }) => domain === null);
   }
 
-  /** @param domain "": refused before anybody was named */
+  /** @param domain "": refused before a recipient was named */
   block(domain: string, nowMs: number): void {
     this.#add(domain, nowMs);
   }
@@ -64,7 +64,7 @@ function isOfSite(blocks: readonly string[], domains: number): boolean {
   return blocks.includes("") || new Set(blocks).size >= domains;
 }
 
-/** The blocks since somebody was let through. */
+/** The blocks since a probe was last let through. */
 function blocksInRow(answers: readonly (string | null)[]): string[] {
   return answers.slice(answers.lastIndexOf(null) + 1) as string[];
 }

@@ -19,7 +19,7 @@ export interface OpenBreaker {
   isClaimingTrial: boolean;
 }
 
-/** A way that has blocked somebody lately. */
+/** A route to a site, or to a domain there, that has blocked a probe lately. */
 export interface BreakerRecord {
   way: BreakerScope;
   tally: BlockTally;
@@ -39,7 +39,7 @@ export class BreakerRecords {
   readonly #openBySite = new Map<string, Set<BreakerRecord>>();
   readonly #onForget: (known: BreakerRecord) => void;
 
-  /** @param forgotten told of a way that has to go for others, before it does; it closes an open one */
+  /** @param forgotten called with a record that is evicted for others, before it goes; must close an open one */
   constructor(forgotten: (known: BreakerRecord) => void) {
     this.#onForget = forgotten;
   }
@@ -52,7 +52,7 @@ export class BreakerRecords {
     return [...this.#open.values(), ...this.#closed.values()];
   }
 
-  /** Remembered from now on, and untouched by nobody. */
+  /** Remembers the scope from now on, as the latest to be touched. */
   remember(way: BreakerScope): BreakerRecord {
     const key = keyOfScope(way);
     const open = this.#open.get(key);

@@ -11,12 +11,12 @@ export type ProbeEnd =
   /** Nothing was asked, for reasons of our own. */
   | { kind: "ours" };
 
-/** What a trial came to; of a block, whom it was about. */
+/** What a trial came to; of a block, the domain of the address. */
 export type TrialEnd =
   | { kind: "blocked"; domain: string; early: boolean; reply: string }
   | { kind: "passed" | "inconclusive" | "ours" };
 
-/** A block, and whom it was about. */
+/** A block, and the domain of the blocked address. */
 export interface Block {
   site: string;
   path: string;
@@ -48,7 +48,10 @@ export type BreakerUpdate =
   /** `opened` false: it was open before, the time is new. */
   | { kind: "open"; way: BreakerScope; dueInMs: number; opened: boolean }
   | { kind: "closed"; way: BreakerScope }
-  /** From now on, and from now on no more, it matters who is let through. */
+  /** From now on a probe that is let through has to be reported (`watched`), or need not be (`calm`). */
   | { kind: "watched" | "calm"; key: string }
-  /** To who asked for the trial. `free`: the way is open to all meanwhile. Without a token: ask again after `dueInMs`. */
+  /**
+   * Answer to a request for the trial. `free`: the way is open to all meanwhile. Without a token: ask again after
+   * `dueInMs`.
+   */
   | { kind: "trial"; id: number; token: string | null; free: boolean; dueInMs: number };

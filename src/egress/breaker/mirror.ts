@@ -4,14 +4,14 @@ import type { BreakerReport, BreakerUpdate, ProbeEnd, TrialEnd } from "./message
 import { type BreakerScope, breakerKey, keyOfScope } from "./scope.ts";
 
 /**
- * The circuit breakers as a check thread sees them: when the replies of a site say that *we* are blocked, asking on makes it
- * worse and tells nothing about recipients. They are kept by the main thread (`authority.ts`); here is what it told, so that
- * to ask costs a look into the few that are open, and a message only where a trial is due.
+ * The circuit breakers as a check thread sees them: when the replies of a site say that *we* are blocked, further probes
+ * make it worse and say nothing about recipients. The main thread keeps them (`authority.ts`). Here is a copy of its
+ * updates, so that a probe costs a look into the few that are open, and a message only where a trial is due.
  */
 export interface Breaker {
   /**
-   * Whether nothing is open or watched on that way: everybody may go, and whoever is let through has nothing to tell. Then
-   * only a block needs a visit.
+   * Whether nothing is open or watched on that way: every probe may go, and one that is let through need not be reported.
+   * Then only a block needs a guard.
    */
   isClear(site: string, path: string, domain: string): boolean;
   /** The same for every domain of the site. */
@@ -30,9 +30,9 @@ export interface GuardedTarget {
 export interface ProbeGuard {
   /** Whether it may go out this way: at once, but where a trial is due. It is the trial then. */
   mayProbe(path: string): boolean | Promise<boolean>;
-  /** Whether nobody may go out this way now; `watched`: somebody was blocked there lately. */
+  /** `open`: no probe may go out this way now; `watched`: one was blocked there lately. */
   stateOf(path: string): "closed" | "watched" | "open";
-  /** Who was held back may come again after this. */
+  /** Time until a probe that was held back may go. */
   retryAfterMs(path: string): number;
   /** `Clock.monotonic` milliseconds until which the trial has to end; no trial: infinity. */
   readonly trialUntil: number;
@@ -49,7 +49,7 @@ export interface BreakerPort {
 export interface BreakerMirrorDeps {
   clock: Clock;
   port: BreakerPort;
-  /** Nobody goes out this way from now on: who waits for a session there is turned back. */
+  /** No probe goes out this way from now on: those that wait for a session there are turned back. */
   holdBack(way: BreakerScope): void;
 }
 
@@ -65,7 +65,7 @@ const NONE: readonly string[] = [];
 class BreakerMirror implements Breaker {
   readonly clock: Clock;
   readonly #deps: BreakerMirrorDeps;
-  /** Open breakers, and when somebody may ask for their trial. */
+  /** Open breakers, and when their trial may be requested. */
   readonly #open = new Map<string, { dueAt: number }>();
   readonly #watched = new Set<string>();
   readonly #trialRequests = new Map<number, (answer: TrialAnswer) => void>();
@@ -101,7 +101,7 @@ class BreakerMirror implements Breaker {
     return [breakerKey(site, path), breakerKey(site, path, domain)].filter((key) => this.#open.has(key));
   }
 
-  /** Until somebody may ask for the trial. */
+  /** Until the trial may be requested. */
   leftMs(key: string): number {
     if (this.#asking.has(key)) return LIMITS.breaker.trialWaitMs;
     return (this.#open.get(key)?.dueAt ?? 0) - this.clock.monotonic();
@@ -120,7 +120,7 @@ class BreakerMirror implements Breaker {
     this.#deps.port.report(report);
   }
 
-  /** One asks at a time; who comes meanwhile need not wait for the answer. */
+  /** One request at a time; probes that come meanwhile need not wait for the answer. */
   async requestTrial(key: string): Promise<TrialAnswer> {
     const id = this.#nextId++;
     this.#asking.add(key);

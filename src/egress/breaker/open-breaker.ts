@@ -4,8 +4,8 @@ import type { BreakerUpdate } from "./messages.ts";
 import type { BreakerScope } from "./scope.ts";
 import type { LocalBreakerState, OpenBreakerState } from "./store.ts";
 
-// The state of one open breaker: how it follows from what this process or the store says, and what others are told of it.
-// `now` is `Clock.monotonic` milliseconds.
+// The state of one open breaker: how it follows from what this process or the store says, and the messages about it. `now`
+// is `Clock.monotonic` milliseconds.
 
 /** Of this process, or of the store, which also knows whether another process has the trial. */
 export type ReportedBreakerState = LocalBreakerState & Partial<OpenBreakerState>;
@@ -35,12 +35,12 @@ export function applyState(open: OpenBreaker, state: ReportedBreakerState, now: 
   open.isTrialElsewhere = trial;
 }
 
-/** As the store is told of it. */
+/** As it is reported to the store. */
 export function localStateOf({ level, sinceMs, dueAt }: OpenBreaker, now: number): LocalBreakerState {
   return { level, openForMs: now - sinceMs, dueInMs: dueAt - now };
 }
 
-/** An open breaker, for those who run the deployment. */
+/** An open breaker, as the operator sees it. */
 export interface BreakerNow extends Pick<LocalBreakerState, "openForMs" | "dueInMs"> {
   way: BreakerScope;
   /** What the server said, redacted; "": another process heard it. */
@@ -54,7 +54,7 @@ export function breakerNow({ way, open }: BreakerRecord, now: number): BreakerNo
   return [{ way, openForMs, dueInMs, reply: open.reply }];
 }
 
-/** As the check threads are told of it. @param opened false: it was open before, the time is new */
+/** As it is sent to the check threads. @param opened false: it was open before, the time is new */
 export function openUpdateOf(
   { way }: BreakerRecord,
   { dueAt }: OpenBreaker,

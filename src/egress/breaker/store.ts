@@ -18,7 +18,7 @@ export type LocalBreakerState = Omit<OpenBreakerState, "trial">;
 export type TrialSettlement =
   | { kind: "closed" }
   | ({ kind: "open" } & LocalBreakerState)
-  /** It told nothing, by our fault: the next one may go at once. */
+  /** The trial had no result, by our fault: the next one may go at once. */
   | { kind: "returned" };
 
 /** How the processes of one egress share their breakers. Each call rejects when the store does not answer. */

@@ -13,7 +13,7 @@ const WELL_KNOWN = ["gmail.com", "outlook.com", "yahoo.com", "icloud.com"] as co
 export interface KnownExchanger {
   site: string;
   host: string;
-  /** IPv4 and IPv6 literals, those of either family that DNS told, at most LIMITS.smtp.addressesTriedPerHost of each. */
+  /** IPv4 and IPv6 literals from DNS, at most LIMITS.smtp.addressesTriedPerHost of either family. */
   addresses: string[];
 }
 

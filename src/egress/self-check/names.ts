@@ -15,9 +15,7 @@ const NAME_IT =
 /** Names that no resolver of the internet knows. */
 const LOCAL = /(^|\.)(localdomain|local|localhost|internal|lan|home\.arpa|invalid|test)$/i;
 
-/**
- * @param isPublic mail servers of the internet can be reached: before that a made-up name harms nobody
- */
+/** @param isPublic mail servers of the internet can be reached: before that a made-up name does no harm */
 export function checkHeloName(
   { name, isConfigured: given }: HeloNameSource,
   isPublic: boolean,

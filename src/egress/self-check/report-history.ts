@@ -3,10 +3,10 @@ import { type DistrustPeriod, type RouteReport, routeReportOf, type SelfCheckFin
 
 /**
  * What a look comes to, with what those before it found. A failure that withdraws trust stands until a look finds the
- * contrary: that a list did not answer, or no server named our address, is no sign that we are well again. It stands for
- * LIMITS.selfCheck.rememberedMs after it was last seen.
+ * contrary: a list that did not answer, or a server that named no address of ours, is no sign that the failure is over. It
+ * stands for LIMITS.selfCheck.rememberedMs after it was last seen.
  * @param before the report of the look before; null: none is known
- * @param everyMs between two looks: for so long nobody may have seen what this one found
+ * @param everyMs between two looks: what this one found may have been unseen for so long
  */
 export function withHistory(report: RouteReport, before: RouteReport | null, everyMs: number): RouteReport {
   const nowMs = Date.parse(report.checkedAt);
@@ -35,7 +35,7 @@ function withStandingFailure(
   return { ...old, failing, failedAt: seenAt, ...againOf(finding) };
 }
 
-/** Nothing of it could be told. */
+/** No part of it could be determined. */
 function isUndetermined({ result, untold }: SelfCheckFinding): boolean {
   return result === "unknown" && untold === undefined;
 }

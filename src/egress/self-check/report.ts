@@ -1,4 +1,4 @@
-/** What preflight looks at, in the order in which it is told. */
+/** What preflight checks, in the order of its report. */
 export const SELF_CHECKS = [
   "source_address",
   "proxy",
@@ -13,12 +13,12 @@ export const SELF_CHECKS = [
 ] as const;
 export type SelfCheckName = (typeof SELF_CHECKS)[number];
 
-/** `unknown`: it could not be told; `skipped`: it does not apply to this way. */
+/** `unknown`: it could not be determined; `skipped`: it does not apply to this route. */
 export type SelfCheckResult = "pass" | "fail" | "unknown" | "skipped";
 
 /**
- * What a failure means. `trust`: refusals by this way may be about us, so they condemn nobody; `service`: nothing can
- * be probed this way; `advice`: answers are good, but could be better.
+ * What a failure means. `trust`: refusals by this route may be about us, so they make no address invalid; `service`:
+ * nothing can be probed by this route; `advice`: answers are good, but could be better.
  */
 export type SelfCheckWeight = "trust" | "service" | "advice";
 
@@ -30,7 +30,10 @@ export interface SelfCheckFinding {
   seen: string;
   /** A sentence: what to do; "" when there is nothing to do. */
   advice: string;
-  /** What of it failed, and what of it could not be told: addresses, of lists with their zone. Absent: all, or nothing, of it. */
+  /**
+   * What of it failed, and what of it could not be determined: addresses, of lists with their zone. Absent: all, or
+   * nothing, of it.
+   */
   failing?: readonly string[];
   untold?: readonly string[];
   /** Another look soon may tell. */
@@ -60,7 +63,7 @@ export interface RouteReport {
   way: string;
   /** `failing` while something fails that is more than advice. */
   state: "ok" | "failing";
-  /** False while what RCPT is answered this way can condemn nobody. */
+  /** False while a refusal at RCPT by this route makes no address invalid. */
   trusted: boolean;
   /** What most mail servers take for our address; null: not known. */
   address: string | null;
@@ -70,7 +73,7 @@ export interface RouteReport {
   checkedAt: string;
   /** The last look that found nothing against us; ISO 8601, UTC; null: none is known. */
   trustedAt: string | null;
-  /** What was refused this way meanwhile condemns nobody, also of what was learnt before it was known. */
+  /** Refusals by this route in these periods make no address invalid, also those that were read before the period was known. */
   doubted: DistrustPeriod[];
   findings: SelfCheckFinding[];
 }
@@ -96,7 +99,7 @@ export function noActionFinding(
 const failsBy = (findings: readonly SelfCheckFinding[], ...weights: SelfCheckWeight[]) =>
   findings.some(({ result, weight }) => result === "fail" && weights.includes(weight));
 
-/** While it is so, what RCPT is answered can condemn nobody. Only what certainly failed counts: `unknown` withdraws nothing. */
+/** While it is false, no refusal at RCPT makes an address invalid. Only certain failures count: `unknown` withdraws nothing. */
 export function isRouteTrusted(findings: readonly SelfCheckFinding[]): boolean {
   return !failsBy(findings, "trust");
 }

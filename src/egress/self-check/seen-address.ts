@@ -19,7 +19,7 @@ export function seenAddressOf(helloLine: string, allowPrivate: boolean): string 
   return null;
 }
 
-/** What most say; null when nobody says anything. Behind a pool of addresses they differ, and the first wins a tie. */
+/** What most servers report; null when none reports any. Behind a pool of addresses they differ, and the first wins a tie. */
 export function mostFrequentAddress(addresses: readonly string[]): string | null {
   const counts = new Map<string, number>();
   for (const address of addresses) counts.set(address, (counts.get(address) ?? 0) + 1);

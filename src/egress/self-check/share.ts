@@ -13,7 +13,7 @@ export interface SharedSelfCheck {
 export interface SelfCheckShare {
   /** null: nothing that can be read. */
   read(): Promise<SharedSelfCheck | null>;
-  /** True: it is this process that looks, and nobody else for `ms`, unless it says so anew. */
+  /** True: this process looks, and no other one for `ms`, unless it calls this again. */
   acquireLead(ms: number): Promise<boolean>;
   publish(look: SharedSelfCheck): Promise<void>;
 }
