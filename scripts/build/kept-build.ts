@@ -72,16 +72,18 @@ export function keptBuild({ name, sources, isIgnored = () => false, make }: Buil
 
   function build(): void {
     const source = sourceHash();
-    // A process that reads the folder meanwhile finds the old one or the new one, whole.
+    // A process that begins to read meanwhile finds the old folder or the new one, whole, or for a moment none.
     const made = `${kept}-new-${process.pid}`;
+    const old = `${kept}-old-${process.pid}`;
     try {
       make(made);
       for (const path of filesIn(made)) compress(path);
       writeFileSync(join(made, SOURCE_FILE), source);
-      rmSync(kept, { recursive: true, force: true });
-      renameSync(made, kept);
+      if (existsSync(kept)) renameSync(kept, old);
+      // Another build of the same tree may have put its own there.
+      if (!isCurrent()) renameSync(made, kept);
     } finally {
-      rmSync(made, { recursive: true, force: true });
+      for (const folder of [made, old]) rmSync(folder, { recursive: true, force: true });
     }
   }
 

@@ -25,7 +25,12 @@ const bufferOf = ({ buffer, byteOffset, length }: Uint8Array) => Buffer.from(buf
 export function composeRequestWork(log: Logger): RequestWork {
   const thread = createRequestThread({ clock: systemClock, log, file: workerFile("request") });
   // Bounces take seconds to read: others' bodies and previews must not wait for them.
-  const feedbackThread = createRequestThread({ clock: systemClock, log, file: workerFile("request") });
+  const feedbackThread = createRequestThread({
+    clock: systemClock,
+    log,
+    file: workerFile("request"),
+    limits: LIMITS.feedbackThread,
+  });
   return {
     part: {
       name: "request threads",

@@ -172,7 +172,10 @@ export const AccuracySchema = named(
     days: countField("The UTC days that are counted, today included."),
     groups: v.pipe(
       v.array(GroupSchema),
-      v.description(`The largest ${groups} groups by verdict, reason and provider, the largest first.`),
+      v.description(
+        `By verdict, reason and provider, the largest first. Beyond the largest ${groups} they are counted together by verdict, ` +
+          "without reason and provider.",
+      ),
     ),
     wrong: v.pipe(
       v.array(WrongSchema),

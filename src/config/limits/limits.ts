@@ -57,6 +57,8 @@ export const LIMITS = {
    * and of the first those reserved for teams that have none; a task that runs longer than `taskMs` is given up, with its
    * thread.
    */
+  /** What reads files of bounces: seconds each, so few of one team wait for it. */
+  feedbackThread: { tasks: 32, tasksPerTeam: 2, tasksKept: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 192 },
   requestThread: { tasks: 32, tasksPerTeam: 8, tasksKept: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 256 },
   dns: DNS_LIMITS,
   smtp: SMTP_LIMITS,

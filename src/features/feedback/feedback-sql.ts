@@ -100,16 +100,26 @@ export interface WrongGroup {
 /** The largest groups of the last `days` UTC days, the present one included. */
 export async function readGroups(sql: Queryable, teamId: string, days: number): Promise<FeedbackGroup[]> {
   return sql<FeedbackGroup[]>`
-    select verdict, reason, provider,
-           count(*) filter (where outcome = 'delivered') as delivered,
-           count(*) filter (where outcome = 'bounced') as bounced,
-           count(*) filter (where outcome = 'bounced' and hard) as "hardBounced",
-           count(*) filter (where outcome = 'complained') as complained
-    from feedback
-    where team_id = ${teamId} and day > (now() at time zone 'utc')::date - ${days}::integer
-    group by verdict, reason, provider
-    order by count(*) desc, verdict, reason, provider
-    limit ${LIMITS.feedback.groups}`;
+    with counted as (
+      select verdict, reason, provider,
+             count(*) as events,
+             count(*) filter (where outcome = 'delivered') as delivered,
+             count(*) filter (where outcome = 'bounced') as bounced,
+             count(*) filter (where outcome = 'bounced' and hard) as hard_bounced,
+             count(*) filter (where outcome = 'complained') as complained,
+             row_number() over (order by count(*) desc, verdict, reason, provider) <= ${LIMITS.feedback.groups} as is_large
+      from feedback
+      where team_id = ${teamId} and day > (now() at time zone 'utc')::date - ${days}::integer
+      group by verdict, reason, provider
+    )
+    select verdict, case when is_large then reason end as reason, case when is_large then provider end as provider,
+           sum(delivered)::bigint as delivered,
+           sum(bounced)::bigint as bounced,
+           sum(hard_bounced)::bigint as "hardBounced",
+           sum(complained)::bigint as complained
+    from counted
+    group by 1, 2, 3
+    order by sum(events) desc, 1, 2, 3`;
 }
 
 export async function readWrong(sql: Queryable, teamId: string, days: number): Promise<WrongGroup[]> {

@@ -4,7 +4,7 @@ import { readMessage } from "./message.ts";
 import { type FileBounds, type FileReading, readTable, requireWithin, type TableOptions } from "./table.ts";
 
 /** A message begins with a field of its header. */
-const FIRST_FIELD = /^(?:>?From [^\r\n]*\r?\n)?[!-9;-~]{1,80}:[ \t]/;
+const FIRST_FIELD = /^(?:\xef\xbb\xbf)?(?:>?From [^\r\n]*\r?\n)?[!-9;-~]{1,80}:[ \t]/;
 /** How many bytes tell which kind a file is. */
 const START_BYTES = 1_000;
 

@@ -71,7 +71,8 @@ type CellOf = (row: readonly string[], name: ColumnName) => string;
 
 const VERDICTS: readonly string[] = ["valid", "invalid", "risky", "unknown"];
 const COMPLAINED = /complain|spam|abuse/;
-const BOUNCED = /bounce|undeliver|fail|reject|hard|soft|not[ _-]?found|expired/;
+const NOT_COMPLAINED = /not[ _-]?(?:spam|abuse)/;
+const BOUNCED = /bounce|undeliver|fail|reject|hard|soft|permanent|transient|not[ _-]?found|expired/;
 /** Some exports have nothing but the enhanced code of the reply. */
 const BOUNCE_CODE = /^[45]\.\d{1,3}\.\d{1,3}$/;
 const DELIVERED = /^(?:delivered|delivery|success|successful|sent|ok|2\.\d+\.\d+)$/;
@@ -79,6 +80,7 @@ const DELIVERED = /^(?:delivered|delivery|success|successful|sent|ok|2\.\d+\.\d+
 /** What a word of a mail system's export says; null: nothing that ends a message's way, such as an opening. */
 export function outcomeOf(word: string): MessageOutcome | null {
   const text = word.trim().toLowerCase();
+  if (NOT_COMPLAINED.test(text)) return null;
   if (COMPLAINED.test(text)) return "complained";
   if (BOUNCED.test(text) || BOUNCE_CODE.test(text)) return "bounced";
   return DELIVERED.test(text) ? "delivered" : null;

@@ -57,6 +57,8 @@ describe("one message", () => {
   it("is known by its first field", async () => {
     assert.equal((await readFeedbackFile(postfixBounce, {})).events.length, 1);
     assert.deepEqual(await readFeedbackFile(ordinaryMail, {}), { events: [], ignored: 1 });
+    const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), postfixBounce]);
+    assert.equal((await readFeedbackFile(marked, {})).events.length, 1);
   });
 });
 
@@ -110,6 +112,21 @@ describe("a table", () => {
         ["delivered", null, null],
       ],
     );
+  });
+
+  it("has the words of mail systems for what became of a message", async () => {
+    const { events, ignored } = await readText(
+      "email,bounceType\na@b.example,Permanent\nc@d.example,Transient\ne@f.example,not spam\ng@h.example,abuse\n",
+    );
+    assert.deepEqual(
+      events.map(({ outcome, bounce }) => [outcome, bounce?.hard ?? null]),
+      [
+        ["bounced", true],
+        ["bounced", false],
+        ["complained", null],
+      ],
+    );
+    assert.equal(ignored, 1);
   });
 
   it("without outcomes needs to be told one", async () => {

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { readGroups } from "../../../../src/features/feedback/feedback-sql.ts";
+import type { Database } from "../../../../src/stores/postgres/postgres.ts";
+import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+
+/** What is answered of a team's feedback however many reasons and providers it names. */
+const closing = createClosing();
+let sql: Database;
+
+before(async () => {
+  sql = (await openDatabase(closing)).sql;
+});
+after(closing.close);
+
+describe("the groups of feedback", () => {
+  it("beyond the largest are counted together by verdict, so that no total is short", async () => {
+    const { teamId } = await newTeam(sql);
+    const { groups: most } = LIMITS.feedback;
+    // Provider n has two messages, but for the last 40, which have one.
+    await sql`
+      insert into feedback (team_id, day, outcome, address_hash, verdict, reason, provider, hard)
+      select ${teamId}, (now() at time zone 'utc')::date, outcome, lpad(n::text, 22, '0'), 'valid', 'accepted_mailbox',
+             'provider ' || n, false
+      from generate_series(1, ${most + 40}::integer) as n, unnest(array['delivered', 'bounced']) as outcome
+      where outcome = 'delivered' or n <= ${most}`;
+    const groups = await readGroups(sql, teamId, 30);
+    assert.equal(groups.length, most + 1);
+    assert.deepEqual(groups[0], {
+      ...{ verdict: "valid", reason: null, provider: null },
+      ...{ delivered: 40, bounced: 0, hardBounced: 0, complained: 0 },
+    });
+    assert.equal(
+      groups.reduce((sum, { delivered, bounced }) => sum + delivered + bounced, 0),
+      2 * most + 40,
+    );
+  });
+});
