@@ -5,9 +5,9 @@ import type { Clock } from "../platform/time/clock.ts";
 import type { CatchAll, SmtpClass } from "./evidence.ts";
 
 /**
- * Does a host accept everybody at a domain? Asked with a made-up address, only after a real one was accepted there, and
- * **once per domain and host**: whoever claims a key first asks the server and settles the answer; all others, in every
- * thread, wait for it. A backup MX often accepts what its primary would refuse, hence the host in the key.
+ * Does a host accept every address at a domain? Asked with a random local part, only after a real address was accepted
+ * there, and **once per domain and host**: the first check that claims a key asks the server and settles the answer; all
+ * others, in every thread, wait for it. A backup MX often accepts what its primary would refuse, hence the host in the key.
  *
  * What was settled lives in this process and, through `CatchAllStore`, beyond it. An inconclusive answer is soon asked
  * again and stays here; what we failed to ask at all is forgotten at once.
@@ -22,13 +22,13 @@ export interface CatchAllFacts {
   /** The key will soon be claimed: what the store has of it is asked for now. */
   prefetch(key: string): void;
   /**
-   * The settled answer; `not_probed` when whoever asked gave up; or `ask`: the caller must ask the server and then
+   * The settled answer; `not_probed` when the check that asked gave up; or `ask`: the caller must ask the server and then
    * `settle` or `abandon`, whatever happens.
    */
   claim(key: string): Promise<CatchAll | "ask">;
-  /** @param retryAfterS of one that was put off: the server told us when to come again */
+  /** @param retryAfterS of a deferred answer: the delay that the server named */
   settle(key: string, answer: CatchAllAnswer, retryAfterS: number | null): void;
-  /** We could not ask, for reasons of our own. Those who wait are told `not_probed`; nothing is remembered. */
+  /** We could not ask, for reasons of our own. Those that wait get `not_probed`; nothing is remembered. */
   abandon(key: string): void;
 }
 
@@ -68,10 +68,10 @@ export function parseCatchAllKey(key: string): { site: string; domain: string } 
 }
 
 /**
- * A local part that nobody has: 80 bits, a letter first so that no rule about numbers applies. The same for a domain
- * all week: a server that greylists strangers must meet the same stranger again, or it would never answer.
+ * A random local part that no mailbox has: 80 bits, a letter first so that no rule about numbers applies. The same for a
+ * domain all week: a server that greylists must meet the same recipient again, or it would never answer.
  *
- * @param salt what tells this deployment from others, so that nobody can prepare for its strangers
+ * @param salt differs from that of other deployments, so that no server can prepare for the local parts of this one
  */
 export function catchAllLocalPart(domain: string, epochMs: number, salt: string): string {
   const week = Math.floor(epochMs / WEEK_MS);
@@ -146,7 +146,7 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
       return stored.answer;
     },
     settle(key, answer, retryAfterS) {
-      // Whoever comes again when the server said meets no older answer.
+      // A probe that comes again after the delay that the server named finds no older answer.
       const isNamed = answer === "put_off" && retryAfterS !== null;
       remember(key, answer, isNamed ? Math.min(PUT_OFF_MAX_S, retryAfterS) : TTL_S[answer]);
       if (isLastingCatchAllAnswer(answer)) store.put(key, answer, TTL_S[answer]);

@@ -29,7 +29,10 @@ export interface RequestedSignals {
   dmarc: boolean;
 }
 
-/** Whether all that was asked for was answered, and in time. Of blocklists nobody can tell: who is silent lists nobody. */
+/**
+ * Whether all that was asked for was answered, and in time. Of blocklists this cannot be said: a silent one lists no
+ * domain.
+ */
 export function areSignalsComplete({ spf, dmarc }: DomainEvidence, asked: RequestedSignals): boolean {
   return (spf !== null || !asked.spf) && (dmarc !== null || !asked.dmarc);
 }

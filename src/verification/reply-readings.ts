@@ -4,7 +4,7 @@ import { delayOf } from "./classify/delay.ts";
 import { classifyFor, commonReading, mayContainLocalPart, redactedReplyFor } from "./classify/reading.ts";
 import type { SmtpEvidence } from "./evidence.ts";
 
-/** What evidence keeps of the end of a probe, whatever else is known: the same for all who are answered alike. */
+/** What evidence keeps of the end of a probe, whatever else is known: the same for all addresses that get the same answer. */
 export type ReplyEvidence = Omit<SmtpEvidence, "trusted" | "latencyMs" | "catchAll">;
 
 type Replied = Extract<RcptOutcome, { kind: "reply" }>;
@@ -20,7 +20,7 @@ interface KnownReading {
   context: ClassifyContext;
   ruling: Classification;
   said: ReplyEvidence;
-  /** What was kept, lower case: who has his local part in it is answered by himself. */
+  /** What was kept, lower case: an address with its local part in it needs a reading of its own. */
   lower: string;
 }
 

@@ -40,7 +40,7 @@ export class DomainName {
 
 let lastNumber = 0;
 
-/** Above 0, and none twice in a process: under another one's nobody finds anything. */
+/** Above 0, and none twice in a process: a new number finds nothing that was kept under another. */
 export function nextMemoNumber(): number {
   lastNumber += 1;
   return lastNumber;

@@ -32,7 +32,7 @@ const JOINING = [
 ]
   .map((script) => `\\p{Script=${script}}`)
   .join("");
-/** What nobody sees, where it is needed: joiners inside words and emoji, selectors behind what they select a shape of. */
+/** Invisible characters where they are needed: joiners inside words and emoji, selectors behind what they select a shape of. */
 const SHAPING = new RegExp(
   [
     `(?<=[${JOINING}]\\p{M}*)[\\u200c\\u200d](?=[${JOINING}])`,
@@ -45,7 +45,7 @@ const SHAPING = new RegExp(
 );
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
-/** Whether something in it is not seen and changes nothing that is: two addresses that look the same are told apart by it. */
+/** Whether it has invisible characters that change nothing visible: they make two addresses that look the same different. */
 function hasHiddenCharacters(content: string): boolean {
   return INVISIBLE.test(content) && INVISIBLE.test(content.replace(SHAPING, ""));
 }

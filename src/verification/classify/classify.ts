@@ -22,7 +22,7 @@ export interface ClassifyContext {
   self: SelfIdentity;
 }
 
-/** Dialogues that ended without a reply. `our_network` as fault: a cap of our own or a caller who left, not theirs. */
+/** Dialogues that ended without a reply. `our_network` as fault: a cap of our own or a caller that left, not theirs. */
 const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
   timeout: { class: "timeout", fault: "their_server" },
   refused: { class: "no_connect", fault: "their_server" },
@@ -41,7 +41,10 @@ const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
   cancelled: { class: "timeout", fault: "our_network" },
 };
 
-/** At the first reply: with the other books of phrases some 60 ms of each thread, which nobody who starts it need wait for. */
+/**
+ * Compiled at the first reply: with the other books of phrases some 60 ms of each thread, which its start need not wait
+ * for.
+ */
 const matcher = lazy(() => compileRules(RULES));
 
 /**
@@ -60,7 +63,7 @@ export function classify(outcome: RcptOutcome, context: ClassifyContext): Classi
   const rule = matcher().find(subject);
   if (rule === null) return { class: "smtp_protocol_error", fault: "their_server", rule: "none" };
   if (subject.namesUs && blamesRecipient(rule)) {
-    // A reply that names us condemns only whom it would condemn without our name.
+    // A reply that names us condemns a recipient only if it would do so without our name.
     const unnamed = matcher().find(
       prepareReply(stage, withoutOurNames(reply, context.self), context.provider, NO_IDENTITY),
     );

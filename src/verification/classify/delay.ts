@@ -4,7 +4,7 @@ import type { SmtpClass } from "../evidence.ts";
 import { decoded } from "./decoding.ts";
 import { textOf } from "./text.ts";
 
-/** A day: who names more is not waited for so long anyway. */
+/** A day: a longer delay is not waited for anyway. */
 const LONGEST_S = 86_400;
 
 /** Units by their first letters, longest first; seconds of each. */

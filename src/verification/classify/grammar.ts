@@ -137,9 +137,9 @@ const GENITIVE =
 const OF = /^ of (?:the |this |your |a )?$/;
 /** Ours, not the recipient's. */
 const YOURS = / (?:your|ihre|ihr|votre|tu|su|sua|suo|seu|vostro|vostra|twoj|twoje|vase|ваш|ваша) $/;
-/** Nouns that are the recipient's whoever is addressed. */
+/** Nouns that mean the recipient, whichever party is addressed. */
 const SURELY_RECIPIENT = /^(?:recipient|rcpt|destinat|addressee|empfang|empfaeng)/;
-/** `Access denied from unknown`: nobody's state. */
+/** `Access denied from unknown`: not a state of the recipient. */
 const FROM = / (?:from|by|via|von|de|par|helo|ehlo|to) $/;
 /** An IPv4 address behind the word for one. */
 const NUMBERS = /^ \d{1,3} \d{1,3} \d{1,3} \d{1,3} /;
@@ -202,7 +202,7 @@ interface Parsed {
   kinds: readonly (Noun | null)[];
 }
 
-/** Whether words from `from` to `to` belong to one statement: no end of a sentence, and behind a pause nobody else. */
+/** Whether words from `from` to `to` belong to one statement: no end of a sentence, and behind a pause no other subject. */
 function isOneStatement(spoken: string, from: number, to: number): boolean {
   const gap = spoken.slice(from, to);
   if (gap.includes(" . ")) return false;
@@ -235,7 +235,7 @@ function nounInFront({ spoken, hits, kinds }: Parsed, i: number, reach: number):
   return null;
 }
 
-/** Of whom hit `i` speaks. A sentence without a noun speaks of the address behind its pause: `Unknown: <…>`. */
+/** The subject of hit `i`. A sentence without a noun speaks of the address behind its pause: `Unknown: <…>`. */
 function subjectOf(parsed: Parsed, i: number): Noun | null {
   const found = boundNoun(parsed, i);
   if (found !== null) return found;
@@ -251,7 +251,7 @@ function boundNoun(parsed: Parsed, i: number): Noun | null {
   const state = parsed.hits[i] as Hit;
   const { side, whole } = state.term;
   const near = parsed.spoken.charAt(state.start - 2) !== ",";
-  // `domain is not known here`: whoever stands next to it is meant.
+  // `domain is not known here`: the noun next to it is meant.
   if (whole) return (near ? nounInFront(parsed, i, REACH_NEXT) : null) ?? "recipient";
   if (side === "before") return nounBehind(parsed, i);
   if (side === "after") return nounInFront(parsed, i, state.term.back);
@@ -283,12 +283,12 @@ const SHUT_CLOSES = new RegExp(
     " ?(?:[\u3040-\u30ff\u3400-\u9fff]|되었|됨|된 |상태|입니다|하였|중입)",
   ].join("|")})`,
 );
-/** Somebody shuts something: `Empfänger hat Sie gesperrt`, `Le destinataire a bloqué votre adresse`. */
+/** An active verb, with an object: `Empfänger hat Sie gesperrt`, `Le destinataire a bloqué votre adresse`. */
 const ACTIVE =
   / (?:has|have|had|hat|heeft|ha|a|har|haben)(?: (?!been |sido |ete |stato |stata |varit |blitt |blevet )[^ ,.]+){0,6} $/;
-/** Within one clause, somebody has something. */
+/** Within one clause, a subject that has something. */
 const HOLDS = /^[^,.]{0,40} (?:has|have|had|hat|a|tiene|tem|ha|heeft) [^,.]{0,24}$/;
-/** What nobody does to another: `Your account has expired`. */
+/** A state that has no actor: `Your account has expired`. */
 const OF_ITSELF = /^(?:expired|abgelaufen|scadut[oa])$/;
 /** Not the recipient: what was sent to it. */
 const SENT_TO =
@@ -334,7 +334,7 @@ export function readStatements(prose: string): RecipientStatements {
   const hits = hitsIn(spoken);
   const parsed = { spoken, hits, kinds: nounsOf(spoken, hits) };
   const statements = new Set<Statement>();
-  // Whoever speaks of the sender has not said for sure that it is the recipient who is missing.
+  // A reply that speaks of the sender does not say for sure that the recipient is missing.
   const namesSender = hits.some(({ term }) => term.noun === "sender");
   const doubtful = isDoubtful(spoken);
   let ofSender = false;

@@ -22,7 +22,7 @@ export interface MatchableReply {
   code: string;
   enhanced: string | null;
   provider: string | null;
-  /** Lower case, one line, single spaces, mail addresses replaced: nobody's mailbox name can look like a reason. */
+  /** Lower case, one line, single spaces, mail addresses replaced, so that no mailbox name can look like a reason. */
   text: string;
   /** `text` without host names: that a server is called `blocked-mail.example.com` is no reason. */
   prose: string;
@@ -32,7 +32,7 @@ export interface MatchableReply {
   terse: boolean;
   namesUs: boolean;
   /**
-   * The text ends in a note of who asked, in brackets or after `from` or `client`, or begins with one behind a tag, and
+   * The text ends in a note of the client, in brackets or after `from` or `client`, or begins with one behind a tag, and
    * names us only there.
    */
   namesUsInNote: boolean;
@@ -45,7 +45,7 @@ const LOOSE_ENHANCED = /(?:^|[\s#([-])([245]\.[0-9]{1,3}\.[0-9]{1,3})(?=$|[\s)\]
 
 const TERSE = /^[#[(]?[245]\.[0-9]{1,3}\.[0-9]{1,3}[)\]]?:?[a-z ,.!'-]{0,60}$/;
 
-/** Our names in brackets or after a word for who asked, with ports, at the end. Every repeat is bounded. */
+/** Our names in brackets or after a word for the client, with ports, at the end. Every repeat is bounded. */
 const CLOSING_NOTE = new RegExp(
   `(?:\\b(?:client|from|ip|remote|peer|relay)[ :=]{1,3}[([]{0,2}|[([]{1,2})${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?` +
     `(?:[ ,]{0,2}[([]{0,2}${NAME}[)\\]]{0,2}(?::[0-9]{1,5})?){0,3}[)\\].;, ]{0,4}$`,
@@ -56,7 +56,7 @@ const SALUTATION = new RegExp(
   `\\b(?:hi|hello|dear|sorry|bonjour|hallo)[ ,]{1,3}[([<]?${NAME}[)\\]>]?(?=[\\s,.!:;])`,
   "g",
 );
-/** A server's own tag and who asked, in front of the reason: `RUSR 192.0.2.1: No such user`. */
+/** A server's own tag and the client, in front of the reason: `RUSR 192.0.2.1: No such user`. */
 const OPENING_NOTE = new RegExp(
   `^(?:[245]\\.[0-9]{1,3}\\.[0-9]{1,3} )?[a-z0-9_-]{2,16} [([]?${NAME}[)\\]]?: `,
 );

@@ -9,7 +9,7 @@ export interface PhraseBook {
  * 30 ms of garbage collection in every thread that starts.
  */
 interface Trie {
-  /** By node: its first child, the next child of its parent, 0 for none: the root is nobody's child. */
+  /** By node: its first child, the next child of its parent; 0 for none, since the root is never a child. */
   firstChild: number[];
   nextSibling: number[];
   /** By node: the symbol of the edge that leads to it. */

@@ -6,8 +6,8 @@ const ITS_MAILBOX =
   "(?: (?:(?:the|this|his|her|its|their) )?(?:mailbox|account|address|service|(?:receiving|reception|delivery|receipt)(?: of)?(?: the)?(?: e?-?mails?| messages?)?))?";
 
 /**
- * A mailbox is shut, in words that acquit elsewhere: whoever has to log in is its owner, and what is blocked was not used.
- * Each as a pattern of bounded length and what stands in its place.
+ * A mailbox is shut, in words that acquit elsewhere: the one who has to log in is its owner, and what is blocked was not
+ * used. Each as a pattern of bounded length and what stands in its place.
  */
 const IN_OTHER_WORDS: readonly (readonly [said: RegExp, means: string])[] = [
   [
@@ -43,7 +43,7 @@ const IN_OTHER_WORDS: readonly (readonly [said: RegExp, means: string])[] = [
   [new RegExp(`\\bno (?:activity|log ?ins?) (?:for|in|since|within)${SPAN}`, "g"), ", inactive"],
   [/\bno (?:recipient|user|account|mailbox) activity\b(?: since [\d./-]{4,10})?/g, "mailbox inactive"],
   [
-    // Nobody is there; `not configured for external mail` is somebody's choice.
+    // The mailbox does not exist; `not configured for external mail` is a choice of its operator.
     /(?: is| was| has)?(?: not|n't)(?<!(?:^| )\*(?: is| was| has)?(?: not|n't)) (?:been )?(?:configured|set up)(?: to (?:receive|accept|get) (?:any )?(?:e-?)?(?:mails?|messages?))?(?: (?:on|at|in|for) (?:this|our|the) (?:mail ?)?(?:server|system|host))?(?: here)?(?= ?(?:[.,;)]|$))/g,
     " does not exist",
   ],

@@ -28,7 +28,7 @@ const TEXTS = 2_000;
 const READINGS = 16;
 
 const ASCII = /^[\0-\x7f]*$/;
-/** Addresses that are one token to whoever reads a reply, whatever the case. */
+/** Addresses that any reader of a reply takes for one token, whatever the case. */
 const PLAIN = /^[a-z0-9._+=-]{1,64}@[a-z0-9.-]{1,255}$/i;
 const BEFORE = /[\s<([]$/;
 const BEHIND = /^[\s>)\],;:]/;
@@ -60,8 +60,9 @@ export function redactedReplyFor(
 }
 
 /**
- * What a reply was read as that names no address, once `classifyFor` has read it: the same for all who are asked about,
- * but for those whose local part `mayContainLocalPart` finds in `lower`, whose `redactedReplyFor` is another. null: it is to be read each time.
+ * What a reply without an address was read as, once `classifyFor` has read it: the same for all addresses asked about, but
+ * for those whose local part `mayContainLocalPart` finds in `lower`, whose `redactedReplyFor` is another. null: it is to be
+ * read each time.
  */
 export function commonReading(
   { reply, stage }: Extract<RcptOutcome, { kind: "reply" }>,
@@ -73,8 +74,8 @@ export function commonReading(
 const [QUOTE, PLUS, DEL] = [0x22, 0x2b, 0x7f];
 
 /**
- * False when no spelling of the local part stands in `text`, which is lower case and ASCII. Asked for each answer, and most texts
- * are shorter than he is: that is told by one look at each character.
+ * False when no spelling of the local part stands in `text`, which is lower case and ASCII. Called for each answer. Most
+ * texts are shorter than the local part: one look at each character shows that.
  */
 export function mayContainLocalPart(text: string, local: string): boolean {
   let end = local.length;
@@ -158,8 +159,8 @@ function forget(key: string, reading: ReplyReading): ReplyReading {
 }
 
 /**
- * The reply's text with the address masked; null where it cannot be told that another address in its place would be read
- * alike: it is not one plain token each time that it stands there, something else has an `@`, or a name of ours is in it.
+ * The reply's text with the address masked; null where another address in its place might be read differently: it is not
+ * one plain token each time that it stands there, something else has an `@`, or a name of ours is in it.
  */
 function masked({ lines }: SmtpReply, address: string, self: SelfIdentity): string | null {
   const text = lines.length === 1 ? (lines[0] ?? "") : lines.join("\n");

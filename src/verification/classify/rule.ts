@@ -18,7 +18,7 @@ export interface Rule {
   providers?: readonly string[];
   /** The reply names our address or our HELO name. */
   namesUs?: true;
-  /** The reply names us in a closing note of who asked, and nowhere else. */
+  /** The reply names us in a closing note of the client, and nowhere else. */
   namesUsInNote?: true;
   /** The reply names us only in a salutation or in a link. */
   namesUsInGreeting?: true;

@@ -1,8 +1,8 @@
 import { spokenOf } from "./spoken.ts";
 
 /**
- * Words by which a reply refuses a recipient without a reason: whom, that, and the phrases around it. What else a server
- * says may be a reason of its own, in words that nobody thought of here.
+ * Words by which a reply refuses a recipient without a reason: the recipient, the refusal, and the phrases around them.
+ * What else a server says may be a reason of its own, in words that are not foreseen here.
  */
 const SAYS_NO_REASON = new Set(
   [
@@ -28,7 +28,7 @@ const SAYS_NO_REASON = new Set(
 
 /** A name of two labels: the longer ones are gone from the prose. */
 const SHORT_HOST = /(?<![\w./-])[a-z0-9_-]{2,63}\.[a-z]{2,6}(?![\w/-]|\.\w)/g;
-/** Somebody's address, mostly the asker's. */
+/** An address in the reply, mostly ours. */
 const IPV4 = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])/;
 /** `sid=XYZ`: a trace, no word. */
 const TRACE = /\b\w{1,16}=\S+/g;

@@ -19,7 +19,7 @@ import {
  * line here (`later`, with its value in texts of earlier builds), and the code that learns or shows it.
  */
 
-/** Who is at fault for a check that did not end in `accepted`. Only `recipient` may lead to `invalid`. */
+/** The party at fault for a check that did not end in `accepted`. Only `recipient` may lead to `invalid`. */
 const fault = nullable(oneOf("recipient", "their_server", "our_address", "our_network"));
 
 const MX = {

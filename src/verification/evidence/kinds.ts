@@ -66,7 +66,7 @@ export function optional<T>(kind: Kind<T>): Kind<T | undefined> {
   return { ...kindOf<T | undefined>(kind.read, pack), absent: undefined };
 }
 
-/** Whoever makes evidence need not know the field: without it, it is what an absent one is. */
+/** The maker of evidence need not know the field: without it, it is what an absent one is. */
 export function later<T>(kind: Kind<T>): LaterKind<T> {
   return { ...kind, isLater: true };
 }
@@ -78,7 +78,7 @@ export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
     if (!Array.isArray(value)) throw new TypeError("not a list");
     return Object.freeze(value.map((item) => kind.read(item)));
   }
-  // One and the same list where there is nothing in it, so that it is told from others at a glance.
+  // One and the same list where there is nothing in it, so that a comparison by identity tells it from others.
   return kindOf(read, (list) => (list.length === 0 ? empty : list), empty);
 }
 

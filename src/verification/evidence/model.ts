@@ -18,8 +18,8 @@ import { hasOwnId } from "./reply-id.ts";
 type ProbedSmtp = SmtpFinding & SmtpEvidence;
 
 /**
- * A half of evidence, interned: the same content is the same object while the interner knows it, and has the same id in every
- * process, always. Nobody changes it.
+ * A half of evidence, interned: the same content is the same object while the interner knows it, and has the same id in
+ * every process, always. Immutable.
  */
 abstract class Interned {
   #text: string | null = null;

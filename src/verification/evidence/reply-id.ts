@@ -2,11 +2,11 @@
 const ID_CHARS = 8;
 const ID_DIGITS = 4;
 
-/** Our own address, mostly, which a server says to all who come from there. */
+/** Our own address, mostly, which a server repeats to all clients from there. */
 const IPV4 = /^\D*\d{1,3}(?:\.\d{1,3}){3}\D*$/;
 const LINK = /^\W*https?:/;
 
-/** Rows of a list are mostly told the same. */
+/** Rows of a list mostly get the same reply. */
 let last = { reply: "", hasId: false };
 
 /**

@@ -40,8 +40,8 @@ const DISPOSABLE_MX: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Mail exchangers of domains that are for sale, show advertisements or were registered for what people mistype: they
- * take everything, and nobody whom the sender means reads it.
+ * Mail exchangers of domains that are for sale, show advertisements or were registered for what people mistype: they take
+ * everything, and the recipient whom the sender means does not read it.
  */
 const PARKING_MX: ReadonlySet<string> = new Set([
   // above.com, Dynadot, Sedo, Team Internet (ParkingCrew and its like, under many names), Bodis, and null exchangers.
@@ -68,7 +68,7 @@ const NOWHERE: ReadonlySet<string> = new Set([
 export interface ExchangerOwners {
   /** How many of them belong to throw-away services. */
   throwAway: "all" | "some" | "none";
-  /** Mail to them reaches nobody: all of them are a parking service's, or the sender's own machine. */
+  /** Mail to them is not read: all of them are a parking service's, or the sender's own machine. */
   parked: boolean;
 }
 
@@ -89,7 +89,7 @@ export function exchangerOwnersOf(hosts: readonly string[]): ExchangerOwners {
 
 /**
  * Whether a domain is disposable: by the lists, or by all of its exchangers (source `shared-mx`). Never one that is
- * trusted, whoever runs its servers.
+ * trusted, on whichever servers.
  */
 export function findDisposable(
   lists: Pick<Lists, "disposable">,

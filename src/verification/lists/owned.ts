@@ -8,7 +8,7 @@ export const COMPANY_DOMAINS: ReadonlySet<string> = new Set([
   ...["microsoft.com", "onmicrosoft.com", "microsoftonline.com", "office.com", "office365.com", "azure.com"],
   ...["amazon.com", "amazon.de", "amazon.co.uk", "amazon.fr", "amazon.co.jp", "amazonaws.com", "awsapps.com"],
   ...["apple.com", "googlegroups.com", "gserviceaccount.com", "googleusercontent.com", "youtube.com"],
-  // Who sends for others.
+  // Services that send for others.
   ...["amazonses.com", "sendgrid.com", "sendgrid.net", "mailgun.com", "mailgun.net", "mailgun.org"],
   ...[
     "sparkpost.com",

@@ -5,11 +5,11 @@
 export const CUSTOMERS_OWN_SERVERS: ReadonlySet<string> = new Set(["proofpoint", "cisco"]);
 
 /**
- * Names of the mail exchangers of each provider. A provider is who runs the servers, so that its shaping, its habits
+ * Names of the mail exchangers of each provider. A provider is the operator of the servers, so that its shaping, its habits
  * and its way to refuse hold for every domain behind it: a million Google Workspace domains are one site.
  *
- * A name stands for itself and all below it; one `*` in a label for any characters of that label, or none. Where a
- * provider also lets machines, or gives its lines names of its own domain (`vps-1a2b3c.vps.ovh.net`,
+ * A name stands for itself and all below it; one `*` in a label for any characters of that label, or none. Where a provider
+ * also lets machines, or gives its lines names of its own domain (`vps-1a2b3c.vps.ovh.net`,
  * `c-73-0-2-1.hsd1.ma.comcast.net`), only its exchangers are named: a customer's server is not the provider's.
  */
 export const PROVIDER_MX_SUFFIXES: Readonly<Record<string, readonly string[]>> = {

@@ -1,7 +1,7 @@
 /**
  * Role names that the npm list lacks: the rest of RFC 2142, and what companies outside the English-speaking world put on
- * their imprint pages, by language. Only words that are nobody's name and no person's nickname: a role makes an
- * accepted address `risky`.
+ * their imprint pages, by language. Only words that are neither a name nor a nickname: a role makes an accepted address
+ * `risky`.
  */
 const BY_LANGUAGE: Readonly<Record<string, string>> = {
   en: "customer-service bounce bounces gdpr dpo board whistleblower",
@@ -27,10 +27,10 @@ const BY_LANGUAGE: Readonly<Record<string, string>> = {
 
 export const OWN_ROLES: readonly string[] = Object.values(BY_LANGUAGE).flatMap((words) => words.split(" "));
 
-/** RFC 2142 §6: who runs a mailing list; and where its bounces go. */
+/** RFC 2142 §6: the owner of a mailing list; and where its bounces go. */
 const LIST_OWNER = /^(?:owner-[a-z0-9._-]{2,}|[a-z0-9._-]{2,}-(?:request|bounces|unsubscribe))$/;
 
-/** A word shorter than this may be somebody's initials with dots between them: `i.t`, `m.d`. */
+/** A word shorter than this may be a person's initials with dots between them: `i.t`, `m.d`. */
 const JOINED_MIN = 6;
 
 /**

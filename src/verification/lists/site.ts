@@ -26,17 +26,17 @@ function labelNodeAt(parent: LabelNode, label: string): LabelNode {
 }
 
 export interface Site {
-  /** Key of caps, shaping and breakers: the provider, or the domain of who runs the host. At most 253 characters. */
+  /** Key of caps, shaping and breakers: the provider, or the domain of the host's operator. At most 253 characters. */
   site: string;
-  /** Key of `PROVIDER_MX_SUFFIXES`, or null for everybody else. */
+  /** Key of `PROVIDER_MX_SUFFIXES`; null: no named provider. */
   provider: string | null;
 }
 
-/** Who runs mail exchangers, by their names. */
+/** The operators of mail exchangers, by their names. */
 export interface SiteDirectory {
   /**
-   * Who runs a mail exchanger. `hosts` in order of preference, lower case, A-labels: of an MX set it is the most preferred
-   * one's, as that is where a session goes first. Without hosts the domain is the site.
+   * The operator of a mail exchanger. `hosts` in order of preference, lower case, A-labels: of an MX set it is the most
+   * preferred one's, as that is where a session goes first. Without hosts the domain is the site.
    */
   siteOf(hosts: readonly string[], domain: string): Site;
   /** Whether a domain is, or is below, the registrable domain of a provider's listed mail exchangers. */
@@ -76,8 +76,8 @@ export function createSiteDirectory(own: Readonly<Record<string, readonly string
     }
   }
   /**
-   * Who runs a host, as the public suffix list with its private part tells: neighbours at a dynamic DNS are strangers.
-   * So are those below a provider's domain, where the provider's own exchangers are listed.
+   * The operator of a host, by the public suffix list with its private part: neighbours at a dynamic DNS are strangers. So
+   * are those below a provider's domain, where the provider's own exchangers are listed.
    */
   function operatorOf(host: string): string {
     const domain = getDomain(host, { allowPrivateDomains: true }) ?? host;

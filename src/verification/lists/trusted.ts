@@ -104,8 +104,8 @@ export const NEVER_DISPOSABLE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Words of the role list that are as well somebody's name or nobody's role. A role makes an accepted address `risky`,
- * so the list is kept to what is surely shared.
+ * Words of the role list that are also a person's name, or no role at all. A role makes an accepted address `risky`, so the
+ * list is kept to what is surely shared.
  */
 export const NOT_A_ROLE: ReadonlySet<string> = new Set([
   ...[
@@ -173,7 +173,7 @@ export const NOT_A_ROLE: ReadonlySet<string> = new Set([
   // Given names and surnames: Arin, Ask, Dev, Mentor, Reg, Sem; Brand, Contador, Crew, Head, House, Merchant, Seo.
   ...["arin", "ask", "dev", "mentor", "reg", "sem"],
   ...["brand", "contador", "crew", "head", "house", "merchant", "seo"],
-  // Initials of people, and words that are nobody's office.
+  // Initials of people, and words that name no office.
   ...["ir", "pm", "se", "us", "uk", "com", "eng", "csm", "fbl", "fte", "principa", "random", "fun", "lunch"],
   ...[
     "women",

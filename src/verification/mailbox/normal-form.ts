@@ -21,9 +21,9 @@ function taggedName(local: string, rules: MailboxRules): string | null {
 }
 
 /**
- * `normalized_email`: one text for the spellings of an address that lead to one mailbox, as far as its provider is known: for
- * finding a person twice, not for sending to. Case goes everywhere, although a server that nobody knows may tell by it;
- * tags and dots only where the provider is known by the domain, or by its exchangers.
+ * `normalized_email`: one text for the spellings of an address that lead to one mailbox, as far as its provider is known:
+ * for finding a person twice, not for sending to. Case goes everywhere, although an unknown server may tell mailboxes apart
+ * by it; tags and dots only where the provider is known by the domain, or by its exchangers.
  *
  * @param provider of the exchangers; null: not known
  */

@@ -1,7 +1,7 @@
 /** The keys beside each other on QWERTY boards, and what QWERTZ and AZERTY put elsewhere. */
 const ROWS = ["1234567890-", "qwertyuiop", "asdfghjkl", "zxcvbnm"];
 const SWAPPED_ON_OTHER_BOARDS = ["yz", "qa", "wz"];
-/** Told apart badly by eye or by ear. */
+/** Confused easily by eye or by ear. */
 const ALIKE = ["0o", "1l", "1i", "il", "ae", "ei", "ao", "ou", "ck", "sz", "iy", "mn", "vw"];
 
 const NEAR = new Set<string>();

@@ -124,8 +124,8 @@ export const KNOWN_TYPOS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Real names a slip away from a coined one, with people behind them. `npm run suggestions` prints what the rules
- * suspect of lists of real domains; whoever is honest there comes here.
+ * Real names a slip away from a coined one, with people behind them. `npm run suggestions` prints what the rules suspect of
+ * lists of real domains; the honest ones of these belong here.
  */
 export const REAL_NEIGHBOURS: ReadonlySet<string> = new Set<string>([
   ...[
@@ -141,7 +141,7 @@ export const REAL_NEIGHBOURS: ReadonlySet<string> = new Set<string>([
   ...["libera.it", "libro.it", "liberi.it", "telnet.be", "gail.com", "hotmilk.com", "hotmeal.com"],
 ]);
 
-/** Endings that name no place on the internet and are used inside networks, or in examples: nobody mistyped them. */
+/** Endings that name no place on the internet and are used inside networks, or in examples: they are not mistyped. */
 export const INTERNAL_ENDINGS: ReadonlySet<string> = new Set([
   ...["test", "example", "invalid", "localhost", "local", "onion", "alt", "internal", "localdomain"],
   ...["lan", "home", "corp", "intranet", "private", "dom", "loc", "host", "mail", "domain", "arpa"],

@@ -61,7 +61,7 @@ const NEAR_ENDINGS: Readonly<Record<string, ReadonlySet<string>>> = {
   com: new Set(["co", "cm", "om"]),
   net: new Set(["ne", "bet"]),
 };
-/** What a name that is nobody's may have been meant to end in; in this order. */
+/** Endings that a domain of no known provider may have been meant to have; in this order. */
 const COMMON_ENDINGS = ["com", "net", "org", "edu", "gov"] as const;
 const ENDING_BUDGET = 1;
 
@@ -128,7 +128,7 @@ function find(domain: string): string | null {
   if (often !== undefined) return often;
   const dot = domain.indexOf(".");
   const tld = domain.slice(domain.lastIndexOf(".") + 1);
-  // An A-label is nobody's slip: it was put together by a machine.
+  // An A-label is not a slip: a program put it together.
   if (INTERNAL_ENDINGS.has(tld) || tld.startsWith("xn--")) return null;
   if (domain.startsWith("www.") && EXACT.has(domain.slice(4))) return domain.slice(4);
   // The dot a letter too far: `gmailc.om`.

@@ -4,8 +4,8 @@ import { type Evidence, evidenceBut } from "../evidence.ts";
 const OVERRIDE_SOURCE = "override";
 
 /**
- * Evidence as somebody sees it whose override covers the domain: listed, hence not probed. A copy: the evidence itself
- * is everybody's, and no team's opinion gets into it.
+ * The evidence for a team whose override covers the domain: listed, hence not probed. A copy: the evidence itself is shared
+ * by all teams, and no team's opinion gets into it.
  */
 export function withOverride(evidence: Evidence): Evidence {
   return evidenceBut(evidence, { disposable: { listed: true, source: OVERRIDE_SOURCE }, smtp: null });

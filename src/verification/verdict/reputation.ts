@@ -5,16 +5,16 @@ import { exchangerOwnersOf } from "../lists/mx-hosts.ts";
 import { suggestAddress } from "../suggest/suggest.ts";
 
 /**
- * Signals of reputation and what each takes off a score of 100. Drawn from the address, the DNS and the lists only:
- * what probing taught must not show where a tier does not probe. No signal that an honest address can carry makes
- * the risk high by itself, nor does all that a small company's can carry together, as `low_reputation` costs somebody a
+ * Signals of reputation and what each takes off a score of 100. Drawn from the address, the DNS and the lists only: what
+ * probing taught must not show where a tier does not probe. No signal that an honest address can carry makes the risk high
+ * by itself, nor does all that a small company's can carry together, as `low_reputation` can cost a user of this service a
  * customer.
  */
 export const SIGNAL_PENALTY = {
   invalid_format: 100,
   domain_cannot_receive: 100,
   disposable_domain: 70,
-  /** Mail goes to a parking service, which takes everything, or nowhere: nobody reads it. */
+  /** Mail goes to a parking service, which takes everything, or nowhere: it is not read. */
   parked_domain: 65,
   /**
    * A near miss of a large mailbox provider: typed wrong, or registered to catch what is typed wrong. Or honest, since

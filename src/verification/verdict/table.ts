@@ -8,7 +8,7 @@ export type VerdictFault = Fault | "ours";
 export interface VerdictRow {
   verdict: Verdict;
   reason: string;
-  /** Who is at fault, in general; where evidence knows better (`our_network` for a silence), evidence wins. */
+  /** The party at fault, in general; where evidence knows better (`our_network` for a silence), evidence wins. */
   fault: VerdictFault | null;
   /** Seconds the evidence is kept; 0: not at all. */
   keptS: number;

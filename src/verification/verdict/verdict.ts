@@ -21,7 +21,7 @@ export interface DecideInput {
   /** null: the check did not end, `failure` says why; or there was nothing to check (bad format, blocklist). */
   evidence: Evidence | null;
   failure: "deadline" | "internal_error" | null;
-  /** The tier probes mailboxes. Where not, SMTP evidence is not looked at, whoever paid for it. */
+  /** The tier probes mailboxes. Where it does not, SMTP evidence is not looked at, even if another team's check produced it. */
   probing: boolean;
   /** The caller asked for no probe (`probe=false`): why there is none, whatever the tier. */
   declined?: boolean;

@@ -224,7 +224,7 @@ export const ILL_WRITTEN_TEXT = [
   "mailbox name",
 ] as const;
 
-/** Of how many unknown users somebody asked for: about the asker. */
+/** How many unknown users the client asked for: about the client. */
 export const COUNTED_TEXT = [
   "intrusion",
   "too many",

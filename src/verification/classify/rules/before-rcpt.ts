@@ -64,7 +64,7 @@ export const BEFORE_RCPT_RULES: readonly Rule[] = [
     id: "mail.policy_text",
     stages: ["mail"],
     codes: ["5"],
-    // No recipient was named yet: who is prohibited here, is who asks.
+    // No recipient was named yet: the client is prohibited.
     text: POLICY_TEXT.filter((fragment) => !fragment.startsWith("administrati")),
     class: "refused_by_policy",
     example: "550 5.7.1 Client was not authenticated",

@@ -45,7 +45,7 @@ export const FULL_TEXT = [
   "caixa postal cheia",
 ] as const;
 
-/** Of whom a sentence must speak for its bare code to be believed; roots of the same words in other languages last. */
+/** Nouns of which a sentence must speak for its bare code to be believed; roots of the same words in other languages last. */
 export const RECIPIENT_TEXT = [
   "*@*",
   "recipient",
@@ -106,7 +106,7 @@ export const BLOCKED_MAILBOX: readonly string[] = [
   "user is blocked",
 ];
 
-/** Whoever else blocks, blocks us. */
+/** A mailbox that its keeper has shut. A block by any other party is a block of us. */
 export const BLOCKED_BY_KEEPER: readonly string[] = BLOCKED.flatMap((blocked) =>
   ["admin", "the admin", "an admin", "owner", "its owner", "the owner", "the provider"].map(
     (keeper) => `${blocked} by ${keeper}`,

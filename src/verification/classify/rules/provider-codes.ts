@@ -6,7 +6,7 @@ import type { Rule } from "../rule.ts";
  */
 export const PROVIDER_CODE_RULES: readonly Rule[] = [
   {
-    // Who may write to a group, a mailbox or a folder: the recipient is there.
+    // A limit on the senders that may write to a group, a mailbox or a folder: the recipient is there.
     id: "microsoft365.restricted",
     codes: ["550"],
     enhanced: ["5.7.12", "5.7.124", "5.7.133", "5.7.134", "5.7.135", "5.7.136"],
@@ -63,7 +63,8 @@ export const PROVIDER_CODE_RULES: readonly Rule[] = [
     source: "vendor-docs",
   },
   {
-    // Japanese carriers have one sentence for strangers whom the customer's filter refuses, and for nobody being there.
+    // Japanese carriers have one sentence for strangers that the customer's filter refuses, and for recipients that do not
+    // exist.
     id: "carrier.unknown_or_filtered",
     providers: ["docomo", "au"],
     stages: ["rcpt"],

@@ -5,14 +5,14 @@ import { ANOTHER_SUBJECT_TEXT, ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acqui
 const MICROSOFT_LOOKUP = ["", "*@* ", "*@*: ", "<*@*>: ", "[*@*]: ", "<*@*> ", "[*@*] "].map(
   (named) => `5.4.1 ${named}recipient address rejected: access denied`,
 );
-/** Signs that Exchange Online said it, and not somebody with the same words; gateways cut its name short. */
+/** Signs that Exchange Online said it, and not another server with the same words; gateways cut its name short. */
 const MICROSOFT_SIGNS = [".eop-", ".protection.outlook.com", "as(2018", "aka.ms/exosmtperrors"];
 /** A gateway quotes the server behind it: `(user@example.com:550 5.4.1 …`, `said: 550 5.4.1 …`. */
 const QUOTED_LOOKUP = ["*@*:", "said: ", "returned: ", "returned '", "replied: ", "responded: "].flatMap(
   (frame) => MICROSOFT_LOOKUP.map((said) => `${frame}550 ${said}`),
 );
 
-/** A link that names who asked or which reason it was. */
+/** A link that names the client or the reason. */
 const REASON_CODE = ["ip=", "?c=", "&c="] as const;
 /** Microsoft's `access denied` is its word for an unknown recipient only where nothing else is said. */
 const OTHER_THAN_LOOKUP = [
@@ -117,7 +117,8 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "ms-ndr",
   },
   {
-    // The server names itself: this is Microsoft's directory whoever's MX record led there, or gateway stands before it.
+    // The server names itself: this is Microsoft's directory, whichever MX record led there, and whatever gateway stands
+    // before it.
     id: "microsoft365.recipient_lookup_named",
     stages: ["rcpt"],
     codes: ["55"],
@@ -141,7 +142,8 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "composed",
   },
   {
-    // This code with this sentence is Exchange Online's directory alone (Postfix says 5.7.1 with it), whoever passes it on.
+    // This code with this sentence is Exchange Online's directory alone (Postfix says 5.7.1 with it), even when another
+    // server passes it on.
     id: "microsoft365.recipient_lookup_bare",
     stages: ["rcpt"],
     codes: ["550"],

@@ -84,7 +84,7 @@ export const SENDER_RULES: readonly Rule[] = [
     source: "greylisters",
   },
   {
-    // Postfix's postscreen, after its protocol tests: whoever passed them is let in on the next connection.
+    // Postfix's postscreen, after its protocol tests: a client that passed them is let in on the next connection.
     id: "greylist.postscreen",
     codes: ["450"],
     enhanced: ["4.3.2"],
@@ -290,7 +290,7 @@ export const SENDER_RULES: readonly Rule[] = [
     source: "opened-a",
   },
   {
-    // Submission's check of who is logged in: whoever were would be let through.
+    // Submission's check of the login: an authenticated client would be let through.
     id: "us.not_logged_in",
     codes: REFUSED,
     text: ["rejected: not logged in", "not owned by user", "not owned by auth"],
@@ -348,7 +348,7 @@ export const SENDER_RULES: readonly Rule[] = [
     stages: ["rcpt"],
     codes: REFUSED,
     ofSender: true,
-    // Postfix quotes what the next server said of somebody else.
+    // Postfix quotes what the next server said, which is not about us.
     unless: ["in reply to"],
     class: "sender_blocked",
     example: "550 Expéditeur inconnu",

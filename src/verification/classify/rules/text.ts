@@ -11,7 +11,7 @@ import { REFUSES_IN_WORDS, REFUSES_RECIPIENT } from "./codes.ts";
 import { BLOCKED_BY_KEEPER, BLOCKED_MAILBOX, FULL_TEXT } from "./mailbox-wording.ts";
 import { POLICY_TEXT } from "./wording.ts";
 
-/** What makes a full mailbox somebody else's, or no mailbox at all. */
+/** Words by which a full mailbox is another's than the recipient's, or no mailbox at all. */
 const NOT_THEIR_MAILBOX = [
   "sending quota",
   "sender's",
@@ -92,7 +92,7 @@ export const TEXT_RULES: readonly Rule[] = [
     stages: ["rcpt"],
     codes: REFUSES_IN_WORDS,
     says: ["shut"],
-    // `disabled or does not exist`: whichever, nobody is there.
+    // `disabled or does not exist`: in either case there is no recipient.
     unlessSays: ["absent"],
     unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",
@@ -147,7 +147,7 @@ export const TEXT_RULES: readonly Rule[] = [
     stages: ["rcpt"],
     codes: ["550", "551", "553", "554"],
     says: ["unavailable"],
-    // RFC 5321's own sentence is what servers say who say nothing.
+    // RFC 5321's own sentence is what servers send that give no reason.
     unless: [...ANOTHER_SUBJECT_TEXT, "requested action", "requested mail action"],
     silent: true,
     class: "mailbox_not_found",
