@@ -51,9 +51,9 @@ async function migrateStores(config: Config, log: Logger): Promise<void> {
 }
 
 /**
- * Runs `stop` once, at the first signal, or when the process that started this one is gone. `hurry` is for who is there and
- * presses Ctrl-C again, here or at the supervisor; SIGTERM may come more than once without anybody's haste, from whoever
- * ends a group of processes.
+ * Runs `stop` once, at the first signal, or when the process that started this one is gone. `hurry` is for a person who
+ * presses Ctrl-C again, here or at the supervisor. SIGTERM is not counted: a manager that ends a group of processes may
+ * send it more than once.
  */
 function onStop(stop: (why: string) => void, skipDrainWait: () => void): void {
   let asked = false;
@@ -87,7 +87,7 @@ function exitOnSignal(): () => void {
   };
 }
 
-/** Tells whoever started this process, if by an IPC channel, that it serves. */
+/** Reports over the IPC channel, if there is one, that this process serves. */
 function reportReady(message: Record<string, unknown>): void {
   process.send?.({ type: "ready", ...message });
 }
@@ -106,12 +106,12 @@ async function composeServingRole(config: Config & { role: SingleRole }, log: Lo
 
 async function serveRole(config: Config & { role: SingleRole }, log: Logger): Promise<void> {
   const composed = composeServingRole(config, log);
-  // From the first: who is told to stop, or is orphaned, while modules are read must not miss it.
+  // Installed first: a signal, or the loss of the supervisor, must not be missed while modules are read.
   const callLifecycle = (verb: "stop" | "hurry") => composed.then((made) => made.lifecycle[verb]());
   onStop(
     (why) => {
       log.info({ why }, "stopping");
-      // That it could not be put together is told below.
+      // An error in its composition is thrown below.
       void callLifecycle("stop").then(
         () => process.exit(0),
         () => undefined,
@@ -127,7 +127,7 @@ async function serveRole(config: Config & { role: SingleRole }, log: Logger): Pr
     );
   }
   await role.lifecycle.start();
-  // Told to stop meanwhile: it never served.
+  // Stopped meanwhile: it never served.
   if (role.lifecycle.state !== "running") return;
   const ports = role.ports();
   log.info(ports, "serving");

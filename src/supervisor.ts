@@ -55,7 +55,7 @@ function isReady(message: unknown): message is RoleReady {
 
 const HURRY = { type: "hurry" } as const;
 
-/** Whether a role is told over its IPC channel that somebody waits for its end. */
+/** Whether a message over a role's IPC channel says that a person waits for its end. */
 export function isHurry(message: unknown): message is typeof HURRY {
   return typeof message === "object" && message !== null && "type" in message && message.type === HURRY.type;
 }
@@ -97,7 +97,7 @@ class ProcessSupervisor implements Supervisor {
   }
 
   hurry(): void {
-    // Who is gone already need not hear it.
+    // A child that has ended cannot receive it, which is no error.
     for (const child of this.#children.values()) child.send(HURRY, () => undefined);
   }
 
@@ -150,7 +150,7 @@ class ProcessSupervisor implements Supervisor {
     const delayMs = backoffMs(failures);
     this.#deps.log.error({ role, how, failures, delayMs }, "a role ended; it is restarted");
     this.#deps.clock.after(delayMs, () => {
-      // What goes wrong is told by onEnd.
+      // An error of the launch is handled by `#onEnd`.
       if (this.#stopping === null) this.#launch(role).catch(() => undefined);
     });
   }

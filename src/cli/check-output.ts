@@ -19,7 +19,7 @@ const REDRAW_MS = 100;
 export interface CheckOutput {
   /** Resolves when there is room for more. */
   add(verified: Verified): Promise<void>;
-  /** All is told. @param notice what a person should know besides; null: nothing */
+  /** All results were added. @param notice what a person should know besides; null: nothing */
   end(notice: string | null): void;
   /** Takes the progress bar away. Idempotent. */
   close(): void;

@@ -54,7 +54,7 @@ async function cancel(id: string, options: { json: boolean }): Promise<number> {
   return EXIT.done;
 }
 
-/** `rcpt jobs …`: what became of lists. @param end told the exit code */
+/** `rcpt jobs …`: what became of lists. @param end receives the exit code */
 export function jobsCommand(end: (code: number) => void): Command {
   const jobs = new Command("jobs").description("Lists at the service at RCPT_URL.");
   jobs

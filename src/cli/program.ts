@@ -40,7 +40,7 @@ function report(error: unknown, { stderr }: Terminal): number {
   return error instanceof UsageError || error instanceof ConfigError ? EXIT.misconfigured : EXIT.failed;
 }
 
-/** The tree of commands. @param end told the exit code of a command that has one of its own */
+/** The tree of commands. @param end receives the exit code of a command that has one of its own */
 export function createProgram(terminal: Terminal, end: (code: number) => void): Command {
   const program = new Command("rcpt")
     .description("Verify email addresses.")

@@ -46,7 +46,7 @@ export async function verify(addresses: string[], options: VerifyOptions): Promi
     };
     for await (const text of textsOf(addresses, signal)) {
       const verifying = client.verify(text, { probe, refresh, evidence, signal });
-      // Told when it is its turn.
+      // Its error is thrown in its turn.
       verifying.catch(() => {});
       underWay.push(verifying);
       if (underWay.length >= AT_ONCE) await tellFirst();

@@ -12,7 +12,7 @@ import { habitField, type OperatorShaping, POLICY_FIELDS } from "./shaping.ts";
  *
  * - `default`: how all sites are treated; its `ways` are those that sites without ways of their own are spread over.
  * - `providers`: by name of `PROVIDER_MX_SUFFIXES`; a new name needs `mx`, and makes a site of all hosts so named.
- * - `sites`: by site of everybody else: the domain that the names of its mail exchangers are in.
+ * - `sites`: by site without a named provider: the domain that the names of its mail exchangers are in.
  */
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const HOST = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`);

@@ -8,7 +8,7 @@ import type shapingJson from "./shaping.json";
 export interface Shaping {
   /** How to treat a site; one without an entry of its own or a known provider is treated by the default. */
   policyFor(provider: string | null, site?: string): SitePolicy;
-  /** The site accepts, or refuses, everybody at RCPT: asking there tells nothing about a mailbox. */
+  /** The site accepts, or refuses, every address at RCPT: a probe there says nothing about a mailbox. */
   isUnverifiable(provider: string | null, site?: string): boolean;
   /** Names of exchangers by provider, beside those that are known. */
   mx: Readonly<Record<string, readonly string[]>>;

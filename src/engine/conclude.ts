@@ -32,8 +32,8 @@ export interface ConclusionContext {
 }
 
 /**
- * What the outcome of a probe says about the address. An accepted address gets the catch-all answer of its host; a refusal by
- * a site that may refuse everybody is checked first. Returns a promise only where these are not known yet.
+ * What the outcome of a probe says about the address. An accepted address gets the catch-all answer of its host; a refusal
+ * by a site that may refuse every address is checked first. Returns a promise only where these are not known yet.
  */
 export function concludeProbe(
   deps: ConcludeDeps,

@@ -115,7 +115,7 @@ class ProbeRun {
       const end = await this.#askHost(exchanger);
       if (end !== "skip") return end;
     }
-    // A server that was heard says more than one that we did not ask.
+    // A reply of a server counts more than a host that was not asked.
     if (this.#furthest !== null && hasMailReply(this.#furthest)) return this.#furthest;
     const none = unreached("", "timeout", "no mail exchanger could be tried in time");
     return this.#heldBack ?? this.#furthest ?? none;
@@ -159,7 +159,7 @@ class ProbeRun {
     return "skip";
   }
 
-  /** What was heard elsewhere is kept: it is asked again later anyway. */
+  /** A reply of another host is kept: the address is asked again later anyway. */
   #queueFull(host: string): Step {
     if (this.#furthest !== null && hasMailReply(this.#furthest)) return "skip";
     return unreached(host, "no_slot", "too many wait for this site");
@@ -294,8 +294,8 @@ const BROKEN: ReadonlySet<FailureCause> = new Set(["closed", "timeout", "protoco
 const OUR_FAULT: ReadonlySet<FailureCause> = new Set(["cancelled", "no_slot", "proxy", "cut_off"]);
 
 /**
- * True when another mail exchanger may still give an answer: this one never came to hear the recipient, broke off, or gave a
- * temporary reply.
+ * True when another mail exchanger may still give an answer: this one failed before MAIL, broke off, or gave a temporary
+ * reply.
  */
 export function mayTryNext(outcome: RcptOutcome): boolean {
   if (outcome.kind === "failure" && OUR_FAULT.has(outcome.cause)) return false;

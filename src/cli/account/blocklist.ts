@@ -88,7 +88,7 @@ async function importAll(options: AddOptions): Promise<number> {
 
 const exactOption = () => new Option("--no-subdomains", "block the domain alone, not those below it");
 
-/** `rcpt blocklist …`: domains that the team takes for risky. @param end told the exit code */
+/** `rcpt blocklist …`: domains that the team takes for risky. @param end receives the exit code */
 export function blocklistCommand(end: (code: number) => void): Command {
   const blocklist = new Command("blocklist").description(
     "Domains whose addresses are always risky for your team.",

@@ -191,7 +191,7 @@ export function loginCommand(): Command {
     .action(login);
 }
 
-/** `rcpt logout`: forgets the key, and revokes it where `rcpt login` has made it. @param end told the exit code */
+/** `rcpt logout`: forgets the key, and revokes it where `rcpt login` has made it. @param end receives the exit code */
 export function logoutCommand(end: (code: number) => void): Command {
   return new Command("logout")
     .description("Forget the service, and revoke the key that login has made.")

@@ -18,7 +18,7 @@ export type Profile = v.InferOutput<typeof ProfileSchema>;
 
 export const profilePath = (): string => join(loadUserFolders().config, "profile.json");
 
-/** Writes a file that nobody else may read, whole or not at all. */
+/** Writes a file that no other user may read, whole or not at all. */
 export function writePrivately(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomBytes(6).toString("hex")}`;

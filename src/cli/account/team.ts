@@ -38,7 +38,7 @@ async function invite(
   process.stderr.write(`; good until ${dayOf(until)}\n`);
 }
 
-/** `rcpt team …`: the team, its members, and who is invited. */
+/** `rcpt team …`: the team, its members, and its invitations. */
 export function teamCommand(): Command {
   const team = new Command("team").description("Your team.");
   team

@@ -93,7 +93,7 @@ async function test(id: string, options: { json: boolean }): Promise<number> {
   });
 }
 
-/** `rcpt webhooks …`: where the team is told of events. @param end told the exit code */
+/** `rcpt webhooks …`: URLs that receive the team's events. @param end receives the exit code */
 export function webhooksCommand(end: (code: number) => void): Command {
   const webhooks = new Command("webhooks").description("Where your team is told of events.");
   webhooks

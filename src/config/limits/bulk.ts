@@ -204,7 +204,7 @@ export const BULK_LIMITS = {
   jobsPerRound: 100,
   removeEveryMs: 5_000,
   /**
-   * Between a job's end or removal and that of its objects: workers have heard of it by then, and their writes in progress
+   * Between a job's end or removal and that of its objects: workers have noticed it by then, and their writes in progress
    * have ended (LIMITS.objects.operationMs).
    */
   removalRestMs: 120_000,

@@ -124,7 +124,7 @@ export const LEARNED_LIMITS = {
   sites: 5_000,
   /** Minimum interval between two reports of too many connections at a site: one burst of refusals is one event. */
   crowdedEveryMs: 1_000,
-  /** How often a job told of too many connections at a transaction is queued again. */
+  /** How often a job that met too many connections at a transaction is queued again. */
   crowdedTries: 2,
   /** Where no session works the next opening is tried after this, then ever less often, and given up after this long in all. */
   crowdedWaitMs: 1_000,

@@ -66,7 +66,7 @@ export interface BreakerEvent {
   dueInMs: number;
   /** What the server said, redacted. */
   reply: string;
-  /** It was this process that brought it about; else it heard of it. */
+  /** This process caused it; false: another one did. */
   isLocal: boolean;
 }
 

@@ -43,7 +43,7 @@ export function localStateOf({ level, sinceMs, dueAt }: OpenBreaker, now: number
 /** An open breaker, as the operator sees it. */
 export interface BreakerNow extends Pick<LocalBreakerState, "openForMs" | "dueInMs"> {
   way: BreakerScope;
-  /** What the server said, redacted; "": another process heard it. */
+  /** What the server said, redacted; "": another process received it. */
   reply: string;
 }
 

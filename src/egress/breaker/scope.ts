@@ -5,7 +5,7 @@ export interface BreakerScope {
   path: string;
   /** "": all of the site. */
   domain: string;
-  /** Of the site; null for everybody else's. */
+  /** Of the site; null: no named provider. */
   provider: string | null;
 }
 

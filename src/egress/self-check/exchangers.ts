@@ -6,7 +6,7 @@ import { mayDial } from "../../platform/public-address.ts";
 import type { EgressRoute } from "../../smtp/wire/egress-routes.ts";
 import { siteOf } from "../../verification/lists/site.ts";
 
-/** Domains whose mail exchangers are always up and talk to everybody: if none of them does, the reason is on our side. */
+/** Domains whose mail exchangers are always up and talk to every client: if none of them does, the reason is on our side. */
 const WELL_KNOWN = ["gmail.com", "outlook.com", "yahoo.com", "icloud.com"] as const;
 
 /** A mail exchanger that is known to be there. */

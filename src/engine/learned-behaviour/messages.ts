@@ -10,7 +10,7 @@ export interface RefusedAddress {
 /** What RFC 5321 §4.5.1 obliges every domain to accept, `postmaster`, was answered with. */
 export type PostmasterAnswer = "accepted" | "refused" | "inconclusive";
 
-/** What is to be made of a refusal: believed; not, since everybody is refused; or a postmaster is to be asked first. */
+/** What is to be made of a refusal: believed; not, since every address is refused; or a postmaster is to be asked first. */
 export type RefusalRuling =
   | { kind: "believed" }
   | { kind: "refuses_all" }

@@ -43,7 +43,7 @@ export class RefusalRun {
     trim(this.#domains, domainsKept, nowMs - runMs);
   }
 
-  /** Too many to be chance; that they are all unknown is still likelier than that everybody is refused. */
+  /** Too many to be chance; that they are all unknown is still likelier than that every address is refused. */
   get isSuspicious(): boolean {
     const { addresses, domains } = LIMITS.learnedBehaviour;
     return this.#addresses.size >= addresses && this.#domains.size >= domains;
@@ -75,7 +75,7 @@ export class RefusalRun {
     return drawn;
   }
 
-  /** @returns true: so many postmasters were refused that the site refuses everybody */
+  /** @returns true: so many postmasters were refused that the site refuses every address */
   recordControl(answer: PostmasterAnswer): boolean {
     if (answer === "refused") this.#refusedControls += 1;
     return this.#refusedControls >= LIMITS.learnedBehaviour.controls;

@@ -44,7 +44,7 @@ export function canAccessMode({ livemode }: Pick<Actor, "livemode">, made: { liv
   return livemode || !made.livemode;
 }
 
-/** What a team has said about domains, over everybody's evidence. */
+/** What a team has said about domains, laid over the evidence that all teams share. */
 export interface TeamOverlay {
   /** True when the A-label domain, or a parent entered with subdomains, is on the team's blocklist. */
   isBlocked(domain: string): boolean;

@@ -3,9 +3,9 @@ import type { Config } from "../../config/config.ts";
 type Role = Config["role"];
 
 /**
- * What only some roles have to do with. A process is given what its role needs and reaches what its role talks to
- * (`k8s/`: keys to secrets and the way to the mail server are not everybody's), so that what another role needs is no fault
- * where it is missing.
+ * What only some roles have to do with. A process is given what its role needs and reaches what its role talks to (`k8s/`:
+ * only some roles have keys to secrets and the way to the mail server), so that what another role needs is no fault where
+ * it is missing.
  */
 const ROLES_OF = {
   /** Answers requests, and has to be left by balancers before it ends. */

@@ -23,7 +23,7 @@ export interface TunnelHandler {
 export interface Tunnel {
   /** The opener must end it. It carries the target's bytes once open. */
   readonly socket: Socket;
-  /** The proxy accepted us and was told to connect: from now on we wait for the target. */
+  /** The proxy accepted us and was asked to connect: from now on we wait for the target. */
   readonly isTargetRequested: boolean;
 }
 
@@ -140,7 +140,7 @@ export function openTunnel(
   client.on("error", (error) => fail(failureOf(error.message)));
   client.once("established", ({ remoteHost }) => {
     if (over) return;
-    // An address of unknown type was not read: what follows cannot be told from the server's first words.
+    // An address of unknown type was not read: where it ends and the server's first words begin is not known.
     if (remoteHost === undefined) return fail({ cause: "proxy", detail: "proxy: broken dialogue" });
     conclude();
     handler.onOpen();

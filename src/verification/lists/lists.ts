@@ -16,7 +16,7 @@ export interface Lists {
   disposable(domain: string): { listed: boolean; source: string };
   /** The role that a local part stands for, e.g. `postmaster`; null for a person's. See `roleOf`. */
   role(local: string): string | null;
-  /** A mailbox provider open to everybody. */
+  /** A mailbox provider that is open to the public. */
   isFree(domain: string): boolean;
 }
 

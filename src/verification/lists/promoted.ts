@@ -18,8 +18,8 @@ export function isPromoted(domain: string, promoted: ReadonlySet<string>): boole
 }
 
 /**
- * Why a domain must not be called disposable for everybody, in words that follow its name; null when it may. What a
- * stranger submits ends here: a mailbox provider with people behind it is none's to condemn.
+ * Why a domain must not be called disposable for all teams, in words that follow its name; null when it may. What a
+ * stranger submits ends here: a mailbox provider with people behind it must not be condemned.
  */
 export function promotionRefusal(domain: string, lists: Pick<Lists, "isFree">): string | null {
   const { publicSuffix, domain: registrable } = parse(domain, { allowPrivateDomains: true });

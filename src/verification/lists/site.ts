@@ -105,7 +105,7 @@ export function probedSiteOf(
   return sites.siteOf(host === "" ? mx.hosts : [host], domain).site;
 }
 
-/** The provider whose host was asked, by whose rules its reply is read; null for everybody else's. */
+/** The provider whose host was asked, by whose rules its reply is read; null: no named provider. */
 export function probedProviderOf({ mx, smtp }: ProbedEvidence): string | null {
   const host = smtp?.mxHost ?? "";
   return host === "" || host === mx.hosts[0] ? mx.provider : siteOf([host], host).provider;

@@ -8,12 +8,12 @@ import { type AttemptHistory, type BulkTaskDeps, type Outcome, TaskAttempts } fr
 /**
  * Works on tasks, each until nothing of it is left to do.
  *
- * A dependency that is away is waited for, however long it takes, and costs the task nothing (but somebody else's bucket has
- * an end: foreign-sources.ts); after LIMITS.bulk.interruptions
- * in a row it is for another worker to try, since it may be this one's disk or network. A task that fails by itself,
- * or takes its process with it, is tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk or a
- * retry is given up: its rows are answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done
- * either, or it is the analysis or the assembly, the job fails; so it does, sooner, when the list or an object is lost.
+ * A dependency that is away is waited for, however long it takes, and costs the task nothing (another owner's bucket is
+ * waited for only so long: foreign-sources.ts). After LIMITS.bulk.interruptions in a row the task is left to another
+ * worker, since the cause may be this one's disk or network. A task that fails by itself, or takes its process with it, is
+ * tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk or a retry is given up: its rows are
+ * answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done either, or it is the analysis or the
+ * assembly, the job fails; so it does, sooner, when the list or an object is lost.
  *
  * When a process ends, what it had in hand counts one delivery each, and only one of them was to blame. So from
  * LIMITS.bulk.aloneFrom on a task is worked on alone in its process: then only the culprit's deliveries climb.

@@ -76,7 +76,7 @@ export interface ExaminerDeps {
   cache: EvidenceCache;
   inFlight: InFlightChecks;
   lists: Lists;
-  /** Whether the operator calls the domain disposable for everybody. */
+  /** Whether the operator calls the domain disposable for all teams. */
   isPromoted(domain: string): boolean;
   /** Called with the result of every look into the cache's memory. */
   onLookup(result: "memory" | "miss"): void;

@@ -18,7 +18,7 @@ const DOUBTABLE_REASONS: ReadonlySet<string | undefined> = new Set(["mailbox_not
 
 /**
  * The cache without evidence that is not trusted any more. First, unknown-recipient refusals by a site that was later found to
- * refuse everybody, as soon as this process knows that. Second, refusals over an egress route that servers distrusted, made since
+ * refuse every address, as soon as this process knows that. Second, refusals over an egress route that servers distrusted, made since
  * the last self-check in which that route was in order: they may have been about us.
  */
 export function withoutDistrusted(
