@@ -14,13 +14,13 @@ export interface SlotWaiter {
 /** The slots of one site in this process, and the requests for them. Times are monotonic milliseconds. */
 export class SiteSlots {
   readonly name: string;
-  /** Of all processes together. */
+  /** Cap of all processes together. */
   max = 1;
-  /** Of this process, as the site has taught it. */
+  /** Cap of this process, as learnt from the site. */
   share = 1;
   /** Connections. */
   used = 0;
-  /** Of `used`, those that go to another process when their connection ends. */
+  /** Used slots that go to another process when their connection ends. */
   owed = 0;
   /** In order of arrival. */
   readonly queue = new Set<SlotWaiter>();

@@ -12,7 +12,7 @@ export interface AttemptTimes {
   stage: Stage;
   /** null: a reply decided. */
   cause: FailureCause | null;
-  /** Of the reply, 0 where there was none. */
+  /** Code of the reply, 0 where there was none. */
   code: number;
   tls: boolean;
   beganMs: number;
@@ -21,7 +21,7 @@ export interface AttemptTimes {
   endedMs: number;
   /** The session was there when it came, and had served others or waited for some; false: it had to be opened. */
   reused: boolean;
-  /** Of a session that was opened meanwhile, stages that were reached. */
+  /** Stages reached by a session that was opened meanwhile. */
   opened: { stage: string; atMs: number }[];
 }
 

@@ -87,7 +87,7 @@ function controlAnswer(ruling: SmtpClass): PostmasterAnswer {
   return ruling === "mailbox_not_found" || ruling === "mailbox_disabled" ? "refused" : "inconclusive";
 }
 
-/** Of a question to a stranger. */
+/** Time budget of a catch-all probe. */
 export function catchAllProbeBudgetMs(mode: string): number {
   return mode === "single" ? LIMITS.check.catchAllBudgetMs : LIMITS.bulk.catchAllBudgetMs;
 }

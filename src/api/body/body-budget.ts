@@ -13,7 +13,7 @@ export interface BodyBudget {
 
 export function createBodyBudget(limits: { bytes: number; share: number }): BodyBudget {
   const accountBytes = Math.floor(limits.bytes * limits.share);
-  /** Of accounts that hold something. */
+  /** Bytes by account, for accounts that hold some. */
   const held = new Map<string, number>();
   let used = 0;
 

@@ -31,7 +31,7 @@ const FIRST_ALLOCATION_BYTES = 4_096;
 export function createGrowingBuffer(limitBytes: number, account: BodyAccount) {
   let buffer = Buffer.alloc(0);
   let length = 0;
-  /** Of the account: the buffer's own length is 0 once it was handed to another thread. */
+  /** Bytes taken of the account: the buffer's own length is 0 once it was handed to another thread. */
   let taken = 0;
 
   function grow(needed: number): boolean {

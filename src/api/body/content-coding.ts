@@ -12,7 +12,7 @@ import { bodyBudgetExceeded, type IncomingBody } from "./incoming-body.ts";
 
 const GZIP = /^[ \t]*(?:x-)?gzip[ \t]*$/i;
 const IDENTITY = /^[ \t]*(?:identity[ \t]*)?$/i;
-/** Of what is inflated at once. */
+/** Bytes that are inflated at once. */
 const PIECE_BYTES = 65_536;
 
 /** RFC 9110 §15.5.16: says which codings would do. */

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../platform/time/clock.ts";
 
 export interface DropLimits {
-  /** Of all bodies of the process together. */
+  /** For all bodies of the process together. */
   bytesPerS: number;
   tickMs: number;
 }

@@ -14,7 +14,7 @@ function malformed(detail: string): AppError {
   return new AppError("malformed_json", detail);
 }
 
-/** Of bytes that were counted (json-scan.ts) and found within their bounds. @throws AppError `malformed_json` */
+/** Parses bytes that were counted (json-scan.ts) and found within their bounds. @throws AppError `malformed_json` */
 export function parseJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw malformed("The request has no body; JSON is expected.");
   let text: string;

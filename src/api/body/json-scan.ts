@@ -22,7 +22,7 @@ export interface JsonCounts {
 export interface JsonScan {
   /** @throws AppError `malformed_json`, or what the bounds say, once a bound is passed */
   add(piece: Uint8Array): void;
-  /** Of what has come. Right of JSON that is valid; what is not is found when it is parsed. */
+  /** Counts of what has come so far. They are right for valid JSON; invalid JSON is found when it is parsed. */
   counts(): JsonCounts;
 }
 

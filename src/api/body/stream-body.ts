@@ -88,7 +88,7 @@ async function* inLargePieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator
   if (bytes > 0) yield Buffer.concat(small);
 }
 
-/** Of a known length: `tryEnd` takes what the connection takes, and keeps nothing. */
+/** Sends a body of known length: `tryEnd` takes what the connection takes, and keeps nothing. */
 async function sendWithLength(
   response: StreamWriter,
   pieces: AsyncIterable<Uint8Array>,

@@ -27,7 +27,7 @@ const ID_FIELD = "\r\nX-Request-Id: ";
 const DIGIT_0 = 48;
 /** Below it division is one of machine integers. */
 const INT_END = 2 ** 31;
-/** Of the largest whole number. */
+/** Digits of the largest whole number. */
 const NUMBER_CHARS = 16;
 const NUMBERS = 4;
 

@@ -18,7 +18,7 @@ export interface Problem {
   code: ErrorCode;
   request_id: string;
   errors?: ErrorIssue[];
-  /** Of `email_column_ambiguous`. */
+  /** Only with `email_column_ambiguous`. */
   candidates?: ErrorCandidate[];
 }
 

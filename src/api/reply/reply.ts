@@ -21,7 +21,7 @@ export function isStream(body: ReplyBody): body is BodyStream {
   return typeof body === "object" && body !== null && !(body instanceof Uint8Array);
 }
 
-/** Of a reply that has none of its own. */
+/** Headers of a reply that has none of its own. */
 export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** What is sent back: how it reaches the socket is the server's business. */

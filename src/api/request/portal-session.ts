@@ -51,7 +51,7 @@ export function readPortalRequest(method: string, source: HeaderSource): PortalR
     source.getHeader("sec-fetch-mode") === "navigate";
   if (!(isScript || isLink) || !isOfThisOrigin(source)) return NOT_PORTAL;
   const tokens = [...source.getHeader("cookie").matchAll(COOKIE)].map(([, token = ""]) => token);
-  // Of two one is not ours.
+  // Two cookies of this name: one is not ours, so neither counts.
   return { isFromPortal: isScript, token: (tokens.length === 1 && tokens[0]) || null };
 }
 

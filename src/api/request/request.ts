@@ -67,11 +67,11 @@ export class HttpRequest implements Cancellation {
   origin = "";
   /** A script of the portal sent it: a session that it begins or ends is the browser's cookie. */
   isFromPortal = false;
-  /** Of its body, whether or not the route takes one; null: it comes in chunks. */
+  /** Bytes of its body, whether or not the route takes one; null: it comes in chunks. */
   declaredBytes: number | null = 0;
   /** null: the route takes no body. */
   body: RequestBody | null = null;
-  /** Of a route that takes its body as it comes. */
+  /** The body, for a route that takes it as it comes. */
   incoming: IncomingBody | null = null;
   /** Set by authentication. */
   actor: Actor | null = null;
@@ -79,13 +79,13 @@ export class HttpRequest implements Cancellation {
   sampled: { by: Tracer; as: SampledRequest } | null = null;
   /** Where the request is traced; null: it is not. */
   span: Span | null = null;
-  /** Of a verification, once it is answered: for the line in the log. */
+  /** Set once a verification is answered, for its line in the log. */
   note: AnswerNote | null = null;
-  /** Of a verification that is not known here: whether a check may be begun for it. */
+  /** Set for a verification that cannot be answered at once: the slot with which its check may begin. */
   slot: AdmissionSlot | null = null;
-  /** Of a verification that the cache has an answer to: that, as it was found before its token was asked for. */
+  /** Set for a verification that the cache has an answer to: the answer found before its token was asked for. */
   cachedAnswer: CachedAnswer | null = null;
-  /** Of one that is not known here: as it was understood before its token was asked for. */
+  /** Set for a verification without a cached answer: the question as read before its token was asked for. */
   addressQuestion: AddressQuestion | null = null;
   /** What the route read of it before its token was asked for; null: nothing. */
   input: unknown = null;

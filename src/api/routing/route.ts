@@ -14,7 +14,7 @@ import { andThen, type MaybePromise } from "../request/maybe-promise.ts";
 import type { Cancellation, HttpRequest, RetainedHeader } from "../request/request.ts";
 import { validate } from "../request/validate.ts";
 
-/** Of a route that needs no credential: "client" is the rate of the client's address. */
+/** The rate of a route that needs no credential: "client" is that of the client's address. */
 export type PublicRate = "client" | "none";
 export type RouteRate = RateClass | PublicRate;
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -51,13 +51,16 @@ export interface RouteInfo {
   bodyBytes?: number;
   /** What its JSON may have, where that is not LIMITS.http.bodies.json. */
   bodyBounds?: Partial<JsonBounds>;
-  /** Of a route whose body may be over LIMITS.http.bodies.parsedHereBytes. */
+  /** Set where the body may be over LIMITS.http.bodies.parsedHereBytes. */
   parseLarge?: ParseLarge<unknown>;
   /** The handler needs the client's address (sign-in limits): it is read before anything waits. */
   readsClientAddress?: boolean;
-  /** Of a route without a body: headers that the handler looks at, "" where they are absent. */
+  /** Set where there is no body: headers that the handler looks at, "" where they are absent. */
   readsHeaders?: readonly RetainedHeader[];
-  /** Of a public route: a credential may come along. One that is wrong is refused; the handler sees whose it is. */
+  /**
+   * Set on a public route that a credential may come along with. A wrong one is refused; the handler gets the actor of a
+   * good one.
+   */
   mayAuthenticate?: boolean;
   /** Errors beyond those that follow from the other fields (401, 400, 413, 415, 500, 503…). */
   errors: readonly ErrorCode[];

@@ -154,7 +154,7 @@ function requireFile<
   );
 }
 
-/** Of the three forms of a list one is enough, and the later one is too much. */
+/** A list has exactly one of three forms: the later one is reported as too much. */
 function requireWithout<Name extends "upload_id" | "s3">(
   name: Name,
   others: readonly (typeof LISTS)[number][],

@@ -13,7 +13,7 @@ import type { HttpRequest } from "../request/request.ts";
 import { jsonBounds, type Route } from "../routing/route.ts";
 
 export interface BodyIntakeLimits {
-  /** Of routes that say no other. */
+  /** The bound for routes that set none. */
   bodyBytes: number;
   bodies: Record<"teams" | "unauthenticated" | "unread", { bytes: number; share: number }> & {
     pace: PaceLimits;

@@ -19,9 +19,9 @@ export interface HttpExchange {
   request: HttpRequest;
   match: Match | null;
   response: NativeResponse;
-  /** Of the reply that is being sent. */
+  /** Called when the body of the reply is not needed any more. */
   released: (() => void) | null;
-  /** Of a body that is being streamed: when its head was sent, from the start of the request; null: there is none. */
+  /** When the head of a streamed body was sent, from the start of the request; null: no body is streamed. */
   headMs: number | null;
   /** Ends a body that is being streamed, or an early answer, when the client has gone; null: there is neither. */
   abortStream: (() => void) | null;

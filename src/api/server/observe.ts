@@ -27,7 +27,7 @@ export interface RequestOutcome {
   bytes: number;
   /** Error code of a problem. */
   code: string | null;
-  /** Of a body that was streamed: how long its head took, which is what the caller waited for. null: of no other. */
+  /** How long the head of a streamed body took, which is what the caller waited for; null: the body was not streamed. */
   headMs: number | null;
 }
 
@@ -110,7 +110,7 @@ class LogSample {
   /** To be asked once for each request that has ended. */
   isLogged(status: number, code: string | null, ms: number, nowMs: number): boolean {
     const { slowRequestMs, logSampleEvery, successQuietMs, refusalQuietMs } = this.#limits;
-    // Of too much work there are refusals by the thousand, and a line for each would be more of it.
+    // Overload causes refusals by the thousand: a log line for each would add to it.
     if ((status >= 500 && code !== "overloaded") || ms >= slowRequestMs) return true;
     if (status < 400) {
       if (++this.#successes % logSampleEvery !== 0 || nowMs - this.#successLoggedMs < successQuietMs)

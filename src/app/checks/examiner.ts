@@ -37,7 +37,7 @@ interface Deps {
 
 export interface Examiners {
   rechecks: Rechecks;
-  /** Of single requests. */
+  /** Admission control of single requests. */
   admission: CheckAdmission;
   examiner: Examiner;
   batches: BatchExaminer;

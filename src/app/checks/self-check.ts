@@ -61,7 +61,7 @@ export function composeSelfCheck(deps: Deps): SelfCheckService {
           return address === null ? [] : [{ site: exchanger.site, address }];
         });
         network.setSentinels(path.name, dialled);
-        // Port 25 may be closed: the route is dialled before the first probe needs it.
+        // Port 25 may be closed: the route is dialled before the first probe needs it, and `status` reports the result.
         if (looking) network.checkSoon(path.name);
       }
     },

@@ -74,7 +74,7 @@ export interface BreakerAuthorityDeps {
   clock: Clock;
   log: Logger;
   store: BreakerStore;
-  /** Of the first time that a breaker is open. */
+  /** How long a breaker is open for the first time. */
   firstMs: number;
   /** 0 up to 1. */
   random(): number;

@@ -33,12 +33,12 @@ export class BlockTally {
     this.#add(null, nowMs);
   }
 
-  /** Of a tally of one domain's answers. */
+  /** For a tally of one domain's answers. */
   isBlocked(nowMs: number): boolean {
     return conclusiveBlocks(this.#since(nowMs)).length > 0;
   }
 
-  /** Of a tally of all that a site answers. @param isShared whether it is a provider's */
+  /** For a tally of all answers of a site. @param isShared whether it is a provider's */
   isSiteBlocked(isShared: boolean, nowMs: number): boolean {
     const answers = this.#since(nowMs);
     if (!isShared) return isOfSite(conclusiveBlocks(answers), LIMITS.breaker.domainsOfSite);

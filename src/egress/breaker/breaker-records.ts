@@ -13,7 +13,7 @@ export interface OpenBreaker {
   level: number;
   reply: string;
   trial: { token: string; timer: Timer } | null;
-  /** Of a site: domains that its trials met a block of since it was due, with the time of the last. */
+  /** For a site: domains that its trials met a block of since it was due, with the time of the last. */
   blockedDomains: Map<string, number>;
   /** The store is being asked for the trial. */
   isClaimingTrial: boolean;
@@ -24,7 +24,7 @@ export interface BreakerRecord {
   way: BreakerScope;
   tally: BlockTally;
   open: OpenBreaker | null;
-  /** Of the last opening, and until when the next one goes on from there. */
+  /** Level of the last opening, and the time until which the next opening continues from it. */
   level: number;
   escalatesUntil: number;
   refreshedAt: number;

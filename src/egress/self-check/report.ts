@@ -38,7 +38,7 @@ export interface SelfCheckFinding {
   untold?: readonly string[];
   /** Another look soon may tell. */
   again?: true;
-  /** Of a failure that stands since it could not be looked at again: when it was last seen; ISO 8601, UTC. */
+  /** When a failure was last seen that stands since it could not be checked again; ISO 8601, UTC. */
   failedAt?: string;
 }
 

@@ -50,7 +50,7 @@ export interface CheckAnswers {
   times?: CheckTimes[];
 }
 
-/** Of an address that a halted batch has no answer to. @param site "": not known */
+/** The outcome of an address that a halted batch has no answer to. @param site "": not known */
 export function unansweredOutcome(site: string, isCancelled: boolean): CheckOutcome {
   return isCancelled ? null : deferredOutcome(site, "unfinished");
 }

@@ -3,7 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 /** How many sessions an MX host must still close, once they are free, for others that wait for a slot. */
 export class OwedSessions {
   #count = 0;
-  /** Of those, the ones that need no minimum age. */
+  /** Sessions of `#count` that need no minimum age. */
   #soon = 0;
 
   get count(): number {

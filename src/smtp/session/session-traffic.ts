@@ -7,7 +7,7 @@ import { DurationSeries, PROBE_BUCKETS_S } from "../../config/durations.ts";
 export class SessionTraffic {
   /** Finished transactions, answered or not. */
   transactions = 0;
-  /** Of those, in pipelined writes. */
+  /** Finished transactions in pipelined writes. */
   groups = 0;
   /** Pipelined writes. */
   writes = 0;

@@ -28,7 +28,7 @@ const isOverRecipients = (end: TransactionEnd) => end.kind === "reply" && isReci
 export class SessionUse {
   /** Finished transactions. */
   served = 0;
-  /** Of those, rejected ones. */
+  /** Finished transactions that were rejected. */
   rejections = 0;
   readonly #owner: SessionUseOwner;
   /** Replies are late. */

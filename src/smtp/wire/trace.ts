@@ -8,7 +8,7 @@ import {
 
 /** What happened on a connection to a mail server, for people to read. */
 export interface SmtpTraceEvent {
-  /** Of the thread, from 1. */
+  /** Number of the connection in its thread, from 1. */
   connection: number;
   kind: "dialled" | "connected" | "sent" | "received" | "secured" | "closed";
   /** A command or a line of a reply, as it is on the wire without its end: it may hold anything. Else words of ours. */

@@ -4,9 +4,10 @@ import { type Mention, mentionsIn } from "./mentions.ts";
 import { isBlank, plainText } from "./plain-text.ts";
 
 /**
- * What a text, as people and programs write addresses, is read as. `one`: `text` is the address as it stands there,
- * `address` the same parsed; `unwrapped`: more stood there than that. `several`: distinct addresses, in order, each as it
- * stands there; those that are malformed among them. `empty`: nothing that can be seen. `none`: no address can be made out.
+ * What a text, as people and programs write addresses, is read as.
+ * `one`: `text` is the address as it stands there, `address` the same parsed; `unwrapped`: more stood there than that.
+ * `several`: distinct addresses, in order, each as it stands there; those that are malformed among them.
+ * `empty`: nothing that can be seen. `none`: no address can be made out.
  */
 export type AddressReading =
   | { kind: "one"; text: string; address: ParsedAddress; unwrapped: boolean }

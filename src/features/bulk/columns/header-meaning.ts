@@ -4,10 +4,10 @@ import { CONTACT_WORDS, FILLER_WORDS, PRIMARY_WORDS, SECONDARY_WORDS } from "./k
 import { ATTRIBUTE_WORDS, OWNER_WORDS, OWNER_WORDS_ALONE } from "./role-words.ts";
 
 /**
- * What a column's name says of its cells. `primary`: the first of several addresses; `email`: an address, and nothing
- * besides; `contact`: one of the row's contact; `qualified`: an address of some kind ("Work Email"); `secondary`: a further
- * one ("E-mail 2"); `attribute`: something about an address or a message ("Email Opt In"); `owner`: the person who looks
- * after the row, whether it says e-mail or not; `none`: nothing.
+ * What a column's name says of its cells.
+ * `primary`: the first of several addresses; `email`: an address, and nothing besides; `contact`: one of the row's contact;
+ * `qualified`: an address of some kind ("Work Email"); `secondary`: a further one ("E-mail 2"); `attribute`: something about an
+ * address or a message ("Email Opt In"); `owner`: the person who looks after the row, whether it says e-mail or not; `none`: nothing.
  */
 export type HeaderMeaning =
   | "primary"
