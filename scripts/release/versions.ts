@@ -11,6 +11,7 @@ export const VERSION_FILES = [
   "k8s/chart/presets/production.yaml",
   "k8s/overlays/production/kustomization.yaml",
   "compose.yaml",
+  ".env.example",
   "Dockerfile",
   "docs/image.md",
 ] as const;
