@@ -64,14 +64,14 @@ export interface ReadList {
   rows: string[][];
   /** null: it has none. */
   header: string[] | null;
-  /** Of the widest row. */
+  /** Columns of the widest row. */
   columns: number;
   style: CellStyle;
   /** The columns that hold the addresses, in words. */
   column: string;
 }
 
-/** Of a workbook: its parts lie anywhere in the file. */
+/** Random access for a workbook: its parts lie anywhere in the file. */
 async function randomBytesOfFile(path: string): Promise<RandomBytes> {
   const { size } = await stat(path);
   const open = (firstByte: number, bytes: number): AsyncIterable<Buffer> =>
@@ -92,7 +92,7 @@ async function randomBytesOfFile(path: string): Promise<RandomBytes> {
 export interface ListOptions {
   /** The column of addresses: a name in the header, or a number from 0; undefined: the likeliest. */
   column?: string | undefined;
-  /** Of a workbook: the name of a sheet, or its number from 0; undefined: the first with a table. */
+  /** For a workbook: the name of a sheet, or its number from 0; undefined: the first with a table. */
   sheet?: string | undefined;
 }
 

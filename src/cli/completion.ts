@@ -20,7 +20,7 @@ interface Completions {
 const firstSentence = (text: string) => text.split(/(?<=\.)\s/)[0] ?? "";
 const isShown = (option: Option) => !option.hidden;
 
-/** Of each command of the tree. */
+/** The completions of each command of the tree. */
 function completionsOf(command: Command, path: readonly string[] = []): Completions[] {
   const inner = command.commands.filter((one) => one.name() !== "help");
   const names = inner.map((one) => ({ text: one.name(), description: firstSentence(one.description()) }));

@@ -11,7 +11,7 @@ const KEPT_MS = 30 * DAY_MS;
 
 const UploadSchema = v.object({
   uploadId: v.string(),
-  /** Of the job: the same command again, after a lost answer, makes no second one. */
+  /** Key of the job's submission: the same command again, after a lost answer, makes no second job. */
   idempotencyKey: v.string(),
 });
 type BegunUpload = v.InferOutput<typeof UploadSchema>;

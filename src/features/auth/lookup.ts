@@ -26,7 +26,7 @@ const AT_LEAST_ONE: readonly string[] = [
   "writesBurst",
 ] satisfies (keyof RateSettings)[];
 
-/** Of the operator's overrides, those that name a limit and have its type; anything else is not in force. */
+/** The operator's overrides that name a limit and have its type; anything else is not in force. */
 export function limitOverrides(stored: unknown): Partial<TierLimits> {
   if (typeof stored !== "object" || stored === null) return {};
   const known = Object.entries(stored).filter(([name, value]) => {

@@ -14,7 +14,7 @@ export interface OverlaysDeps {
   log: Logger;
 }
 
-/** Of every team that says nothing. */
+/** The overlay of every team without entries. */
 const NOTHING: TeamOverlay = { isBlocked: () => false, isDisposable: () => false };
 
 /** What the lists say, as an object of its own for each version of them. */

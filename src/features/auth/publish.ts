@@ -17,7 +17,7 @@ export function createChangePublisher(deps: {
   sql: Database;
   bus: Pick<AuthBus, "announce">;
   log: Logger;
-  /** Of this process's authenticator, where it has one. */
+  /** Drops what this process's authenticator has cached; it does nothing in a role without one. */
   invalidate(change: AuthChange): void;
 }): ChangePublisher {
   const { sql, bus, log } = deps;

@@ -6,7 +6,7 @@ import type { TeamOverlay } from "../identity/actor.ts";
 import { DomainLists } from "./domain-lists.ts";
 import type { DomainsCursor, DomainsPage, TeamDomainsReader } from "./team-domains.ts";
 
-/** Of all that a team may have, but for the last one, which may be empty. */
+/** Pages of the longest list that a team may have, except for the last one, which may be empty. */
 const MOST_PAGES = Math.ceil(
   Math.max(LIMITS.keys.blocklistEntriesPerTeam, LIMITS.overrides.perTeam) / LIMITS.keys.domainsPerPage,
 );

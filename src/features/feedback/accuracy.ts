@@ -8,7 +8,7 @@ import { readGroups, readWrong } from "./feedback-sql.ts";
 export interface OutcomeCounts {
   delivered: number;
   bounced: number;
-  /** Of the bounced ones: the recipient cannot be reached at all. */
+  /** Bounced messages whose recipient cannot be reached at all. */
   hard_bounced: number;
   complained: number;
 }

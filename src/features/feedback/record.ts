@@ -62,7 +62,7 @@ function keptEvent(teamId: string, event: ReportedEvent, nowMs: number): KeptEve
   const row: FeedbackRow = {
     day: dayOf(atMs),
     outcome,
-    // Of the team too: equal addresses of two teams are not seen to be equal.
+    // The hash is of the team too, so that equal addresses of two teams have different hashes.
     addressHash: hash128(`${teamId} ${address.cacheKey}`),
     verdict,
     reason: nameOf(reason),

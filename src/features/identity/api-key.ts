@@ -11,7 +11,10 @@ import { crc32 } from "node:zlib";
  */
 export const CREDENTIAL_KINDS = ["live", "test", "sess"] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
-/** Of links, good for one thing and once: an invitation, a new password, a registration. No credentials: they sign nothing in. */
+/**
+ * Tokens of links, good for one thing and once: an invitation, a new password, a registration. They are no credentials:
+ * they authenticate no request.
+ */
 export type TokenKind = "inv" | "pwr" | "reg";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

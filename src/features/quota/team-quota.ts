@@ -154,7 +154,7 @@ export class TeamQuota {
   /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
   granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseRequestContext, nowMs: number): void {
     const { sentAtMs, held, limit } = asked;
-    // Of two that were under way together the later one knows more.
+    // When two were under way together, the later one knows more.
     const isNews = sentAtMs >= this.#answerSentAtMs;
     if (isNews) {
       this.#answerSentAtMs = sentAtMs;

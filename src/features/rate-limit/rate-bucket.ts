@@ -19,7 +19,7 @@ export interface BucketRequest {
   burst: number;
   /** Tokens wanted. */
   want: number;
-  /** Of those, used at once; the others are a lease. */
+  /** Tokens of `want` that are used at once; the others are a lease. */
   waiting: number;
   /** Unused leased tokens that come back. */
   back: number;

@@ -100,7 +100,7 @@ class LeasingRateLimiter implements RateLimiter {
   readonly #questions: BucketQueries;
   readonly #onFault: (error: unknown) => void;
   readonly #local: LocalRates;
-  /** Of the bucket of verifications that refuses for longest. */
+  /** Until when the bucket of verifications refuses that refuses for longest. */
   #refusingUntilMs = Number.NEGATIVE_INFINITY;
   #draining = false;
   #timer: Timer | undefined;

@@ -13,7 +13,7 @@ export function newSigningSecret(): string {
 export interface SignedMessage {
   /** The same for every attempt: receivers recognise repetitions by it. */
   id: string;
-  /** Of the attempt, in seconds since the epoch: receivers recognise replays by it. */
+  /** Time of the attempt, in seconds since the epoch: receivers recognise replays by it. */
   timestampS: number;
   body: string;
 }

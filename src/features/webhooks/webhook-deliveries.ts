@@ -25,7 +25,7 @@ export interface NewDelivery {
   eventId: string;
   /** To a webhook, or to a URL that a job named. */
   to: { webhookId: string } | { url: string };
-  /** Whose share of the dispatcher it uses: the webhook's id, or the team's for URLs of jobs. */
+  /** Key of its share of the dispatcher: the webhook's id, or the team's for URLs of jobs. */
   lane: string;
   /** The reason to record it as failed at once; null: it is due now. */
   refused: string | null;

@@ -14,10 +14,10 @@ export interface HostFacts {
   /** CPUs that the control group grants; null: no limit. */
   cpuLimit: number | null;
   memoryBytes: number;
-  /** Of the control group; null: none. */
+  /** Limit of the control group; null: none. */
   memoryLimitBytes: number | null;
   heapLimitBytes: number;
-  /** Soft limit of open files; null: none, or not told. */
+  /** Soft limit of open files; null: none, or not known. */
   openFiles: number | null;
   scratch: ScratchFacts;
   inKubernetes: boolean;
@@ -43,7 +43,7 @@ async function read(path: string): Promise<string | null> {
   );
 }
 
-/** Of the first of these files that has a number in it. Control groups of version 2, then of version 1. */
+/** The number in the first of these files that has one. Control groups of version 2, then of version 1. */
 async function readNumber(...paths: string[]): Promise<number | null> {
   for (const path of paths) {
     const text = await read(path);

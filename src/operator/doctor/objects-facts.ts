@@ -31,7 +31,7 @@ export interface TriedRight {
 
 export interface ObjectsFacts {
   latencyMs: number;
-  /** Of the store's clock, ahead of ours; null: it tells none. */
+  /** How far the store's clock is ahead of ours; null: it sends no time. */
   skewMs: number | null;
   tried: TriedRight[];
   presigned: { host: string; error: string | null; status: number | null };
@@ -47,7 +47,7 @@ export interface ObjectsFacts {
 
 /** How object storage answers a browser that asks for leave to send a file there (a preflight request). */
 export interface CorsAnswer {
-  /** Of the page. */
+  /** Origin of the page. */
   origin: string;
   allowed: boolean;
   /** null: object storage cannot be reached from here by presigned URLs. */

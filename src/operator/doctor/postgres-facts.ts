@@ -11,7 +11,7 @@ export interface PostgresFacts {
   version: number;
   encrypted: boolean;
   latencyMs: number;
-  /** Of the server's clock, ahead of ours. */
+  /** How far the server's clock is ahead of ours. */
   skewMs: number;
   readOnly: boolean;
   isStandby: boolean;

@@ -6,12 +6,12 @@ import { parseInfo, unusableMode } from "../../stores/redis-mode.ts";
 import { errorLine } from "./finding.ts";
 
 export interface RedisFacts {
-  /** Of INFO, by name; null: it is refused, as some providers do. */
+  /** Fields of INFO, by name; null: it is refused, as some providers do. */
   info: ReadonlyMap<string, string> | null;
   /** null: TIME is refused. */
   timing: {
     latencyMs: number;
-    /** Of the server's clock, ahead of ours. */
+    /** How far the server's clock is ahead of ours. */
     skewMs: number;
   } | null;
   /** Commands that the service needs and that were refused, with the refusal. */

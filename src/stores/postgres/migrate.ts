@@ -140,7 +140,7 @@ export async function migrate(
 export interface MigrationState {
   applied: number;
   pending: string[];
-  /** Of a newer version. */
+  /** Applied by a newer version. */
   unknown: string[];
   /** Applied in another form. */
   changed: string[];

@@ -21,7 +21,7 @@ export type Statement = (typeof STATEMENTS)[number];
 
 /** What a reply says, by its grammar. */
 export interface RecipientStatements {
-  /** Of the recipient. */
+  /** What is said of the recipient. */
   statements: ReadonlySet<Statement>;
   /** A sender is unknown or invalid: `Expéditeur inconnu`. */
   concernsSender: boolean;
@@ -157,7 +157,7 @@ function leadOf(spoken: string, hit: Hit): string {
   return spoken.slice(Math.max(0, hit.start - 32), hit.start);
 }
 
-/** Whose address it is that is not the recipient's: `address of your domain`, `address in MAIL FROM`. */
+/** The owner of an address that is not the recipient's: `address of your domain`, `address in MAIL FROM`. */
 function ownerOfAddress(spoken: string, hits: readonly Hit[], i: number): Noun | null {
   const hit = hits[i] as Hit;
   const next = hits[i + 1];

@@ -51,7 +51,7 @@ export interface Rule {
   source: string;
 }
 
-/** Whose fault each class is. Only what is the recipient's can condemn an address. */
+/** The party at fault by class. Only a fault of the recipient can condemn an address. */
 export const FAULT_OF: Record<SmtpClass, Fault | null> = {
   accepted: null,
   mailbox_not_found: "recipient",

@@ -13,7 +13,7 @@ export interface Kind<T> {
   or(absent: T): Kind<T>;
 }
 
-/** Of a field that was added to evidence after others were written, and learnt by none that does not say so. */
+/** A field that was added to evidence after others were written. A maker that does not set it leaves it absent. */
 export interface LaterKind<T> extends Kind<T> {
   readonly isLater: true;
 }

@@ -51,7 +51,7 @@ export class DomainFacts extends Interned {
   readonly disposable: FactsFields["disposable"];
   readonly freeProvider: boolean;
   readonly domain: FactsFields["domain"];
-  /** Of most domains there is one. */
+  /** Most domains have one. */
   #evidence: Evidence | Map<MailboxFinding, Evidence> | null = null;
 
   constructor({ mx, disposable, freeProvider, domain }: FactsFields) {

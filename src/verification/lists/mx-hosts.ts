@@ -75,7 +75,7 @@ export interface ExchangerOwners {
 /** By identity: cached evidence is judged anew for each request, and its hosts do not change. */
 const read = new WeakMap<readonly string[], ExchangerOwners>();
 
-/** Whose mail exchangers these are: host names, lower case. The array must not be changed afterwards. */
+/** The owners of these mail exchangers: host names, lower case. The array must not be changed afterwards. */
 export function exchangerOwnersOf(hosts: readonly string[]): ExchangerOwners {
   const known = read.get(hosts);
   if (known !== undefined) return known;

@@ -20,7 +20,7 @@ export const COMPANY_DOMAINS: ReadonlySet<string> = new Set([
   ],
   ...["postmarkapp.com", "mtasv.net", "mailjet.com", "brevo.com", "sendinblue.com", "mailersend.net"],
   ...["salesforce.com", "force.com", "exacttarget.com", "hubspot.com", "hubspotemail.net", "klaviyo.com"],
-  // Whose customers, users and guests have addresses there.
+  // Services whose customers, users and guests have addresses there.
   ...["zendesk.com", "freshdesk.com", "intercom.io", "intercom-mail.com", "atlassian.net", "slack.com"],
   ...["github.com", "gitlab.com", "linkedin.com", "facebook.com", "facebookmail.com", "twitter.com", "x.com"],
   ...["paypal.com", "ebay.com", "ebay.de", "ebay.co.uk", "booking.com", "airbnb.com", "shopify.com"],

@@ -4,7 +4,7 @@ import { PROVIDER_MX_SUFFIXES } from "./providers.ts";
 
 /** The listed names as a tree of labels from the right. */
 interface LabelNode {
-  /** Whose name ends here. */
+  /** The provider whose name ends here. */
   provider: string | null;
   labels: Map<string, LabelNode>;
   /** Those of `labels` that hold a `*`, cut in two there. */
@@ -95,7 +95,7 @@ export function createSiteDirectory(own: Readonly<Record<string, readonly string
 
 type ProbedEvidence = Pick<Evidence, "mx" | "smtp">;
 
-/** Whose evidence it is: the site of the host that was asked, else of the most preferred one. */
+/** The site that the evidence is of: that of the host that was asked, else of the most preferred one. */
 export function probedSiteOf(
   sites: Pick<SiteDirectory, "siteOf">,
   { mx, smtp }: ProbedEvidence,

@@ -4,7 +4,7 @@ import { subdomainBase } from "./rules.ts";
 
 export interface Alias {
   kind: AliasKind | null;
-  /** Of a privacy alias service, its name. */
+  /** Name of the privacy alias service, if it is one. */
   service: string | null;
 }
 

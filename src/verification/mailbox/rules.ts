@@ -137,7 +137,7 @@ const BY_PROVIDER: ReadonlyMap<string, MailboxRules> = new Map(
   ["google", "microsoft365", "apple", "proton", "fastmail", "zoho"].map((name) => [name, PLUS] as const),
 );
 
-/** Of mailboxes at the domain (A-labels, lower case); null: nothing is known of them. */
+/** The rules of mailboxes at the domain (A-labels, lower case); null: nothing is known of them. */
 export function mailboxRulesOf(domain: string): MailboxRules | null {
   const known = BY_DOMAIN.get(domain);
   if (known !== undefined) return known;

@@ -242,7 +242,7 @@ class RowReader {
   #endByte: number;
   #malformed = 0;
   #empty = 0;
-  /** Of the malformed ones. */
+  /** Malformed rows with several addresses. */
   #several = 0;
 
   constructor({ opened, detected, bounds, sinks, splitCells }: Plan) {
@@ -307,7 +307,7 @@ class RowReader {
     this.#found.add(address);
   }
 
-  /** Of a cell that has to be read as text. @returns as RepeatFinder.add */
+  /** Takes a cell that has to be read as text. @returns as RepeatFinder.add */
   #takeText(cell: string): Promise<void> | null {
     const reading = readAddresses(textIn(cell, this.#detected.layout.encoding));
     this.#sinks.inspect?.(reading);

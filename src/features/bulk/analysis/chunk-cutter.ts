@@ -123,7 +123,7 @@ export function createChunkCutter(): ChunkCutter {
       else if (full === null && isFull()) {
         if (address === undefined || chunks.length >= smallChunks) cut();
         else {
-          // Of its own: what was read may be read into again.
+          // A copy: the buffer that was read may be read into again.
           const domain = Uint8Array.from(address.bytes.subarray(domainFrom(address), address.to));
           full = { rows, lastByte, nextByte: null, domain };
         }

@@ -74,7 +74,7 @@ function jsonlNarrowing(filter: RowFilter): Narrow {
 
 function narrowing(format: Format, job: JobMaterial, filter: RowFilter): Narrow {
   const isSplit = job.layout.split !== undefined;
-  // Of the lines of a JSON, and of CSV by one criterion, the scanner has seen all there is to see.
+  // In lines of JSON, and in CSV with one criterion, the scanner has seen all there is to see.
   const isSeen = !isSplit && (format === "jsonl" || filter.criteria.length < 2);
   if (isSeen || filter.criteria.length === 0) return (row) => row;
   return format === "csv" ? csvNarrowing(job, filter) : jsonlNarrowing(filter);
@@ -96,7 +96,7 @@ function jsonlScanner(filter: RowFilter, onRow: OnRow): RowScanner {
         const rest = bytes.subarray(from, end);
         const line = kept.length === 0 ? rest : Buffer.concat([...kept, rest]);
         kept = [];
-        // Of several parts one must have them all: that is looked at later.
+        // Where a line has several parts, one of them must meet all criteria: that is looked at later.
         onRow(pushed + end + 1, filter.wantsLine(line) ? "candidate" : "unwanted");
         from = end + 1;
       }

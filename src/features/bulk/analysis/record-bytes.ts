@@ -69,7 +69,7 @@ export class FieldWriter {
     const start = from[number] as number;
     const end = ends[number] as number;
     to.all(COLUMNS_START);
-    // Of a delimiter three bytes come to be.
+    // A delimiter becomes three bytes.
     const target = to.reserve(3 * (end - start));
     let { at } = to;
     for (let i = start; i < end; i++) {

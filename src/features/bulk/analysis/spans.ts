@@ -9,8 +9,8 @@ import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
 
 export interface SpanDeps extends SourceRowsDeps {
   /**
-   * Of a job, some of those after a number (-1: from the first), in order, `limit` at most; none: there are no more. May wait
-   * for them.
+   * Chunks of a job after a number (-1: from the first), in order, `limit` at most; none: there are no more. May wait for
+   * them.
    */
   chunksOf(jobId: string, after: number, limit: number): Promise<ChunkOfResults[]>;
   objects: Pick<JobObjects, "get" | "getRange">;

@@ -83,7 +83,7 @@ export class WordList {
     }
   }
 
-  /** Of the longest stem or phrase that the text is, or begins with; 0: it is none. */
+  /** Length of the longest stem or phrase that the text is, or begins with; 0: there is none. */
   #length(text: string): number {
     if (this.#phrases.has(text)) return text.length;
     // A stem has any ending, not further words.

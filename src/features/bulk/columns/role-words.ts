@@ -110,7 +110,7 @@ export const OWNER_WORDS_ALONE: WordsByLanguage = {
   de: "vertrieb, ansprechpartner*, sachbearbeitung",
 };
 
-/** Of an e-mail address something is said, or an e-mail is counted: the column holds no addresses. */
+/** Words that say something of an e-mail address, or count e-mails: the column holds no addresses. */
 export const ATTRIBUTE_WORDS: WordsByLanguage = {
   en: `status, state, opt, optin, optout, opted, opt out, opt in, sent, opened, opens, clicked, clicks, delivered, bounced, bounce*, count, date, time,
     sent at, sent on, type, label, domain, verified at, valid, validity, validation, verification, confirmed, confirmation, reason, subject, body,

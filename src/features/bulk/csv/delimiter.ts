@@ -80,9 +80,9 @@ export function findSuspicion(text: SampleText, dialect: Dialect, shape: TableSh
   return problem?.code === "suspicious_quote" ? problem : undefined;
 }
 
-/** Of a column's filled fields, so many are addresses where it is one of addresses. */
+/** At least this share of a column's filled fields are addresses where it is a column of addresses. */
 const ADDRESS_COLUMN_SHARE = 0.25;
-/** Of the records of a table whose fields commonly begin with a space. */
+/** Fields commonly begin with a space where more than this share of the records has one that does. */
 const SPACED_SHARE = 0.1;
 
 function shapeOf(records: readonly string[][]): TableShape {
@@ -171,7 +171,7 @@ function score(sample: Sample): { sum: number; width: number } {
 /** By so many records a delimiter is judged: by a wrong one a cell is half a record, which takes 0.1 ms to be read. */
 const SHARE_RECORDS = 150;
 
-/** Of the first records, how many have what looks like an address in the column that has most of them. */
+/** How many of the first records have what looks like an address in the column that has most of them. */
 function addressShare(all: readonly string[][]): number {
   const records = all.slice(0, SHARE_RECORDS);
   const counts: number[] = [];

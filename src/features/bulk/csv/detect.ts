@@ -25,7 +25,7 @@ export interface DetectOptions extends SourceOptions {
   bytesOf?: string;
   /** What the text was decoded from; absent: its bytes are as they were. */
   encoding?: string;
-  /** Of a workbook: the sheet that is read. */
+  /** For a workbook: the sheet that is read. */
   sheetRead?: SourceColumns["sheet"];
 }
 

@@ -72,7 +72,7 @@ function isAsGood(other: Reading, best: Reading): boolean {
   return best.isBroken || (other.irregular <= best.irregular && other.rests <= best.rests);
 }
 
-/** Of a sample whose quotes are all right, only a whole table shows that a backslash escapes something. */
+/** In a sample whose quotes are all right, only a whole table shows that a backslash escapes something. */
 function isMoreRegular(other: Reading, best: Reading): boolean {
   if (best.isBroken) return true;
   if (other.rests > 0 || other.irregular >= best.irregular) return false;

@@ -379,7 +379,7 @@ class Scanner implements RecordScanner {
     const { recordBytes } = this.#options;
     if (end - this.#recordStart <= recordBytes) return;
     const limit = this.#recordStart + recordBytes;
-    // Of where the bound is, not of how far the bytes at hand go: they may be cut anywhere.
+    // Decided at the bound, not at the end of the bytes at hand: they may be cut anywhere.
     const isQuoted = this.#quoteAt >= this.#recordStart && this.#quoteAt < limit && this.#closedAt >= limit;
     const openQuote = isQuoted ? this.#quoteAt : undefined;
     this.#problem ??= recordTooLarge(this.#place(), openQuote, this.#options);

@@ -15,11 +15,11 @@ export interface TableShape {
   isSpaced: boolean;
 }
 
-/** Of the lines of a field, so many must look like rows for a quote to be missing rather than the field to be of many lines. */
+/** At least this share of a field's lines must look like rows for a quote to be missing; else the field has many lines. */
 const ROWS_SHARE = 0.8;
 /** Lines of the table's width count without addresses if they have so many delimiters: prose has them by chance. */
 const DELIMITERS_MIN = 9;
-/** Of lines of any width, so many hold an address in a field of its own. */
+/** At least so many lines, of any width, must hold an address in a field of its own. */
 const RAGGED_LINES = 3;
 const RAGGED_SHARE = 0.5;
 /** A list of one column: a cell of more addresses than these was never one cell. */

@@ -4,7 +4,7 @@ import { createBlockIndex } from "../analysis/block-index.ts";
 
 /** A result as shards have it. */
 export interface CopiedResult {
-  /** Whose it is, as results number rows. */
+  /** Number of the row that the result belongs to, as results number rows. */
   listRow: number;
   /** A byte. */
   verdict: number;
@@ -47,7 +47,7 @@ export interface CopiedSizes {
   blocksKept: number;
 }
 
-/** Of an entry: u32 row, u32 row of the list, u8 verdict, u32 bytes of CSV, u32 bytes of JSON; then these. */
+/** Head of an entry: u32 row, u32 row of the list, u8 verdict, u32 bytes of CSV, u32 bytes of JSON; then these. */
 const ENTRY_HEAD = 17;
 const LIST_ROW_AT = 4;
 const VERDICT_AT = 8;

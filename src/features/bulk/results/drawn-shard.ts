@@ -47,10 +47,10 @@ const MEMBERS_START = Buffer.from(JSON_START.slice(1));
 export class DrawnResult extends RowResult {
   readonly #template: TemplateTexts;
   readonly #shard: Buffer;
-  /** Of the address in the shard. */
+  /** Place of the address in the shard. */
   readonly #from: number;
   readonly #to: number;
-  /** Of the normal form behind it; as `#to`: that is the address. */
+  /** End of the normal form behind the address; as `#to`: the address is its own normal form. */
   readonly #end: number;
   readonly #latencyMs: number;
   readonly #times: Buffer;

@@ -61,7 +61,7 @@ function ownResult({ results }: LoadedChunk, offset: number): FoundResult | unde
   return result === undefined ? undefined : { duplicateOf: null, result };
 }
 
-/** Of a result, about: a buffer that is too small grows. */
+/** Approximate size of a result: a buffer that is too small grows. */
 const RESULT_BYTES = 1_024;
 
 /** Notes results that rows copy later; @returns what to wait for, as `CopiedResults` has it */

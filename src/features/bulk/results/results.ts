@@ -120,7 +120,7 @@ function noResults({ status, error_code, error_detail }: JobRow): AppError | nul
   return new AppError("no_results", `The job has failed (${error_code}): ${error_detail}`);
 }
 
-/** Of a job that is not known how to read. */
+/** The error for a job whose layout is not known. */
 function withoutLayout({ status }: JobRow): AppError {
   if (status === "queued" || status === "analyzing")
     return new AppError(

@@ -14,9 +14,9 @@ export interface WantedRows {
 
 /** What a result must have. */
 interface Criterion {
-  /** Of RESULT_COLUMNS. */
+  /** Index in RESULT_COLUMNS. */
   column: number;
-  /** Of its cell; UTF-8, a character a byte. */
+  /** Text of its cell; UTF-8, a character a byte. */
   value: string;
   /** The same in a line of JSON. Within a string its quotes would be escaped, and no other object of a line has this member. */
   member: Buffer;

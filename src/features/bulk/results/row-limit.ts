@@ -24,7 +24,7 @@ export class RowLimit {
       this.#left -= 1;
       this.#row = row;
     }
-    // Of a row that was split more may follow.
+    // A row that was split may continue in the next rows.
     this.areAll = this.#left === 0 && !this.#isSplit;
     return rows;
   }

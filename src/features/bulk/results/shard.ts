@@ -85,7 +85,7 @@ const decompress = promisify(gunzip);
 /** Results over LIMITS.results.resultBytes. */
 export class ResultsTooLarge extends Error {
   override name = "ResultsTooLarge";
-  /** Of the rows whose results they are. */
+  /** Offsets of the rows whose results are too large. */
   readonly offsets: ReadonlySet<number>;
   constructor(offsets: ReadonlySet<number>) {
     super(`${offsets.size} results of a chunk are too large`);

@@ -60,9 +60,10 @@ export function createRowAdmission(deps: RowAdmissionDeps): RowAdmission {
   const siteSlots = createSiteRowSlots();
 
   /**
-   * Of so many rows those that are under way at once. A list that is sorted by domain has retries of hundreds of rows of one
-   * small site each: with a place for each row a few sites had them all (20,000 rows of 50 sites of a connection each: 490 rows/s, 11
-   * to 16 retries at a time and up to 45 waiting; 1,250 with slots for what keeps each site busy, all 50 at a time).
+   * How many of `rows` rows are under way at once. A list that is sorted by domain has retries of hundreds of rows of one
+   * small site each. With a slot for each row a few sites had them all (20,000 rows of 50 sites of a connection each: 490
+   * rows/s, 11 to 16 retries at a time and up to 45 waiting; 1,250 with slots for what keeps each site busy, all 50 at a
+   * time).
    */
   function concurrencyOf(demand: SlotDemand, rows: number): number {
     return demand.kind === "chunk" || demand.site === "" ? rows : Math.min(rows, deps.roomAt(demand.site));

@@ -13,7 +13,7 @@ export interface OpenedSource {
   detected: DetectedTable;
 }
 
-/** Of lists that are no tables. */
+/** The warning for lists that are not tables. */
 export const LIST_WARNING = {
   code: "address_list",
   detail: "The lines are addresses and nothing else, several on a line: each address is a row.",

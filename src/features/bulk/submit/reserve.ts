@@ -8,7 +8,7 @@ import { setJobDay } from "../jobs/job-sql.ts";
 export interface JobReservation {
   jobId: string;
   teamId: string;
-  /** Of the team's day. */
+  /** The team's daily quota. */
   limit: number;
   units: number;
 }

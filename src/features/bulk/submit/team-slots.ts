@@ -4,7 +4,7 @@ import { AppError } from "../../../platform/errors.ts";
 export interface TeamSlotLimits {
   all: number;
   ofTeam: number;
-  /** Of all, for teams that have none: few teams whose clients are slow do not keep the others out. */
+  /** Slots of `all` that are kept for teams that have none: few teams whose clients are slow do not keep the others out. */
   kept?: number;
 }
 
@@ -21,7 +21,7 @@ const RETRY_AFTER_S = 5;
 
 /** @param what there are too many of */
 export function createTeamSlots({ all, ofTeam, kept = 0 }: TeamSlotLimits, what: string): TeamSlots {
-  /** Of teams that have any. */
+  /** Slots by team, for teams that have any. */
   const taken = new Map<string, number>();
   let total = 0;
 

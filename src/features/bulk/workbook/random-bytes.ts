@@ -10,7 +10,10 @@ export interface RandomBytes {
   open(firstByte: number, bytes: number): AsyncIterable<Buffer>;
 }
 
-/** Of an object in object storage; `ref` names its very state. @throws MissingObject; what the streams throw, also later */
+/**
+ * The bytes of an object in object storage; `ref` names its very state. @throws MissingObject; what the streams throw, also
+ * later
+ */
 export async function randomBytesOf(
   streams: Pick<ObjectStreams, "head" | "readRange" | "openRead">,
   ref: ObjectRef,

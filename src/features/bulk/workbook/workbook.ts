@@ -21,11 +21,11 @@ import { XmlReader } from "./xml.ts";
 export interface WorkbookOptions {
   /** A name, or an index from 0; absent: the first that is not hidden. */
   sheet?: string | number;
-  /** Of the CSV text. */
+  /** Delimiter of the CSV text. */
   delimiter?: string;
   /** Where shared strings go that do not fit memory; null: reading ends where it needs them. */
   scratch: Scratch | null;
-  /** Of all shared strings. */
+  /** Limit of all shared strings. */
   stringsBytes: number;
 }
 

@@ -126,7 +126,7 @@ export function classifyBounce({ reply, enhancedCode, permanent, mxHost }: Bounc
       },
       ...{ host, address: "", path: "", tls: false, latencyMs: 0 },
     },
-    // Whose server sent the message is not known here: no reply can be seen to name it.
+    // The sending server is not known here: no reply can be seen to name it.
     { provider, self: { heloName: "", addresses: [] } },
   );
   if (read === "accepted") return { reason: "unspecified", rule: null, hard: false, provider };

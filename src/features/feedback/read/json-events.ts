@@ -8,11 +8,11 @@ export interface JsonEvent
   outcome: MessageOutcome;
   /** ISO 8601. */
   at?: string | undefined;
-  /** Of a bounce: the SMTP reply, or what a report says. */
+  /** For a bounce: the SMTP reply, or what a report says. */
   reply?: string | undefined;
   enhanced_code?: string | undefined;
   bounce?: "hard" | "soft" | undefined;
-  /** Of the answer that rcpt had given. */
+  /** From the answer that rcpt had given. */
   verdict?: GivenAnswer["verdict"] | undefined;
   /** The mail server that refused. */
   mx_host?: string | undefined;

@@ -25,7 +25,7 @@ export interface FileBounds {
   /** Time for the messages of a mailbox; the one that is being read then is read to its end. */
   mailMs: number;
   rows: number;
-  /** Of a table without its compression. */
+  /** Bytes of a table without its compression. */
   textBytes: number;
 }
 

@@ -11,7 +11,7 @@ export interface WaitTimes {
   cacheMs: number | null;
   /** From when the check was asked for until it had ended, the way to its thread and back included; null: there was none. */
   checkMs: number | null;
-  /** Of a check that is traced. */
+  /** Times in the check thread, of a check that is traced. */
   thread: CheckTimes | null;
   /** It joined a check that was under way for another, and waited so long: the rest is null then. Absent: it did not. */
   waitMs?: number;

@@ -86,7 +86,10 @@ function standingOf(blocked: boolean, overridden: boolean, scope: Scope): Domain
   return Object.freeze({ blocked, overridden, scope });
 }
 
-/** Of what is no address; and by whether the domain is blocked those that are overridden, and the others by scope. */
+/**
+ * The standings: of a text that is no address; of overridden domains, by whether they are blocked; of the others, also by
+ * scope.
+ */
 const NO_DOMAIN_STANDING = standingOf(false, false, "unprobed");
 const OVERRIDDEN = [false, true].map((blocked) => standingOf(blocked, true, "unprobed"));
 const USUAL: Record<Scope, DomainStanding[]> = {

@@ -10,9 +10,9 @@ export interface RetryAfter {
 }
 
 /**
- * Of evidence that may change by itself: a temporary reply to the address, or to the catch-all probe behind it. A server that
- * names no delay is given the usual one of greylisting. A site whose breaker is open is asked by its trials, not by us. Null
- * where asking again soon would bring the same.
+ * When to ask again about evidence that may change by itself: a temporary reply to the address, or to the catch-all probe
+ * behind it. A server that names no delay is given the usual one of greylisting. A site whose breaker is open is asked by
+ * its trials, not by us. Null where asking again soon would bring the same.
  */
 export function retryAfter(smtp: SmtpEvidence | null): RetryAfter | null {
   if (smtp === null) return null;

@@ -18,7 +18,7 @@ export interface DisposableRowsDeps {
   clock: Pick<Clock, "monotonic">;
   lists: Pick<Lists, "role" | "disposable">;
   keep: InFlightChecksDeps["keep"];
-  /** Of the check threads. */
+  /** Signals that the check threads ask for. */
   signals: RequestedSignals;
 }
 
@@ -35,9 +35,9 @@ export interface DisposableRows {
   /** undefined: it has to be checked. */
   find(question: Pick<AddressQuestion, "scope" | "address">): EvidenceFinding | undefined;
   /**
-   * Of rows to be checked, those of throw-away domains that come in numbers, by their domains: what is found of the first
-   * may answer the others. A list of them began with all rows of its first chunks on their way to Redis and threads: of 300 000 rows,
-   * a third of three such domains, 10 700, each of which left an entry in Redis.
+   * Groups rows of throw-away domains that come in numbers, by their domains: what is found of the first may answer the
+   * others. A list of them began with all rows of its first chunks on their way to Redis and threads: of 300 000 rows, a
+   * third of three such domains, 10 700, each of which left an entry in Redis.
    */
   cut<T extends CheckedRow>(rows: readonly T[]): { others: readonly T[]; groups: T[][] };
 }
@@ -47,7 +47,7 @@ interface CheckedRow {
   address: { domain: string; local: string };
 }
 
-/** Of a domain in a batch, from so many rows on the first is checked before the others. */
+/** From so many rows of a domain in a batch on, the first is checked before the others. */
 const GROUP_MIN = 16;
 
 /** What is known of a domain: by role, the evidence. */
@@ -57,7 +57,7 @@ interface KnownDomainEvidence {
   byRole: Map<string | null, Evidence>;
 }
 
-/** Of domains that take no mail, which are asked for no signals. */
+/** Domains that take no mail, which are asked for no signals. */
 const WITHOUT_MAIL: ReadonlySet<MxStatus> = new Set(["domain_not_found", "null_mx"]);
 
 /** Few names are roles, and all of them could be used once. */

@@ -19,7 +19,7 @@ import {
  * and since when it is known. Its texts are ASCII.
  */
 export interface RowTemplate {
-  /** Of the row that the template was made of. */
+  /** Result of the row that the template was made of. */
   readonly result: VerificationResult;
   readonly charged: boolean;
   /** JSON behind the address, up to its normal form or, of what is no address, which has none, up to the latency. */
@@ -80,7 +80,7 @@ export class RowTemplates {
   readonly #byDomain: LRUCache<number, KnownTemplate | KnownTemplate[]>;
   /** The same by what they are made of, see `templateKeyOf`. Emptied when full: a bound, not a policy. */
   readonly #byKey = new Map<string, KnownTemplate>();
-  /** Of what is no address. */
+  /** Stands for the domain of a text that is no address. */
   readonly #noDomain = new DomainName("");
   #replaced = 0;
 

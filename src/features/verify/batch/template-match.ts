@@ -16,7 +16,7 @@ export interface TemplateTraits {
 
 /** What a local part says of itself. */
 export type LocalPartFacts = Pick<TemplateTraits, "signals" | "tag">;
-/** Of what is no address. */
+/** For a text that is no address. */
 const NO_LOCAL: LocalPartFacts = { signals: [], tag: null };
 
 export function localPartFactsOf({ address }: AddressQuestion): LocalPartFacts {

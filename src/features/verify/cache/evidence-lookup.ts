@@ -7,7 +7,7 @@ import type { CacheEntry } from "./cache-entry.ts";
 import type { EvidenceMemory } from "./evidence-memory.ts";
 import type { EntryReader } from "./evidence-reader.ts";
 
-/** Whose entry is meant. */
+/** The address and the scope of an entry. */
 export interface ScopedCacheKey {
   scope: Scope;
   cacheKey: string;

@@ -14,7 +14,7 @@ export interface Held {
   readonly goodUntilMs: number;
 }
 
-/** Of `goodUntilMs`: it has not been held yet. */
+/** Value of `goodUntilMs` for an entry that has not been held yet. */
 const NEVER_MS = -1;
 
 class Kept implements Held {
@@ -43,7 +43,7 @@ const STRIDE = 4;
  * Memory: 100 to 160 bytes an entry, and its evidence where no other is like it; some 350 more where it is an object.
  */
 export class EvidenceMemory {
-  /** Of each address evidence like its own, or its entry as an object. */
+  /** For each address evidence like its own, or its entry as an object. */
   readonly #slots: TextMap<Evidence | Kept>;
   #numbers: Float64Array;
   readonly #clock: Clock;

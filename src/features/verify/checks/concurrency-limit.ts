@@ -26,7 +26,7 @@ export interface ConcurrencyLimitSettings {
 export interface LoadSample {
   /** How long a check waits for CPU, in milliseconds. */
   waitMs: number;
-  /** Of the time since the look before, the share in which the event loop had nothing to do: 0 to 1. */
+  /** Share of the time since the look before in which the event loop had nothing to do: 0 to 1. */
   idle: number;
   /** Whether anybody was refused since then. */
   refused: boolean;

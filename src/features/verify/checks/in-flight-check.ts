@@ -125,14 +125,14 @@ export class InFlightCheck implements EntryWaiter, CheckListener, TimedCheck {
   /** A deadline has passed: a caller was promised that the check goes on. */
   isPromised = false;
   task: { cancel(): void } | null = null;
-  /** Of the request that started it; null: no admission is needed. */
+  /** Slot of the request that started it; null: no admission is needed. */
   slot: AdmissionSlot | null;
   isAbandoned = false;
   /** What is known without the mail server; null: not yet; undefined: it was not looked up. */
   known: Evidence | null | undefined = undefined;
   /** As the cache reported it; undefined: the cache was not asked. */
   redisKey: string | undefined = undefined;
-  /** Of the request that started it, if that is traced. */
+  /** Span of the request that started it, if that is traced. */
   readonly span: Span | null;
   thread: CheckTimes | null = null;
   /** Monotonic, when the cache was asked, and the check pool; 0: it was not. */

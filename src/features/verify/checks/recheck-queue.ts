@@ -1,4 +1,4 @@
-/** Whose turn it is, and where it asks. */
+/** The team whose turn it uses, and the site where it asks. */
 interface QueuedRecheck {
   teamId: string;
   site: string;

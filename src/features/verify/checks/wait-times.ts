@@ -7,7 +7,7 @@ import { recordCheckSpans } from "./check-spans.ts";
 
 /** The times of a check in flight. Times are monotonic milliseconds. */
 export interface TimedCheck {
-  /** Of the request that started it, if that is traced. */
+  /** Span of the request that started it, if that is traced. */
   readonly span: Span | null;
   readonly question: { readonly address: { readonly domain: string } };
   /** When the cache was asked, and the check pool; 0: it was not. */
