@@ -8,7 +8,7 @@ interface Start {
 }
 
 /**
- * Where this process holds no slot of a site, threads that come to it together each get their share of its slots first.
+ * Where no thread holds a slot of a site, threads that come to it together each get their share of its slots first.
  * Without that, the thread that was in front by one tick took them all: the others' rows waited until its rows were served,
  * and half of its connections had to be closed and opened once more by the others. What is asked for beyond a share waits
  * until `LIMITS.slots.fairStartMs` after the first request, in order.
@@ -22,7 +22,7 @@ export class FairStart {
   }
 
   /**
-   * @param isNew no slot of `site` is held
+   * @param isNew no thread holds a slot of `site`
    * @param share so many requests of `thread` go on at once
    * @returns null: it may ask now
    */
