@@ -53,6 +53,8 @@ describe("the deployment", () => {
     await page.getByRole("cell", { name: hostile }).waitFor();
     await page.getByRole("row").filter({ hasText: "slow.test" }).getByRole("cell", { name: "2" }).waitFor();
     await lookAt(page, "Deployment with faults");
+    // The page looks again by itself, also while the service is stopped.
+    await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 
   it("tells a member of that team who sees it", async (t) => {

@@ -44,10 +44,12 @@ describe("an upload that the page knows too little of", () => {
     assert.equal(attempts, 2);
   });
 
-  it("ends in both of two pages that go on with it", async (t) => {
+  it("ends in both of two pages that go on with it, where they cannot see each other", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
     const { page: first, context } = await signedIn(email);
+    // As on a page without TLS.
+    await context.addInitScript("Object.defineProperty(navigator, 'locks', { value: undefined })");
     const held: Route[] = [];
     await first.route(LAST_PART, (route) => {
       held.push(route);
