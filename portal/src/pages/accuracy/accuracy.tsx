@@ -1,4 +1,5 @@
-import { useId, useState } from "react";
+import { useState } from "react";
+import { DaysSelect } from "../../components/days-select.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
@@ -44,7 +45,6 @@ function Details({ groups, wrong }: Accuracy) {
 /** How good the answers were, by what became of the team's messages. */
 export function AccuracyPage() {
   const [days, setDays] = useState<number>(30);
-  const id = useId();
   const accuracy = useAccuracy(days);
   return (
     <>
@@ -56,21 +56,7 @@ export function AccuracyPage() {
       <section className="card" aria-labelledby="outcomes">
         <div className="page-head">
           <h2 id="outcomes">How good the answers were</h2>
-          <div className="row">
-            <label htmlFor={id}>Days</label>
-            <select
-              id={id}
-              className="select"
-              value={days}
-              onChange={(event) => setDays(Number(event.target.value))}
-            >
-              {SPANS.map((span) => (
-                <option key={span} value={span}>
-                  {span}
-                </option>
-              ))}
-            </select>
-          </div>
+          <DaysSelect spans={SPANS} days={days} onChange={setDays} />
         </div>
         {accuracy.isPending && <Loading />}
         <Failure error={accuracy.error} />

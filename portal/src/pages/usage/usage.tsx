@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { useToday } from "../../api/use-today.ts";
+import { DaysSelect } from "../../components/days-select.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
@@ -37,7 +38,6 @@ const SPANS = [7, 30, 90, 365] as const;
 /** What the team has used of its quota: today, and by day. */
 export function UsagePage() {
   const [days, setDays] = useState<number>(30);
-  const id = useId();
   return (
     <>
       <PageHead title="Usage" />
@@ -48,21 +48,7 @@ export function UsagePage() {
       <section className="card" aria-labelledby="history">
         <div className="page-head">
           <h2 id="history">By day</h2>
-          <div className="row">
-            <label htmlFor={id}>Days</label>
-            <select
-              id={id}
-              className="select"
-              value={days}
-              onChange={(event) => setDays(Number(event.target.value))}
-            >
-              {SPANS.map((span) => (
-                <option key={span} value={span}>
-                  {span}
-                </option>
-              ))}
-            </select>
-          </div>
+          <DaysSelect spans={SPANS} days={days} onChange={setDays} />
         </div>
         <History days={days} />
       </section>
