@@ -98,7 +98,7 @@ function readOptions(): Options {
     const names = SERVERS.map(({ name }) => name);
     const wanted = only?.split(",") ?? names;
     const unknown = wanted.find((name) => !names.includes(name));
-    if (unknown !== undefined) throw new Error(`--only: ${unknown} is none of ${names.join(", ")}`);
+    if (unknown !== undefined) throw new Error(`--only: ${unknown} is not one of ${names.join(", ")}`);
     return { servers: SERVERS.filter(({ name }) => wanted.includes(name)), write };
   } catch (error) {
     console.error(`rcpt: ${(error as Error).message}\nusage: npm run compat [-- --only NAME,...] [--write]`);

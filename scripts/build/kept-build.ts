@@ -33,7 +33,7 @@ export interface BuildOptions {
   name: string;
   /** Files and folders that it is made of, from the root of the project; the lockfile is always one. */
   sources: readonly string[];
-  /** Of a path that is none of them. */
+  /** Whether a path below them is left out. */
   isIgnored?(path: string): boolean;
   /** @throws Error with what the builder said */
   make(folder: string): void;

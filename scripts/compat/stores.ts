@@ -124,7 +124,7 @@ export const MINIO: Storage = {
   }),
 };
 
-/** An object storage of somebody else. @returns variables for the test runner */
+/** Another object storage than the embedded one. @returns variables for the test runner */
 export async function startStorage(
   { name, command }: Storage,
   program: string,

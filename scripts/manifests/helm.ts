@@ -33,7 +33,7 @@ export async function findHelm(root: string): Promise<Helm | null> {
 }
 
 /**
- * Helm, built where there is none: minutes, once.
+ * Helm, built where none is installed: minutes, once.
  * @returns why there is none: without Go, or without its modules, the chart is not checked
  */
 export async function makeHelm(root: string, say: (line: string) => void): Promise<Helm | string> {

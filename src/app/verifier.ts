@@ -62,7 +62,7 @@ export interface VerifierOptions {
   settings?: Record<string, string | undefined>;
   /** False: preflight does not look how mail servers see us, and nothing should be probed. Default: true. */
   preflight?: boolean;
-  /** What passes between us and mail servers, as it comes: bytes of strangers among it. One check thread then. */
+  /** What passes between us and mail servers, as it comes: raw bytes of mail servers included. One check thread then. */
   onTrace?: (event: SmtpTraceEvent) => void;
 }
 

@@ -2,7 +2,7 @@
 const DRIVING = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Text of strangers for a terminal: characters that would drive it are shown as escapes.
+ * Text from outside, for a terminal: control characters are shown as escapes.
  * @returns one line
  */
 export function printable(text: string): string {

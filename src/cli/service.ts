@@ -3,7 +3,7 @@ import { loadServiceAddress } from "../config/config.ts";
 import { UsageError } from "../operator/command.ts";
 import { readProfile } from "./account/profile.ts";
 
-/** The address of a service as it is compared and stored. @throws UsageError where it is none */
+/** The address of a service as it is compared and stored. @throws UsageError where the text is not such an address */
 export function serviceUrl(text: string, source = "RCPT_URL"): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))

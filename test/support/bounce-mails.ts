@@ -201,7 +201,7 @@ export const arfComplaint = report(
   ],
 );
 
-/** One that names nobody: the returned message's only recipient complained. */
+/** One without an address: the returned message's only recipient complained. */
 export const redactedComplaint = report(["Date: Thu, 26 Nov 2026 12:00:00 +0000"], "feedback-report", [
   ["text/plain", "…"],
   ["message/feedback-report", "Feedback-Type: abuse", "Version: 1"],

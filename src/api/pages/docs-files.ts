@@ -21,7 +21,7 @@ const CONTENT_TYPES = {
   ".png": "image/png",
 } as const satisfies Record<string, ContentType>;
 
-/** A page whose links lead below `basePath`; as it was built where that is none. */
+/** A page whose links lead below `basePath`; as it was built where `basePath` is empty. */
 async function readPage(path: string, basePath: string): Promise<StaticFile> {
   const built = await readFile(path);
   if (basePath === "") return staticFile(built, await readIfThere(`${path}.br`), CONTENT_TYPES[".html"]);

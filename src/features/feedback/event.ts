@@ -22,7 +22,7 @@ export interface ReportedEvent extends GivenAnswer {
   outcome: MessageOutcome;
   /** Epoch milliseconds; null: not said. */
   atMs: number | null;
-  /** What a bounce says, and how it is read; null where the event is none. */
+  /** What a bounce says, and how it is read; null where the event is not a bounce. */
   bounce: (BounceClass & { said: BounceStatement }) | null;
 }
 

@@ -35,7 +35,7 @@ describe("docs/cli.md", () => {
     assert.deepEqual(missing, []);
   });
 
-  it("has no command and no option that is none", () => {
+  it("names no command and no option that does not exist", () => {
     const names = new Set(commands.map(({ name }) => name.split(" ")[0]));
     const said = [...PAGE.matchAll(/(?:`|\$ )rcpt ([a-z]+)/g)].map(([, name = ""]) => name);
     assert.deepEqual(

@@ -49,14 +49,14 @@ export function addressOf(value: string): string {
   return untyped.trim().replace(/^<(.*)>$/s, "$1");
 }
 
-/** The host of `dns; mx.example.com (192.0.2.1)`; "" where it is none. */
+/** The host of `dns; mx.example.com (192.0.2.1)`; "" where the text names no host. */
 export function mtaHostOf(value: string): string {
   return /^(?:dns\s*;)?\s*([a-z0-9_.-]{1,253})(?=$|[\s([,;])/i.exec(value)?.[1] ?? "";
 }
 
 const DATE_CHARS = 100;
 
-/** Epoch milliseconds of a mail's date; null: it is none. */
+/** Epoch milliseconds of a mail's date; null where the text is not a date. */
 export function dateOf(value: string): number | null {
   const ms = Date.parse(value.slice(0, DATE_CHARS).replace(/\s*\([^()]*\)\s*$/, ""));
   return Number.isFinite(ms) ? ms : null;

@@ -61,7 +61,7 @@ function readExim(named: string, text: string, atMs: number | null): ReportedEve
     .map((address) => bounced(address, wordsOf(address), atMs));
 }
 
-/** A bounce for people to read. @returns []: it is none of the known forms */
+/** A bounce for people to read. @returns [] where it has none of the known forms */
 export function readProse({ headers, text = "" }: Email, atMs: number | null): ReportedEvent[] {
   const plain = text.replaceAll("\r\n", "\n").trimStart();
   if (QMAIL_START.test(plain)) return readQmail(plain, atMs);

@@ -76,7 +76,7 @@ describe("the values", () => {
     ["a value that there is not", { imagePullSecret: "x" }, /imagePullSecret/],
     ["a role's value that there is not", { api: { replica: 2 } }, /replica/],
     ["a tag that moves", { image: { tag: "latest" } }, /image/],
-    ["a digest that is none", { image: { digest: "sha256:1" } }, /digest/],
+    ["a malformed digest", { image: { digest: "sha256:1" } }, /digest/],
     ["an autoscaler that there is not", { bulk: { autoscaling: { by: "hpa" } } }, /autoscaling\/by/],
     ["more workers than one job feeds", { bulk: { autoscaling: { maxReplicas: 33 } } }, /maxReplicas/],
     [

@@ -92,7 +92,7 @@ describe("a complaint", () => {
     assert.deepEqual(await read(redactedComplaint), [[...jane, "2026-11-26T12:00:00.000Z", null]]);
   });
 
-  it("that is taken back is none", async () => {
+  it("that is taken back is not counted", async () => {
     assert.deepEqual(await read(notSpam), []);
   });
 });
