@@ -99,19 +99,8 @@ function grantOf({ ms_to_midnight: msToMidnight, ...grant }: GrantRow): LeaseGra
 /** What the team has used and holds today. */
 async function usageOf(sql: Database, teamId: string): Promise<LedgerUsage> {
   const [row] = await sql<[LedgerUsage]>`
-    with today as (
-      select (clock_timestamp() at time zone 'utc')::date as day
-    )
-    select today.day::text as day,
-      (coalesce((select used from quota_days d where d.team_id = ${teamId} and d.day = today.day), 0)
-       + coalesce(leased.spent, 0))::bigint as used,
-      coalesce((select sum(units) from quota_holds h where h.team_id = ${teamId} and h.day = today.day), 0)::bigint
-        as held,
-      coalesce(leased.leases, '[]') as leases
-    from today, lateral (
-      select sum(spent) as spent, jsonb_agg(jsonb_build_object('id', id, 'spent', spent)) as leases
-      from quota_leases l where l.team_id = ${teamId} and l.day = today.day
-    ) leased`;
+    select today.day::text, usage.used, usage.held, usage.leases
+    from (select (clock_timestamp() at time zone 'utc')::date as day) today, quota_usage(${teamId}, today.day) usage`;
   return row;
 }
 
@@ -131,12 +120,13 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
     async lease(id, teamId, { limit, want, share }) {
       const [row] = await sql<[GrantRow]>`
         with team as materialized (select id from teams where id = ${teamId} for key share)
-        select lease.granted, lease.tranche, lease.ms_to_midnight, lease.used as committed, today.day::text,
-          quota_told(${teamId}, today.day) as leases
+        select lease.granted, lease.tranche, lease.ms_to_midnight, usage.used + usage.held as committed, today.day::text,
+          usage.leases
         from quota_lease(${id}, (select id from team), ${limit}, ${want}, ${share}, ${trancheMax}, ${ttl}::interval) lease,
           -- The midnight that this is before, though a moment has passed: the nearest to then.
           lateral (select (clock_timestamp() at time zone 'utc' + lease.ms_to_midnight * interval '1 millisecond'
-                           + interval '12 hours')::date - 1 as day) today`;
+                           + interval '12 hours')::date - 1 as day) today,
+          quota_usage(${teamId}, today.day) usage`;
       return grantOf(row);
     },
 

@@ -1,27 +1,28 @@
-import { accounts } from "./0001-accounts.ts";
-import { quota } from "./0002-quota.ts";
-import { changeFeed } from "./0003-change-feed.ts";
-import { events } from "./0004-events.ts";
-import { portal } from "./0005-portal.ts";
-import { teamRemoval } from "./0006-team-removal.ts";
-import { usage } from "./0007-usage.ts";
-import { overrides } from "./0008-overrides.ts";
-import { webhooks } from "./0009-webhooks.ts";
-import { billing } from "./0010-billing.ts";
-import { idempotency } from "./0011-idempotency.ts";
-import { bulk } from "./0012-bulk.ts";
-import { quotaTogether } from "./0013-quota-together.ts";
-import { sourceColumns } from "./0014-source-columns.ts";
-import { emptyRows } from "./0015-empty-rows.ts";
-import { limitsNotedOnce } from "./0016-limits-noted-once.ts";
-import { registrations } from "./0017-registrations.ts";
-import { listChanges } from "./0018-list-changes.ts";
-import { uploadMode, webhookMode } from "./0019-modes.ts";
-import { shownInvites } from "./0021-shown-invites.ts";
-import { goneTeams } from "./0022-gone-teams.ts";
-import { uploadParts } from "./0023-upload-parts.ts";
-import { operatorTeams } from "./0024-operator-teams.ts";
-import { feedback } from "./0025-feedback.ts";
+import { accounts } from "./0001-to-0015/0001-accounts.ts";
+import { quota } from "./0001-to-0015/0002-quota.ts";
+import { changeFeed } from "./0001-to-0015/0003-change-feed.ts";
+import { events } from "./0001-to-0015/0004-events.ts";
+import { portal } from "./0001-to-0015/0005-portal.ts";
+import { teamRemoval } from "./0001-to-0015/0006-team-removal.ts";
+import { usage } from "./0001-to-0015/0007-usage.ts";
+import { overrides } from "./0001-to-0015/0008-overrides.ts";
+import { webhooks } from "./0001-to-0015/0009-webhooks.ts";
+import { billing } from "./0001-to-0015/0010-billing.ts";
+import { idempotency } from "./0001-to-0015/0011-idempotency.ts";
+import { bulk } from "./0001-to-0015/0012-bulk.ts";
+import { quotaTogether } from "./0001-to-0015/0013-quota-together.ts";
+import { sourceColumns } from "./0001-to-0015/0014-source-columns.ts";
+import { emptyRows } from "./0001-to-0015/0015-empty-rows.ts";
+import { limitsNotedOnce } from "./0016-to-0030/0016-limits-noted-once.ts";
+import { registrations } from "./0016-to-0030/0017-registrations.ts";
+import { listChanges } from "./0016-to-0030/0018-list-changes.ts";
+import { uploadMode, webhookMode } from "./0016-to-0030/0019-modes.ts";
+import { shownInvites } from "./0016-to-0030/0021-shown-invites.ts";
+import { goneTeams } from "./0016-to-0030/0022-gone-teams.ts";
+import { uploadParts } from "./0016-to-0030/0023-upload-parts.ts";
+import { operatorTeams } from "./0016-to-0030/0024-operator-teams.ts";
+import { feedback } from "./0016-to-0030/0025-feedback.ts";
+import { quotaUsage } from "./0016-to-0030/0026-quota-usage.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -57,4 +58,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 23, name: "upload-parts", sql: uploadParts },
   { id: 24, name: "operator-teams", sql: operatorTeams },
   { id: 25, name: "feedback", sql: feedback },
+  { id: 26, name: "quota-usage", sql: quotaUsage },
 ];

@@ -57,6 +57,27 @@ describe("the ledger while a team is being deleted", () => {
   });
 });
 
+describe("a grant while reports come in", () => {
+  it("counts in what is committed exactly the reports that it lists", async () => {
+    const { teamId } = await newTeam(sql, "enterprise");
+    const ledger = createQuotaLedger(sql);
+    const reported = randomUUID();
+    await ledger.lease(reported, teamId, { limit: 1_000_000, want: 100_000, share: 1 });
+    const flushes = Array.from({ length: 200 }, (_, at) =>
+      ledger.flush([{ id: reported, taken: at + 1, inFlight: 0, revision: at + 1 }]),
+    );
+    const grants = Array.from({ length: 100 }, () =>
+      ledger.lease(randomUUID(), teamId, { limit: 1_000_000, want: 1, share: 64 }),
+    );
+    for (const { committed, leases } of await Promise.all(grants))
+      assert.equal(
+        committed,
+        leases.reduce((sum, { spent }) => sum + spent, 0),
+      );
+    await Promise.all(flushes);
+  });
+});
+
 describe("leases of many teams in one statement", () => {
   /** A team that has a day, which its first lease makes. */
   async function teamWithDay(ledger: QuotaLedger): Promise<string> {

@@ -124,8 +124,8 @@ test("tests and commands may write what they like, and what was released stays a
   const code = "sql`delete from t where id in (select id from t for update)`;\n";
   const sources = (path: string) => checkSources(new Map([[path, code]]));
   assert.deepEqual(sources("test/unit/a.test.ts"), []);
-  assert.deepEqual(sources("src/stores/postgres/migrations/0007-usage.ts"), []);
-  assert.equal(sources("src/stores/postgres/migrations/0016-next.ts").length, 1);
+  assert.deepEqual(sources("src/stores/postgres/migrations/0001-to-0015/0007-usage.ts"), []);
+  assert.equal(sources("src/stores/postgres/migrations/0016-to-0030/0016-next.ts").length, 1);
 });
 
 test("templates are found whole, with those inside them, at their places", () => {
