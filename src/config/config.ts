@@ -73,7 +73,7 @@ export interface Config {
     cacheEntries: number;
     lifetimesS: ReadonlyMap<string, number>;
   };
-  /** Who may create an account: anyone, invited users, no one. */
+  /** Whether anyone, only invited users, or no one may create an account. */
   registration: (typeof REGISTRATIONS)[number];
   /** 32 bytes that encrypt secrets which must be read again (webhook secrets, queued mails); null: no such feature is on. */
   secretsKey: Buffer | null;

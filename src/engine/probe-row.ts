@@ -56,7 +56,7 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
   readonly #plan: DomainPlan;
   readonly #evidence: Evidence;
   readonly #caller: CheckCaller;
-  /** Of the first attempt; null: the probe is in the full state. */
+  /** State of the first attempt; null: the probe is in the full state. */
   #fastRoute: FastRoute | null = null;
   /** The site in whose queue it stands: that it asks, or is about to ask. */
   #queuedAt: string | null = null;

@@ -10,7 +10,7 @@ import { readIfThere, type StaticFile, staticFile } from "./static-file.ts";
 export type DocsFiles = ReadonlyMap<string, StaticFile>;
 
 const compress = promisify(brotliCompress);
-/** Of pages that are changed while others wait for them: a tenth of the time of the best, and 10 % more. */
+/** Pages are compressed while a request waits: this takes a tenth of the time of the best quality and 10 % more bytes. */
 const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
 const CONTENT_TYPES = {

@@ -13,7 +13,7 @@ export interface ReferenceAssets {
   files: ReadonlyMap<string, { bytes: Buffer; contentType: ContentType }>;
 }
 
-/** Of the package's 12 MB three files are used, 1.9 MB. */
+/** Three of the package's files are used: 1.9 of 12 MB. */
 const PACKAGE = "swagger-ui-dist";
 const PACKAGED: Readonly<Record<string, ContentType>> = {
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",

@@ -50,7 +50,7 @@ const OverviewSchema = named(
 const name = (chars: number) =>
   v.pipe(v.string(), v.regex(new RegExp(`^[\\x21-\\x7e]{1,${chars}}$`), `must be 1 to ${chars} characters`));
 
-/** Of what Stripe sends, what every event has; the rest depends on its type and is read by the service. */
+/** The fields that every event of Stripe has. The others depend on its type, and the service reads them. */
 const StripeEventSchema = v.looseObject({
   id: v.pipe(name(255), v.description("`evt_…`: an event is taken once.")),
   type: v.pipe(name(255), v.description("E.g. `customer.subscription.updated`.")),

@@ -310,7 +310,7 @@ export const BulkJobSchema = named(
 
 const RESULTS = "https://api.example.com/v1/bulk-jobs/job_01h455vb4pex5vsknk084sn02q/results";
 
-/** Of one job. */
+/** Path parameters of one job. */
 export const JobParamsSchema = v.strictObject({ id: text("The job's id, `job_…`.") });
 
 export const queuedJob: BulkJob = {

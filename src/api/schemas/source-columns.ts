@@ -147,7 +147,7 @@ export const sourceColumnsExample: SourceColumns = {
   sheet: null,
 };
 
-/** Of a list in a request. */
+/** Example for a list in a request. */
 export const inlineSourceColumnsExample: SourceColumns = {
   ...sourceColumnsExample,
   email: { index: 0, name: "email", chosen_by: "only" },

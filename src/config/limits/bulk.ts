@@ -16,7 +16,7 @@ export const BULK_LIMITS = {
   metadataValueChars: 500,
   /** All metadata as JSON: it is sent with every event. */
   metadataBytes: 8_192,
-  /** Of an object in a team's bucket: S3's own bound. */
+  /** Length of an object's key in a team's bucket: the maximum of S3. */
   keyBytes: 1_024,
   /** A team's bucket grants are read again after this; for this many teams they are cached that long. */
   grantsFreshMs: 1_000,
@@ -61,7 +61,7 @@ export const BULK_LIMITS = {
   workbook: WORKBOOK_LIMITS,
   /** Bytes of a source read in one tick. */
   analysisTurnBytes: 65_536,
-  /** Of a job, whatever the team's quota. */
+  /** Rows of a job, whatever the team's quota. */
   rows: 100_000_000,
   /**
    * Emitted, unfinished tasks of a job: twice what the present workers take at once, within these bounds. A small job waits
@@ -98,8 +98,8 @@ export const BULK_LIMITS = {
   egressGoneMs: 600_000,
   egressTasksPerRound: 1_000,
   /**
-   * Of one worker process: chunks; analyses and assemblies, which take long; retries, which wait for slow servers: about
-   * this many sites are kept busy at once, where each has more rows.
+   * Tasks that one worker process runs at once: chunks; analyses and assemblies, which take long; retries, which wait for
+   * slow servers. About `retriesAtOnce` sites are kept busy at once if each has more rows.
    */
   tasksAtOnce: 8,
   wholeAtOnce: 2,
@@ -135,8 +135,8 @@ export const BULK_LIMITS = {
   /** From this many deferred rows of a chunk for one site, they are a retry of their own. */
   retryRowsPerSite: 20,
   /**
-   * Of queued rows, this many times those in progress are looked up at once, the others after this time or when these are
-   * answered: before the queue of a slow site reaches them.
+   * Queued rows are looked up in the cache before the queue of a slow site reaches them: at first this many times the rows
+   * in progress, the others after this time or once the first are answered.
    */
   aheadFillings: 4,
   aheadMs: 3_000,
@@ -220,7 +220,7 @@ export const BULK_LIMITS = {
   promotedEveryMs: 30_000,
   /** Finding the repeats of a job. Memory of one finder: at most twice `lists` blocks, and 40 bytes a key. */
   repeats: {
-    /** Of the scratch file: the largest job takes 28 bytes a row. */
+    /** Size of the scratch file. The largest job takes 28 bytes a row. */
     fileBytes: 4_294_967_296,
     blockBytes: 16_384,
     /** Written and read. */
@@ -236,8 +236,8 @@ export const BULK_LIMITS = {
   /** Results that later rows repeat, on disk while results are assembled. */
   copies: {
     /**
-     * Of the scratch file: no job reaches it, with half of its rows copied and the largest results. The disk is full
-     * before.
+     * Size of the scratch file. No job reaches it, even with half of its rows copied and the largest results: the disk is
+     * full before.
      */
     fileBytes: 4_398_046_511_104,
     blockBytes: 32_768,

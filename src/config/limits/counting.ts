@@ -102,7 +102,7 @@ export const RATE_LIMITS = {
   newsMs: 250,
   refusalMaxMs: 1_000,
   waitersPerBucket: 1_000,
-  /** Of 20,000 teams those of all three classes, half a kilobyte each. */
+  /** The buckets of 20,000 teams in all three classes. One takes half a kilobyte. */
   buckets: 60_000,
   /** After Redis failed, the process limits alone for this long before it asks again. */
   storeRetryMs: 500,

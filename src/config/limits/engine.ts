@@ -63,7 +63,7 @@ export const SMTP_LIMITS = {
   idleSessionMs: 5_000,
   sessionsPerThread: 2_000,
   waitersPerHost: 10_000,
-  /** Of a domain, as Postfix and Exim do; addresses of each in both families, and attempts of one probe in all. */
+  /** Exchangers of a domain, as Postfix and Exim do; addresses of each in both families, and attempts of one probe in all. */
   hostsTried: 5,
   addressesTriedPerHost: 8,
   attemptsPerProbe: 12,
@@ -194,7 +194,7 @@ export const CHECK_LIMITS = {
   /** Halves of evidence that a thread keeps by their texts, so that addresses share them: some 600 bytes each. */
   factsKept: 6_000,
   findingsKept: 6_000,
-  /** Of a domain's facts: findings with which they are shared as one object. */
+  /** Findings with which a domain's facts are shared as one object. */
   findingsPerFacts: 64,
   /**
    * Domain names read recently, in each thread that reads addresses, of which a process has one: room for the 100 000 domains of

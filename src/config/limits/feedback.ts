@@ -1,6 +1,6 @@
 /** What became of messages, as teams report it. */
 export const FEEDBACK_LIMITS = {
-  /** Of one JSON request. */
+  /** Bounds of one JSON request. */
   eventsPerRequest: 1_000,
   bodyBytes: 1_048_576,
   /** `eventsPerRequest` with every field, and the list itself. */
@@ -10,7 +10,7 @@ export const FEEDBACK_LIMITS = {
   /** Bounces read within a request; more are read in a thread: a quarter of a millisecond each. */
   bouncesReadHere: 10,
   replyChars: 2_000,
-  /** Of a file that is sent to the API; `rcpt feedback` reads larger ones and sends JSON. */
+  /** Size of a file that is sent to the API. `rcpt feedback` reads larger ones and sends JSON. */
   fileBytes: 10_485_760,
   /** Files being received: by a process, of a team, and those kept for teams that send none. */
   files: { streamed: 6, streamedPerTeam: 2, streamedKept: 2 },

@@ -26,7 +26,7 @@ export const KEY_LIMITS = {
   lastUsedEveryMs: 60_000,
   lastUsedBatch: 5_000,
   blocklistEntriesPerTeam: 10_000,
-  /** Of each of a team's lists, read in one piece: a page blocks the event loop for some 1.3 ms. */
+  /** Domains of a team's list that are read at once: a page blocks the event loop for some 1.3 ms. */
   domainsPerPage: 2_500,
   /** A change of more domains names none: the team's lists are read again. Also written in migration 18. */
   domainsPerNote: 100,

@@ -68,7 +68,7 @@ export const LEARNED_BEHAVIOUR_LIMITS = {
 export const RECLASSIFY_LIMITS = {
   keysPerScan: 200,
   lineBytes: 1_048_576,
-  /** Of a text in a line of a file. */
+  /** Length of a text in a line of a file. */
   fieldChars: 4_096,
   examples: 10,
   examplesMax: 1_000,

@@ -40,11 +40,11 @@ export const LIMITS = {
     validationIssues: 20,
     connections: 20_000,
     requestsInFlight: 10_000,
-    /** Of an answer, the maximum that a connection may buffer for a slow client. */
+    /** The most of an answer that a connection buffers for a slow client. */
     bufferedBytes: 65_536,
     streams: STREAM_LIMITS,
     incoming: INCOMING_LIMITS,
-    /** Of the successes, and of the refusals, one in this many is logged; failures and slow requests always are. */
+    /** One in this many successes and refusals is logged. Failures and slow requests are always logged. */
     logSampleEvery: 100,
     /** No success is logged this soon after the last: a line takes 0.2 ms, of which 50 a second were 1 % of a busy core. */
     successQuietMs: 100,
@@ -157,13 +157,13 @@ export const LIMITS = {
     bodyValues: 550,
     perTeam: 10_000,
     mergeEveryMs: 2_000,
-    /** Of one team in one transaction: one event reports at most this many. */
+    /** Domains of one team merged in one transaction. One event reports at most this many. */
     mergeBatch: 1_000,
     mergeTeamsPerRound: 100,
     mergeRounds: 50,
     /** Domains that the event names; it counts them all. */
     eventDomains: 20,
-    /** Of the operator, over all teams. */
+    /** Domains that the operator promoted for all teams. */
     promoted: 100_000,
     /** Before promoted domains are read again after a failure. */
     rereadMs: 1_000,
@@ -172,7 +172,7 @@ export const LIMITS = {
   },
   team: {
     nameChars: 200,
-    /** Of one team; accepted invitations count. */
+    /** Members of one team. Accepted invitations count. */
     members: 500,
     /** Unrevoked keys. */
     keys: 500,
@@ -212,7 +212,7 @@ export const LIMITS = {
     /** Maximum age, and lead, of a notification's timestamp. */
     signatureToleranceS: 300,
     signatures: 10,
-    /** Of a notification, which holds its object, e.g. an invoice with its lines. */
+    /** Size of a notification. It contains its object, e.g. an invoice with its lines. */
     notificationBytes: 262_144,
     notificationMembers: 32_768,
     notificationValues: 65_536,
@@ -223,7 +223,7 @@ export const LIMITS = {
     clockSkewMs: 300_000,
     /** Maximum lead of Stripe's clock: a later event is not accepted. */
     eventLeadS: 60,
-    /** Of a URL of Stripe's pages. */
+    /** Length of a URL of Stripe's pages. */
     pageUrlChars: 8_192,
     rereadEveryMs: 1_000,
     /** Concurrent reads, and consecutive ones until the next interval. */
@@ -296,7 +296,7 @@ export const LIMITS = {
     writeWaitMs: 1_000,
     writeBackoffMs: 250,
     writeBackoffMaxMs: 8_000,
-    /** Of a process, waiting for their next attempt. */
+    /** Failed writes of a process that wait for their next attempt. */
     writesRepeated: 1_000,
     prunedPerRound: 5_000,
     pruneRounds: 20,

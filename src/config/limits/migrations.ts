@@ -9,7 +9,7 @@ export const MIGRATION_LIMITS = {
   /** Pause before a step is retried; others get the table then. Random between the two. */
   pauseMinMs: 2_000,
   pauseMaxMs: 5_000,
-  /** Of all steps together, from the first that finds a table in use. */
+  /** Time for all steps together, from the first that finds a table in use. */
   patienceMs: 300_000,
   /**
    * How long a process waits for another that migrates; with its own patience and its wait for Postgres

@@ -21,11 +21,11 @@ export const OBJECT_LIMITS = {
   deletionsInFlight: 16,
   /** Multipart uploads of one listing. */
   multipartPage: 1_000,
-  /** Of multipart writes: all parts of an object have one size, which some stores require. */
+  /** Size of a part of a multipart write. All parts of an object have one size, which some stores require. */
   partBytes: 8_388_608,
   /** Parts of one object being filled or sent: a writer holds this many times `partBytes`. */
   partsInFlight: 4,
-  /** Of one object; S3's own bound. */
+  /** Parts of one object: the maximum of S3. */
   parts: 10_000,
   /** Attempts in a row at one part, or at continuing a read, without progress; each takes at most `operationMs`. */
   tries: 4,

@@ -26,7 +26,7 @@ export const PORTAL_LIMITS = {
   clientsPerSite: 5,
   /** How long an address counts as known after a sign-in from it. */
   knownAddressMs: 30 * 86_400_000,
-  /** Of one client address. */
+  /** Registrations from one client address. */
   registrationsPerAddress: 20,
   registrationWindowMs: 3_600_000,
   /** Mails about registrations to one mailbox, from all clients: further ones are not mailed. */

@@ -1,8 +1,8 @@
 /** Bounds of shards, of the results joined from them, and of streamed replies. */
 export const RESULT_LIMITS = {
-  /** Of one result as JSON, and of its cells: the longest address, hosts and reply stay far below. */
+  /** Size of one result as JSON, and of its cells. The longest address, hosts and reply stay far below. */
   resultBytes: 65_536,
-  /** Of an uncompressed shard: the worst case of a chunk's rows. */
+  /** Size of an uncompressed shard: the worst case of a chunk's rows. */
   shardBytes: 67_108_864,
   /**
    * A shard of templates up to this is not compressed: that costs more than sending it as it is. Longer ones are, for 0.3
@@ -34,7 +34,7 @@ export const RESULT_LIMITS = {
   /** Concurrent downloads of results in a process, and of a team there. */
   downloads: 64,
   teamDownloads: 8,
-  /** Of the first, reserved for teams that have none. */
+  /** The part of `downloads` reserved for teams that have none. */
   keptDownloads: 16,
   /** The part of these that is joined while it is read: of active or cancelled jobs. */
   joinedDownloads: 8,

@@ -4,7 +4,7 @@ export const SELF_CHECK_LIMITS = {
   jitter: 0.1,
   /** Egress routes checked at once. */
   routesAtOnce: 4,
-  /** Of one provider's exchanger: connection, greeting, EHLO, TLS. */
+  /** Time for one provider's exchanger: connection, greeting, EHLO, TLS. */
   greetMs: 10_000,
   /** DNS blocklists queried. */
   zones: 16,

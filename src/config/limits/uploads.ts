@@ -4,7 +4,7 @@ export const INCOMING_LIMITS = {
   heldBytes: 65_536,
   /** The rest of a refused request's body is read and dropped for this long. */
   lingerMs: 2_000,
-  /** Of a multipart form: the overhead around its one file, and the limits of its other parts and their headers. */
+  /** A multipart form: the overhead around its one file, and the limits of its other parts and their headers. */
   form: { overheadBytes: 1_048_576, parts: 100, fieldBytes: 65_536, headerPairs: 100, headerBytes: 16_384 },
 } as const;
 
@@ -25,18 +25,18 @@ export const UPLOAD_LIMITS = {
    * lifecycle rules of the bucket abort it (docs/operations.md: after 7 days).
    */
   openMs: 6 * 86_400_000,
-  /** Of a team, bytes not received yet and not expired. */
+  /** A team's uploads whose bytes have not been received and that have not expired. */
   open: 100,
-  /** Of a team, bytes received. */
+  /** A team's uploads whose bytes have been received. */
   stored: 1_000,
-  /** Of a team, deleted or given up before they expired: until then their URLs still accept bytes. */
+  /** A team's uploads that were deleted or given up before they expired: until then their URLs still accept bytes. */
   deleted: 1_000,
   /** All bytes of a team, in lists of its maximum size; an upload of unknown size counts as one. */
   lists: 100,
   /** Concurrent uploads streamed through one process, and of one team there. Each holds up to `partsInFlight` parts. */
   streamed: 16,
   streamedPerTeam: 4,
-  /** Of the first, reserved for teams that have none. */
+  /** The part of `streamed` reserved for teams that have none. */
   streamedKept: 4,
   partsInFlight: 2,
   /** Time limit of one streamed upload; after that it counts as abandoned. */

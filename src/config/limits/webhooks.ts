@@ -3,7 +3,7 @@ export const WEBHOOK_LIMITS = {
   perTeam: 20,
   urlChars: 2_000,
   descriptionChars: 200,
-  /** Of the random part of a signing secret. */
+  /** Random bytes of a signing secret. */
   secretBytes: 32,
   /** After a rotation deliveries are signed with the old secret too, for this long. */
   oldSecretMs: 86_400_000,
@@ -48,7 +48,7 @@ export const WEBHOOK_LIMITS = {
   /** Claims of one attempt without an outcome, because relays were killed, before the delivery is given up. */
   claimsMax: 30,
   responseHeaderBytes: 16_384,
-  /** Of a whole response, header and interim ones included; beyond it the connection is closed. */
+  /** Size of a whole response with its header and interim responses. Beyond it the connection is closed. */
   responseBytes: 32_768,
   /** How long a response's body is read and ignored before the connection is closed. */
   responseBodyMs: 1_000,

@@ -11,7 +11,7 @@ export const HEADER_START = "Bearer rcpt_";
 const HEADER_CHARS = SCHEME_CHARS + SECRET_CHARS;
 /** Where the random part of a secret begins: behind `rcpt_`, its kind and `_`. */
 const RANDOM_AT = HEADER_START.length + "live_".length;
-/** Of an ASCII character. */
+/** Code of an ASCII character. */
 const CHAR_BITS = 7;
 /** Odd, their bits spread: what is multiplied by them differs in its highest bits. */
 const [SPREAD, SPREAD_AGAIN] = [0x9e3779b1, 0x85ebca6b];

@@ -63,7 +63,7 @@ const PRESIGNED_MS = 60_000;
 const newProbeKey = () => `teams/doctor-${randomBytes(12).toString("hex")}/probe`;
 const patience = () => ({ abortSignal: AbortSignal.timeout(STEP_MS) });
 
-/** Of every answer: when it was sent, by the store's clock. */
+/** Compares the date of every answer, by the store's clock, with ours. */
 function watchDates(client: ObjectStore["client"], clock: Clock): () => number | null {
   let skewMs: number | null = null;
   client.middlewareStack.add(

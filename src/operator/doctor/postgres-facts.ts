@@ -35,7 +35,7 @@ export interface PostgresFacts {
 export interface ConnectionFacts {
   /** Without those kept for superusers. */
   most: number;
-  /** Of all databases, the server's own workers included: whose they are only some users may see. */
+  /** Connections to all databases, the server's own workers included. Only some users may see whose they are. */
   used: number;
   /** Sessions by role, and the least number of processes that they can be of. */
   ours: { role: string; sessions: number; processes: number }[];

@@ -65,7 +65,7 @@ const LDH = /^[A-Za-z0-9.-]+$/;
 const NOT_LDH_ASCII = /[^A-Za-z0-9.\-\u0080-\u{10ffff}]/u;
 /** What UTS #46 would drop without a word (soft hyphen, zero width space), save the joiners that scripts need. */
 const DROPPED_BY_IDNA = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}|\p{Z}|\p{Cc}|\p{Cs}/u;
-/** Of a name that is all ASCII Node.js 24 lets every A-label pass, and leaves those as they are that say nothing. */
+/** In a name that is all ASCII, Node.js 24 accepts every A-label and does not decode invalid ones. */
 const UNDECODED = /(?:^|\.)xn--/;
 
 function fail(reason: DomainFault): DomainResult {

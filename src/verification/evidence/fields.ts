@@ -35,7 +35,7 @@ const MX = {
   preferences: later(listOf(integer)),
   /** Provider of the site, e.g. `google`; null when unknown. */
   provider: nullable(text),
-  /** Of an answer that leads to no host: seconds it may be kept, by the DNS, and 0 when it may not. Else 0. */
+  /** If the DNS answer leads to no host: seconds that it may be cached, 0 when it may not be. Otherwise 0. */
   ttlS: number.or(0),
   fault,
 };

@@ -129,7 +129,7 @@ const BY_DOMAIN: ReadonlyMap<string, MailboxRules> = new Map(
 );
 
 /**
- * Of domains of their own behind a provider's exchangers, by its name in PROVIDER_MX_SUFFIXES. Google: names are lower case and
+ * Rules for customers' own domains behind a provider's exchangers, by its name in PROVIDER_MX_SUFFIXES. Google: names are lower case and
  * hold no `+`, and a dot counts (support.google.com/a/answer/9193374). Exchange Online takes tags unless the organisation
  * turned that off. An exchanger that only filters says nothing of the mailboxes behind it.
  */

@@ -145,6 +145,6 @@ export const REAL_NEIGHBOURS: ReadonlySet<string> = new Set<string>([
 export const INTERNAL_ENDINGS: ReadonlySet<string> = new Set([
   ...["test", "example", "invalid", "localhost", "local", "onion", "alt", "internal", "localdomain"],
   ...["lan", "home", "corp", "intranet", "private", "dom", "loc", "host", "mail", "domain", "arpa"],
-  // Of authorities, below an ending of a country that was left off, not above.
+  // Government domains: the missing country ending follows these, it does not replace them.
   ...["gob", "gub", "gouv", "govt"],
 ]);

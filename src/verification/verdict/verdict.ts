@@ -16,7 +16,7 @@ export type MalformedReason = "empty" | "several_addresses" | "invalid_format";
 export interface DecideInput {
   /** null: the address is badly formed. */
   address: ParsedAddress | null;
-  /** Of what is badly formed; absent: `invalid_format`. */
+  /** Reason for a malformed address; absent: `invalid_format`. */
   malformed?: MalformedReason | null;
   /** null: the check did not end, `failure` says why; or there was nothing to check (bad format, blocklist). */
   evidence: Evidence | null;

@@ -1,5 +1,5 @@
 const LF = 0x0a;
-/** Of a line that begins a message: `From sender@example.com Sat Nov 28 12:00:00 2026`. */
+/** Matches a line that begins a message: `From sender@example.com Sat Nov 28 12:00:00 2026`. */
 const FROM = Buffer.from("From ");
 
 const isEmptyLine = (bytes: Buffer, end: number): boolean =>

@@ -2,7 +2,7 @@
 export interface MailboxTerms {
   /** The mailbox, its owner, its address. */
   mailbox?: string;
-  /** Nobody is there. */
+  /** The mailbox does not exist. */
   absent?: string;
   /** The same with the mailbox in it, where the two stand in another order or run together. */
   nobody?: string;

@@ -45,7 +45,7 @@ export const RECIPIENT_NOUNS: readonly string[] = [
   "宛先, ユーザ, ユーザー, メールボックス, メールアドレス, アドレス, 受信者, アカウント, 사용자, 수신자, 메일함, 계정, 주소, 받는 사람",
 ];
 
-/** Whoever sends: none of these can make a recipient unknown. */
+/** Words for the sender. None of them can make a recipient unknown. */
 export const SENDER_NOUNS: readonly string[] = [
   "sender, senders, sender address, sending address, mail from, return path, return address, from address, envelope from",
   "originating mailbox, originating address, originating account, reverse path, reverse path address, from: address, sending user, sending account, adresse d expédition, 送信元, 送信元アドレス, 发信地址, 发信人地址, 发件地址, 发件人地址, 发送方, 发送方地址, 寄件地址, 발신 주소, 발신 계정",

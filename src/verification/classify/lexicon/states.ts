@@ -10,7 +10,7 @@ export interface StateTerms {
   terms: readonly string[];
 }
 
-/** Nobody is there. */
+/** The mailbox does not exist. */
 export const ABSENT: readonly StateTerms[] = [
   {
     side: "either",

@@ -210,7 +210,7 @@ export const SHUT_TO_SOME_TEXT = [
   "sending",
 ] as const;
 
-/** Of addresses that are badly written, which is ours to know before we ask. */
+/** Says that the address is malformed. We check that before we ask, so it tells nothing about the mailbox. */
 export const ILL_WRITTEN_TEXT = [
   "syntax",
   "format",
