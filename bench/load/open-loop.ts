@@ -49,7 +49,8 @@ class OpenLoop implements Loop {
   readonly #ending: LoopEnding;
   #planned = 0;
   #startMs = 0;
-  #nextMs = 0;
+  /** When the next request is due, counted from the start: added to a clock it would be rounded. */
+  #nextAfterMs = 0;
 
   constructor(parts: OpenLoopParts) {
     this.#parts = parts;
@@ -68,7 +69,7 @@ class OpenLoop implements Loop {
   run(): Promise<LoopEnd> {
     return this.#ending.after(() => {
       this.#startMs = this.#parts.clock.monotonic();
-      this.#nextMs = this.#startMs + this.#parts.arrivals();
+      this.#nextAfterMs = this.#parts.arrivals();
       this.#pump();
     });
   }
@@ -127,14 +128,15 @@ class OpenLoop implements Loop {
     const { clock, endMs, requestsMax, graceMs, arrivals } = this.#parts;
     while (this.#ending.why === null) {
       const nowMs = clock.monotonic();
-      if (this.#nextMs - this.#startMs >= endMs) this.#ending.finish("duration", graceMs);
+      const nextMs = this.#startMs + this.#nextAfterMs;
+      if (this.#nextAfterMs >= endMs) this.#ending.finish("duration", graceMs);
       else if (this.#planned >= requestsMax) this.#ending.finish("requests", graceMs);
-      else if (this.#nextMs > nowMs) {
-        clock.after(this.#nextMs - nowMs, () => this.#pump());
+      else if (nextMs > nowMs) {
+        clock.after(nextMs - nowMs, () => this.#pump());
         return;
       } else {
-        this.#place(this.#nextMs, nowMs);
-        this.#nextMs = this.#startMs + arrivals();
+        this.#place(nextMs, nowMs);
+        this.#nextAfterMs = arrivals();
       }
     }
     this.#ending.settle();

@@ -19,7 +19,7 @@ const NPM_TIMEOUT_MS = 600_000;
 /** Of Debian's minimal system what our steps and Node.js need; the image's base has these and a few more. */
 const SYSTEM = [
   ...["base-files", "base-passwd", "bash", "coreutils", "dash", "debianutils", "diffutils", "findutils"],
-  ...["grep", "gzip", "hostname", "libc6", "libc-bin", "libstdc++6", "perl-base", "sed", "tar"],
+  ...["grep", "gzip", "hostname", "libc6", "libc-bin", "libstdc++6", "mawk", "perl-base", "sed", "tar"],
 ];
 /** Beside the base: the suite and the bench would fetch them, and nothing is fetched in there. */
 const FOR_TESTS = ["redis-server", "wrk", "util-linux"];
@@ -61,12 +61,14 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
 
 const QUIET = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
 
-/** What a package's scripts would have made of an unpacked system: users, and files to mount over. */
+/** What a package's scripts would have made of an unpacked system: users, files to mount over, the link to awk. */
 function settle(root: string): void {
   const masters = join(root, "usr/share/base-passwd");
   for (const name of ["passwd", "group"]) cpSync(join(masters, `${name}.master`), join(root, "etc", name));
   for (const name of EMPTY_FILES) if (!existsSync(join(root, name))) writeFileSync(join(root, name), "");
   mkdirSync(join(root, "root"), { recursive: true });
+  const awk = join(root, "usr/bin/awk");
+  if (!existsSync(awk)) symlinkSync("mawk", awk);
 }
 
 /** Node.js and npm where the official image has them, in a folder of their own; fetched the first time. */

@@ -27,6 +27,9 @@ done
 mkdir "$root/dev/shm"
 mount -t tmpfs -o mode=1777 none "$root/dev/shm"
 ln -s /proc/self/fd "$root/dev/fd"
+mkdir "$root/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 none "$root/dev/pts"
+ln -s pts/ptmx "$root/dev/ptmx"
 mount -t proc none "$root/proc"
 for file in resolv.conf hosts; do mount --bind "/etc/$file" "$root/etc/$file"; done
 if [ -n "$cache" ]; then

@@ -1,40 +1,16 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
 import { after, before } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { chromium } from "playwright-core";
+import { packagedBrowser } from "./packaged-browser.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
-const CACHE = join(process.env.RCPT_TEST_ROOT ?? ROOT, ".rcpt/cache");
 /** For what a page is to show, on a machine that is busy. */
 const PATIENCE_MS = 120_000;
 const ARGS = ["--no-sandbox", "--no-zygote", "--disable-gpu", "--disable-dev-shm-usage", "--headless=shell"];
 
-/** The browser of the packages, unpacked once into the project's cache; null: there is none for this system. */
-async function packagedBrowser(): Promise<string | null> {
-  if (process.platform !== "linux" || process.arch !== "x64") return null;
-  const { default: packaged } = await import("@sparticuz/chromium");
-  const kept = join(CACHE, "chromium-143.0.4/chromium");
-  if (existsSync(kept)) return kept;
-  mkdirSync(dirname(kept), { recursive: true });
-  const folder = mkdtempSync(join(CACHE, "chromium-new-"));
-  const before = process.env.TMPDIR;
-  process.env.TMPDIR = folder;
-  try {
-    // Another file of the tests may do the same: the later one puts the same in its place.
-    renameSync(await packaged.executablePath(), kept);
-  } finally {
-    if (before === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = before;
-    rmSync(folder, { recursive: true, force: true });
-  }
-  return kept;
-}
-
 async function launch(): Promise<Browser | null> {
-  const executablePath = await packagedBrowser();
-  if (executablePath !== null) return chromium.launch({ executablePath, args: ARGS });
+  const packaged = await packagedBrowser();
+  if (packaged !== null) return chromium.launch({ ...packaged, args: ARGS });
   return chromium.launch({ channel: "chrome" }).catch(() => null);
 }
 

@@ -37,9 +37,11 @@ export function examplesOf(page: string): Example[] {
   });
 }
 
-/** The text of a block in another language. */
-export function blockOf(page: string, language: string): string {
-  return new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "ms").exec(page)?.[1] ?? assert.fail(language);
+/** The texts of the blocks in another language, at least one. */
+export function blocksOf(page: string, language: string): [string, ...string[]] {
+  const blocks = [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))];
+  const [first, ...more] = blocks.map(([, text]) => text ?? "");
+  return [first ?? assert.fail(language), ...more];
 }
 
 interface Answered {
@@ -94,6 +96,7 @@ export async function runByFetch(command: string, cwd: string, variables: Variab
     if (word === "-H") headers.append(...(next().split(/: (.*)/s, 2) as [string, string]));
     else if (word === "-X") method = next();
     else if (word === "-d") [method, body] = ["POST", next()];
+    else if (word === "--data-binary") [method, body] = ["POST", await readFile(join(cwd, next().slice(1)))];
     else if (word === "-T") [method, body] = ["PUT", await readFile(join(cwd, next()))];
     else if (/^-s?[iN]?$/.test(word)) isShown ||= word.includes("i");
     else url = word;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { blockOf, examplesOf, runByFetch, runExample, type Variables } from "../../support/guide.ts";
+import { blocksOf, examplesOf, runByFetch, runExample, type Variables } from "../../support/guide.ts";
 import { createDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { awayFromMidnight, until } from "../../support/until.ts";
@@ -32,7 +32,9 @@ before(async () => {
     deployment.startBulk(),
   ]);
   Object.assign(variables, { URL: url, KEY: team.liveKey, TEST_KEY: team.testKey, HOOK_URL: receiver.url });
-  writeFileSync(join(cwd, "customers.csv"), blockOf(PAGE, "csv"));
+  const [customers, outcomes] = blocksOf(PAGE, "csv");
+  writeFileSync(join(cwd, "customers.csv"), customers);
+  writeFileSync(join(cwd, "outcomes.csv"), outcomes ?? assert.fail("the CSV of outcomes"));
 });
 after(closing.close);
 
@@ -48,7 +50,7 @@ describe("docs/api.md", () => {
     assert.equal(JSON.parse(body).type, "ping");
     assert.equal(headers["webhook-id"], variables.EVENT);
     const file = join(cwd, "check.mjs");
-    writeFileSync(file, blockOf(PAGE, "js"));
+    writeFileSync(file, blocksOf(PAGE, "js")[0]);
     const { isGenuine } = await import(pathToFileURL(file).href);
     const secret = variables.SECRET ?? "";
     assert.equal(isGenuine(secret, headers, body), true);
