@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import type { CompiledTests } from "./compile.ts";
-import type { Told } from "./told.ts";
+import { TOLD_FILE, type Told } from "./told.ts";
 
 /** No file may hang the run. Far above what any takes, on the slowest machine, should it wait for midnight besides. */
 const FILE_TIMEOUT_MS = 600_000;
@@ -91,10 +91,11 @@ export async function runProcess(
     // Mock timers warn of themselves in each file.
     "--disable-warning=ExperimentalWarning",
     `--test-reporter=${compiled.reporter}`,
-    `--test-reporter-destination=${toldFile}`,
+    "--test-reporter-destination=stdout",
   ];
   const child = spawn(process.execPath, [...flags, ...program], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, [TOLD_FILE]: toldFile },
   });
   const stdout = lastOf(child.stdout);
   const stderr = lastOf(child.stderr);

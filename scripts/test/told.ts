@@ -1,9 +1,13 @@
 // The reporter of a test file's process: a line of JSON for each thing told of its tests. Failures are written out here, where the
 // errors are.
+import { openSync, writeSync } from "node:fs";
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
 
 const ERROR_LINES = 40;
+
+/** Name of the variable of the environment that has the path of the file to write to. */
+export const TOLD_FILE = "RCPT_TEST_TOLD_FILE";
 
 /** Between what the files of one process write to its outputs. */
 export const END_OF_FILE = "\0\n";
@@ -39,10 +43,24 @@ function toldOf(event: TestEvent): Told | null {
   return { ...told, type: "fail", at, error: errorText(event.data.details.error) };
 }
 
+const awaited = new Map<string, () => void>();
+/** Resolves when the outcome of a test of this name has been written. To be called before the test is made. */
+export function written(name: string): Promise<void> {
+  return new Promise((resolve) => awaited.set(name, resolve));
+}
+
+/**
+ * Writes the lines to TOLD_FILE itself, and at once: what Node.js is to write for a reporter is lost if a test ends the
+ * process soon (Node.js 24).
+ */
 export default async function* tell(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  const file = openSync(process.env[TOLD_FILE] ?? "", "w");
+  const write = (told: Told) => writeSync(file, `${JSON.stringify(told)}\n`);
   for await (const event of events) {
     const told = toldOf(event);
-    if (told !== null) yield `${JSON.stringify(told)}\n`;
+    if (told === null) continue;
+    write(told);
+    if ("nesting" in told) awaited.get(told.name)?.();
   }
-  yield `${JSON.stringify({ type: "end" } satisfies Told)}\n`;
+  write({ type: "end" });
 }
