@@ -6,14 +6,13 @@
 // lists of any length. With --profile each measured process leaves a CPU profile in DIR, at the price of true figures.
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { describeMachine } from "../bench/report/machine.ts";
 import { exitCodeOf, type Measured, renderTargets } from "../bench/report/report.ts";
 import { renderResults } from "../bench/report/results.ts";
 import { renderSection } from "../bench/report/table.ts";
 import { totalTarget } from "../bench/report/total.ts";
-import { chosenSections } from "../bench/sections.ts";
 import { compileProject } from "../bench/setup/compile.ts";
+import { readBenchOptions } from "../bench/setup/options.ts";
 import { runSections } from "../bench/setup/run.ts";
 import { startServices } from "../bench/setup/services.ts";
 import { createCleanState } from "../bench/setup/state.ts";
@@ -21,21 +20,6 @@ import type { Guard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
-
-const OPTIONS = {
-  profile: { type: "string" },
-  rows: { type: "string" },
-  quick: { type: "boolean", default: false },
-  write: { type: "boolean", default: false },
-} as const;
-
-/** @throws Error that says how it is to be given */
-function lengthsOf(text: string): number[] {
-  const lengths = text.split(",").map(Number);
-  const isAscending = lengths.every((rows, i) => Number.isInteger(rows) && rows > (lengths[i - 1] ?? 0));
-  if (!isAscending) throw new Error("--rows takes numbers of rows, ascending, e.g. 1000000,10000000");
-  return lengths;
-}
 
 /** What a bench found, and what it took, as soon as it is known. */
 function tell({ name, section, failure, tookS, allowanceS }: Measured): void {
@@ -46,10 +30,7 @@ function tell({ name, section, failure, tookS, allowanceS }: Measured): void {
 }
 
 async function bench(guard: Guard, argv: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
-  const { quick } = values;
-  const sections = chosenSections(positionals);
-  const rows = values.rows === undefined ? null : lengthsOf(values.rows);
+  const { sections, isPart, quick, write, rows, profile } = readBenchOptions(argv);
   const startedAt = new Date();
   const startedMs = performance.now();
   const [{ databaseUrl, ...services }, compiledDir] = await Promise.all([
@@ -65,13 +46,13 @@ async function bench(guard: Guard, argv: string[]): Promise<number> {
   console.log(
     `Node.js ${machine.node}, ${machine.cores} cores, ${machine.processor}, source ${machine.commit}\n`,
   );
-  const profileDir = values.profile === undefined ? null : resolve(values.profile);
+  const profileDir = profile === null ? null : resolve(profile);
   const context = { guard, compiledDir, profileDir, quick, rows, ...services };
   const measured = await runSections(sections, { context, fresh, onDone: tell });
   const tookS = (performance.now() - startedMs) / 1_000;
-  if (positionals.length === 0) measured.push(totalTarget(tookS, quick));
+  if (!isPart) measured.push(totalTarget(tookS, quick));
   console.log(renderTargets(measured.flatMap(({ targets }) => targets)));
-  if (values.write) {
+  if (write) {
     const files = renderResults({ machine, quick, tookS, measured });
     for (const [name, text] of Object.entries(files)) writeFileSync(join(ROOT, "bench", name), text);
   }

@@ -8,9 +8,9 @@ import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { type CompatOptions, readCompatOptions } from "./compat/options.ts";
 import type { Fetching } from "./compat/programs.ts";
-import { type Prepared, SERVERS, type Server } from "./compat/servers.ts";
+import type { Prepared, Server } from "./compat/servers.ts";
 import { HEADER, lineOf, type Outcome, totalsOf, withLines } from "./compat/table.ts";
 import { type Guard, startGuard } from "./embedded/guard.ts";
 import { runGuarded } from "./embedded/guarded.ts";
@@ -70,7 +70,7 @@ async function tryServer(server: Server, stop: AbortSignal): Promise<(Outcome & 
   }
 }
 
-async function tryAll({ servers, write }: Options, stop: AbortSignal): Promise<number> {
+async function tryAll({ servers, write }: CompatOptions, stop: AbortSignal): Promise<number> {
   setPriority(PRIORITY);
   for (const folder of [CACHE, LOGS]) mkdirSync(folder, { recursive: true });
   let exitCode = 0;
@@ -86,20 +86,9 @@ async function tryAll({ servers, write }: Options, stop: AbortSignal): Promise<n
   return exitCode;
 }
 
-interface Options {
-  servers: readonly Server[];
-  write: boolean;
-}
-
-function readOptions(): Options {
+function readOptions(): CompatOptions {
   try {
-    const options = { only: { type: "string" }, write: { type: "boolean", default: false } } as const;
-    const { only, write } = parseArgs({ options }).values;
-    const names = SERVERS.map(({ name }) => name);
-    const wanted = only?.split(",") ?? names;
-    const unknown = wanted.find((name) => !names.includes(name));
-    if (unknown !== undefined) throw new Error(`--only: ${unknown} is not one of ${names.join(", ")}`);
-    return { servers: SERVERS.filter(({ name }) => wanted.includes(name)), write };
+    return readCompatOptions(process.argv.slice(2));
   } catch (error) {
     console.error(`rcpt: ${(error as Error).message}\nusage: npm run compat [-- --only NAME,...] [--write]`);
     process.exit(2);

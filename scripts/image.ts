@@ -9,7 +9,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { SETTING_NAMES } from "../src/config/config.ts";
 import { createMailWorld } from "../test/support/mail-world/world.ts";
 import type { Guard } from "./embedded/guard.ts";
@@ -20,6 +19,7 @@ import { SERVICES, startStack } from "./embedded/stack.ts";
 import { fillNpmCache, putBaseTogether } from "./image/base.ts";
 import { createContainers, type Production } from "./image/containers.ts";
 import { type Dockerfile, parseDockerfile } from "./image/dockerfile.ts";
+import { type ImageOptions, readImageOptions } from "./image/options.ts";
 import { createHostRoom, createNamespaceRoom, type Room } from "./image/room.ts";
 import { endVerbs, lookAround, type Shown, serve } from "./image/shown.ts";
 import { Build, StepFailed } from "./image/stages.ts";
@@ -30,36 +30,10 @@ import { stackSettings } from "./start/settings.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const CACHE = join(ROOT, ".rcpt/cache/image");
-const TESTS_DEFAULT = "test/unit";
 /** How many files, in which time, and how many tests passed. */
 const TOTALS_LINES = 3;
 const lastLines = (text: string, count: number) => text.split("\n").slice(-count).join("\n");
 const say = (line: string) => console.log(`image: ${line}`);
-
-interface Asked {
-  trixie: boolean;
-  /** Paths for the test stage. */
-  tests: string;
-  /** The only thing to be done; null: the image is built and shown. */
-  only: "test" | "bench" | null;
-  benchArgs: string;
-}
-
-function readOptions(args = process.argv.slice(2)): Asked {
-  const [first, ...rest] = args;
-  if (first === "--test") return { trixie: true, tests: rest.join(" "), only: "test", benchArgs: "" };
-  if (first === "--bench") return { trixie: true, tests: "", only: "bench", benchArgs: rest.join(" ") };
-  const { values } = parseArgs({
-    args,
-    options: {
-      trixie: { type: "boolean", default: false },
-      tests: { type: "string", default: TESTS_DEFAULT },
-      "all-tests": { type: "boolean", default: false },
-    },
-  });
-  const tests = values["all-tests"] ? "" : values.tests.replaceAll(",", " ");
-  return { trixie: values.trixie, tests, only: null, benchArgs: "" };
-}
 
 /** One line that says why --trixie cannot be done here, or null. */
 async function whyNotHere(): Promise<string | null> {
@@ -76,7 +50,7 @@ function hostEnvironment(guard: Guard): NodeJS.ProcessEnv {
 
 async function openRoom(
   dockerfile: Dockerfile,
-  { asked, work, guard, stop }: { asked: Asked; work: string; guard: Guard; stop: AbortSignal },
+  { asked, work, guard, stop }: { asked: ImageOptions; work: string; guard: Guard; stop: AbortSignal },
 ): Promise<Room> {
   if (!asked.trixie) return createHostRoom(guard, { env: hostEnvironment(guard), asRoot: runsAsRoot() });
   const image = dockerfile.args.get("NODE_IMAGE") ?? "";
@@ -163,7 +137,7 @@ function report(shown: readonly Shown[]): void {
 }
 
 async function main(guard: Guard, stop: AbortSignal): Promise<number> {
-  const asked = readOptions();
+  const asked = readImageOptions(process.argv.slice(2));
   const why = asked.trixie ? await whyNotHere() : null;
   if (why !== null) {
     console.log(`image: the image's own system ${why}; nothing was done`);

@@ -7,26 +7,19 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { VERSION } from "../src/platform/version.ts";
 import { packAll, run } from "./release/artefacts.ts";
 import { releaseChangelog } from "./release/changelog.ts";
+import { type ReleaseOptions, readReleaseOptions } from "./release/options.ts";
 import { howToPublish } from "./release/publish.ts";
 import { VERSION_FILES, writeVersion } from "./release/versions.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const OUT = join(ROOT, "dist/release");
-const SEMVER = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
-function readArguments(): { version: string; write: boolean } {
+function readArguments(): ReleaseOptions {
   try {
-    const { values, positionals } = parseArgs({
-      options: { write: { type: "boolean", default: false } },
-      allowPositionals: true,
-    });
-    const [version = "", ...others] = positionals;
-    if (!SEMVER.test(version) || others.length > 0) throw new Error("a version such as 1.2.3 is needed");
-    return { version, write: values.write };
+    return readReleaseOptions(process.argv.slice(2));
   } catch (error) {
     console.error(`rcpt: ${(error as Error).message}\nusage: npm run release -- VERSION [--write]`);
     process.exit(2);

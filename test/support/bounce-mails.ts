@@ -233,3 +233,10 @@ export const asMbox = (...mails: Buffer[]) =>
       Buffer.from("\r\n"),
     ]),
   );
+
+/** Dated today: what is over its retention does not count. */
+export const datedToday = (mail: Buffer): Buffer =>
+  Buffer.from(
+    mail.toString("latin1").replaceAll("26 Nov 2026", new Date().toUTCString().slice(5, 16)),
+    "latin1",
+  );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
@@ -23,18 +23,26 @@ export type Variables = Record<string, string>;
 
 const EXPECTED = /^# -> (\d{3})(?: (\{.*\}))?$/;
 
+/** Of the block that says which variables the examples read: the caller gives them. */
+const isVariable = (line: string) => /^export [A-Z_]+=/.test(line);
+
 export function examplesOf(page: string): Example[] {
-  return [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => {
-    const lines = block.trimEnd().split("\n");
-    const expected = lines.filter((line) => line.startsWith("# -> "));
-    const [, status, json] = EXPECTED.exec(expected[0] ?? "") ?? assert.fail(`says no status:\n${block}`);
-    return {
-      command: lines.filter((line) => !line.startsWith("#")).join("\n"),
-      status: Number(status),
-      json: json === undefined ? undefined : JSON.parse(json),
-      texts: expected.slice(1).map((line) => line.slice("# -> ".length)),
-    };
-  });
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) =>
+    block.trimEnd().split("\n"),
+  );
+  return blocks
+    .filter((lines) => !lines.every(isVariable))
+    .map((lines) => {
+      const block = lines.join("\n");
+      const expected = lines.filter((line) => line.startsWith("# -> "));
+      const [, status, json] = EXPECTED.exec(expected[0] ?? "") ?? assert.fail(`says no status:\n${block}`);
+      return {
+        command: lines.filter((line) => !line.startsWith("#")).join("\n"),
+        status: Number(status),
+        json: json === undefined ? undefined : JSON.parse(json),
+        texts: expected.slice(1).map((line) => line.slice("# -> ".length)),
+      };
+    });
 }
 
 /** The texts of the blocks in another language, at least one. */
@@ -50,7 +58,7 @@ interface Answered {
   output: string;
 }
 
-const HAS_CURL = spawnSync("curl", ["--version"]).error === undefined;
+export const HAS_CURL = spawnSync("curl", ["--version"]).error === undefined;
 const STATUS_MARK = "\n-- status: ";
 
 /** As a reader would run it, in a shell. */
@@ -79,10 +87,8 @@ export function wordsOf(command: string, variables: Variables): string[] {
   );
 }
 
-/** The same without curl, for a machine that has none: the few options that the guide uses. */
-export async function runByFetch(command: string, cwd: string, variables: Variables): Promise<Answered> {
-  const [program, ...words] = wordsOf(command, variables);
-  assert.equal(program, "curl");
+/** What `curl` with these words does, by the few options that the documents use, for a machine that has none. */
+export async function fetchAsCurl(words: readonly string[], cwd: string): Promise<Answered> {
   const headers = new Headers();
   let [method, body, url, isShown]: [string, string | Buffer | null, string, boolean] = [
     "GET",
@@ -90,14 +96,16 @@ export async function runByFetch(command: string, cwd: string, variables: Variab
     "",
     false,
   ];
+  let file: string | null = null;
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? "";
-    const next = () => words[++at] ?? assert.fail(command);
+    const next = () => words[++at] ?? assert.fail(words.join(" "));
     if (word === "-H") headers.append(...(next().split(/: (.*)/s, 2) as [string, string]));
     else if (word === "-X") method = next();
+    else if (word === "-o") file = next();
     else if (word === "-d") [method, body] = ["POST", next()];
     else if (word === "--data-binary") [method, body] = ["POST", await readFile(join(cwd, next().slice(1)))];
-    else if (word === "-T") [method, body] = ["PUT", await readFile(join(cwd, next()))];
+    else if (/^-s?T$/.test(word)) [method, body] = ["PUT", await readFile(join(cwd, next()))];
     else if (/^-s?[iN]?$/.test(word)) isShown ||= word.includes("i");
     else url = word;
   }
@@ -105,7 +113,16 @@ export async function runByFetch(command: string, cwd: string, variables: Variab
   const head = isShown
     ? `${[...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n")}\n\n`
     : "";
-  return { status: response.status, output: head + (await response.text()) };
+  const answered = await response.text();
+  if (file !== null) await writeFile(join(cwd, file), answered);
+  return { status: response.status, output: file === null ? head + answered : "" };
+}
+
+/** The same without curl. */
+export async function runByFetch(command: string, cwd: string, variables: Variables): Promise<Answered> {
+  const [program, ...words] = wordsOf(command, variables);
+  assert.equal(program, "curl");
+  return fetchAsCurl(words, cwd);
 }
 
 /** Members that are expected, at any depth; more may be there. Names what `$NAME` stands for. */

@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
 import type { Accuracy } from "../../../src/features/feedback/accuracy.ts";
-import { arfComplaint, asMbox, eximBounce, gmailBounce, ordinaryMail } from "../../support/bounce-mails.ts";
+import {
+  arfComplaint,
+  asMbox,
+  datedToday,
+  eximBounce,
+  gmailBounce,
+  ordinaryMail,
+} from "../../support/bounce-mails.ts";
 import { runRcpt } from "../../support/rcpt-command.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
@@ -40,20 +47,14 @@ function file(name: string, content: Buffer | string): string {
   return path;
 }
 
-/** Dated today: what is over its retention does not count. */
-const today = (mail: Buffer) =>
-  Buffer.from(
-    mail.toString("latin1").replaceAll("26 Nov 2026", new Date().toUTCString().slice(5, 16)),
-    "latin1",
-  );
 const accuracy = async () =>
   (await api.send<Accuracy>("GET", "/v1/feedback/accuracy", { key: team.liveKey })).body;
 
 describe("rcpt feedback", () => {
   it("reports mailboxes, messages and tables together, and the same again counts nothing", async () => {
     const paths = [
-      file("bounces.mbox", asMbox(today(gmailBounce), ordinaryMail, today(eximBounce))),
-      file("complaint.eml", today(arfComplaint)),
+      file("bounces.mbox", asMbox(datedToday(gmailBounce), ordinaryMail, datedToday(eximBounce))),
+      file("complaint.eml", datedToday(arfComplaint)),
       file("export.csv", "recipient,event\njane@customer.example,delivered\nx@customer.example,open\n"),
     ];
     const first = await rcpt(paths);
@@ -100,7 +101,7 @@ describe("rcpt feedback", () => {
   });
 
   it("shows what it would report, and reports nothing", async () => {
-    const shown = await rcpt([file("dry.eml", today(gmailBounce)), "--dry-run", "--json"]);
+    const shown = await rcpt([file("dry.eml", datedToday(gmailBounce)), "--dry-run", "--json"]);
     const { address, outcome, mx_host: host } = JSON.parse(shown.stdout);
     assert.deepEqual(
       [address, outcome, host],

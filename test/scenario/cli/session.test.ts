@@ -3,6 +3,14 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
+import {
+  arfComplaint,
+  asMbox,
+  datedToday,
+  eximBounce,
+  gmailBounce,
+  ordinaryMail,
+} from "../../support/bounce-mails.ts";
 import { PASSWORD } from "../../support/portal.ts";
 import { RCPT_COMMAND } from "../../support/rcpt-command.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
@@ -12,6 +20,7 @@ import { startInTerminal } from "../../support/terminal.ts";
 /** The sessions of docs/cli.md, typed into a terminal: it has to show what the page shows. */
 const PAGE = readFileSync(resolve(import.meta.dirname, "../../../docs/cli.md"), "utf8");
 const SHOWN = { url: "https://rcpt.example.com", email: "jane@example.com", home: "/home/jane" };
+const EXPORT = "recipient,event\njane@customer.example,delivered\nx@customer.example,open\n";
 const LIST = "name,email\nJane,exists@plain.test\nJohn,missing@plain.test\n";
 
 const closing = createClosing();
@@ -19,6 +28,7 @@ let deployment: TestDeployment;
 let api: TestApi;
 let email: string;
 let home: string;
+let feedbackKey: string;
 
 before(async () => {
   deployment = await createDeployment();
@@ -35,6 +45,13 @@ before(async () => {
   writeFileSync(join(home, "bin", "rcpt"), `#!/bin/sh\nexec ${words} "$@"\n`);
   chmodSync(join(home, "bin", "rcpt"), 0o755);
   writeFileSync(join(home, "customers.csv"), LIST);
+  writeFileSync(
+    join(home, "bounces.mbox"),
+    asMbox(datedToday(gmailBounce), ordinaryMail, datedToday(eximBounce)),
+  );
+  writeFileSync(join(home, "complaint.eml"), datedToday(arfComplaint));
+  writeFileSync(join(home, "export.csv"), EXPORT);
+  ({ liveKey: feedbackKey } = await deployment.team("pro_plus"));
 });
 after(async () => {
   await closing.close();
@@ -79,6 +96,8 @@ async function run(command: string): Promise<string> {
       },
       ...{ DNS_SERVERS, SMTP_PORT, PROBE_PRIVATE_ADDRESSES: "true", CHECK_THREADS: "1" },
       SMTP_HELO_NAME: "probe.example.com",
+      // Behind the session that logs out.
+      ...(command.startsWith("rcpt feedback") ? { RCPT_URL: api.url, RCPT_API_KEY: feedbackKey } : {}),
     },
     cwd: home,
     columns: 160,

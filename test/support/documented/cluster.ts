@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type Builder, build, findBuilder } from "../../../scripts/manifests/builds.ts";
+import {
+  type Container,
+  type Document,
+  ofKind,
+  parseDocuments,
+  workloadsOf,
+} from "../../../scripts/manifests/documents.ts";
+import { findHelm, renderChart } from "../../../scripts/manifests/helm.ts";
+import { run } from "../../../scripts/manifests/run.ts";
+import type { DocumentedMain } from "./main.ts";
+import type { Call, CallOutcome } from "./shell.ts";
+
+type RunNode = DocumentedMain["node"];
+
+/** `kubectl`, `helm` and `kind` without a cluster: what they name has to be in the manifests, and commands of pods are run here. */
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+const BUILD_WITHIN_MS = 60_000;
+const builder: Builder = await findBuilder(ROOT);
+
+const pathIn = ({ cwd }: Call, path: string) => {
+  const full = resolve(cwd, path);
+  assert.ok(existsSync(full), `there is no ${path}`);
+  return realpathSync(full);
+};
+
+const builds = new Map<string, Promise<Document[]>>();
+
+function overlay(folder: string): Promise<Document[]> {
+  const made = builds.get(folder) ?? build({ name: folder, folder, text: null }, builder);
+  builds.set(folder, made);
+  return made;
+}
+
+/** What both overlays make: a document names objects of either. */
+const allObjects = async () =>
+  (
+    await Promise.all(["local", "production"].map((name) => overlay(join(ROOT, "k8s/overlays", name))))
+  ).flat();
+
+const KINDS: Readonly<Record<string, string>> = {
+  deploy: "Deployment",
+  deployment: "Deployment",
+  svc: "Service",
+};
+
+async function named(text: string): Promise<Document[]> {
+  const [kind = "", name] = text.split("/");
+  const found = (await allObjects()).filter((one) => one.kind === KINDS[kind] && one.metadata.name === name);
+  assert.ok(found.length > 0, `no manifest has ${text}`);
+  return found;
+}
+
+async function apply(call: Call, [how = "", path = "", ...rest]: string[]): Promise<void> {
+  if (how === "--dry-run=server") return apply(call, [path, ...rest]);
+  assert.match(rest.join(" "), /^(-l \S+)?$/);
+  const full = pathIn(call, path);
+  const objects = how === "-k" ? await overlay(full) : parseDocuments(readFileSync(full, "utf8"));
+  assert.ok(["-k", "-f"].includes(how) && objects.length > 0, `kubectl apply ${how} ${path}`);
+}
+
+async function portForward([target = "", ports = ""]: string[]): Promise<void> {
+  const wanted = Number(ports.split(":").at(-1));
+  const services = (await named(target)) as unknown as Document<{ ports: { port: number }[] }>[];
+  assert.ok(
+    services.some(({ spec }) => spec.ports.some(({ port }) => port === wanted)),
+    `${target} has no port ${wanted}`,
+  );
+}
+
+const roleOf = ({ env = [] }: Container) => env.find(({ name }) => name === "ROLE")?.value ?? "";
+
+/** A command of a pod runs as that pod's role. */
+async function exec(node: RunNode, call: Call, [target = "", mark, program, ...args]: string[]) {
+  assert.equal(mark, "--");
+  assert.equal(program, "node", "not a program that pods are for");
+  const [workload] = workloadsOf(await named(target));
+  const [container] = workload?.pod.containers ?? [];
+  assert.ok(container);
+  await node({ ...call, args, env: { ...call.env, ROLE: roleOf(container) } });
+}
+
+/** The migration's Job of `k8s/upgrade.sh`: it is not there, and then complete. */
+const jobStates = ["", "Complete "];
+
+export async function kubectl(node: RunNode, call: Call): Promise<CallOutcome> {
+  const isNamed = ["-n", "--namespace"].includes(call.args[0] ?? "");
+  if (isNamed) {
+    const namespaces = ofKind(await allObjects(), "Namespace").map(({ metadata }) => metadata.name);
+    assert.ok(namespaces.includes(call.args[1] ?? ""), `no manifest makes the namespace ${call.args[1]}`);
+  }
+  const [verb, ...args] = call.args.slice(isNamed ? 2 : 0);
+  if (verb === "kustomize") {
+    const options = { cwd: pathIn(call, args[0] ?? ""), timeoutMs: BUILD_WITHIN_MS, stdoutOnly: true };
+    return { stdout: (await run(builder.command, [...builder.args, "."], options)).output };
+  }
+  if (verb === "config") return { stdout: "no cluster\n" };
+  if (verb === "get") return { stdout: args[0] === "job" ? (jobStates.shift() ?? "Complete ") : "" };
+  if (verb === "apply") await apply(call, args);
+  else if (verb === "port-forward") await portForward(args);
+  else if (verb === "exec") await exec(node, call, args);
+  else if (verb === "rollout") {
+    assert.ok(["restart", "status"].includes(args[0] ?? ""));
+    const targets = args.slice(1).filter((word) => word.includes("/"));
+    assert.ok(targets.length > 0);
+    for (const target of targets) await named(target);
+  } else assert.fail(`kubectl ${verb}: no test knows what it should be held to`);
+  return {};
+}
+
+/** Renders the chart with the documented values where there is a Helm; `npm run manifests` builds one where there is Go. */
+export async function helm(call: Call): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: call.args,
+    options: {
+      namespace: { type: "string" },
+      values: { type: "string", multiple: true, default: [] },
+      wait: { type: "boolean" },
+      timeout: { type: "string" },
+    },
+    allowPositionals: true,
+  });
+  const [verb = "", release, chart = "", ...rest] = positionals;
+  assert.ok(["install", "upgrade"].includes(verb) && release === "rcpt" && rest.length === 0);
+  assert.match(values.timeout ?? "5m", /^\d+[smh]$/);
+  assert.ok(existsSync(join(pathIn(call, chart), "Chart.yaml")), `${chart} is no chart`);
+  const files = values.values.map((file) => pathIn(call, file));
+  const program = await findHelm(ROOT);
+  if (program === null) return;
+  const isUpgrade = verb === "upgrade" ? ["--is-upgrade"] : [];
+  await renderChart(ROOT, program, [...files.flatMap((file) => ["-f", file]), ...isUpgrade]);
+}
+
+/** @param images that the documents have built so far */
+export async function kind({ args }: Call, images: ReadonlySet<string>): Promise<void> {
+  const [load, what, image = "", ...rest] = args;
+  assert.deepEqual([load, what, rest], ["load", "docker-image", []]);
+  assert.ok(images.has(image), `no document builds ${image} before`);
+  const used = workloadsOf(await allObjects()).flatMap(({ pod }) => pod.containers.map((one) => one.image));
+  assert.ok(used.includes(image), `no overlay runs ${image}`);
+}
