@@ -11,6 +11,14 @@ const KUBECTL_MINOR_MIN = 24;
 const EITHER = ["gateway", "keda"];
 const OR = ["ingress", "hpa-external"];
 
+/** A cluster has one gateway and one cloud: components for these, as clusters may have them together. */
+const CLUSTERS: Readonly<Record<string, readonly string[]>> = {
+  "production on Envoy Gateway and EKS": ["gateway-envoy", "identity-eks"],
+  "production on Istio and GKE": ["gateway-istio", "identity-gke"],
+  "production on Cilium and AKS": ["gateway-cilium", "identity-aks"],
+  "production on NGINX, with a quota": ["gateway-nginx", "quota"],
+};
+
 /** Something that kustomize can build. */
 export interface Build {
   name: string;
@@ -36,10 +44,11 @@ export function readExamples(k8s: string): Document[] {
     .flatMap((name) => parseDocuments(readFileSync(join(folder, name), "utf8")));
 }
 
-/** The overlays as they are, and both ways to put all components together, so that none is built by nobody. */
+/** The overlays as they are, both ways to put all components together, and those of clusters: every component is built. */
 export function listBuilds(k8s: string, work: string): Build[] {
   const overlays = foldersIn(join(k8s, "overlays"));
-  const components = foldersIn(join(k8s, "components"));
+  const ofClusters = Object.values(CLUSTERS).flat();
+  const components = foldersIn(join(k8s, "components")).filter((name) => !ofClusters.includes(name));
   const built = overlays.map((name) => ({ name, folder: join(k8s, "overlays", name), text: null }));
   const optional = components.filter(
     (name) => ![...EITHER, ...OR, "external-secrets", "pod-monitors", "in-flight-metric"].includes(name),
@@ -58,6 +67,9 @@ export function listBuilds(k8s: string, work: string): Build[] {
   return [
     ...built,
     combination("production and all else", "overlays/production", optional, "", { k8s, work }),
+    ...Object.entries(CLUSTERS).map(([name, own]) =>
+      combination(name, "overlays/production", own, "", { k8s, work }),
+    ),
     {
       ...bare,
       text: bare.text?.replace("resources: [", "resources: [stores.yaml, ") ?? null,

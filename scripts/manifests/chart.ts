@@ -16,8 +16,8 @@ const CHART = "k8s/chart";
 
 export interface ChartBuild {
   name: string;
-  /** Values: a file of presets/, and what is said beside it. */
-  preset?: string;
+  /** Values: files of presets/, each over those before it, and what is said beside them. */
+  preset?: readonly string[];
   values?: object;
   args?: readonly string[];
   /** Objects that kustomize makes and the chart does not, rightly. */
@@ -59,15 +59,58 @@ export function equalBuilds(root: string): ChartBuild[] {
     bulk: { autoscaling: { by: "external" } },
   };
   return [
-    { name: "production", preset: "production" },
-    { name: "production and all else", preset: "production", values: rest },
+    { name: "production", preset: ["production"] },
+    { name: "production and all else", preset: ["production"], values: rest },
     {
       name: "without KEDA, by an Ingress",
       values: without,
       lacks: ["ExternalSecret/rcpt-redis-scaler"],
     },
+    ...clusterBuilds(),
   ];
 }
+
+const ROLES = ["api", "bulk", "relay", "migrate"];
+/** What components/identity-* say of every account. */
+const annotated = (annotations: Readonly<Record<string, string>>) =>
+  Object.fromEntries(ROLES.map((role) => [role, { serviceAccount: { annotations } }]));
+
+/** The builds of clusters, with the values that stand for them. */
+function clusterBuilds(): ChartBuild[] {
+  const role = "arn:aws:iam::111122223333:role/rcpt";
+  const account = "rcpt@project.iam.gserviceaccount.com";
+  const client = "00000000-0000-0000-0000-000000000000";
+  return [
+    {
+      ...{ name: "production on Envoy Gateway and EKS", preset: ["production"] },
+      values: { gateway: { implementation: "envoy" }, ...annotated({ "eks.amazonaws.com/role-arn": role }) },
+    },
+    {
+      ...{ name: "production on Istio and GKE", preset: ["production"] },
+      values: {
+        gateway: { implementation: "istio" },
+        ...annotated({ "iam.gke.io/gcp-service-account": account }),
+      },
+    },
+    {
+      ...{ name: "production on Cilium and AKS", preset: ["production"] },
+      values: {
+        gateway: { implementation: "cilium" },
+        pods: { labels: { "azure.workload.identity/use": "true" } },
+        ...annotated({ "azure.workload.identity/client-id": client }),
+      },
+    },
+    {
+      ...{ name: "production on NGINX, with a quota", preset: ["production", "quota"] },
+      values: { gateway: { implementation: "nginx" } },
+    },
+  ];
+}
+
+const egressTo = (cidr: string, port: number) => ({
+  to: [{ ipBlock: { cidr } }],
+  ports: [{ protocol: "TCP", port }],
+});
 
 /** A container beside ours, as a mesh or a database's proxy is. */
 const SIDECAR = {
@@ -120,13 +163,32 @@ const CUSTOM = {
   ],
 };
 
+/** What a cluster asks for that patches say with kustomize. */
+const SPECIAL = {
+  ...NEEDED,
+  extraHosts: ["verify.example.com"],
+  gateway: { ...on, annotations: { "external-dns.alpha.kubernetes.io/ttl": "60" } },
+  pods: { terminationGracePeriodSeconds: 90 },
+  api: {
+    service: { annotations: { "service.kubernetes.io/topology-mode": "Auto" } },
+    scratch: { sizeLimit: "40Gi" },
+    resources: { limits: { "ephemeral-storage": "41Gi" } },
+  },
+  bulk: {
+    autoscaling: { by: "keda", redisDatabase: 3 },
+    terminationGracePeriodSeconds: 120,
+    extraEgress: [egressTo("10.40.0.0/24", 1080)],
+  },
+  relay: { extraEgress: [egressTo("10.30.0.25/32", 587)] },
+};
+
 /** What kustomize has no twin of. */
 export const CHART_BUILDS: readonly ChartBuild[] = [
   { name: "chart, least values", values: NEEDED },
-  { name: "chart, quota", preset: "quota", values: NEEDED },
+  { name: "chart, quota", preset: ["quota"], values: NEEDED },
   {
     name: "chart, openshift",
-    preset: "openshift",
+    preset: ["openshift"],
     unchecked: { pods: "the namespace chooses the user", reach: "DNS and routers are elsewhere" },
   },
   {
@@ -134,17 +196,18 @@ export const CHART_BUILDS: readonly ChartBuild[] = [
     values: CUSTOM,
     unchecked: { network: "there are no policies", reach: "there are no policies" },
   },
-  { name: "chart, an upgrade", preset: "production", args: ["--is-upgrade"] },
+  { name: "chart, a special cluster", values: SPECIAL },
+  { name: "chart, an upgrade", preset: ["production"], args: ["--is-upgrade"] },
 ];
 
 /** @param work a folder of the caller's, for values that are no file */
 export function renderBuild(
   root: string,
   helm: Helm,
-  { name, preset, values, args = [] }: ChartBuild,
+  { name, preset = [], values, args = [] }: ChartBuild,
   work: string,
 ): Promise<Document[]> {
-  const files = preset === undefined ? [] : [join(root, CHART, "presets", `${preset}.yaml`)];
+  const files = preset.map((file) => join(root, CHART, "presets", `${file}.yaml`));
   if (values !== undefined) {
     const file = join(work, `${name.replaceAll(/\W+/g, "-")}.json`);
     writeFileSync(file, JSON.stringify(values));

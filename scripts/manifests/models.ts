@@ -1,4 +1,6 @@
+import { getDotPath, safeParse } from "valibot";
 import { type Document, type Finding, placeOf } from "./documents.ts";
+import { foreignSchemaOf } from "./foreign.ts";
 
 /** Packages with the schemas of Kubernetes and of what is added to it, by API group. "" is the core. */
 const PACKAGES: ReadonlyMap<string, string> = new Map([
@@ -43,6 +45,12 @@ export async function checkSchemas(documents: readonly Document[]): Promise<Find
   const found: Finding[] = [];
   for (const document of documents) {
     const where = placeOf(document);
+    const foreign = foreignSchemaOf(document);
+    if (foreign !== null) {
+      const { issues = [] } = safeParse(foreign, document);
+      found.push(...issues.map((issue) => ({ where, text: `${getDotPath(issue)}: ${issue.message}` })));
+      continue;
+    }
     const Model = await loadModel(document);
     if (Model === null) {
       found.push({ where, text: `no schema of ${document.apiVersion} ${document.kind} is known` });

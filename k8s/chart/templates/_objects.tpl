@@ -6,6 +6,7 @@
 {{- if $values.networkPolicy.enabled }}{{ $files = append $files "base/network.yaml" }}{{ end }}
 {{- $components := dict
   "gateway" (ternary (list "route.yaml" "network.yaml") list $values.gateway.enabled)
+  (printf "gateway-%s" $values.gateway.implementation) (ternary (list "policy.yaml") list (and $values.gateway.enabled (ne $values.gateway.implementation "")))
   "ingress" (ternary (list "ingress.yaml" "network.yaml") list $values.ingress.enabled)
   "keda" (ternary (list "scaled-object.yaml" "network.yaml") list (eq $values.bulk.autoscaling.by "keda"))
   "hpa-external" (ternary (list "hpa.yaml") list (eq $values.bulk.autoscaling.by "external"))
@@ -39,7 +40,7 @@
 {{- $_ := set $metadata "labels" (merge $metadata.labels .root.Values.labels) }}
 {{- $name := printf "rcpt.change%s" .object.kind }}
 {{- if has .object.kind (list "Deployment" "Job") }}{{ $_ := include "rcpt.changePods" . }}{{ end }}
-{{- if has .object.kind (list "Deployment" "Job" "ServiceAccount" "HorizontalPodAutoscaler" "ScaledObject" "TriggerAuthentication" "ExternalSecret" "HTTPRoute" "Ingress" "NetworkPolicy" "PodMonitor" "PrometheusRule") }}
+{{- if has .object.kind (list "Deployment" "Job" "ServiceAccount" "HorizontalPodAutoscaler" "ScaledObject" "TriggerAuthentication" "ExternalSecret" "HTTPRoute" "Ingress" "NetworkPolicy" "Service" "PodMonitor" "PrometheusRule") }}
 {{-   $_ := include $name . }}
 {{- end }}
 {{- end }}
@@ -66,6 +67,10 @@
 {{- with $account.annotations }}{{ $_ := set $.object.metadata "annotations" . }}{{ end }}
 {{- end }}
 
+{{- define "rcpt.changeService" -}}
+{{- with dig "service" "annotations" dict (index .root.Values .role) }}{{ $_ := set $.object.metadata "annotations" . }}{{ end }}
+{{- end }}
+
 {{- define "rcpt.changeHorizontalPodAutoscaler" -}}
 {{- $scaling := (index .root.Values .role).autoscaling }}
 {{- $_ := set .object.spec "minReplicas" $scaling.minReplicas }}
@@ -85,6 +90,7 @@
 {{- $_ := set .object.spec "minReplicaCount" $scaling.minReplicas }}
 {{- $_ := set .object.spec "maxReplicaCount" $scaling.maxReplicas }}
 {{- range .object.spec.triggers }}
+{{-   if and (eq .type "redis-streams") (not (kindIs "invalid" $scaling.redisDatabase)) }}{{ $_ := set .metadata "databaseIndex" (toString $scaling.redisDatabase) }}{{ end }}
 {{-   if .metadata.url }}{{ $_ := set .metadata "url" (printf "http://rcpt-relay-metrics.%s.svc:9090/metrics" $.root.Release.Namespace) }}{{ end }}
 {{- end }}
 {{- end }}
@@ -107,15 +113,19 @@
 
 {{- define "rcpt.changeHTTPRoute" -}}
 {{- $_ := set .object.spec "parentRefs" (list (pick .root.Values.gateway "name" "namespace" "sectionName")) }}
-{{- $_ := set .object.spec "hostnames" (list .root.Values.host) }}
+{{- $_ := set .object.spec "hostnames" (prepend .root.Values.extraHosts .root.Values.host) }}
+{{- with .root.Values.gateway.annotations }}{{ $_ := set $.object.metadata "annotations" . }}{{ end }}
 {{- end }}
 
 {{- define "rcpt.changeIngress" -}}
 {{- $ingress := .root.Values.ingress }}
 {{- $_ := set .object.spec "ingressClassName" $ingress.className }}
 {{- if not (kindIs "invalid" $ingress.annotations) }}{{ $_ := set .object.metadata "annotations" $ingress.annotations }}{{ end }}
-{{- $_ := set (first .object.spec.rules) "host" .root.Values.host }}
-{{- $_ := set (first .object.spec.tls) "hosts" (list .root.Values.host) }}
+{{- $hosts := prepend .root.Values.extraHosts .root.Values.host }}
+{{- $rules := list }}
+{{- range $hosts }}{{ $rules = append $rules (set (deepCopy (first $.object.spec.rules)) "host" .) }}{{ end }}
+{{- $_ := set .object.spec "rules" $rules }}
+{{- $_ := set (first .object.spec.tls) "hosts" $hosts }}
 {{- $_ := set (first .object.spec.tls) "secretName" $ingress.tlsSecretName }}
 {{- end }}
 
@@ -148,4 +158,14 @@
 
 {{- define "rcpt.changePrometheusRule" -}}
 {{- $_ := set .object.metadata "labels" (merge .object.metadata.labels .root.Values.monitoring.labels) }}
+{{- /* Every metric of the rules gets one label more; what it selects by already is joined to it. */ -}}
+{{- if .root.Values.monitoring.onlyOwnNamespace }}
+{{-   $selected := printf "${0}{namespace=%q}" .root.Release.Namespace }}
+{{-   range .object.spec.groups }}
+{{-     range .rules }}
+{{-       $expr := regexReplaceAll "\\b(rcpt|kube|container|nodejs|process)[_:][a-z0-9_:]+" .expr $selected }}
+{{-       $_ := set . "expr" ($expr | replace "\"}{" "\", ") }}
+{{-     end }}
+{{-   end }}
+{{- end }}
 {{- end }}

@@ -80,6 +80,8 @@
 {{- with dig "affinity" dict $role | default $all.affinity }}{{ $_ := set $pod "affinity" . }}{{ end }}
 {{- $spread := dig "topologySpreadConstraints" $all.topologySpreadConstraints $role }}
 {{- if not (kindIs "invalid" $spread) }}{{ $_ := set $pod "topologySpreadConstraints" $spread }}{{ end }}
+{{- $grace := dig "terminationGracePeriodSeconds" $all.terminationGracePeriodSeconds $role }}
+{{- if not (kindIs "invalid" $grace) }}{{ $_ := set $pod "terminationGracePeriodSeconds" (int $grace) }}{{ end }}
 {{- $class := "" }}
 {{- if and $values.priorityClasses.enabled (ne .role "migrate") }}{{ $class = ternary "rcpt-batch" "rcpt-interactive" (eq .role "bulk") }}{{ end }}
 {{- with dig "priorityClassName" "" $role | default $all.priorityClassName | default $class }}{{ $_ := set $pod "priorityClassName" . }}{{ end }}
@@ -113,6 +115,8 @@
 {{-     $mounts = append $mounts (dict "name" "private-ca" "mountPath" "/etc/rcpt/ca" "readOnly" true) }}
 {{-   end }}
 {{- end }}
+{{- $scratch := dig "scratch" "sizeLimit" "" $role }}
+{{- range $volumes }}{{ if and $scratch (eq .name "scratch") }}{{ $_ := set . "emptyDir" (dict "sizeLimit" $scratch) }}{{ end }}{{ end }}
 {{- $_ := set $pod "volumes" $volumes }}
 {{- $_ := set $container "volumeMounts" $mounts }}
 {{- with concat $all.initContainers (dig "initContainers" list $role) }}{{ $_ := set $pod "initContainers" . }}{{ end }}

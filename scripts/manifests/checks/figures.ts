@@ -28,7 +28,10 @@ export type HpaSpec = IHorizontalPodAutoscalerSpec;
 const STREAMS = ["redis-streams", "redis-cluster-streams", "redis-sentinel-streams"];
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
-    STREAMS.map((type) => [type, ["stream", "consumerGroup", "lagCount", "activationLagCount"]]),
+    STREAMS.map((type) => [
+      type,
+      ["stream", "consumerGroup", "lagCount", "activationLagCount", "databaseIndex"],
+    ]),
   ),
   "metrics-api": ["url", "format", "valueLocation", "targetValue", "activationTargetValue"],
   prometheus: ["serverAddress", "query", "threshold", "activationThreshold"],

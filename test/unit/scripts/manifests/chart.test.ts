@@ -11,6 +11,8 @@ import {
   equalBuilds,
   renderBuild,
 } from "../../../../scripts/manifests/chart.ts";
+import { checkDrain } from "../../../../scripts/manifests/checks/drain.ts";
+import type { ScaledObjectSpec } from "../../../../scripts/manifests/checks/figures.ts";
 import { type Document, type PodSpec, workloadsOf } from "../../../../scripts/manifests/documents.ts";
 import { environmentOf } from "../../../../scripts/manifests/environment.ts";
 import { findHelm } from "../../../../scripts/manifests/helm.ts";
@@ -76,6 +78,10 @@ describe("the values", () => {
     ["a value that there is not", { imagePullSecret: "x" }, /imagePullSecret/],
     ["a role's value that there is not", { api: { replica: 2 } }, /replica/],
     ["a tag that moves", { image: { tag: "latest" } }, /image/],
+    ["a gateway that it has nothing for", { gateway: { implementation: "traefik" } }, /implementation/],
+    ["less time to end than a pod needs", { pods: { terminationGracePeriodSeconds: 56 } }, /57/],
+    ["a bound that is no quantity", { api: { scratch: { sizeLimit: "40 GB" } } }, /sizeLimit/],
+    ["a malformed host among more", { extraHosts: ["https://a.example"] }, /extraHosts/],
     ["a malformed digest", { image: { digest: "sha256:1" } }, /digest/],
     ["an autoscaler that there is not", { bulk: { autoscaling: { by: "hpa" } } }, /autoscaling\/by/],
     ["more workers than one job feeds", { bulk: { autoscaling: { maxReplicas: 33 } } }, /maxReplicas/],
@@ -128,7 +134,7 @@ describe("what values do", { skip }, () => {
   });
 
   it("another namespace is that of every object, and of the relay that KEDA asks", async () => {
-    const documents = await render({ preset: "production", args: ["--namespace", "staging"] });
+    const documents = await render({ preset: ["production"], args: ["--namespace", "staging"] });
     for (const { kind, metadata } of documents) assert.equal(metadata.namespace, "staging", kind);
     const text = JSON.stringify(the(documents, "ScaledObject", "rcpt-bulk"));
     assert.ok(text.includes("http://rcpt-relay-metrics.staging.svc:9090/metrics"));
@@ -151,6 +157,100 @@ describe("what values do", { skip }, () => {
     for (const { pod } of podsOf(await render(buildNamed("quota"))))
       for (const { resources } of pod.containers)
         assert.deepEqual(Object.keys(resources?.limits ?? {}).sort(), ["cpu", "ephemeral-storage", "memory"]);
+  });
+
+  it("what a cluster asks for is where it belongs", async () => {
+    const documents = await render(buildNamed("a special cluster"));
+    const graceOf = (role: string) => podOf(documents, role).terminationGracePeriodSeconds;
+    assert.deepEqual(["api", "bulk", "relay", "migrate"].map(graceOf), [90, 120, 90, 90]);
+    const scratchOf = (role: string) =>
+      podOf(documents, role).volumes?.find(({ name }) => name === "scratch")?.emptyDir?.sizeLimit;
+    assert.deepEqual([scratchOf("api"), scratchOf("bulk")], ["40Gi", "20Gi"]);
+    const { spec, metadata } = the<{ hostnames: string[] }>(documents, "HTTPRoute", "rcpt-api");
+    assert.deepEqual(spec.hostnames, ["rcpt.example.com", "verify.example.com"]);
+    assert.deepEqual(metadata.annotations, { "external-dns.alpha.kubernetes.io/ttl": "60" });
+    const service = the(documents, "Service", "rcpt-api").metadata;
+    assert.deepEqual(service.annotations, { "service.kubernetes.io/topology-mode": "Auto" });
+    assert.equal(the(documents, "Service", "rcpt-relay-metrics").metadata.annotations, undefined);
+    const { triggers } = the<ScaledObjectSpec>(documents, "ScaledObject", "rcpt-bulk").spec;
+    assert.deepEqual(
+      triggers.map(({ type, metadata: own }) => [type, own.databaseIndex]),
+      [...Array(3).fill(["redis-streams", "3"]), ["metrics-api", undefined]],
+    );
+  });
+
+  it("a role alone has its own egress, before the migration as the stores have", async () => {
+    const documents = await render(buildNamed("a special cluster"));
+    const extra = documents.filter(
+      ({ kind, metadata }) => kind === "NetworkPolicy" && metadata.name.endsWith("-extra"),
+    ) as unknown as Document<{ podSelector: { matchLabels: Record<string, string> }; egress: object[] }>[];
+    assert.deepEqual(
+      extra.map(({ metadata, spec }) => [
+        metadata.name,
+        spec.podSelector.matchLabels["app.kubernetes.io/component"],
+        metadata.labels?.["rcpt-phase"],
+        JSON.stringify(spec.egress).includes("ipBlock"),
+      ]),
+      [
+        ["rcpt-bulk-extra", "bulk", "prepare", true],
+        ["rcpt-relay-extra", "relay", "prepare", true],
+      ],
+    );
+    const open = { networkPolicy: { enabled: false }, relay: { extraEgress: [{}] } };
+    const none = await render({ values: open });
+    assert.ok(!none.some(({ kind }) => kind === "NetworkPolicy"));
+  });
+
+  it("alerts may be those of the release's namespace alone", async () => {
+    type Rules = { groups: { rules: { record?: string; expr: string }[] }[] };
+    const rulesOf = async (monitoring: object) =>
+      the<Rules>(
+        await render({ values: { monitoring: { enabled: true, ...monitoring } } }),
+        "PrometheusRule",
+        "rcpt",
+      ).spec.groups.flatMap(({ rules }) => rules);
+    const all = await rulesOf({});
+    const own = await rulesOf({ onlyOwnNamespace: true });
+    assert.ok(all.length > 30);
+    const metric = /\b(?:rcpt|kube|container|nodejs|process)[_:][a-z0-9_:]+/g;
+    for (const [at, { expr }] of own.entries()) {
+      const metrics = [...expr.matchAll(metric)];
+      assert.ok(metrics.length > 0, expr);
+      for (const { index, 0: name } of metrics)
+        assert.ok(expr.slice(index + name.length).startsWith('{namespace="rcpt"'), expr);
+      const without = expr.replaceAll(/\{namespace="rcpt"(?:, |(\}))/g, (_, end) => (end ? "" : "{"));
+      assert.equal(without, all[at]?.expr);
+      assert.equal(own[at]?.record, all[at]?.record);
+    }
+    const bare = await render({ values: { monitoring: { enabled: true, dashboard: false } } });
+    assert.ok(!bare.some(({ metadata }) => metadata.name === "rcpt-dashboard"));
+  });
+
+  it("an Ingress serves each host, by one certificate", async () => {
+    const values = { ingress: { enabled: true }, extraHosts: ["verify.example.com"] };
+    const { spec } = the<{ rules: { host: string; http: object }[]; tls: { hosts: string[] }[] }>(
+      await render({ values }),
+      "Ingress",
+      "rcpt-api",
+    );
+    const hosts = ["rcpt.example.com", "verify.example.com"];
+    assert.deepEqual(
+      spec.rules.map(({ host }) => host),
+      hosts,
+    );
+    assert.deepEqual(spec.rules[0]?.http, spec.rules[1]?.http);
+    assert.deepEqual(spec.tls[0]?.hosts, hosts);
+  });
+
+  it("the least time to end is what checks ask for", async () => {
+    const documents = await render({ values: { pods: { terminationGracePeriodSeconds: 57 } } });
+    assert.deepEqual(checkDrain(documents), []);
+    for (const { document } of podsOf(documents))
+      (document.spec.template as { spec: PodSpec }).spec.terminationGracePeriodSeconds = 56;
+    assert.match(
+      checkDrain(documents)[0]?.text ?? "",
+      /is killed 56 s after it is told to stop, and needs 57 s/,
+    );
   });
 
   it("another secret is read everywhere", async () => {

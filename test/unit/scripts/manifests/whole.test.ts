@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { it } from "node:test";
-import { build, findBuilder, listBuilds, readExamples } from "../../../../scripts/manifests/builds.ts";
+import {
+  type Build,
+  build,
+  findBuilder,
+  listBuilds,
+  readExamples,
+} from "../../../../scripts/manifests/builds.ts";
 import { CHECKS } from "../../../../scripts/manifests/check.ts";
 import { checkAllSettings, NOT_SET, settingsSet } from "../../../../scripts/manifests/checks/settings.ts";
+import { workloadsOf } from "../../../../scripts/manifests/documents.ts";
 import { SETTING_NAMES } from "../../../../src/config/config.ts";
+import { codeBlocksOf } from "../../../support/documented/blocks.ts";
 import { findings } from "./broken.ts";
 import { BUILDS, built, ROOT, the } from "./built.ts";
 
@@ -33,6 +41,87 @@ it("a build has each component but those that stand for one another", async () =
     assert.ok(all.has(kind), kind);
   const kedaFree = await kinds("without KEDA, by an Ingress");
   assert.ok(kedaFree.has("Ingress") && !kedaFree.has("HTTPRoute") && !kedaFree.has("ScaledObject"));
+});
+
+it("every component is part of a build", () => {
+  const builds = listBuilds(join(ROOT, "k8s"), tmpdir());
+  const texts = builds.map(
+    ({ folder, text }) => text ?? readFileSync(join(folder, "kustomization.yaml"), "utf8"),
+  );
+  const components = readdirSync(join(ROOT, "k8s/components"));
+  assert.ok(components.length > 15);
+  for (const name of components)
+    assert.ok(
+      texts.some((text) => new RegExp(`components/${name}$`, "m").test(text)),
+      name,
+    );
+});
+
+/** The patches of docs/kubernetes.md, each as a whole block. */
+const documentedPatches = codeBlocksOf("docs/kubernetes.md").filter(
+  ({ language, text }) => language === "yaml" && text.includes("patch: |-"),
+);
+
+/** A copy of the production overlay with these patches at its end, as the document asks for. */
+function copyWith(text: string, folder: string): Build {
+  const overlay = join(ROOT, "k8s/overlays/production");
+  const namespace = /^namespace: \S+/m.exec(text)?.[0] ?? "namespace: rcpt";
+  const patches = text.replace(/^namespace: .*\n/m, "").replace(/^patches:\n/m, "");
+  // A block in a list of the page has lost its indentation.
+  const added = patches.startsWith("- ") ? patches.replaceAll(/^(?=.)/gm, "  ") : patches;
+  const copied = readFileSync(join(overlay, "kustomization.yaml"), "utf8")
+    .replace(/^namespace: rcpt$/m, namespace)
+    .replace(/^components:$/m, "components:\n  - ../../components/identity-eks")
+    .replaceAll("../../", `${relative(folder, join(ROOT, "k8s"))}/`);
+  const files = Object.fromEntries(
+    ["stores.yaml", "settings.env"].map((name) => [name, readFileSync(join(overlay, name), "utf8")]),
+  );
+  return { name: "a copy", folder, text: copied + added, files };
+}
+
+for (const { line, text } of documentedPatches)
+  it(`the patches of docs/kubernetes.md:${line} can be applied, and nothing is found then`, async () => {
+    const work = mkdtempSync(join(tmpdir(), "rcpt-manifests-"));
+    try {
+      const documents = await build(copyWith(text, join(work, "company")), await findBuilder(ROOT));
+      const own = new Map(CHECKS);
+      // Namespaces and secrets of others, whose names the other checks know as they are here, are no fault.
+      for (const name of ["pods", "runs", "scaling", "network", "drain", "order"])
+        assert.deepEqual(own.get(name)?.(documents), [], name);
+    } finally {
+      rmSync(work, { recursive: true, force: true });
+    }
+  });
+
+it("the document has patches", () => assert.equal(documentedPatches.length, 2));
+
+it("a gateway closes idle connections before the server does, by an object of its own", async () => {
+  const secondsOf = (text: unknown) => Number(/^(\d+)s$/.exec(String(text))?.[1]);
+  type Envoy = { timeout: { http: { connectionIdleTimeout: string } } };
+  type Istio = { host: string; trafficPolicy: { connectionPool: { http: { idleTimeout: string } } } };
+  type Nginx = { keepAlive: { timeout: string } };
+  const on = (gateway: string) => BUILDS.find((name) => name.includes(gateway)) ?? assert.fail(gateway);
+  const [envoy, istio, nginx] = await Promise.all(["Envoy", "Istio", "NGINX"].map((name) => built(on(name))));
+  assert.ok(envoy && istio && nginx);
+  const rule = the<Istio>(istio, "DestinationRule", "rcpt-api").spec;
+  the(istio, "Service", rule.host);
+  for (const timeout of [
+    the<Envoy>(envoy, "BackendTrafficPolicy", "rcpt-api").spec.timeout.http.connectionIdleTimeout,
+    rule.trafficPolicy.connectionPool.http.idleTimeout,
+    the<Nginx>(nginx, "UpstreamSettingsPolicy", "rcpt-api").spec.keepAlive.timeout,
+  ])
+    assert.equal(secondsOf(timeout), 5, timeout);
+});
+
+it("a namespace with a quota finds a limit of each resource in every container", async () => {
+  const name = BUILDS.find((one) => one.includes("quota")) ?? assert.fail();
+  for (const { pod, name: workload } of workloadsOf(await built(name)))
+    for (const { resources } of pod.containers)
+      assert.deepEqual(
+        Object.keys(resources?.limits ?? {}).sort(),
+        ["cpu", "ephemeral-storage", "memory"],
+        workload,
+      );
 });
 
 it("a balancer is told to let go of idle connections before the server does", () => {

@@ -1,0 +1,78 @@
+import {
+  array,
+  type GenericSchema,
+  literal,
+  optional,
+  picklist,
+  pipe,
+  record,
+  regex,
+  strictObject,
+  string,
+} from "valibot";
+import type { Document } from "./documents.ts";
+
+/**
+ * Kinds of gateways, for which no package has a schema: the fields that we set, as the CRD of each project has them. A field that
+ * is not here is a finding.
+ */
+
+const metadata = strictObject({
+  name: string(),
+  namespace: optional(string()),
+  labels: optional(record(string(), string())),
+});
+const duration = pipe(string(), regex(/^\d{1,4}(ms|s|m|h)$/));
+const target = (group: string, kind: string) =>
+  array(strictObject({ group: literal(group), kind: literal(kind), name: string() }));
+const selector = strictObject({ matchLabels: record(string(), string()) });
+const port = strictObject({ port: pipe(string(), regex(/^\d{1,5}$/)), protocol: picklist(["TCP", "UDP"]) });
+
+/** @param type `apiVersion kind` */
+function entry(type: string, spec: GenericSchema): [string, GenericSchema] {
+  const [apiVersion = "", kind = ""] = type.split(" ");
+  return [type, strictObject({ apiVersion: literal(apiVersion), kind: literal(kind), metadata, spec })];
+}
+
+const SCHEMAS: ReadonlyMap<string, GenericSchema> = new Map([
+  entry(
+    "gateway.envoyproxy.io/v1alpha1 BackendTrafficPolicy",
+    strictObject({
+      targetRefs: target("gateway.networking.k8s.io", "HTTPRoute"),
+      timeout: strictObject({ http: strictObject({ connectionIdleTimeout: duration }) }),
+    }),
+  ),
+  entry(
+    "networking.istio.io/v1 DestinationRule",
+    strictObject({
+      host: string(),
+      trafficPolicy: strictObject({
+        connectionPool: strictObject({ http: strictObject({ idleTimeout: duration }) }),
+      }),
+    }),
+  ),
+  entry(
+    "gateway.nginx.org/v1alpha1 UpstreamSettingsPolicy",
+    strictObject({
+      targetRefs: target("core", "Service"),
+      keepAlive: strictObject({ timeout: duration }),
+    }),
+  ),
+  entry(
+    "cilium.io/v2 CiliumNetworkPolicy",
+    strictObject({
+      endpointSelector: selector,
+      ingress: array(
+        strictObject({
+          fromEntities: array(picklist(["ingress"])),
+          toPorts: array(strictObject({ ports: array(port) })),
+        }),
+      ),
+    }),
+  ),
+]);
+
+/** null: it is of a kind that a package knows, or unknown. */
+export function foreignSchemaOf({ apiVersion, kind }: Document): GenericSchema | null {
+  return SCHEMAS.get(`${apiVersion} ${kind}`) ?? null;
+}
