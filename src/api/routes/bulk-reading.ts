@@ -6,15 +6,21 @@ import type { ResultsBody } from "../../features/bulk/results/results.ts";
 import { HttpReply } from "../reply/reply.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import { completedJob, JobParamsSchema, queuedJob } from "../schemas/bulk.ts";
-import { DeferredRowsSchema, deferredRowsExample, ResultsQuerySchema } from "../schemas/bulk-reading.ts";
+import {
+  DeferredRowsSchema,
+  deferredRowsExample,
+  JobProvidersSchema,
+  jobProvidersExample,
+  ResultsQuerySchema,
+} from "../schemas/bulk-reading.ts";
 import { verificationExample } from "./verify.ts";
 
 const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads, teamFollowers, heartbeatMs } =
   LIMITS.results;
 
-/** What is read of a job besides itself: its results, the rows that wait, and its events. */
+/** What is read of a job besides itself: its results, the rows that wait, its providers, and its events. */
 export function createBulkReadingRoutes(jobs: BulkJobs): Route[] {
-  return [resultsRoute(jobs), deferredRoute(jobs), eventsRoute(jobs)];
+  return [resultsRoute(jobs), deferredRoute(jobs), providersRoute(jobs), eventsRoute(jobs)];
 }
 
 const csvExample =
@@ -131,6 +137,29 @@ function deferredRoute(jobs: BulkJobs): Route {
       example: deferredRowsExample,
     },
     handler: ({ params }, actor) => jobs.deferred(actor, params.id),
+  });
+}
+
+function providersRoute(jobs: BulkJobs): Route {
+  return teamRoute({
+    tag: "bulk",
+    role: "member",
+    rate: "read",
+    method: "GET",
+    path: "/v1/bulk-jobs/{id}/providers",
+    operationId: "getJobProviders",
+    summary: "Count a job's rows by provider",
+    description:
+      "The answered rows by the operator of their mail exchangers and by verdict: so far, or of a job that has ended, in all.",
+    errors: ["not_found"],
+    params: JobParamsSchema,
+    success: {
+      status: 200,
+      description: "Its providers",
+      schema: JobProvidersSchema,
+      example: jobProvidersExample,
+    },
+    handler: ({ params }, actor) => jobs.providers(actor, params.id),
   });
 }
 

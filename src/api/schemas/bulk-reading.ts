@@ -3,7 +3,14 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { WAIT_REASONS } from "../../features/bulk/jobs/deferred-groups.ts";
 import { FORMATS } from "../../features/bulk/results/result-rows.ts";
 import { reasonField, verdictField } from "./enums.ts";
-import { countField, instantField, named, textField, wholeNumberParameter } from "./fields.ts";
+import {
+  countField,
+  instantField,
+  named,
+  textField,
+  verdictCountsField,
+  wholeNumberParameter,
+} from "./fields.ts";
 
 const { limitRows } = LIMITS.results;
 /** Longer than any name of one. */
@@ -58,6 +65,33 @@ export const DeferredRowsSchema = named(
     rows: countField("All rows that wait, those of further groups included."),
   }),
 );
+
+export const JobProvidersSchema = named(
+  "JobProviders",
+  v.object({
+    data: v.pipe(
+      v.array(
+        v.object({
+          provider: v.nullable(
+            textField(
+              "The operator of the mail exchangers, as in `rcpt_mx_provider`; null: of no known one, or of rows without.",
+            ),
+          ),
+          rows: countField("Answered rows."),
+          verdicts: verdictCountsField("The same by verdict."),
+        }),
+      ),
+      v.description("Most rows first."),
+    ),
+  }),
+);
+
+export const jobProvidersExample: v.InferOutput<typeof JobProvidersSchema> = {
+  data: [
+    { provider: "google", rows: 40, verdicts: { valid: 30, invalid: 8, risky: 0, unknown: 2 } },
+    { provider: null, rows: 25, verdicts: { valid: 12, invalid: 9, risky: 4, unknown: 0 } },
+  ],
+};
 
 export const deferredRowsExample: v.InferOutput<typeof DeferredRowsSchema> = {
   data: [

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { BulkJob } from "../../features/bulk/jobs/job-view.ts";
 import { JOB_ERROR_CODES, JOB_ERRORS } from "../../platform/job-errors.ts";
-import { countField, named } from "./fields.ts";
+import { countField, named, verdictCountsField } from "./fields.ts";
 import { fileOptionEntries, storableText } from "./file-options.ts";
 import { CandidateSchema, inlineSourceColumnsExample, JobSourceSchema } from "./source-columns.ts";
 
@@ -257,15 +257,7 @@ export const BulkJobSchema = named(
       "Units of the daily quota that the answered rows cost so far, at last what the job cost: 0 of test keys, and of a failed " +
         "job that costs nothing.",
     ),
-    verdicts: v.pipe(
-      v.object({
-        valid: countField("Rows."),
-        invalid: countField("Rows."),
-        risky: countField("Rows."),
-        unknown: countField("Rows."),
-      }),
-      v.description("The answered rows by verdict."),
-    ),
+    verdicts: verdictCountsField("The answered rows by verdict."),
     results: v.pipe(
       v.nullable(
         v.object({

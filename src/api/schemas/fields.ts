@@ -36,3 +36,15 @@ export const booleanParameter = (description: string) =>
     v.boolean(),
     v.description(description),
   );
+
+/** How many rows have each verdict. */
+export const verdictCountsField = (description: string) =>
+  v.pipe(
+    v.object({
+      valid: countField("Rows."),
+      invalid: countField("Rows."),
+      risky: countField("Rows."),
+      unknown: countField("Rows."),
+    }),
+    v.description(description),
+  );

@@ -29,6 +29,8 @@ export const BULK_LIMITS = {
   overlaysKept: 16,
   /** Groups of deferred rows that a job is shown with. */
   deferredGroups: 50,
+  /** Providers that a job is shown with: more than the lists know. */
+  providers: 500,
   /** Unfinished jobs of a team. */
   activeJobs: 100,
   /** Rows read or written in one tick. */

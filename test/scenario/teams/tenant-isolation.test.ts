@@ -116,6 +116,7 @@ const TARGETS: Record<string, () => Promise<Target>> = {
   "DELETE /v1/bulk-jobs/{id}": aJob,
   "GET /v1/bulk-jobs/{id}/results": aJob,
   "GET /v1/bulk-jobs/{id}/deferred": aJob,
+  "GET /v1/bulk-jobs/{id}/providers": aJob,
   "GET /v1/bulk-jobs/{id}/events": anEndedJob,
   "GET /v1/uploads/{upload}": anUpload,
   "GET /v1/uploads/{upload}/parts": aPartedUpload,

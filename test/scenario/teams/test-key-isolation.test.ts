@@ -89,6 +89,7 @@ const OF_ONE: Record<string, { by(key: string): Promise<Params>; body?: unknown 
   "DELETE /v1/bulk-jobs/{id}": { by: aJob },
   "GET /v1/bulk-jobs/{id}/results": { by: aJob },
   "GET /v1/bulk-jobs/{id}/deferred": { by: aJob },
+  "GET /v1/bulk-jobs/{id}/providers": { by: aJob },
   "GET /v1/bulk-jobs/{id}/events": { by: anEndedJob },
   "GET /v1/uploads/{upload}": { by: anUpload },
   "GET /v1/uploads/{upload}/parts": { by: aPartedUpload },

@@ -43,7 +43,7 @@ describe("what is told of tasks", () => {
     const value = await told((metrics) => {
       const counts = { ...NONE, valid: 5, invalid: 3, risky: 2, unknown: 1, charged: 10 };
       const deferrals = [deferral("greylisted", 4), deferral("busy", 2), deferral("greylisted", 1)];
-      composeTaskMetrics(metrics).onRows("chunk", { shardKey: "shard", counts, deferrals });
+      composeTaskMetrics(metrics).onRows("chunk", { shardKey: "shard", counts, providers: [], deferrals });
     });
     assert.equal(value("rcpt_bulk_rows_total", { kind: "chunk" }), 11);
     assert.equal(value("rcpt_bulk_rows_put_off_total", { reason: "greylisted" }), 5);

@@ -10,6 +10,7 @@ import type { SubmitBulk } from "../submit/submit.ts";
 import { type DeferredRows, findDeferredGroups } from "./deferred-groups.ts";
 import { isActive, type JobEndings } from "./job-endings.ts";
 import { END_EVENT_ID, type JobEvents, type JobFollowers } from "./job-events.ts";
+import { findJobProviders, type JobProviders } from "./job-providers.ts";
 import { findJob, hideJob, type JobRow, listJobs, lockJob, shareLockTeam } from "./job-sql.ts";
 import { type BulkJob, renderJob, type ViewSettings } from "./job-view.ts";
 
@@ -20,6 +21,8 @@ export interface BulkJobs {
   get(actor: Actor, id: string): Promise<BulkJob>;
   /** The rows that are asked again later; none of a job that has ended. @throws AppError `not_found` */
   deferred(actor: Actor, id: string): Promise<DeferredRows>;
+  /** The answered rows by provider, so far or in all. @throws AppError `not_found` */
+  providers(actor: Actor, id: string): Promise<JobProviders>;
   /** Newest first. */
   list(actor: Actor, ask: PageRequest): Promise<Page<BulkJob>>;
   /** Ends a job at once; what is answered is charged and can be read. @throws AppError `not_found`, `job_finished` */
@@ -73,6 +76,10 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
       const job = await find(actor, id);
       if (job.completed_at !== null || job.deferred === 0) return { data: [], rows: 0 };
       return findDeferredGroups(sql, id, LIMITS.bulk.deferredGroups);
+    },
+    async providers(actor, id) {
+      await find(actor, id);
+      return findJobProviders(sql, id, LIMITS.bulk.providers);
     },
     async list(actor, ask) {
       const page = { after: ask.after, limit: ask.limit + 1, testOnly: !actor.livemode };

@@ -1,4 +1,5 @@
 import type { VerificationResult } from "../../verify/answer/verification-result.ts";
+import type { ProviderCounts } from "../jobs/job-providers.ts";
 import type { JobCounts } from "../jobs/job-sql.ts";
 import { DrawnRows } from "../results/drawn-rows.ts";
 import type { SortedRows } from "./deferrals.ts";
@@ -24,25 +25,31 @@ export function withoutRows({ drawn, others }: AnsweredRows, offsets: ReadonlySe
  * Each answered row counts with all that copy it, and costs once.
  * @param copies by a row's offset how many copy it; none, where none do
  */
-export function countVerdicts(
+export function countRows(
   copies: ReadonlyMap<number, number>,
   { drawn, others }: AnsweredRows,
-): JobCounts {
+): { counts: JobCounts; providers: ProviderCounts[] } {
   const counts: JobCounts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
+  const providers = new Map<string, ProviderCounts>();
+  const add = ({ verdict, checks }: VerificationResult, rows: number) => {
+    if (rows === 0) return;
+    counts[verdict] += rows;
+    const provider = checks.mx.provider ?? "";
+    const own = providers.get(provider) ?? { provider, valid: 0, invalid: 0, risky: 0, unknown: 0 };
+    own[verdict] += rows;
+    providers.set(provider, own);
+  };
   for (const [number, { result, charged }] of drawn.templates.entries()) {
     const own = drawn.rowsOf[number] ?? 0;
-    counts[result.verdict] += own;
+    add(result, own);
     if (charged) counts.charged += own;
   }
-  if (copies.size > 0)
-    drawn.eachTemplate((offset, { result }) => {
-      counts[result.verdict] += copies.get(offset) ?? 0;
-    });
+  if (copies.size > 0) drawn.eachTemplate((offset, { result }) => add(result, copies.get(offset) ?? 0));
   for (const { offset, verified } of others) {
-    counts[verified.result.verdict] += 1 + (copies.get(offset) ?? 0);
+    add(verified.result, 1 + (copies.get(offset) ?? 0));
     if (verified.charged) counts.charged += 1;
   }
-  return counts;
+  return { counts, providers: [...providers.values()] };
 }
 
 /** Tells of the rows, `count` of them alike. */

@@ -15,7 +15,7 @@ import {
   type RowsOutcome,
   startAssembly,
 } from "../schedule/job-tasks.ts";
-import { type AnsweredRows, countVerdicts, forEachResult, withoutRows } from "./answered-rows.ts";
+import { type AnsweredRows, countRows, forEachResult, withoutRows } from "./answered-rows.ts";
 import { type ChunkRowsDeps, readTaskRows, type TaskRows } from "./chunk-rows.ts";
 import { type Control, interruptOnOutage } from "./control.ts";
 import { type DeferralSettings, type SortedRows, sortRows } from "./deferrals.ts";
@@ -191,7 +191,7 @@ export async function runRows(
   };
   const { answered, shard, shardKey } = await report.phase("write shard", write);
   const { deferrals } = examined;
-  const outcome: RowsOutcome = { shardKey, counts: countVerdicts(rows.copies, answered), deferrals };
+  const outcome: RowsOutcome = { shardKey, ...countRows(rows.copies, answered), deferrals };
   report.add({ bytes_written: shardKey === null ? 0 : shard.length });
   reportRows(report, answered, outcome);
   const finish = () => finishRows(sql, task, outcome);

@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from "../../../stores/postgres/postgres.ts";
+import type { ProviderCounts } from "../jobs/job-providers.ts";
 import type { JobCounts, JobLayout, ObjectPlace } from "../jobs/job-sql.ts";
 
 /**
@@ -184,6 +185,8 @@ export interface RowsOutcome {
   shardKey: string | null;
   /** Counts of the answered rows and of all rows that copy them. */
   counts: JobCounts;
+  /** The same rows, each provider once. */
+  providers: readonly ProviderCounts[];
   deferrals: readonly Deferral[];
 }
 
@@ -221,7 +224,7 @@ const SAFE_CHUNKS = 64;
 export async function finishRows(
   sql: Queryable,
   task: ChunkTask | RetryTask,
-  { shardKey, counts, deferrals }: RowsOutcome,
+  { shardKey, counts, providers, deferrals }: RowsOutcome,
 ): Promise<FinishedRows> {
   const { jobId, number } = task;
   const { valid, invalid, risky, unknown, charged } = counts;
@@ -235,6 +238,15 @@ export async function finishRows(
         invalid = ${invalid}, risky = ${risky}, unknown = ${unknown}, charged = ${charged}
       where job_id = ${jobId} and number = ${number} and state <> 'done' and exists (select from job)
       returning case kind when 'retry' then row_count else 0 end as waited
+    ),
+    by_provider as (
+      insert into job_providers as known (job_id, provider, valid, invalid, risky, unknown)
+      select ${jobId}, p.provider, p.valid, p.invalid, p.risky, p.unknown
+      from task, jsonb_to_recordset(${sql.json(providers)}) as p (provider text, valid integer, invalid integer,
+        risky integer, unknown integer)
+      on conflict (job_id, provider) do update set valid = known.valid + excluded.valid,
+        invalid = known.invalid + excluded.invalid, risky = known.risky + excluded.risky,
+        unknown = known.unknown + excluded.unknown
     )
     update jobs j set valid = j.valid + ${valid}::integer, invalid = j.invalid + ${invalid}::integer,
       risky = j.risky + ${risky}::integer, unknown = j.unknown + ${unknown}::integer,

@@ -100,7 +100,9 @@ async function finishHeld(): Promise<void> {
       const task = await startTask(sql, pointer);
       // Its job has ended.
       if (task === null) continue;
-      await sql.begin((tx) => finishRows(tx, task as ChunkTask, { shardKey: "s", counts, deferrals: [] }));
+      await sql.begin((tx) =>
+        finishRows(tx, task as ChunkTask, { shardKey: "s", counts, providers: [], deferrals: [] }),
+      );
     }
     await streams.tasks.finish(entries.map(({ id }) => id));
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { findJobProviders } from "../../../../src/features/bulk/jobs/job-providers.ts";
 import {
   endJob,
   findJob,
@@ -77,7 +78,17 @@ async function finish(jobId: string, number: number, next: Numbers): Promise<boo
     deferredMs: 0,
     attempts: attempts + 1,
   }));
-  const outcome = { shardKey: "s", counts: countsFrom(next), deferrals };
+  const counts = countsFrom(next);
+  const { charged: _, ...rows } = counts;
+  const own = Object.fromEntries(Object.entries(rows).map(([verdict, count]) => [verdict, next(count + 1)]));
+  const others = Object.fromEntries(
+    Object.entries(rows).map(([verdict, count]) => [verdict, count - (own[verdict] ?? 0)]),
+  );
+  const providers = [
+    { provider: ["google", "yahoo"][next(2)] ?? "", ...(own as typeof rows) },
+    { provider: "", ...(others as typeof rows) },
+  ];
+  const outcome = { shardKey: "s", counts, providers, deferrals };
   return (await sql.begin((tx) => finishRows(tx, task, outcome))).counted;
 }
 
@@ -98,6 +109,21 @@ async function kept({ id, teamId }: { id: string; teamId: string }): Promise<Sum
   return { valid, invalid, risky, unknown, charged, deferred };
 }
 
+/** The verdicts of all providers of a job together. */
+async function sumsOfProviders(jobId: string): Promise<Omit<JobCounts, "charged">> {
+  const { data } = await findJobProviders(sql, jobId, 10);
+  const sum = { valid: 0, invalid: 0, risky: 0, unknown: 0 };
+  for (const { rows, verdicts } of data) {
+    let all = 0;
+    for (const verdict of ["valid", "invalid", "risky", "unknown"] as const) {
+      sum[verdict] += verdicts[verdict];
+      all += verdicts[verdict];
+    }
+    assert.equal(rows, all);
+  }
+  return sum;
+}
+
 const openTasks = async (jobId: string) =>
   (
     await sql<{ number: number }[]>`
@@ -112,8 +138,12 @@ describe("the counts of a job", () => {
       for (let open = await openTasks(job.id); open.length > 0; open = await openTasks(job.id)) {
         const numbers = [open[next(open.length)] ?? 0, open[next(open.length)] ?? 0];
         await Promise.all([...numbers, ...numbers].map((number) => finish(job.id, number, next)));
-        assert.deepEqual(await kept(job), await sumsOf(job.id), `seed ${seed}`);
+        const sums = await sumsOf(job.id);
+        assert.deepEqual(await kept(job), sums, `seed ${seed}`);
+        const { deferred: _deferred, charged: _charged, ...verdicts } = sums;
+        assert.deepEqual(await sumsOfProviders(job.id), verdicts, `seed ${seed}`);
       }
+      assert.ok((await findJobProviders(sql, job.id, 10)).data.some(({ provider }) => provider === null));
       const { deferred, ...sums } = await kept(job);
       assert.equal(deferred, 0);
       assert.ok(sums.valid > 0 && sums.charged > 0);

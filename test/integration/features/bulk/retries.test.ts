@@ -78,7 +78,7 @@ async function waitingJob(deferrals: readonly Deferral[], ofTeam?: string): Prom
   await queueChunks(sql, inlineJob(teamId, id), [chunk], { rows: 8, duplicates: 0, malformed: 0 });
   await sql`update jobs set status = 'processing' where id = ${id}`;
   const task = (await startTask(sql, { jobId: id, number: 0 })) as ChunkTask;
-  await sql.begin((tx) => finishRows(tx, task, { shardKey: null, counts, deferrals }));
+  await sql.begin((tx) => finishRows(tx, task, { shardKey: null, counts, providers: [], deferrals }));
   await startAssembly(sql, id);
   return id;
 }
@@ -86,7 +86,8 @@ async function waitingJob(deferrals: readonly Deferral[], ofTeam?: string): Prom
 async function finish(jobId: string, number: number, deferrals: readonly Deferral[] = []): Promise<boolean> {
   const task = (await startTask(sql, { jobId, number })) as RetryTask | null;
   if (task === null) return false;
-  return (await sql.begin((tx) => finishRows(tx, task, { shardKey: "s", counts, deferrals }))).counted;
+  return (await sql.begin((tx) => finishRows(tx, task, { shardKey: "s", counts, providers: [], deferrals })))
+    .counted;
 }
 
 /** Pointers in the order of an egress's stream. */
@@ -102,7 +103,9 @@ describe("a retry that ends", () => {
   const end = async (jobId: string, number: number, deferrals: readonly Deferral[] = []) => {
     const task = (await startTask(sql, { jobId, number })) as RetryTask;
     const waited = { ...counts, valid: task.rowSet.length };
-    return sql.begin((tx) => finishRows(tx, task, { shardKey: "s", counts: waited, deferrals }));
+    return sql.begin((tx) =>
+      finishRows(tx, task, { shardKey: "s", counts: waited, providers: [], deferrals }),
+    );
   };
 
   it("is spared to look what is left of its job while rows of another wait", async () => {

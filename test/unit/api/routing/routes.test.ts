@@ -183,6 +183,7 @@ const NO_PAGES: Record<string, string> = {
   "/v1/plans": "a tier each",
   "/v1/uploads/{upload}/parts": "LIMITS.uploads.parts",
   "/v1/bulk-jobs/{id}/deferred": "LIMITS.bulk.deferredGroups",
+  "/v1/bulk-jobs/{id}/providers": "LIMITS.bulk.providers",
 };
 
 describe("lists", () => {

@@ -88,7 +88,7 @@ const none = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
 async function finish(jobId: string, number: number): Promise<boolean> {
   const task = await startTask(sql, { jobId, number });
   if (task === null) return false;
-  const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
+  const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, providers: [], deferrals: [] };
   return (await sql.begin((tx) => finishRows(tx, task as ChunkTask, outcome))).counted;
 }
 
@@ -330,7 +330,7 @@ describe("a chunk", () => {
     const id = await job(3);
     const begun = async (number: number) => (await startTask(sql, { jobId: id, number })) as ChunkTask;
     const end = (task: ChunkTask) =>
-      finishRows(sql, task, { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] });
+      finishRows(sql, task, { shardKey: "s", counts: { ...none, valid: 1 }, providers: [], deferrals: [] });
     const [first, second] = [await begun(0), await begun(1)];
     assert.deepEqual(await end(first), { counted: true, more: true });
     assert.deepEqual(await end(first), { counted: false, more: false });
@@ -346,7 +346,7 @@ describe("a chunk", () => {
     for (const deferred of [0, 1]) {
       const id = await job(3);
       const begun = async (number: number) => (await startTask(sql, { jobId: id, number })) as ChunkTask;
-      const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
+      const outcome = { shardKey: "s", counts: { ...none, valid: 1 }, providers: [], deferrals: [] };
       await startJob(sql, id);
       await finishRows(sql, await begun(0), outcome);
       const second = await begun(1);
@@ -364,7 +364,7 @@ describe("a chunk", () => {
         const wait = { rowSet: Buffer.of(1), rowCount: 1, site: "", egress: "e", reason: "busy" };
         const due = { dueInMs: 0, deferredMs: 0, attempts: 1 };
         if (deferred === 0) await finishRows(tx, last, outcome);
-        else await finishRows(tx, last, { shardKey: null, counts: none, deferrals: [{ ...wait, ...due }] });
+        else await finishRows(tx, last, { ...outcome, counts: none, deferrals: [{ ...wait, ...due }] });
         return { waiting };
       });
       assert.deepEqual(await ended.waiting, { counted: true, more: false });
@@ -384,12 +384,12 @@ describe("a chunk", () => {
       const id = await job(chunks);
       const begun = async (number: number) => (await startTask(sql, { jobId: id, number })) as ChunkTask;
       const [first, second] = [await begun(0), await begun(1)];
-      const waiting = { shardKey: null, counts: none, deferrals: [deferral] };
+      const waiting = { shardKey: null, counts: none, providers: [], deferrals: [deferral] };
       assert.deepEqual(await sql.begin((tx) => finishRows(tx, first, waiting)), {
         counted: true,
         more: true,
       });
-      const answered = { shardKey: "s", counts: { ...none, valid: 1 }, deferrals: [] };
+      const answered = { shardKey: "s", counts: { ...none, valid: 1 }, providers: [], deferrals: [] };
       assert.equal((await finishRows(sql, second, answered)).more, more);
     }
   });

@@ -5,7 +5,7 @@ import type { CheckPool } from "../../../../../src/engine/threads/pool.ts";
 import { DrawnRows } from "../../../../../src/features/bulk/results/drawn-rows.ts";
 import {
   type AnsweredRows,
-  countVerdicts,
+  countRows,
   forEachResult,
 } from "../../../../../src/features/bulk/run/answered-rows.ts";
 import { createControl } from "../../../../../src/features/bulk/run/control.ts";
@@ -185,7 +185,8 @@ function accountOf(rows: readonly (Row & { offset: number })[], answered: Answer
     const key = `${verdict} ${reason} ${cached}`;
     told.set(key, (told.get(key) ?? 0) + count);
   });
-  return { counts: countVerdicts(copiesOf(rows), answered), told };
+  const { counts, providers } = countRows(copiesOf(rows), answered);
+  return { counts, providers: new Map(providers.map(({ provider, ...own }) => [provider, own])), told };
 }
 
 describe("rows drawn from templates", () => {
@@ -209,12 +210,21 @@ describe("rows drawn from templates", () => {
       assert.deepEqual(drawing.asked.sort(), rendering.asked.sort());
       assert.deepEqual(accountOf(rows, came.answered), accountOf(rows, wanted.answered));
       // And to what it comes to when it is counted row by row.
-      const byHand = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
+      const none = { valid: 0, invalid: 0, risky: 0, unknown: 0 };
+      const byHand = { ...none, charged: 0 };
+      const byProvider = new Map<string, typeof none>();
       for (const { offset, verified } of wanted.answered.others) {
-        byHand[verified.result.verdict] += 1 + (rows.find((one) => one.offset === offset)?.copies ?? 0);
+        const { verdict, checks } = verified.result;
+        const count = 1 + (rows.find((one) => one.offset === offset)?.copies ?? 0);
+        byHand[verdict] += count;
         if (verified.charged) byHand.charged += 1;
+        const provider = checks.mx.provider ?? "";
+        const own = byProvider.get(provider) ?? none;
+        byProvider.set(provider, { ...own, [verdict]: own[verdict] + count });
       }
-      assert.deepEqual(accountOf(rows, wanted.answered).counts, byHand);
+      const { counts, providers } = accountOf(rows, wanted.answered);
+      assert.deepEqual(counts, byHand);
+      assert.deepEqual(providers, byProvider);
     };
     await fc.assert(fc.asyncProperty(fc.array(row, { minLength: 5, maxLength: 40 }), check), {
       numRuns: 200,
