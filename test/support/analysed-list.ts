@@ -18,7 +18,11 @@ export interface AnalysedList extends ScannedSource {
 export const fixtureList = (name: string): Buffer =>
   readFileSync(new URL(`../fixtures/lists/${name}.csv`, import.meta.url));
 
-export async function analyseList(list: string | Buffer, options: SourceOptions = {}, pieceBytes = 65_536) {
+export async function analyseList(
+  list: string | Buffer,
+  options: SourceOptions & { splitCells?: boolean } = {},
+  pieceBytes = 65_536,
+) {
   const bytes = Buffer.from(list);
   const rewritten: Buffer[] = [];
   const sinks = {

@@ -213,6 +213,13 @@ export const UploadPreviewSchema = named(
         ),
         whole: v.pipe(v.boolean(), v.description("The file has no more.")),
         repeats: countField("Rows whose address repeats an earlier one's: they cost nothing."),
+        several: v.pipe(
+          v.object({ rows: countField("Rows."), addresses: countField("Their addresses.") }),
+          v.description(
+            "Rows with several addresses in their cell: a job with `split_cells` verifies each, without it they are malformed and " +
+              "cost nothing.",
+          ),
+        ),
       }),
       v.description(
         "What was read for this: the beginning of the file, its rows counted as a job counts them.",
@@ -253,7 +260,7 @@ export const previewExample = {
     { row: 1, input: "someone@example.com", columns: ["Someone", "someone@example.com", "sam@corp.example"] },
   ],
   warnings: [],
-  sample: { rows: 300, bytes: 15_830, whole: false, repeats: 12 },
+  sample: { rows: 300, bytes: 15_830, whole: false, repeats: 12, several: { rows: 2, addresses: 5 } },
   estimated_rows: 19_861,
 };
 

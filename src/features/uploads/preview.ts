@@ -52,6 +52,8 @@ export interface PreviewSample {
   whole: boolean;
   /** Rows with the address of an earlier one. */
   repeats: number;
+  /** Rows that `split_cells` would verify by each address in their cell, and those addresses. */
+  several: { rows: number; addresses: number };
 }
 
 /**
@@ -84,17 +86,16 @@ function positionInFile({ form, head }: OpenedText, isList: boolean): ((at: numb
 /** @param fileBytes of the upload */
 function estimate(opened: OpenedText, isList: boolean, first: FirstRows, fileBytes: number): Estimate {
   const { whole } = opened;
-  const { rows, repeats, isBroken } = first;
-  if (whole)
-    return { sample: { rows, bytes: fileBytes, whole, repeats }, estimated_rows: isBroken ? null : rows };
+  const { rows, repeats, several, isBroken } = first;
+  const counts = { rows, whole, repeats, several };
+  if (whole) return { sample: { ...counts, bytes: fileBytes }, estimated_rows: isBroken ? null : rows };
   const inFile = positionInFile(opened, isList);
-  if (inFile === null)
-    return { sample: { rows, bytes: first.endByte, whole, repeats }, estimated_rows: null };
+  if (inFile === null) return { sample: { ...counts, bytes: first.endByte }, estimated_rows: null };
   const bytes = inFile(first.endByte);
   const rowBytes = (bytes - inFile(first.firstByte)) / rows;
   const isKnown = rows > 0 && !isBroken;
   return {
-    sample: { rows, bytes, whole, repeats },
+    sample: { ...counts, bytes },
     estimated_rows: isKnown ? rows + Math.round((fileBytes - bytes) / rowBytes) : null,
   };
 }
@@ -149,7 +150,15 @@ export async function detectForPreview(head: Buffer, options: DetectOptions): Pr
   return { ...detected, rows: detected.rows.slice(0, LIMITS.uploads.previewRows), firstRows };
 }
 
-const NO_ROWS: FirstRows = { rows: 0, repeats: 0, firstByte: 0, endByte: 0, isBroken: true, useless: null };
+const NO_ROWS: FirstRows = {
+  rows: 0,
+  repeats: 0,
+  several: { rows: 0, addresses: 0 },
+  firstByte: 0,
+  endByte: 0,
+  isBroken: true,
+  useless: null,
+};
 
 export interface PreviewDeps {
   detect: DetectForPreview;

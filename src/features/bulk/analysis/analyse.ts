@@ -19,6 +19,7 @@ import { type ValuePlace, valueAt } from "../csv/value-place.ts";
 import { ADDRESS_COLUMN, type RowSink, Splitter } from "../split/splitter.ts";
 import { openSource } from "../submit/open-source.ts";
 import { type CutChunk, createChunkCutter } from "./chunk-cutter.ts";
+import { FoundCells } from "./found-cells.ts";
 import type { JobProblem, SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "./layout.ts";
 import type { RepeatFinder } from "./repeat-finder.ts";
 
@@ -108,6 +109,8 @@ export interface FirstRows {
   rows: number;
   /** Rows with the address of an earlier one. */
   repeats: number;
+  /** Rows that `split_cells` would verify by each address in their cell, and those addresses. */
+  several: { rows: number; addresses: number };
   /** Where in the text the first of them begins, and the last one ends. */
   firstByte: number;
   endByte: number;
@@ -142,7 +145,7 @@ export async function countFirstRows(
   const refused = (await reader.read(head, firstByte)) ?? (whole ? await reader.endOfText() : undefined);
   const isBroken = refused !== undefined;
   const useless = whole && !isBroken ? reader.uselessness() : null;
-  return { ...reader.soFar, repeats, firstByte, isBroken, useless };
+  return { ...reader.soFar, repeats, several: reader.several, firstByte, isBroken, useless };
 }
 
 async function scan(
@@ -191,36 +194,6 @@ function noAddress({ header, emailColumn, encoding }: DetectedLayout, rows: numb
   return problem("no_email_column", `None of the ${rows} rows has an email address in ${which}.`);
 }
 
-/** The address cells of rows that were found and not looked at, as places: of each piece that is read, its rows'. */
-class FoundCells {
-  readonly #bytes: Buffer[] = [];
-  readonly #ends: number[] = [];
-  readonly #place: ValuePlace = { bytes: Buffer.alloc(0), from: 0, to: 0 };
-
-  count(): number {
-    return this.#bytes.length;
-  }
-
-  add(cell: ValuePlace): void {
-    this.#bytes.push(cell.bytes);
-    this.#ends.push(cell.from, cell.to);
-  }
-
-  /** One and the same object each time. */
-  at(number: number): ValuePlace {
-    const place = this.#place;
-    place.bytes = this.#bytes[number] as Buffer;
-    place.from = this.#ends[2 * number] as number;
-    place.to = this.#ends[2 * number + 1] as number;
-    return place;
-  }
-
-  clear(): void {
-    this.#bytes.length = 0;
-    this.#ends.length = 0;
-  }
-}
-
 /**
  * A class, as all that a list's rows go through should be: what V8 compiles of a closure it drops with the last one, and of a list
  * whose closures are its own compiles all of them anew.
@@ -244,6 +217,8 @@ class RowReader {
   #empty = 0;
   /** Malformed rows with several addresses. */
   #several = 0;
+  /** Those that splitting makes several rows of, and how many. */
+  readonly #splittable = { rows: 0, addresses: 0 };
 
   constructor({ opened, detected, bounds, sinks, splitCells }: Plan) {
     const { layout, firstByte, shape } = detected;
@@ -300,6 +275,10 @@ class RowReader {
     return { rows: this.#rows, endByte: this.#endByte };
   }
 
+  get several(): FirstRows["several"] {
+    return { ...this.#splittable };
+  }
+
   #note(start: number, end: number, fields: number, address: ValuePlace): void {
     this.#endByte = end;
     this.#cutter.add(start, end, address);
@@ -314,12 +293,19 @@ class RowReader {
     if (reading.kind !== "one") {
       if (reading.kind === "empty") this.#empty += 1;
       else this.#malformed += 1;
-      if (reading.kind === "several") this.#several += 1;
+      if (reading.kind === "several") this.#noteSeveral(reading.texts.length);
       return null;
     }
     const { address } = reading;
     const key = Buffer.from(address.cacheKey);
     return this.#sinks.repeats.add(this.#rows, key, 0, key.length);
+  }
+
+  #noteSeveral(addresses: number): void {
+    this.#several += 1;
+    if (addresses > LIMITS.bulk.cellAddresses) return;
+    this.#splittable.rows += 1;
+    this.#splittable.addresses += addresses;
   }
 
   #take(cell: ValuePlace): Promise<void> | null {

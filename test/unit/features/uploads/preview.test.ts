@@ -62,7 +62,8 @@ describe("what a preview tells of the list's size", () => {
     );
     for (const file of [list, gzipSync(list)]) {
       const { sample, estimated_rows } = await previewOf(file);
-      assert.deepEqual(sample, { rows: 5, bytes: file.length, whole: true, repeats: 1 });
+      const several = { rows: 0, addresses: 0 };
+      assert.deepEqual(sample, { rows: 5, bytes: file.length, whole: true, repeats: 1, several });
       assert.equal(estimated_rows, 5);
     }
   });
@@ -110,6 +111,18 @@ describe("what a preview tells of the list's size", () => {
     const repeating = `email,name\n${Array.from({ length: ROWS }, (_, n) => `c${n % 100}@example.com,n\n`).join("")}`;
     const { sample } = await previewOf(Buffer.from(repeating));
     assert.equal(sample.repeats, sample.rows - 100);
+  });
+
+  it("counts rows with several addresses as a job with split_cells splits them", async () => {
+    const many = Array.from({ length: LIMITS.bulk.cellAddresses + 1 }, (_, i) => `m${i}@ok.test`).join(" ");
+    const list = Buffer.from(
+      `Name,Email\nA,a@ok.test\nB,"b@ok.test, c@ok.test"\nD,d@ok.test; e@ok.test; f@ok.test\nM,${many}\nN,nothing\n`,
+    );
+    const { sample } = await previewOf(list);
+    assert.deepEqual(sample.several, { rows: 2, addresses: 5 });
+    const { found } = await analyseList(list, { splitCells: true });
+    assert.ok(found.ok);
+    assert.equal(found.rows, sample.rows - sample.several.rows + sample.several.addresses);
   });
 
   it("is not guessed where the file's size does not tell", async () => {
