@@ -27,6 +27,12 @@ export const PORTAL_PATHS: readonly string[] = [
 ];
 
 /**
+ * A policy can name hosts and IPv4 addresses alone (CSP 3, host-source), and `http:` would allow every host. Pages then find
+ * object storage out of reach, and send files through the API.
+ */
+const isNameable = (origin: string) => !new URL(origin).hostname.startsWith("[");
+
+/**
  * Nothing inline, nothing of another host, no text that becomes markup.
  * @param uploadOrigin where pages send files by presigned URLs; null: nowhere
  */
@@ -36,7 +42,9 @@ export const portalPolicy = (uploadOrigin: string | null): string =>
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
-    uploadOrigin === null ? "connect-src 'self'" : `connect-src 'self' ${uploadOrigin}`,
+    uploadOrigin !== null && isNameable(uploadOrigin)
+      ? `connect-src 'self' ${uploadOrigin}`
+      : "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
