@@ -2,7 +2,7 @@ import { Problem } from "./client.ts";
 import { pause } from "./pause.ts";
 
 const AT_ONCE = 4;
-/** Of one item, before it is given up. */
+/** Attempts at one request before it is given up. */
 const ATTEMPTS_MAX = 10;
 
 /** How long to wait before the same is sent again; null: it is not. */
@@ -11,10 +11,23 @@ const waitMsOf = (error: unknown): number | null =>
     ? error.retryAfterS * 1_000
     : null;
 
+/** Sends a request; one that comes too fast for the API is sent again when the API says. @throws as `send`; what `signal` is aborted with */
+export async function sendWhenAllowed<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send();
+    } catch (error) {
+      const waitMs = waitMsOf(error);
+      if (waitMs === null || attempt === ATTEMPTS_MAX) throw error;
+      await pause(waitMs, signal);
+    }
+  }
+}
+
 /**
- * Sends each item, a few at once; what comes too fast for the API is sent again when the API says.
+ * Sends each item, a few at once, as `sendWhenAllowed` does.
  * @param onEnd an item was sent, with null, or could not be, with what was thrown
- * @param signal ends it before its end, and rejects when something waits then
+ * @throws what `signal` is aborted with
  */
 export async function sendEach<T>(
   items: readonly T[],
@@ -23,22 +36,14 @@ export async function sendEach<T>(
   signal: AbortSignal,
 ): Promise<void> {
   const left = items.values();
-  async function sendOne(item: T): Promise<unknown> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await send(item);
-        return null;
-      } catch (error) {
-        const waitMs = waitMsOf(error);
-        if (waitMs === null || attempt === ATTEMPTS_MAX) return error;
-        await pause(waitMs, signal);
-      }
-    }
-  }
   async function work(): Promise<void> {
     for (const item of left) {
-      if (signal.aborted) return;
-      onEnd(item, await sendOne(item));
+      const error = await sendWhenAllowed(() => send(item), signal).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      signal.throwIfAborted();
+      onEnd(item, error);
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work));

@@ -59,12 +59,12 @@ changes.onmessage = () => void lookAgain();
 window.addEventListener("pageshow", ({ persisted }) => {
   if (persisted) void lookAgain();
 });
-const tellOtherPages = () => changes.postMessage(null);
+const notifyOtherPages = () => changes.postMessage(null);
 
 /** Another person is signed in from now on: what was shown to the one before is forgotten. */
 export function forgetSession(): void {
   queryClient.clear();
-  tellOtherPages();
+  notifyOtherPages();
 }
 
 /** After signing in. @throws Error when the browser did not take the cookie */
@@ -85,6 +85,6 @@ export async function signOut(): Promise<void> {
     // The session has ended already.
     if (!(error instanceof Problem && error.status === 401)) throw error;
   }
-  tellOtherPages();
+  notifyOtherPages();
   leaveForSignIn();
 }

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 
 /** A page of a list, as the API has it. */
-interface Page<T> {
+export interface Page<T> {
   data: T[];
   next_cursor: string | null;
 }

@@ -12,8 +12,8 @@ interface Props extends Omit<InputHTMLAttributes<HTMLInputElement>, "onChange"> 
 /** A line of text with its label, a hint, and what is wrong with it. */
 export function Field({ label, hint, fault, value, onChange, ...rest }: Props) {
   const id = useId();
-  const told = [hint === undefined ? null : `${id}-hint`, fault === undefined ? null : `${id}-fault`];
-  const describedBy = told.filter((name) => name !== null).join(" ");
+  const ids = [hint === undefined ? null : `${id}-hint`, fault === undefined ? null : `${id}-fault`];
+  const describedBy = ids.filter((name) => name !== null).join(" ");
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>

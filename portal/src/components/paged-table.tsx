@@ -1,23 +1,15 @@
-import type { ReactNode } from "react";
-import type { usePages } from "../api/use-pages.ts";
-import { Button } from "./button.tsx";
-import { Loading } from "./loading.tsx";
-import { Failure } from "./notice.tsx";
+import type { ComponentProps, ReactNode } from "react";
+import { Paged } from "./paged.tsx";
 import { TableScroll } from "./table-scroll.tsx";
 
-/** `hidden`: only for those who hear the table, since the column speaks for itself; `number`: at the right, as its numbers. */
+/** `hidden`: for screen readers alone, since the column speaks for itself; `number`: at the right, as its numbers. */
 type Column = string | { hidden: string } | { number: string };
 
-interface Props<T> {
+interface Props<T> extends Omit<ComponentProps<typeof Paged<T>>, "children"> {
   label: string;
-  pages: ReturnType<typeof usePages<T>>;
   /** Titles of the columns. */
   columns: readonly Column[];
   row(of: T): ReactNode;
-  /** What stands there instead of a table without rows. */
-  empty: ReactNode;
-  /** On the button that reads on. */
-  more?: string;
 }
 
 const titleOf = (column: Column): string =>
@@ -39,14 +31,11 @@ function Title({ of: column }: { of: Column }) {
   );
 }
 
-/** A list that comes in pages, as a table. What was read before stays when it cannot be read again. */
-export function PagedTable<T>({ label, pages, columns, row, empty, more = "More" }: Props<T>) {
-  if (pages.isPending) return <Loading />;
+/** A list that comes in pages, as a table. */
+export function PagedTable<T>({ label, columns, row, ...paged }: Props<T>) {
   return (
-    <>
-      <Failure error={pages.error} />
-      {pages.rows.length === 0 && pages.error === null && empty}
-      {pages.rows.length > 0 && (
+    <Paged {...paged}>
+      {(rows) => (
         <TableScroll label={label}>
           <thead>
             <tr>
@@ -55,14 +44,9 @@ export function PagedTable<T>({ label, pages, columns, row, empty, more = "More"
               ))}
             </tr>
           </thead>
-          <tbody>{pages.rows.map(row)}</tbody>
+          <tbody>{rows.map(row)}</tbody>
         </TableScroll>
       )}
-      {pages.hasNextPage && (
-        <Button onClick={() => void pages.fetchNextPage()} busy={pages.isFetchingNextPage}>
-          {more}
-        </Button>
-      )}
-    </>
+    </Paged>
   );
 }

@@ -1,6 +1,6 @@
 import { CopyButton } from "./copy-button.tsx";
 
-/** A secret that is shown this once. @param of what it is of, for those who hear the page */
+/** A secret that is shown this once. @param of what it is of, for screen readers */
 export function Secret({ value, of }: { value: string; of: string }) {
   return (
     <div className="stack">

@@ -29,7 +29,7 @@ export function beginUpload(file: File, teamId: string, kept: KeptUpload | null 
   current?.start();
 }
 
-/** It has ended, one way or the other: another one may begin. */
+/** It has ended, or was given up: another one may begin. */
 export function leaveUpload(upload: FileUpload): void {
   if (current === upload) replace(null);
 }

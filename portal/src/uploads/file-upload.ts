@@ -13,7 +13,7 @@ const MIB = 1_048_576;
 const PART_BYTES = { least: 5 * MIB, most: 16 * MIB };
 const PARTS = 8;
 /** At most so often: a thousand progress events a second would be drawn each. */
-const TOLD_EVERY_MS = 150;
+const NOTIFY_EVERY_MS = 150;
 
 export interface UploadState {
   phase: "sending" | "paused" | "completing" | "stored" | "failed";
@@ -47,7 +47,7 @@ export class FileUpload {
   readonly #pace = new Pace();
   #parts: Part[] | null = null;
   #control = new AbortController();
-  #toldMs = 0;
+  #notifiedMs = 0;
   #state: UploadState = {
     phase: "paused",
     isLost: false,
@@ -115,7 +115,7 @@ export class FileUpload {
 
   #change(changes: Partial<UploadState>): void {
     this.#state = { ...this.#state, ...changes };
-    this.#toldMs = Date.now();
+    this.#notifiedMs = Date.now();
     for (const listener of this.#listeners) listener();
   }
 
@@ -129,7 +129,7 @@ export class FileUpload {
   #onProgress(sentBytes: number, isDue: boolean): void {
     const nowMs = Date.now();
     const bytesPerS = this.#pace.note(nowMs, sentBytes);
-    if (isDue || nowMs - this.#toldMs >= TOLD_EVERY_MS)
+    if (isDue || nowMs - this.#notifiedMs >= NOTIFY_EVERY_MS)
       this.#change({ sentBytes, bytesPerS, ...(isDue ? {} : { isLost: false }) });
   }
 

@@ -29,7 +29,7 @@ export function listName({ source }: Pick<BulkJob, "source">): string {
 interface ErrorWords {
   says: string;
   advice: string;
-  /** The same file can be read in another way. */
+  /** The same file can be read with other options. */
   isMendable: boolean;
 }
 

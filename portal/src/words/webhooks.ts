@@ -23,7 +23,7 @@ export const EVENTS: Readonly<Record<EventType, string>> = {
 /** Events to choose from, in their order. */
 export const CHOICES = (Object.keys(EVENTS) as EventType[]).filter((event) => event !== "ping");
 
-/** Why a webhook is told nothing, and what to do before it is enabled again. */
+/** Why a webhook receives nothing, and what to do before it is enabled again. */
 export const DISABLED: Readonly<Record<NonNullable<Webhook["disabled_reason"]>, string>> = {
   gone: "It answered 410 Gone, which asks for no more. Enable it once something listens there again.",
   failing:

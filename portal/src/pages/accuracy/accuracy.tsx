@@ -1,14 +1,14 @@
 import { useState } from "react";
-import { DaysSelect } from "../../components/days-select.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
+import { asOptions, Select } from "../../components/select.tsx";
 import { FirstReport } from "./first-report.tsx";
 import { type Accuracy, FEW, useAccuracy } from "./read-accuracy.ts";
 import { Report } from "./report.tsx";
 import { GroupTable, VerdictTable, WrongTable } from "./tables.tsx";
 
-const SPANS = [7, 30, 90] as const;
+const SPANS = ["7", "30", "90"] as const;
 
 function Summary({ groups }: Pick<Accuracy, "groups">) {
   if (groups.length === 0) return <FirstReport />;
@@ -44,8 +44,8 @@ function Details({ groups, wrong }: Accuracy) {
 
 /** How good the answers were, by what became of the team's messages. */
 export function AccuracyPage() {
-  const [days, setDays] = useState<number>(30);
-  const accuracy = useAccuracy(days);
+  const [days, setDays] = useState<(typeof SPANS)[number]>("30");
+  const accuracy = useAccuracy(Number(days));
   return (
     <>
       <PageHead title="Accuracy" />
@@ -56,7 +56,7 @@ export function AccuracyPage() {
       <section className="card" aria-labelledby="outcomes">
         <div className="page-head">
           <h2 id="outcomes">How good the answers were</h2>
-          <DaysSelect spans={SPANS} days={days} onChange={setDays} />
+          <Select label="Days" inline value={days} onChange={setDays} options={asOptions(SPANS)} />
         </div>
         {accuracy.isPending && <Loading />}
         <Failure error={accuracy.error} />

@@ -1,21 +1,22 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { Schemas } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { ChooseFile } from "../../components/choose-file.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
+import { Select } from "../../components/select.tsx";
 import { TextArea } from "../../components/text-area.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { ACCURACY_KEY, type Outcome, reportFile } from "./read-accuracy.ts";
 
 const KINDS = ".mbox,.mbx,.eml,.csv,.tsv,.txt,message/rfc822,text/csv,text/plain";
 
-const OUTCOMES: readonly { value: Outcome | ""; label: string }[] = [
-  { value: "", label: "says itself what happened" },
-  { value: "bounced", label: "has addresses that bounced" },
-  { value: "delivered", label: "has addresses that were delivered" },
-  { value: "complained", label: "has addresses that complained" },
+const OUTCOMES: readonly (readonly [Outcome | "", string])[] = [
+  ["", "says itself what happened"],
+  ["bounced", "has addresses that bounced"],
+  ["delivered", "has addresses that were delivered"],
+  ["complained", "has addresses that complained"],
 ];
 
 type Recorded = Schemas["RecordedFeedback"];
@@ -63,7 +64,6 @@ function Taken({ of: { accepted, duplicates, ignored } }: { of: Recorded }) {
 
 /** Where bounces are brought in: as a file, or pasted. */
 export function Report() {
-  const id = useId();
   const [outcome, setOutcome] = useState<Outcome | "">("");
   const [text, setText] = useState("");
   const { send, busy, error, recorded } = useReport();
@@ -76,16 +76,7 @@ export function Report() {
   return (
     <section className="card" aria-labelledby="report">
       <h2 id="report">Report what happened</h2>
-      <div className="field">
-        <label htmlFor={id}>The file or text</label>
-        <select id={id} value={outcome} onChange={(event) => setOutcome(event.target.value as Outcome | "")}>
-          {OUTCOMES.map(({ value, label }) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </div>
+      <Select label="The file or text" value={outcome} onChange={setOutcome} options={OUTCOMES} />
       <ChooseFile
         label="Drop a file of bounces here, or choose one"
         hint="A mailbox (mbox), a message (.eml), or a CSV with the columns email and status; up to 10 MiB."

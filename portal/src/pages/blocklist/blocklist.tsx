@@ -1,10 +1,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
-import { useFind } from "../../api/use-find.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { FindField } from "../../components/find-field.tsx";
+import { FindField } from "../../components/domains/find-field.tsx";
+import { useFind } from "../../components/domains/use-find.ts";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { PagedTable } from "../../components/paged-table.tsx";
@@ -25,8 +26,8 @@ function EntryRow({ of: entry }: { of: Entry }) {
   }
   return (
     <tr>
-      <th scope="row" className="entry wrap-anywhere">
-        {entry.domain}
+      <th scope="row" className="entry">
+        <ForeignText>{entry.domain}</ForeignText>
       </th>
       <td>{entry.include_subdomains ? "yes" : "no"}</td>
       <td>
@@ -36,7 +37,11 @@ function EntryRow({ of: entry }: { of: Entry }) {
         {mayUnblock && (
           <ConfirmDialog trigger="Unblock" title="Unblock the domain?" action="Unblock" onConfirm={unblock}>
             <p>
-              Addresses of <strong className="wrap-anywhere">{entry.domain}</strong> are checked again.
+              Addresses of{" "}
+              <strong>
+                <ForeignText>{entry.domain}</ForeignText>
+              </strong>{" "}
+              are checked again.
             </p>
           </ConfirmDialog>
         )}

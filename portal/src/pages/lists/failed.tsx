@@ -2,35 +2,14 @@ import { Link } from "@tanstack/react-router";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { QuotaLeft } from "../../components/quota-left.tsx";
 import { type BulkJob, JOB_ERRORS, type JobErrorCode } from "../../words/jobs.ts";
-import { grouped } from "../../words/numbers.ts";
+import { CandidateChoices } from "./candidate-choices.tsx";
 
 /** What a larger plan has room for. */
 const LARGER_PLAN_HELPS: ReadonlySet<JobErrorCode> = new Set(["quota_exceeded", "bulk_too_large"]);
 
 type JobError = NonNullable<BulkJob["error"]>;
 
-/** Columns that may hold the addresses, each a way to the preview with that one chosen. */
-function Candidates({ uploadId, error }: { uploadId: string; error: JobError }) {
-  const { candidates = [] } = error;
-  return (
-    <ul className="choices">
-      {candidates.map(({ index, name, addresses, distinct }) => (
-        <li key={index}>
-          <Link to="/lists/new" search={{ upload: uploadId, column: index }} className="button">
-            <span>
-              Verify <ForeignText>{name ?? `column ${index + 1}`}</ForeignText>
-            </span>
-          </Link>
-          <span className="muted">
-            {grouped(addresses)} addresses in the first rows, {grouped(distinct)} of them different
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** Why a job failed, and the way on from there. It cost nothing. */
+/** Why a job failed, and what to do. It cost nothing. */
 export function Failed({ job, error }: { job: BulkJob; error: JobError }) {
   const { says, advice, isMendable } = JOB_ERRORS[error.code];
   const uploadId = job.source.type === "upload" && isMendable ? job.source.upload_id : null;
@@ -51,7 +30,14 @@ export function Failed({ job, error }: { job: BulkJob; error: JobError }) {
         </p>
       )}
       {uploadId !== null && error.candidates !== undefined && (
-        <Candidates uploadId={uploadId} error={error} />
+        <CandidateChoices
+          candidates={error.candidates}
+          choice={(column, title) => (
+            <Link to="/lists/new" search={{ upload: uploadId, column }} className="button">
+              <span>Verify {title}</span>
+            </Link>
+          )}
+        />
       )}
       <div className="row">
         {uploadId === null ? (

@@ -1,14 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { api, dataOf } from "../../api/client.ts";
-import { pageQuery, usePages } from "../../api/use-pages.ts";
-import { Button } from "../../components/button.tsx";
+import { pageQuery } from "../../api/use-pages.ts";
+import { usePolledPages } from "../../api/use-polled-pages.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
-import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
+import { PagedTable } from "../../components/paged-table.tsx";
 import { NoLists } from "../../components/plan-limits.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
 import { Time } from "../../components/time.tsx";
 import { useCurrentUpload, useUploadState } from "../../uploads/current-upload.ts";
 import type { FileUpload } from "../../uploads/file-upload.ts";
@@ -18,8 +15,6 @@ import { grouped } from "../../words/numbers.ts";
 import { JobBadge } from "./job-badge.tsx";
 import { jobsKey } from "./use-job.ts";
 import { VerdictBar } from "./verdict-bar.tsx";
-
-const LOOK_EVERY_MS = 5_000;
 
 const readPage = (cursor: string | null) =>
   dataOf(api.GET("/v1/bulk-jobs", { params: { query: pageQuery(cursor) } }));
@@ -71,54 +66,23 @@ function FirstList() {
   );
 }
 
+const COLUMNS = ["List", "State", { number: "Rows" }, "Verdicts", { number: "Units" }, "Submitted"];
+
 function Jobs() {
-  const jobs = usePages(jobsKey, readPage);
-  const { rows, refetch } = jobs;
-  const isMoving = rows.some((job) => !hasEnded(job));
-  useEffect(() => {
-    if (!isMoving) return;
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") void refetch();
-    }, LOOK_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [isMoving, refetch]);
-  if (jobs.isPending) return <Loading />;
-  if (jobs.error !== null && rows.length === 0) return <Failure error={jobs.error} />;
-  if (rows.length === 0) return <FirstList />;
+  const jobs = usePolledPages(jobsKey, readPage, { isMoving: (rows) => rows.some((job) => !hasEnded(job)) });
   return (
-    <>
-      <Failure error={jobs.error} />
-      <TableScroll label="Lists of the team">
-        <thead>
-          <tr>
-            <th scope="col">List</th>
-            <th scope="col">State</th>
-            <th scope="col" className="number">
-              Rows
-            </th>
-            <th scope="col">Verdicts</th>
-            <th scope="col" className="number">
-              Units
-            </th>
-            <th scope="col">Submitted</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((job) => (
-            <JobLine key={job.id} job={job} />
-          ))}
-        </tbody>
-      </TableScroll>
-      {jobs.hasNextPage && (
-        <Button onClick={() => void jobs.fetchNextPage()} busy={jobs.isFetchingNextPage}>
-          Older ones
-        </Button>
-      )}
-    </>
+    <PagedTable
+      label="Lists of the team"
+      pages={jobs}
+      columns={COLUMNS}
+      row={(job) => <JobLine key={job.id} job={job} />}
+      empty={<FirstList />}
+      more="Older ones"
+    />
   );
 }
 
-/** The file that is on its way while this page is looked at. */
+/** The file that is being sent meanwhile. */
 function OnItsWay({ upload }: { upload: FileUpload }) {
   const { phase, sentBytes } = useUploadState(upload);
   const { name, size } = upload.file;

@@ -5,7 +5,7 @@ import { grouped } from "../../words/numbers.ts";
 
 const MILESTONES = 4;
 
-/** What those who hear the page are told: when a job comes to another state, and at each quarter of its rows. */
+/** For screen readers: another state of the job, and each quarter of its rows. */
 export function Milestones({ job, isLost }: { job: BulkJob; isLost: boolean }) {
   const quarter = Math.floor(job.progress * MILESTONES) * (100 / MILESTONES);
   const isCounted = job.status === "processing" && quarter > 0;

@@ -14,7 +14,7 @@ export const totalOf = (counts: VerdictCounts): number =>
 export const share = (part: number, whole: number): string =>
   whole === 0 ? "–" : PERCENT.format(part / whole);
 
-/** How rows are spread over the verdicts, as a bar; in words for those who hear the page. */
+/** How rows are spread over the verdicts, as a bar; in words for screen readers. */
 export function VerdictBar({ counts }: { counts: VerdictCounts }) {
   const total = totalOf(counts);
   if (total === 0) return <span className="muted">–</span>;

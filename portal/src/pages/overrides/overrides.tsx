@@ -2,16 +2,18 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole, useIdentity } from "../../api/session.ts";
-import { useFind } from "../../api/use-find.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { FindField } from "../../components/find-field.tsx";
+import { DomainsForm } from "../../components/domains/domains-form.tsx";
+import { FindField } from "../../components/domains/find-field.tsx";
+import { useFind } from "../../components/domains/use-find.ts";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { PagedTable } from "../../components/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
 import { grouped } from "../../words/numbers.ts";
-import { NewOverrides } from "./new-overrides.tsx";
+import { submitDomains } from "./submit-domains.ts";
 
 const PENDING_EVERY_MS = 2_000;
 const overridesKey = ["overrides"];
@@ -52,8 +54,8 @@ function OverrideRow({ of: override }: { of: Override }) {
   const isMerged = override.status === "merged";
   return (
     <tr>
-      <th scope="row" className="entry wrap-anywhere">
-        {override.domain}
+      <th scope="row" className="entry">
+        <ForeignText>{override.domain}</ForeignText>
       </th>
       <td>
         <span className={`badge ${isMerged ? "valid" : ""}`}>{isMerged ? "in effect" : "waiting"}</span>
@@ -64,8 +66,11 @@ function OverrideRow({ of: override }: { of: Override }) {
       <td>
         <ConfirmDialog trigger="Remove" title="Remove the override?" action="Remove" onConfirm={remove}>
           <p>
-            Addresses of <strong className="wrap-anywhere">{override.domain}</strong> are answered by the
-            lists alone again.
+            Addresses of{" "}
+            <strong>
+              <ForeignText>{override.domain}</ForeignText>
+            </strong>{" "}
+            are answered by the lists alone again.
           </p>
         </ConfirmDialog>
       </td>
@@ -106,7 +111,14 @@ export function OverridesPage() {
       </p>
       {isOwner ? (
         <>
-          <NewOverrides />
+          <DomainsForm
+            title="Mark domains as disposable"
+            hint="One a line, or with commas or spaces between them. Their subdomains count too."
+            action="Submit"
+            words={{ taken: "new", known: "known already" }}
+            listKey={overridesKey}
+            send={submitDomains}
+          />
           <section className="card" aria-label="Overrides of the team">
             <Pending />
             <OverrideList />

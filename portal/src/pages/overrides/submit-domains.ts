@@ -1,14 +1,8 @@
 import { api, dataOf, Problem } from "../../api/client.ts";
+import { sendWhenAllowed } from "../../api/send-each.ts";
+import { type DomainsOutcome, NO_DOMAINS } from "../../components/domains/domains-form.tsx";
 
 const PER_REQUEST = 500;
-
-/** What became of the domains so far. */
-export interface Submission {
-  accepted: number;
-  duplicates: number;
-  /** Those that are no domains, and why. */
-  refused: { domain: string; why: string }[];
-}
 
 /** What is wrong with which domains of a request; null: something else is wrong. */
 function faultsOf(error: unknown, domains: readonly string[]): Map<number, string> | null {
@@ -24,33 +18,31 @@ function faultsOf(error: unknown, domains: readonly string[]): Map<number, strin
 /**
  * Submits domains, as many at once as the API takes. It takes all of a request or none and names some of those that are
  * wrong: these are left out, and the others sent again.
- * @returns what became of them. @throws what the API refused otherwise; `onProgress` has told what was accepted before
+ * @throws what the API refused otherwise; `onProgress` has received what was accepted before
  */
 export async function submitDomains(
   domains: readonly string[],
-  onProgress: (so: Submission) => void,
-): Promise<Submission> {
-  let so: Submission = { accepted: 0, duplicates: 0, refused: [] };
-  const told = (next: Submission) => {
-    so = next;
-    onProgress(so);
-  };
+  onProgress: (outcome: DomainsOutcome) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let outcome = NO_DOMAINS;
   for (let from = 0; from < domains.length; from += PER_REQUEST) {
     let part = domains.slice(from, from + PER_REQUEST);
     while (part.length > 0) {
+      const body = { domains: part };
       try {
-        const answer = await dataOf(api.POST("/v1/admin/disposable", { body: { domains: part } }));
-        const { accepted, duplicates } = answer;
-        told({ ...so, accepted: so.accepted + accepted, duplicates: so.duplicates + duplicates });
-        break;
+        const send = () => dataOf(api.POST("/v1/admin/disposable", { body, signal }));
+        const { accepted, duplicates } = await sendWhenAllowed(send, signal);
+        outcome = { ...outcome, taken: outcome.taken + accepted, known: outcome.known + duplicates };
+        part = [];
       } catch (error) {
         const faults = faultsOf(error, part);
         if (faults === null) throw error;
         const refused = [...faults].map(([index, why]) => ({ domain: part[index] ?? "", why }));
-        told({ ...so, refused: [...so.refused, ...refused] });
+        outcome = { ...outcome, refused: [...outcome.refused, ...refused] };
         part = part.filter((_, index) => !faults.has(index));
       }
+      onProgress(outcome);
     }
   }
-  return so;
 }

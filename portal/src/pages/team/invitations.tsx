@@ -1,14 +1,16 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { type Role, useIdentity } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PagedTable } from "../../components/paged-table.tsx";
 import { Secret } from "../../components/secret.tsx";
+import { Select } from "../../components/select.tsx";
 import { Time } from "../../components/time.tsx";
 import { useForm } from "../../components/use-form.ts";
 import { rolesUpTo } from "../../words/roles.ts";
@@ -27,7 +29,6 @@ interface Invited {
 function NewInvitation() {
   const queries = useQueryClient();
   const { role: own } = useIdentity();
-  const roleId = useId();
   const [role, setRole] = useState<Role>("member");
   const [invited, setInvited] = useState<Invited | null>(null);
   const form = useForm({ email: "" }, async ({ email }) => {
@@ -39,16 +40,7 @@ function NewInvitation() {
     <>
       <form className="stack" onSubmit={form.submit}>
         <Field label="Email" type="email" autoComplete="off" required {...form.field("email")} />
-        <div className="field">
-          <label htmlFor={roleId}>Role</label>
-          <select id={roleId} value={role} onChange={(event) => setRole(event.target.value as Role)}>
-            {rolesUpTo(own).map(({ role: given, does }) => (
-              <option key={given} value={given}>
-                {does}
-              </option>
-            ))}
-          </select>
-        </div>
+        <Select label="Role" value={role} onChange={setRole} options={rolesUpTo(own)} />
         <Failure error={form.error} />
         <div className="row">
           <Button type="submit" look="primary" busy={form.busy}>
@@ -59,7 +51,10 @@ function NewInvitation() {
       {invited !== null && (
         <>
           <Notice kind="success">
-            <strong className="wrap-anywhere">{invited.email}</strong> is invited.{" "}
+            <strong>
+              <ForeignText>{invited.email}</ForeignText>
+            </strong>{" "}
+            is invited.{" "}
             {invited.mailed ? "A mail with a link is on its way." : "No mail was sent: hand on this link."}
           </Notice>
           {!invited.mailed && <Secret value={invited.link} of="the invitation's link" />}
@@ -77,8 +72,8 @@ function InviteRow({ of: invite }: { of: Invite }) {
   }
   return (
     <tr>
-      <th scope="row" className="wrap-anywhere">
-        {invite.email}
+      <th scope="row">
+        <ForeignText>{invite.email}</ForeignText>
       </th>
       <td>{invite.role}</td>
       <td>
@@ -92,8 +87,11 @@ function InviteRow({ of: invite }: { of: Invite }) {
           onConfirm={withdraw}
         >
           <p>
-            The link that <strong className="wrap-anywhere">{invite.email}</strong> has leads nowhere from
-            then on.
+            The link that{" "}
+            <strong>
+              <ForeignText>{invite.email}</ForeignText>
+            </strong>{" "}
+            has leads nowhere from then on.
           </p>
         </ConfirmDialog>
       </td>

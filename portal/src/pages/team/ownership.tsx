@@ -6,6 +6,7 @@ import { identityQuery, useIdentity } from "../../api/session.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
+import { Select } from "../../components/select.tsx";
 import type { readTeam } from "./team.tsx";
 
 type Member = Awaited<ReturnType<typeof readTeam>>["members"][number];
@@ -25,22 +26,18 @@ export function TransferOwnership({ members }: { members: readonly Member[] }) {
     await queries.invalidateQueries(identityQuery);
   }
   return (
-    <section className="card" aria-labelledby={`${id}-head`}>
-      <h2 id={`${id}-head`}>Transfer the ownership</h2>
+    <section className="card" aria-labelledby={id}>
+      <h2 id={id}>Transfer the ownership</h2>
       {chosen === undefined ? (
         <p className="muted">There is no other member yet: invite the new owner first.</p>
       ) : (
         <>
-          <div className="field">
-            <label htmlFor={id}>New owner</label>
-            <select id={id} value={chosen.id} onChange={(event) => setChosenId(event.target.value)}>
-              {others.map((member) => (
-                <option key={member.id} value={member.id}>
-                  {member.email} ({member.role})
-                </option>
-              ))}
-            </select>
-          </div>
+          <Select
+            label="New owner"
+            value={chosen.id}
+            onChange={setChosenId}
+            options={others.map((member) => [member.id, `${member.email} (${member.role})`])}
+          />
           <div className="row">
             <ConfirmDialog
               trigger="Transfer"

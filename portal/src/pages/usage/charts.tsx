@@ -7,7 +7,7 @@ const VERDICT_PARTS = VERDICT_NAMES.map((verdict) => ({
   name: VERDICTS[verdict],
   color: `var(--${verdict})`,
 }));
-const WAY_PARTS = [
+const SOURCE_PARTS = [
   { name: "Single, checked", color: "var(--accent)" },
   { name: "Single, from the cache", color: "var(--risky)" },
   { name: "In lists", color: "var(--valid)" },
@@ -42,7 +42,7 @@ export function Charts({ days }: { days: readonly Day[] }) {
     label: span.label,
     values: VERDICT_NAMES.map((verdict) => sum(span.days, (day) => day.verdicts[verdict])),
   }));
-  const ways = spans.map((span) => ({
+  const sources = spans.map((span) => ({
     label: span.label,
     values: [
       sum(span.days, (day) => Math.max(0, day.single - day.cached)),
@@ -58,7 +58,7 @@ export function Charts({ days }: { days: readonly Day[] }) {
       </figure>
       <figure>
         <figcaption>Single and in lists by {by}</figcaption>
-        <StackedBars title={`Single and in lists by ${by}`} parts={WAY_PARTS} bars={ways} />
+        <StackedBars title={`Single and in lists by ${by}`} parts={SOURCE_PARTS} bars={sources} />
       </figure>
     </div>
   );

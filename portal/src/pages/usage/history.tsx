@@ -31,7 +31,7 @@ const Charts = lazy(async () => ({ default: (await import("./charts.tsx")).Chart
 function ChartsToCome() {
   return (
     <div className="charts" role="status" aria-label="The charts are loading">
-      {["verdicts", "ways"].map((chart) => (
+      {["verdicts", "sources"].map((chart) => (
         <figure key={chart}>
           <figcaption>…</figcaption>
           <div className="charts-wait" />

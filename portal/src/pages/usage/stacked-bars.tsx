@@ -46,7 +46,7 @@ export interface Part {
 }
 
 interface Props {
-  /** For those who hear the page: what the chart shows. */
+  /** For screen readers: what the chart shows. */
   title: string;
   parts: readonly Part[];
   /** Bars from left to right; `values` in the order of the parts. */

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { useToday } from "../../api/use-today.ts";
-import { DaysSelect } from "../../components/days-select.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
+import { asOptions, Select } from "../../components/select.tsx";
 import { Time } from "../../components/time.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { UNIT_HINT } from "../../words/units.ts";
@@ -33,11 +33,11 @@ function Today() {
   );
 }
 
-const SPANS = [7, 30, 90, 365] as const;
+const SPANS = ["7", "30", "90", "365"] as const;
 
 /** What the team has used of its quota: today, and by day. */
 export function UsagePage() {
-  const [days, setDays] = useState<number>(30);
+  const [days, setDays] = useState<(typeof SPANS)[number]>("30");
   return (
     <>
       <PageHead title="Usage" />
@@ -48,9 +48,9 @@ export function UsagePage() {
       <section className="card" aria-labelledby="history">
         <div className="page-head">
           <h2 id="history">By day</h2>
-          <DaysSelect spans={SPANS} days={days} onChange={setDays} />
+          <Select label="Days" inline value={days} onChange={setDays} options={asOptions(SPANS)} />
         </div>
-        <History days={days} />
+        <History days={Number(days)} />
       </section>
     </>
   );

@@ -1,16 +1,19 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useId, useState } from "react";
+import { useEffect, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
-import { pageQuery, usePages } from "../../api/use-pages.ts";
+import { pageQuery } from "../../api/use-pages.ts";
+import { usePolledPages } from "../../api/use-polled-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PagedTable } from "../../components/paged-table.tsx";
+import { Select } from "../../components/select.tsx";
 import { Time } from "../../components/time.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { DELIVERY_ERRORS_IN_WORDS, type Delivery, STATUSES, type Webhook } from "../../words/webhooks.ts";
 
-const REFRESH_MS = 1_000;
+/** What was sent on demand is listed within this, unless the relay is away. */
+const LISTED_MS = 10_000;
 /** Those that are tried later than this are not waited for. */
 const SOON_MS = 30_000;
 const BADGES: Readonly<Record<Delivery["status"], string>> = {
@@ -42,9 +45,10 @@ function Outcome({ of: delivery }: { of: Delivery }) {
 interface RowProps {
   webhook: Webhook;
   of: Delivery;
+  onSent(): void;
 }
 
-function DeliveryRow({ webhook, of: delivery }: RowProps) {
+function DeliveryRow({ webhook, of: delivery, onSent }: RowProps) {
   const queries = useQueryClient();
   const isAdmin = useHasRole("admin");
   const redeliver = useMutation({
@@ -52,7 +56,10 @@ function DeliveryRow({ webhook, of: delivery }: RowProps) {
       api.POST("/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", {
         params: { path: { id: webhook.id, delivery_id: delivery.id } },
       }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ["deliveries", webhook.id] }),
+    onSuccess() {
+      onSent();
+      return queries.invalidateQueries({ queryKey: ["deliveries", webhook.id] });
+    },
   });
   return (
     <tr>
@@ -96,55 +103,38 @@ const COLUMNS = [
   { hidden: "Send again" },
 ];
 
+type State = Delivery["status"] | "";
+const STATES = [["", "all"], ...(Object.entries(STATUSES) as [State, string][])] as const;
+
 interface Props {
   webhook: Webhook;
-  /** Until then one more is expected that is not listed yet, in milliseconds of the browser's clock. */
-  expectedUntilMs: number;
+  /** When one was sent on demand that may not be listed yet, in milliseconds of the browser's clock. */
+  sentMs: number;
 }
 
 /** What a webhook was sent, and what became of it; kept current while something is under way. */
-export function Deliveries({ webhook, expectedUntilMs }: Props) {
-  const id = useId();
-  const [status, setStatus] = useState<Delivery["status"] | "">("");
-  const deliveries = usePages(["deliveries", webhook.id, status], (cursor) =>
-    dataOf(
-      api.GET("/v1/webhooks/{id}/deliveries", {
-        params: {
-          path: { id: webhook.id },
-          query: { ...pageQuery(cursor), ...(status === "" ? {} : { status }) },
-        },
-      }),
-    ),
-  );
-  const { rows, refetch } = deliveries;
-  const isWaiting = rows.some(isDueSoon);
+export function Deliveries({ webhook, sentMs }: Props) {
+  const queries = useQueryClient();
+  const [status, setStatus] = useState<State>("");
+  const [resentMs, setResentMs] = useState(0);
+  const readPage = (cursor: string | null) => {
+    const query = { ...pageQuery(cursor), ...(status === "" ? {} : { status }) };
+    return dataOf(api.GET("/v1/webhooks/{id}/deliveries", { params: { path: { id: webhook.id }, query } }));
+  };
+  const deliveries = usePolledPages(["deliveries", webhook.id, status], readPage, {
+    isMoving: (rows) => rows.some(isDueSoon) || Date.now() < sentMs + LISTED_MS,
+    actedMs: Math.max(sentMs, resentMs),
+  });
+  const ended = deliveries.rows.filter(({ status: state }) => state !== "pending").length;
+  // The webhook's last success, or why it was disabled, follows from them.
   useEffect(() => {
-    const isOver = () => !isWaiting && Date.now() >= expectedUntilMs;
-    if (isOver()) return;
-    const timer = setInterval(() => {
-      if (isOver()) clearInterval(timer);
-      void refetch();
-    }, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [isWaiting, expectedUntilMs, refetch]);
+    if (ended > 0) void queries.invalidateQueries({ queryKey: ["webhooks"] });
+  }, [ended, queries]);
   return (
     <div className="stack">
       <div className="row">
-        <label htmlFor={id}>State</label>
-        <select
-          id={id}
-          className="select"
-          value={status}
-          onChange={(event) => setStatus(event.target.value as Delivery["status"] | "")}
-        >
-          <option value="">all</option>
-          {Object.entries(STATUSES).map(([value, words]) => (
-            <option key={value} value={value}>
-              {words}
-            </option>
-          ))}
-        </select>
-        <Button onClick={() => void refetch()} busy={deliveries.isRefetching}>
+        <Select label="State" inline value={status} onChange={setStatus} options={STATES} />
+        <Button onClick={() => void deliveries.refetch()} busy={deliveries.isRefetching}>
           Refresh
         </Button>
       </div>
@@ -152,7 +142,14 @@ export function Deliveries({ webhook, expectedUntilMs }: Props) {
         label={`Deliveries of ${webhook.url}`}
         pages={deliveries}
         columns={COLUMNS}
-        row={(delivery) => <DeliveryRow key={delivery.id} webhook={webhook} of={delivery} />}
+        row={(delivery) => (
+          <DeliveryRow
+            key={delivery.id}
+            webhook={webhook}
+            of={delivery}
+            onSent={() => setResentMs(Date.now())}
+          />
+        )}
         empty={<p className="muted">Nothing here. Send a ping to see how one looks.</p>}
         more="Older ones"
       />

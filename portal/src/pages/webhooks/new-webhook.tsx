@@ -14,7 +14,7 @@ export function NewWebhook() {
   const form = useWebhookForm(null, async ({ url, description, events }) => {
     const body = { url, description, ...(events === null ? {} : { events }) };
     const webhook = await dataOf(api.POST("/v1/webhooks", { params: { header: {} }, body }));
-    // Before all else: it is told this once.
+    // Before all else: the API shows it this once.
     if (webhook.secret !== null) setMade({ url: webhook.url, secret: webhook.secret });
     form.reset();
     void queries.invalidateQueries({ queryKey: ["webhooks"] });

@@ -4,17 +4,14 @@ import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { Secret } from "../../components/secret.tsx";
 import { Time } from "../../components/time.tsx";
 import { DISABLED, type Webhook } from "../../words/webhooks.ts";
 import { ChangeWebhook } from "./change-webhook.tsx";
 import { Deliveries } from "./deliveries.tsx";
-import { hearsAll } from "./webhook-fields.tsx";
-
-/** A ping is listed within this, unless the relay is away. */
-const LISTED_MS = 10_000;
+import { receivesAll } from "./webhook-fields.tsx";
 
 /** What has to be known of a webhook that does not work as it should. */
 function Trouble({ webhook }: { webhook: Webhook }) {
@@ -37,8 +34,8 @@ function Trouble({ webhook }: { webhook: Webhook }) {
 function Facts({ webhook }: { webhook: Webhook }) {
   return (
     <dl className="facts">
-      <dt>Told of</dt>
-      <dd>{hearsAll(webhook) ? "everything" : webhook.events.join(", ")}</dd>
+      <dt>Events</dt>
+      <dd>{receivesAll(webhook) ? "everything" : webhook.events.join(", ")}</dd>
       <dt>Last success</dt>
       <dd>{webhook.last_success_at === null ? "never" : <Time at={webhook.last_success_at} />}</dd>
       <dt>Made</dt>
@@ -136,11 +133,11 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
   const id = useId();
   const isAdmin = useHasRole("admin");
   const [isOpen, setOpen] = useState(false);
-  const [expectedUntilMs, setExpectedUntilMs] = useState(0);
+  const [sentMs, setSentMs] = useState(0);
   const isEnabled = webhook.status === "enabled";
   function showPing(): void {
     setOpen(true);
-    setExpectedUntilMs(Date.now() + LISTED_MS);
+    setSentMs(Date.now());
   }
   return (
     <section className="card" aria-labelledby={id}>
@@ -164,10 +161,10 @@ export function WebhookCard({ webhook }: { webhook: Webhook }) {
       <div className="row">
         <Button look="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           {isOpen ? "Hide the deliveries" : "Show the deliveries"}
-          <span className="visually-hidden"> of {webhook.url}</span>
+          <span className="visually-hidden"> of {shownText(webhook.url)}</span>
         </Button>
       </div>
-      {isOpen && <Deliveries webhook={webhook} expectedUntilMs={expectedUntilMs} />}
+      {isOpen && <Deliveries webhook={webhook} sentMs={sentMs} />}
     </section>
   );
 }

@@ -13,13 +13,13 @@ interface WebhookText {
   events: EventType[] | null;
 }
 
-/** Whether a webhook is told of everything. */
-export const hearsAll = ({ events }: Webhook): boolean => CHOICES.every((event) => events.includes(event));
+/** Whether a webhook receives every event. */
+export const receivesAll = ({ events }: Webhook): boolean => CHOICES.every((event) => events.includes(event));
 
 /** The form of a webhook. @param webhook as it is; null: a new one. @param send throws what went wrong */
 export function useWebhookForm(webhook: Webhook | null, send: (text: WebhookText) => Promise<void>) {
   const [chosen, setChosen] = useState<Chosen>(
-    webhook === null || hearsAll(webhook) ? null : new Set(webhook.events),
+    webhook === null || receivesAll(webhook) ? null : new Set(webhook.events),
   );
   const initial = { url: webhook?.url ?? "", description: webhook?.description ?? "" };
   const form = useForm(initial, ({ url, description }) =>
@@ -37,7 +37,7 @@ interface EventChoiceProps {
   onChange(chosen: Chosen): void;
 }
 
-/** What a webhook is told of. */
+/** The events that a webhook receives. */
 function EventChoice({ chosen, onChange }: EventChoiceProps) {
   function toggle(event: EventType): void {
     const next = new Set(chosen);
@@ -46,7 +46,7 @@ function EventChoice({ chosen, onChange }: EventChoiceProps) {
   }
   return (
     <fieldset className="choices">
-      <legend>What it is told of</legend>
+      <legend>Events that it receives</legend>
       <label className="choice">
         <input
           type="checkbox"
@@ -68,7 +68,7 @@ function EventChoice({ chosen, onChange }: EventChoiceProps) {
   );
 }
 
-/** Where a webhook goes, what it is told of, and what it is for. @param form of `useWebhookForm` */
+/** Where a webhook goes, the events that it receives, and what it is for. @param form of `useWebhookForm` */
 export function WebhookFields({ form }: { form: ReturnType<typeof useWebhookForm> }) {
   return (
     <>

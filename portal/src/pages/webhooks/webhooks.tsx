@@ -5,11 +5,10 @@ import { useOwnPlan } from "../../api/plans.ts";
 import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { BASE_PATH } from "../../base-path.ts";
-import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { Loading } from "../../components/loading.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
+import { Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
+import { Paged } from "../../components/paged.tsx";
 import { Secret } from "../../components/secret.tsx";
 import { TIERS } from "../../words/tiers.ts";
 import { NewWebhook } from "./new-webhook.tsx";
@@ -21,26 +20,15 @@ const readPage = (cursor: string | null) =>
 
 function WebhookList() {
   const webhooks = usePages(["webhooks"], readPage);
-  if (webhooks.isPending) return <Loading />;
-  const { rows } = webhooks;
-  if (webhooks.error === null && rows.length === 0)
-    return (
-      <section className="card" aria-label="Webhooks of the team">
-        <p className="muted">No webhooks yet: nothing is sent anywhere.</p>
-      </section>
-    );
+  const empty = (
+    <section className="card" aria-label="Webhooks of the team">
+      <p className="muted">No webhooks yet: nothing is sent anywhere.</p>
+    </section>
+  );
   return (
-    <>
-      <Failure error={webhooks.error} />
-      {rows.map((webhook) => (
-        <WebhookCard key={webhook.id} webhook={webhook} />
-      ))}
-      {webhooks.hasNextPage && (
-        <Button onClick={() => void webhooks.fetchNextPage()} busy={webhooks.isFetchingNextPage}>
-          Older ones
-        </Button>
-      )}
-    </>
+    <Paged pages={webhooks} empty={empty} more="Older ones">
+      {(rows) => rows.map((webhook) => <WebhookCard key={webhook.id} webhook={webhook} />)}
+    </Paged>
   );
 }
 
@@ -73,7 +61,7 @@ function TeamSecret() {
   );
 }
 
-/** Where the team is told of what happens. */
+/** Where events of the team are sent. */
 export function WebhooksPage() {
   const plan = useOwnPlan();
   const isAdmin = useHasRole("admin");

@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from "react";
+import { asOptions, Select } from "../../../components/select.tsx";
 import { columnTitle, DELIMITERS } from "../layout-words.ts";
 import { columnCount, type FileOptions, type Preview } from "./use-preview.ts";
 
@@ -25,54 +25,37 @@ const ENCODINGS = [
   "big5",
 ];
 
-interface ChoiceProps {
-  label: string;
-  value: string;
-  onChange(value: string): void;
-  children: ReactNode;
-}
-
-function Choice({ label, value, onChange, children }: ChoiceProps) {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onChange(event.target.value)}>
-        {children}
-      </select>
-    </div>
-  );
-}
-
 interface Props {
   options: FileOptions;
   onChange(options: FileOptions): void;
-  /** The last way that the file could be read; null: none yet. */
+  /** The last preview without an error; null: none yet. */
   known: Preview | null;
 }
+
+/** What is found out where nothing is said, with what was; null: that is not to be shown. */
+const automatic = (found: string | null) =>
+  ["", found === null ? "automatic" : `automatic (${found})`] as const;
 
 /** Which column is verified. */
 export function ColumnChoice({ options, onChange, known }: Props & { known: Preview }) {
   const { header, candidates } = known;
   const addresses = new Map(candidates.map((candidate) => [candidate.index, candidate.addresses]));
+  const titleOf = (index: number) =>
+    columnTitle({ index, name: header?.[index] ?? null }) +
+    (addresses.has(index) ? ` (${addresses.get(index)} addresses in the first rows)` : "");
   return (
-    <Choice
+    <Select
       label="Column of the addresses"
       value={String(options.email_column ?? "")}
       onChange={(value) => {
         const { email_column: _, ...others } = options;
         onChange(value === "" ? others : { ...others, email_column: Number(value) });
       }}
-    >
-      <option value="">automatic</option>
-      {Array.from({ length: columnCount(known) }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a column is its index.
-        <option key={index} value={index}>
-          {columnTitle({ index, name: header?.[index] ?? null })}
-          {addresses.has(index) && ` (${addresses.get(index)} addresses in the first rows)`}
-        </option>
-      ))}
-    </Choice>
+      options={[
+        automatic(null),
+        ...Array.from({ length: columnCount(known) }, (_, index) => [`${index}`, titleOf(index)] as const),
+      ]}
+    />
   );
 }
 
@@ -80,38 +63,31 @@ function SheetChoice({ options, onChange, known }: Props & { known: Preview }) {
   const { sheet } = known.layout;
   if (sheet === null || sheet.others.length === 0) return null;
   return (
-    <Choice
+    <Select
       label="Sheet"
       value={String(options.sheet ?? sheet.name)}
       onChange={(name) => onChange({ sheet: name })}
-    >
-      {[sheet.name, ...sheet.others].map((name) => (
-        <option key={name}>{name}</option>
-      ))}
-    </Choice>
+      options={asOptions([sheet.name, ...sheet.others])}
+    />
   );
 }
 
 type TextOption = "delimiter" | "encoding" | "escape";
 
-/** What is found out where nothing is said, with what was. */
-function Automatic({ found }: { found: string | null }) {
-  return <option value="">automatic{found !== null && ` (${found})`}</option>;
-}
-
 function HeaderChoice({ options, onChange, known }: Props) {
   const { has_header: isSaid, ...others } = options;
   const found = known === null || isSaid !== undefined ? null : known.layout.has_header;
   return (
-    <Choice
+    <Select
       label="First row"
       value={isSaid === undefined ? "" : String(isSaid)}
       onChange={(value) => onChange(value === "" ? others : { ...others, has_header: value === "true" })}
-    >
-      <Automatic found={found === null ? null : found ? "a header" : "an address"} />
-      <option value="true">a header</option>
-      <option value="false">an address</option>
-    </Choice>
+      options={[
+        automatic(found === null ? null : found ? "a header" : "an address"),
+        ["true", "a header"],
+        ["false", "an address"],
+      ]}
+    />
   );
 }
 
@@ -131,25 +107,27 @@ export function ReadingOptions({ options, onChange, known }: Props) {
       <HeaderChoice options={options} onChange={onChange} known={known} />
       {!isWorkbook && (
         <>
-          <Choice label="Between columns" value={options.delimiter ?? ""} onChange={set("delimiter")}>
-            <Automatic found={delimiter === null ? null : (DELIMITERS[delimiter] ?? delimiter)} />
-            {Object.entries(DELIMITERS).map(([character, name]) => (
-              <option key={name} value={character}>
-                {name}
-              </option>
-            ))}
-          </Choice>
-          <Choice label="Encoding" value={options.encoding ?? ""} onChange={set("encoding")}>
-            <Automatic found={found("encoding")} />
-            {ENCODINGS.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </Choice>
-          <Choice label="Quotes within quotes" value={options.escape ?? ""} onChange={set("escape")}>
-            <Automatic found={null} />
-            <option value={'"'}>doubled: ""</option>
-            <option value="\">behind a backslash: \"</option>
-          </Choice>
+          <Select
+            label="Between columns"
+            value={options.delimiter ?? ""}
+            onChange={set("delimiter")}
+            options={[
+              automatic(delimiter === null ? null : (DELIMITERS[delimiter] ?? delimiter)),
+              ...Object.entries(DELIMITERS),
+            ]}
+          />
+          <Select
+            label="Encoding"
+            value={options.encoding ?? ""}
+            onChange={set("encoding")}
+            options={[automatic(found("encoding")), ...asOptions(ENCODINGS)]}
+          />
+          <Select
+            label="Quotes within quotes"
+            value={options.escape ?? ""}
+            onChange={set("escape")}
+            options={[automatic(null), ['"', 'doubled: ""'], ["\\", 'behind a backslash: \\"']]}
+          />
         </>
       )}
     </div>

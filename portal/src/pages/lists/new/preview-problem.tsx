@@ -3,8 +3,7 @@ import { Button } from "../../../components/button.tsx";
 import { ForeignText } from "../../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../../components/notice.tsx";
 import { JOB_ERRORS, type JobErrorCode } from "../../../words/jobs.ts";
-import { grouped } from "../../../words/numbers.ts";
-import { columnTitle } from "../layout-words.ts";
+import { CandidateChoices } from "../candidate-choices.tsx";
 
 const isListCode = (code: string | null): code is JobErrorCode =>
   code !== null && Object.hasOwn(JOB_ERRORS, code);
@@ -26,18 +25,10 @@ export function PreviewProblem({ error, onColumn }: { error: Error; onColumn(ind
             <ForeignText>{error.message}</ForeignText>
           </p>
         )}
-        <ul className="choices">
-          {candidates.map(({ index, name, addresses, distinct }) => (
-            <li key={index}>
-              <Button onClick={() => onColumn(index)}>
-                <ForeignText>{columnTitle({ index, name })}</ForeignText>
-              </Button>
-              <span className="muted">
-                {grouped(addresses)} addresses in the first rows, {grouped(distinct)} of them different
-              </span>
-            </li>
-          ))}
-        </ul>
+        <CandidateChoices
+          candidates={candidates}
+          choice={(index, title) => <Button onClick={() => onColumn(index)}>{title}</Button>}
+        />
       </div>
     </Notice>
   );

@@ -9,8 +9,8 @@ export type FileOptions = NonNullable<
 export type Preview = operations["previewUpload"]["responses"][200]["content"]["application/json"];
 
 /**
- * How an upload would be read with these options. `known` is the last way that it could be read: what may be chosen among
- * when it cannot.
+ * How an upload would be read with these options. `known` is the last preview without an error: what may be chosen among
+ * when there is one.
  */
 export function usePreview(uploadId: string, options: FileOptions) {
   const preview = useQuery({

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
-import { domainFinder } from "../words/domains.ts";
-import type { usePages } from "./use-pages.ts";
+import type { usePages } from "../../api/use-pages.ts";
+import { domainFinder } from "../../words/domains.ts";
 
 /**
  * Finds among the rows of a list that comes in pages; while something is looked for, the list is read to its end.

@@ -1,5 +1,5 @@
-import { ForeignText } from "./foreign-text.tsx";
-import { TableScroll } from "./table-scroll.tsx";
+import { ForeignText } from "../foreign-text.tsx";
+import { TableScroll } from "../table-scroll.tsx";
 
 const SHOWN = 200;
 

@@ -1,0 +1,103 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { domainsOf } from "../../words/domains.ts";
+import { grouped } from "../../words/numbers.ts";
+import { Button } from "../button.tsx";
+import { Failure, Notice } from "../notice.tsx";
+import { TextArea } from "../text-area.tsx";
+import { useForm } from "../use-form.ts";
+import { RefusedLines } from "./refused-lines.tsx";
+
+/** What became of pasted domains so far. */
+export interface DomainsOutcome {
+  taken: number;
+  /** They were there already. */
+  known: number;
+  refused: readonly { domain: string; why: string }[];
+}
+
+export const NO_DOMAINS: DomainsOutcome = { taken: 0, known: 0, refused: [] };
+
+interface Props {
+  title: string;
+  hint: string;
+  action: string;
+  /** What is said of those that were taken, and of those that were there. */
+  words: { taken: string; known: string };
+  /** Below the text. */
+  children?: ReactNode;
+  /** What the list of them is kept under. */
+  listKey: readonly string[];
+  /** @throws what was refused otherwise; what became of domains before has been reported */
+  send(domains: string[], onProgress: (outcome: DomainsOutcome) => void, signal: AbortSignal): Promise<void>;
+}
+
+/** Takes one domain or many, and says what became of them. Those that were not taken stay, to be mended. */
+export function DomainsForm({ title, hint, action, words, children, listKey, send }: Props) {
+  const id = useId();
+  const queries = useQueryClient();
+  const [sent, setSent] = useState<{ total: number; outcome: DomainsOutcome } | null>(null);
+  const leaving = useRef<AbortController | null>(null);
+  useEffect(() => () => leaving.current?.abort(), []);
+  const form = useForm({ domains: "" }, async ({ domains: text }) => {
+    const domains = domainsOf(text);
+    leaving.current = new AbortController();
+    let outcome = NO_DOMAINS;
+    setSent(null);
+    const onProgress = (next: DomainsOutcome) => {
+      outcome = next;
+      setSent({ total: domains.length, outcome });
+    };
+    try {
+      await send(domains, onProgress, leaving.current.signal);
+      form.field("domains").onChange(outcome.refused.map(({ domain }) => domain).join("\n"));
+    } finally {
+      void queries.invalidateQueries({ queryKey: listKey });
+    }
+  });
+  const { fault: _, ...field } = form.field("domains");
+  return (
+    <section className="card" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <form className="stack" onSubmit={form.submit}>
+        <TextArea
+          label="Domains"
+          hint={hint}
+          autoComplete="off"
+          autoCapitalize="off"
+          spellCheck={false}
+          required
+          {...field}
+        />
+        {children}
+        <Failure error={form.error} />
+        <div className="row">
+          <Button type="submit" look="primary" busy={form.busy}>
+            {action}
+          </Button>
+        </div>
+      </form>
+      {sent !== null && <Outcome {...sent} words={words} busy={form.busy} />}
+    </section>
+  );
+}
+
+interface OutcomeProps {
+  total: number;
+  outcome: DomainsOutcome;
+  words: Props["words"];
+  busy: boolean;
+}
+
+function Outcome({ total, outcome: { taken, known, refused }, words, busy }: OutcomeProps) {
+  const ended = taken + known + refused.length;
+  return (
+    <>
+      <Notice kind="success">
+        {busy && ended < total && `${grouped(ended)} of ${grouped(total)} sent. `}
+        {grouped(taken)} {words.taken}, {grouped(known)} {words.known}, {grouped(refused.length)} not taken.
+      </Notice>
+      <RefusedLines lines={refused} />
+    </>
+  );
+}

@@ -1,0 +1,31 @@
+import type { ReactNode } from "react";
+import type { usePages } from "../api/use-pages.ts";
+import { Button } from "./button.tsx";
+import { Loading } from "./loading.tsx";
+import { Failure } from "./notice.tsx";
+
+interface Props<T> {
+  pages: ReturnType<typeof usePages<T>>;
+  /** What stands there instead of no rows. */
+  empty: ReactNode;
+  /** On the button that reads on. */
+  more?: string;
+  children(rows: readonly T[]): ReactNode;
+}
+
+/** A list that comes in pages. What was read before stays when it cannot be read again. */
+export function Paged<T>({ pages, empty, more = "More", children }: Props<T>) {
+  if (pages.isPending) return <Loading />;
+  return (
+    <>
+      <Failure error={pages.error} />
+      {pages.rows.length === 0 && pages.error === null && empty}
+      {pages.rows.length > 0 && children(pages.rows)}
+      {pages.hasNextPage && (
+        <Button onClick={() => void pages.fetchNextPage()} busy={pages.isFetchingNextPage}>
+          {more}
+        </Button>
+      )}
+    </>
+  );
+}
