@@ -3,6 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/query-client.ts";
+import { WaitNotice } from "./components/wait-notice.tsx";
 import { router } from "./router.tsx";
 import "./styles/tokens.css";
 import "./styles/base.css";
@@ -15,6 +16,7 @@ createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
+      <WaitNotice />
     </QueryClientProvider>
   </StrictMode>,
 );

@@ -17,6 +17,8 @@ export class Problem extends Error {
   readonly fields: ReadonlyMap<string, string>;
   /** Seconds after which it may be tried again; null: none were named. */
   readonly retryAfterS: number | null;
+  /** The same as milliseconds of the browser's clock. */
+  readonly retryAtMs: number | null;
   readonly body: Schemas["Problem"] | null;
 
   constructor(status: number, body: Schemas["Problem"] | null, retryAfterS: number | null) {
@@ -28,6 +30,7 @@ export class Problem extends Error {
     this.body = body;
     this.fields = new Map(body?.errors?.map(({ path, message }) => [path, message]));
     this.retryAfterS = retryAfterS;
+    this.retryAtMs = retryAfterS === null ? null : Date.now() + retryAfterS * 1_000;
   }
 }
 

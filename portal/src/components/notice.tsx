@@ -1,5 +1,7 @@
 import type { ReactNode } from "react";
 import { Problem } from "../api/client.ts";
+import { duration } from "../words/durations.ts";
+import { useSecondsUntil } from "./use-seconds-until.ts";
 
 /** Something to know; a failure is read out at once. */
 export function Notice({ kind, children }: { kind?: "failure" | "success"; children: ReactNode }) {
@@ -11,19 +13,22 @@ export function Notice({ kind, children }: { kind?: "failure" | "success"; child
 }
 
 /** What to do about it, where that does not follow from what is said already. */
-function adviceOf(error: unknown): string | null {
+function adviceOf(error: unknown, hasToWait: boolean): string | null {
   if (!(error instanceof Problem)) return null;
   if (error.status === 0) return "Look at your connection, and try again.";
-  if (error.retryAfterS !== null) return `Try again in ${error.retryAfterS} s.`;
+  // Not counted down: each change would be read out.
+  if (error.retryAfterS !== null)
+    return hasToWait ? `Try again in ${duration(error.retryAfterS)}.` : "Try again now.";
   if (error.status >= 500) return "Try again in a moment.";
   return null;
 }
 
 /** Why something did not work, and what to do; nothing where there is no error. */
 export function Failure({ error }: { error: unknown }) {
+  const leftS = useSecondsUntil(error instanceof Problem ? error.retryAtMs : null);
   if (error === null || error === undefined) return null;
   const says = error instanceof Error ? error.message : String(error);
-  const advice = adviceOf(error);
+  const advice = adviceOf(error, leftS > 0);
   const id = error instanceof Problem ? error.body?.request_id : undefined;
   return (
     <Notice kind="failure">

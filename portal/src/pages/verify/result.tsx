@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 import { Button } from "../../components/button.tsx";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Time } from "../../components/time.tsx";
+import { useSecondsUntil } from "../../components/use-seconds-until.ts";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import { FAULTS, REASONS, type VerificationResult } from "../../words/reasons.ts";
 import { Checks } from "./checks.tsx";
@@ -11,17 +13,12 @@ const AGAIN_MIN_S = 5;
 /** Counts down to when asking again makes sense, then asks by itself where that is wanted. */
 function AskAgain({ at, onAgain, byItself }: { at: string; onAgain(): void; byItself: boolean }) {
   const [endMs] = useState(() => Math.max(Date.parse(at), Date.now() + AGAIN_MIN_S * 1_000));
-  const [nowMs, setNowMs] = useState(() => Date.now());
-  const leftS = Math.max(0, Math.ceil((endMs - nowMs) / 1_000));
+  const leftS = useSecondsUntil(endMs);
   const hasAsked = useRef(false);
   useEffect(() => {
-    if (leftS > 0) {
-      const timer = setTimeout(() => setNowMs(Date.now()), 1_000);
-      return () => clearTimeout(timer);
-    }
+    if (leftS > 0) return;
     if (byItself && !hasAsked.current) onAgain();
     hasAsked.current = true;
-    return undefined;
   }, [leftS, onAgain, byItself]);
   return (
     <p className="row">
@@ -50,7 +47,9 @@ export function Result({ result, onAgain, asksByItself, onTry }: Props) {
   return (
     <section className="card" aria-label="Result">
       <div className="page-head">
-        <h2 className="wrap-anywhere">{result.email}</h2>
+        <h2>
+          <ForeignText>{result.email}</ForeignText>
+        </h2>
         <VerdictBadge verdict={result.verdict} />
       </div>
       <p>
@@ -59,7 +58,9 @@ export function Result({ result, onAgain, asksByItself, onTry }: Props) {
       {result.did_you_mean !== null && (
         <p className="row">
           Did you mean
-          <Button onClick={() => onTry(result.did_you_mean ?? "")}>{result.did_you_mean}</Button>
+          <Button onClick={() => onTry(result.did_you_mean ?? "")}>
+            <ForeignText>{result.did_you_mean}</ForeignText>
+          </Button>
         </p>
       )}
       {result.retry_at !== null && (
@@ -81,7 +82,9 @@ export function Result({ result, onAgain, asksByItself, onTry }: Props) {
         {result.normalized_email !== null && result.normalized_email !== result.email && (
           <>
             <dt>Same mailbox as</dt>
-            <dd>{result.normalized_email}</dd>
+            <dd>
+              <ForeignText>{result.normalized_email}</ForeignText>
+            </dd>
           </>
         )}
         <dt>Checked</dt>
