@@ -105,10 +105,7 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
               : null
           }
         />
-        <p className="muted">
-          {UNIT_HINT} What a plan costs is shown before you pay, on a page of Stripe's. Where no mail server
-          is asked, no address is proven valid.
-        </p>
+        <p className="muted">{UNIT_HINT} Where no mail server is asked, no address is proven valid.</p>
       </section>
     </>
   );

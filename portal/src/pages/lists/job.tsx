@@ -3,7 +3,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { Fragment } from "react";
 import { api } from "../../api/client.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText, shownText } from "../../components/foreign-text.tsx";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { useTitle } from "../../components/page-head.tsx";
@@ -16,6 +16,7 @@ import { Downloads } from "./downloads.tsx";
 import { Failed } from "./failed.tsx";
 import { JobBadge } from "./job-badge.tsx";
 import { Milestones, Progress } from "./progress.tsx";
+import { Providers } from "./providers.tsx";
 import { Results } from "./results.tsx";
 import { SourceFacts } from "./source-facts.tsx";
 import { forgetJobLists, jobKey, useJob } from "./use-job.ts";
@@ -112,6 +113,7 @@ function JobBody({ job, isLost }: { job: BulkJob; isLost: boolean }) {
         </section>
       )}
       <Deferred job={job} />
+      {job.error === null && <Providers job={job} />}
       {job.error === null && totalOf(job.verdicts) > 0 && <Downloads job={job} />}
       {job.results !== null && <Results job={job} />}
       <SourceFacts source={job.source} />
@@ -137,14 +139,14 @@ function Dates({ job }: { job: BulkJob }) {
 export function JobPage() {
   const { id } = useParams({ from: "/frame/lists/$id" });
   const { data: job, isPending, error, isLost } = useJob(id);
-  const name = job === undefined ? "List" : shownText(listName(job));
+  const name = job === undefined ? "List" : listName(job);
   return (
     <>
       <div className="page-head">
         <div>
           <Link to="/lists">All lists</Link>
-          <h1 className="wrap-anywhere" {...useTitle(name)}>
-            <bdi>{name}</bdi>
+          <h1 {...useTitle(name)}>
+            <ForeignText>{name}</ForeignText>
           </h1>
           {job !== undefined && <Dates job={job} />}
         </div>

@@ -78,7 +78,7 @@ export function Results({ job }: { job: BulkJob }) {
   return (
     <section className="card" aria-labelledby="results">
       <h2 id="results">Results</h2>
-      <ResultFilters job={job} filter={filter} onChange={setFilter} rows={rows ?? []} />
+      <ResultFilters job={job} filter={filter} onChange={setFilter} />
       <Failure error={results.error} />
       {(results.isPending || results.isPlaceholderData) && <Loading />}
       {rows !== undefined && rows.length > 0 && <ResultTable rows={rows} />}

@@ -25,10 +25,15 @@ function Units({ estimate, repeats }: { estimate: Estimate | null; repeats: numb
   );
 }
 
+interface Props {
+  preview: Preview;
+  splitCells: boolean;
+}
+
 /** What a list would cost, against what is left of the day's quota. */
-export function Cost({ preview }: { preview: Preview }) {
+export function Cost({ preview, splitCells }: Props) {
   const today = useToday();
-  const estimate = estimateOf(preview);
+  const estimate = estimateOf(preview, splitCells);
   const isShort = today.data !== undefined && estimate !== null && estimate.units > today.data.remaining;
   return (
     <>

@@ -12,14 +12,17 @@ export interface Estimate {
   isExact: boolean;
 }
 
-/** How many rows a list has and what it costs at most, by its preview; null: that is not known before it is read. */
-export function estimateOf({ sample, estimated_rows: rows }: Preview): Estimate | null {
+/**
+ * How many rows a list has and what it costs at most, by its preview; null: that is not known before it is read.
+ * @param splitCells each of several addresses in a cell is verified; otherwise such a row costs nothing
+ */
+export function estimateOf({ sample, estimated_rows: rows }: Preview, splitCells: boolean): Estimate | null {
   if (rows === null) return null;
-  const isExact = sample.whole;
-  const shareOfRepeats = sample.rows === 0 ? 0 : sample.repeats / sample.rows;
+  const { whole: isExact, repeats, several } = sample;
+  const units = sample.rows - repeats - several.rows + (splitCells ? several.addresses : 0);
   return {
     rows: `${isExact ? grouped(rows) : `about ${ROUNDED.format(rows)}`} ${rows === 1 ? "row" : "rows"}`,
-    units: isExact ? rows - sample.repeats : Math.round(rows * (1 - shareOfRepeats)),
+    units: sample.rows === 0 ? rows : Math.round((rows * units) / sample.rows),
     isExact,
   };
 }

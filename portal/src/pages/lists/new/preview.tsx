@@ -13,6 +13,7 @@ import { Warnings } from "../source-facts.tsx";
 import { Cost } from "./cost.tsx";
 import { estimateOf } from "./estimate.ts";
 import { ColumnChoice, ReadingOptions } from "./file-options.tsx";
+import { JobOptionsForm, NO_OPTIONS } from "./job-options.tsx";
 import { PreviewProblem } from "./preview-problem.tsx";
 import { PreviewTable } from "./preview-table.tsx";
 import { type FileOptions, type Preview, usePreview } from "./use-preview.ts";
@@ -38,35 +39,6 @@ function ChosenColumn({ preview: { layout, candidates } }: { preview: Preview })
   );
 }
 
-interface JobOptions {
-  split_cells: boolean;
-  evidence: boolean;
-  escape_formulas: boolean;
-}
-
-const JOB_OPTIONS: readonly { name: keyof JobOptions; title: string }[] = [
-  { name: "split_cells", title: "Cells may hold several addresses: verify each" },
-  { name: "evidence", title: "Add the evidence to the results: the server, its reply and the rule" },
-  { name: "escape_formulas", title: "For a spreadsheet: cells that begin like a formula become plain text" },
-];
-
-function JobOptionsForm({ options, onChange }: { options: JobOptions; onChange(options: JobOptions): void }) {
-  return (
-    <div className="stack">
-      {JOB_OPTIONS.map(({ name, title }) => (
-        <label key={name} className="check">
-          <input
-            type="checkbox"
-            checked={options[name]}
-            onChange={({ target }) => onChange({ ...options, [name]: target.checked })}
-          />
-          {title}
-        </label>
-      ))}
-    </div>
-  );
-}
-
 interface SubmitProps {
   uploadId: string;
   fileOptions: FileOptions;
@@ -79,11 +51,7 @@ interface SubmitProps {
 function Submit({ uploadId, preview, fileOptions, isCurrent }: SubmitProps) {
   const navigate = useNavigate();
   const submission = useSubmission();
-  const [jobOptions, setJobOptions] = useState<JobOptions>({
-    split_cells: false,
-    evidence: false,
-    escape_formulas: false,
-  });
+  const [jobOptions, setJobOptions] = useState(NO_OPTIONS);
   async function submit(): Promise<void> {
     const body = { upload_id: uploadId, ...fileOptions, ...jobOptions };
     const job = await submission.send((header) =>
@@ -94,19 +62,19 @@ function Submit({ uploadId, preview, fileOptions, isCurrent }: SubmitProps) {
   return (
     <section className="card" aria-labelledby="submit">
       <h2 id="submit">Verify</h2>
-      <JobOptionsForm options={jobOptions} onChange={setJobOptions} />
-      <Cost preview={preview} />
+      <JobOptionsForm options={jobOptions} onChange={setJobOptions} sample={preview.sample} />
+      <Cost preview={preview} splitCells={jobOptions.split_cells} />
       <Failure error={submission.error} />
       <div className="row">
         <Button look="primary" busy={submission.busy || !isCurrent} onClick={() => void submit()}>
-          Verify {estimateOf(preview)?.rows ?? "the list"}
+          Verify {estimateOf(preview, jobOptions.split_cells)?.rows ?? "the list"}
         </Button>
       </div>
     </section>
   );
 }
 
-/** How an upload would be read, what may be said of it, and the way to verify it. Nothing of it costs anything before. */
+/** How an upload would be read, the options for that, and the button that verifies it. Only that costs anything. */
 export function PreviewUpload({ uploadId, column }: { uploadId: string; column: number | undefined }) {
   const [fileOptions, setFileOptions] = useState<FileOptions>(
     column === undefined ? {} : { email_column: column },

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api, dataOf } from "../../../api/client.ts";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../../components/foreign-text.tsx";
 import { TableScroll } from "../../../components/table-scroll.tsx";
 import { Time } from "../../../components/time.tsx";
 import { deleteUpload } from "../../../uploads/file-upload.ts";
@@ -48,7 +48,7 @@ function WaitingUpload({ of: upload }: { of: Waiting }) {
         <div className="row">
           <Link to="/lists/new" search={{ upload: upload.id }} className="button">
             Continue
-            <span className="visually-hidden"> with {upload.filename}</span>
+            <span className="visually-hidden"> with {shownText(upload.filename)}</span>
           </Link>
           <ConfirmDialog trigger="Delete" title="Delete the file?" action="Delete" onConfirm={remove}>
             <p>
