@@ -1,9 +1,10 @@
 import { useEffect, useState } from "react";
 import { Button } from "./button.tsx";
+import { shownText } from "./foreign-text.tsx";
 
 const SHOWN_MS = 2_000;
 
-/** Puts a text on the clipboard, and says that it did. @param of what the text is, for those who hear the page */
+/** Puts a text on the clipboard, and says that it did. @param of what the text is, for screen readers */
 export function CopyButton({ text, of }: { text: string; of: string }) {
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
   useEffect(() => {
@@ -20,7 +21,7 @@ export function CopyButton({ text, of }: { text: string; of: string }) {
   return (
     <Button onClick={copy}>
       {label}
-      <span className="visually-hidden"> {of}</span>
+      <span className="visually-hidden"> {shownText(of)}</span>
       <span className="visually-hidden" role="status">
         {state === "copied" ? "Copied" : ""}
       </span>

@@ -1,10 +1,10 @@
-/** Characters that turn the direction of what follows them: a name must not look like another one. */
+/** Characters that turn the direction of the text behind them: a name must not look like another one. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
-/** The same without what could make it look like another text. */
+/** The same without what could make it look like another text: for titles, options and other places without markup. */
 export const shownText = (text: string): string => text.replace(TURNING, "\ufffd");
 
-/** A text of strangers, such as a file's name or a cell of a list: whatever it holds, it is shown as text, by itself. */
+/** A text that people, files or servers wrote: it is shown as text, and turns nothing around it. */
 export function ForeignText({ children }: { children: string }) {
   return <bdi className="wrap-anywhere">{shownText(children)}</bdi>;
 }

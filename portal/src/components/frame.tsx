@@ -16,7 +16,7 @@ function Account() {
           <ForeignText>{team.name}</ForeignText>
         </strong>
         <br />
-        {user?.email} <span className="muted">({role})</span>
+        <ForeignText>{user?.email ?? ""}</ForeignText> <span className="muted">({role})</span>
       </span>
       <Button onClick={() => leaving.mutate()} busy={leaving.isPending}>
         Sign out
@@ -26,7 +26,7 @@ function Account() {
   );
 }
 
-/** What all pages have for who is signed in: the other pages, the team, and the way out. */
+/** What all pages for signed-in people have: links to the other pages, the team, and signing out. */
 export function Frame() {
   const { operator } = useIdentity();
   const isAdmin = useHasRole("admin");

@@ -1,16 +1,17 @@
 import { type ReactNode, useEffect, useRef } from "react";
+import { ForeignText, shownText } from "./foreign-text.tsx";
 
 /** Until a link of the portal was followed the browser itself says where the reader is. */
 let isFirstPage = true;
 
 /**
- * Names the page in the browser's window and, when a link led here, moves the focus to its heading: who hears the page is
- * told that it is another one. What has the focus within the page keeps it.
+ * Names the page in the browser's window and, when a link led here, moves the focus to its heading, so that screen readers
+ * say that it is another page. What has the focus within the page keeps it.
  */
 export function useTitle(title: string) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · rcpt`;
+    document.title = `${shownText(title)} · rcpt`;
   }, [title]);
   useEffect(() => {
     if (isFirstPage) isFirstPage = false;
@@ -23,8 +24,8 @@ export function useTitle(title: string) {
 export function PageHead({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="page-head">
-      <h1 className="wrap-anywhere" {...useTitle(title)}>
-        {title}
+      <h1 {...useTitle(title)}>
+        <ForeignText>{title}</ForeignText>
       </h1>
       {children}
     </div>

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import { grouped } from "../../words/numbers.ts";
@@ -7,9 +8,8 @@ import { type Accuracy, byVerdict, type Counts, FEW, type Group, messagesOf } fr
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
 const Nothing = () => <span className="muted">–</span>;
-/** A name as rcpt gives it: letters, digits and a few signs. */
-const orNothing = (name: string | null) =>
-  name === null ? <Nothing /> : <span className="nowrap">{name}</span>;
+/** A name as rcpt gives it, and the team's programs report it. */
+const orNothing = (name: string | null) => (name === null ? <Nothing /> : <ForeignText>{name}</ForeignText>);
 
 function Verdict({ of }: { of: Group["verdict"] }) {
   return of === null ? <span className="muted">Not reported</span> : <VerdictBadge verdict={of} />;

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole, useIdentity } from "../../api/session.ts";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
@@ -36,11 +37,18 @@ function Breakers({ of: { breakers, breakers_open: open } }: { of: Deployment["e
         <tbody>
           {breakers.map((breaker) => (
             <tr key={`${breaker.site} ${breaker.route} ${breaker.domain}`}>
-              <th scope="row" className="wrap-anywhere">
-                {breaker.site}
-                {breaker.domain !== null && <span className="muted"> only {breaker.domain}</span>}
+              <th scope="row">
+                <ForeignText>{breaker.site}</ForeignText>
+                {breaker.domain !== null && (
+                  <span className="muted">
+                    {" "}
+                    only <ForeignText>{breaker.domain}</ForeignText>
+                  </span>
+                )}
               </th>
-              <td>{breaker.route}</td>
+              <td>
+                <ForeignText>{breaker.route}</ForeignText>
+              </td>
               <td>
                 <Time at={breaker.open_since} />
               </td>
@@ -48,7 +56,11 @@ function Breakers({ of: { breakers, breakers_open: open } }: { of: Deployment["e
                 <Time at={breaker.next_trial_at} />
               </td>
               <td className="prose">
-                {breaker.reply === "" ? "received by another process" : breaker.reply}
+                {breaker.reply === "" ? (
+                  "received by another process"
+                ) : (
+                  <ForeignText>{breaker.reply}</ForeignText>
+                )}
               </td>
             </tr>
           ))}
@@ -75,8 +87,8 @@ function ReducedSites({ of: { reduced_sites: sites, sites_reduced: count } }: { 
         <tbody>
           {sites.map(({ site, connections }) => (
             <tr key={site}>
-              <th scope="row" className="wrap-anywhere">
-                {site}
+              <th scope="row">
+                <ForeignText>{site}</ForeignText>
               </th>
               <td className="number">{grouped(connections)}</td>
             </tr>

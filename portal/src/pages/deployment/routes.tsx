@@ -1,3 +1,4 @@
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { Time } from "../../components/time.tsx";
@@ -30,7 +31,7 @@ function FindingRow({ of: finding }: { of: Finding }) {
         <span className={`badge ${look}`}>{text}</span>
       </td>
       <td className="prose">
-        {finding.seen}
+        <ForeignText>{finding.seen}</ForeignText>
         {finding.advice !== "" && (
           <>
             <br />
@@ -82,7 +83,9 @@ export function Routes({ of: routes }: { of: readonly Route[] }) {
     return (
       <div className="stack" key={route.route}>
         <div className="row">
-          <h3 className="wrap-anywhere">{route.route}</h3>
+          <h3>
+            <ForeignText>{route.route}</ForeignText>
+          </h3>
           <span className={`badge ${look}`}>{text}</span>
           {route.address !== null && <span className="muted">seen as {route.address}</span>}
           {route.checked_at !== null && (

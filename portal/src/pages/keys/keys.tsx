@@ -4,6 +4,7 @@ import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { PagedTable } from "../../components/paged-table.tsx";
@@ -24,8 +25,8 @@ function KeyRow({ of: key }: { of: Key }) {
   }
   return (
     <tr>
-      <th scope="row" className="wrap-anywhere">
-        {key.label}
+      <th scope="row">
+        <ForeignText>{key.label}</ForeignText>
       </th>
       <td>
         <span className={`badge ${key.env === "test" ? "risky" : ""}`}>{key.env}</span>
@@ -44,8 +45,11 @@ function KeyRow({ of: key }: { of: Key }) {
         {mayRevoke && (
           <ConfirmDialog trigger="Revoke" title="Revoke the key?" action="Revoke" onConfirm={revoke}>
             <p>
-              Programs that use <strong className="wrap-anywhere">{key.label}</strong> are refused within a
-              second. This cannot be taken back.
+              Programs that use{" "}
+              <strong>
+                <ForeignText>{key.label}</ForeignText>
+              </strong>{" "}
+              are refused within a second. This cannot be taken back.
             </p>
           </ConfirmDialog>
         )}

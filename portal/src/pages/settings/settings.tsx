@@ -4,6 +4,7 @@ import { api } from "../../api/client.ts";
 import { useIdentity } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { useForm } from "../../components/use-form.ts";
@@ -57,9 +58,11 @@ export function SettingsPage() {
         <h2 id="account">Account</h2>
         <dl className="facts">
           <dt>Email</dt>
-          <dd>{user?.email}</dd>
+          <dd>
+            <ForeignText>{user?.email ?? ""}</ForeignText>
+          </dd>
           <dt>Teams</dt>
-          <dd>{teams.map(({ name, role }) => `${name} (${role})`).join(", ")}</dd>
+          <dd>{teams.map(({ name, role }) => `${shownText(name)} (${role})`).join(", ")}</dd>
         </dl>
         <p className="muted">
           To invite members, or to leave, rename or delete a team, see <Link to="/team">Team</Link>.

@@ -3,6 +3,7 @@ import { api } from "../../api/client.ts";
 import { leaveForSignIn } from "../../api/leave.ts";
 import { identityQuery, type Role, useHasRole, useIdentity } from "../../api/session.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { TableScroll } from "../../components/table-scroll.tsx";
 import { Time } from "../../components/time.tsx";
@@ -53,8 +54,11 @@ function Leave({ member }: { member: Member }) {
   return (
     <ConfirmDialog trigger="Leave" title="Leave the team?" action="Leave" onConfirm={leave}>
       <p>
-        You are signed out of <strong className="wrap-anywhere">{team.name}</strong>. Your keys stay, and only
-        verify and read from then on. To come back you have to be invited.
+        You are signed out of{" "}
+        <strong>
+          <ForeignText>{team.name}</ForeignText>
+        </strong>
+        . Your keys stay, and only verify and read from then on. To come back you have to be invited.
       </p>
     </ConfirmDialog>
   );
@@ -69,8 +73,10 @@ function Remove({ member }: { member: Member }) {
   return (
     <ConfirmDialog trigger="Remove" title="Remove the member?" action="Remove" onConfirm={remove}>
       <p>
-        <strong className="wrap-anywhere">{member.email}</strong> is signed out within a second. The keys they
-        made stay, and only verify and read from then on.
+        <strong>
+          <ForeignText>{member.email}</ForeignText>
+        </strong>{" "}
+        is signed out within a second. The keys they made stay, and only verify and read from then on.
       </p>
     </ConfirmDialog>
   );
@@ -96,8 +102,8 @@ export function Members({ members }: { members: readonly Member[] }) {
       <tbody>
         {members.map((member) => (
           <tr key={member.id}>
-            <th scope="row" className="wrap-anywhere">
-              {member.email}
+            <th scope="row">
+              <ForeignText>{member.email}</ForeignText>
               {member.id === user?.id && <span className="muted"> (you)</span>}
             </th>
             <td>

@@ -4,7 +4,7 @@ import { forgetSession, useIdentity } from "../../api/session.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { useForm } from "../../components/use-form.ts";
 
@@ -20,7 +20,7 @@ function SwitchTo({ id, name }: { id: string; name: string }) {
   return (
     <form className="stack" onSubmit={form.submit}>
       <Field
-        label={`Password, to sign in to ${name}`}
+        label={`Password, to sign in to ${shownText(name)}`}
         type="password"
         autoComplete="current-password"
         required
@@ -56,7 +56,7 @@ export function OwnTeams() {
               <span className="muted">({role})</span>
               <Button aria-expanded={chosen === id} onClick={() => setChosen(chosen === id ? null : id)}>
                 Go there
-                <span className="visually-hidden"> to {name}</span>
+                <span className="visually-hidden"> to {shownText(name)}</span>
               </Button>
             </span>
             {chosen === id && <SwitchTo id={id} name={name} />}

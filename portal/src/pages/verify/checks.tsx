@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { ForeignText } from "../../components/foreign-text.tsx";
 import type { VerificationResult } from "../../words/reasons.ts";
 
 const SKIPPED = "not checked";
@@ -52,7 +53,12 @@ function rowsOf({ checks: found, evidence }: VerificationResult): [string, React
   if (evidence !== undefined && evidence !== null)
     rows.push(
       ["Asked server", `${evidence.mx_host}, up to ${evidence.stage.toUpperCase()}`],
-      ["Its reply", <code key="reply">{evidence.reply === "" ? "none" : evidence.reply}</code>],
+      [
+        "Its reply",
+        <code key="reply">
+          <ForeignText>{evidence.reply === "" ? "none" : evidence.reply}</ForeignText>
+        </code>,
+      ],
       ["Rule", <code key="rule">{evidence.rule}</code>],
     );
   return rows;
@@ -67,7 +73,9 @@ export function Checks({ result }: { result: VerificationResult }) {
         {rowsOf(result).map(([name, found]) => (
           <tr key={name}>
             <th scope="row">{name}</th>
-            <td className="wrap-anywhere">{found}</td>
+            <td className="wrap-anywhere">
+              {typeof found === "string" ? <ForeignText>{found}</ForeignText> : found}
+            </td>
           </tr>
         ))}
       </tbody>

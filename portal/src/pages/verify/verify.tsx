@@ -4,6 +4,7 @@ import { type FormEvent, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
+import { shownText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { NoProbing } from "../../components/plan-limits.tsx";
@@ -60,7 +61,8 @@ export function VerifyPage() {
             {check.isPending && "Checking the domain, the lists and the mailbox…"}
             {check.data !== undefined && (
               <span className="visually-hidden">
-                {check.data.email}: {VERDICTS[check.data.verdict]}. {REASONS[check.data.reason].says}
+                {shownText(check.data.email)}: {VERDICTS[check.data.verdict]}.{" "}
+                {REASONS[check.data.reason].says}
               </span>
             )}
           </span>
@@ -79,7 +81,7 @@ export function VerifyPage() {
           onTry={ask}
         />
       )}
-      {check.data !== undefined && <CallExamples email={check.data.email} />}
+      {check.data !== undefined && <CallExamples email={shownText(check.data.email)} />}
       <FirstSteps hasVerified={check.isSuccess} />
     </>
   );
