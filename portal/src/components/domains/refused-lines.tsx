@@ -1,5 +1,5 @@
 import { ForeignText } from "../foreign-text.tsx";
-import { TableScroll } from "../table-scroll.tsx";
+import { Table } from "../table.tsx";
 
 const SHOWN = 200;
 
@@ -8,25 +8,17 @@ export function RefusedLines({ lines }: { lines: readonly { domain: string; why:
   if (lines.length === 0) return null;
   return (
     <>
-      <TableScroll label="Not taken">
-        <thead>
-          <tr>
-            <th scope="col">Not taken</th>
-            <th scope="col">Why</th>
+      <Table label="Not taken" columns={["Not taken", "Why"]}>
+        {lines.slice(0, SHOWN).map(({ domain, why }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same may have been pasted twice, and lines only come behind.
+          <tr key={index}>
+            <th scope="row" className="entry">
+              <ForeignText>{domain}</ForeignText>
+            </th>
+            <td>{why}</td>
           </tr>
-        </thead>
-        <tbody>
-          {lines.slice(0, SHOWN).map(({ domain, why }, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the same may have been pasted twice, and lines only come behind.
-            <tr key={index}>
-              <th scope="row" className="entry">
-                <ForeignText>{domain}</ForeignText>
-              </th>
-              <td>{why}</td>
-            </tr>
-          ))}
-        </tbody>
-      </TableScroll>
+        ))}
+      </Table>
       {lines.length > SHOWN && <p className="muted">And {lines.length - SHOWN} more.</p>}
     </>
   );

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { ForeignText } from "../../components/foreign-text.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Table } from "../../components/table.tsx";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { type Accuracy, byVerdict, type Counts, FEW, type Group, messagesOf } from "./read-accuracy.ts";
@@ -22,22 +22,15 @@ function HardRate({ of }: { of: Counts }) {
   return PERCENT.format(of.hard_bounced / messages);
 }
 
-const COUNT_HEADS = ["Messages", "Delivered", "Bounced", "Hard", "Complaints", "Hard rate"];
-
-function CountHeads() {
-  return COUNT_HEADS.map((head) => (
-    <th scope="col" className="number" key={head}>
-      {head}
-    </th>
-  ));
-}
+const COUNTS = ["Messages", "Delivered", "Bounced", "Hard", "Complaints"];
+const COUNT_COLUMNS = [...COUNTS, "Hard rate"].map((title) => ({ number: title }));
 
 function CountCells({ of }: { of: Counts }) {
   const counts = [messagesOf(of), of.delivered, of.bounced, of.hard_bounced, of.complained];
   return (
     <>
       {counts.map((count, i) => (
-        <td className="number" key={COUNT_HEADS[i]}>
+        <td className="number" key={COUNTS[i]}>
           {grouped(count)}
         </td>
       ))}
@@ -51,52 +44,34 @@ function CountCells({ of }: { of: Counts }) {
 /** What became of messages, a verdict a row. */
 export function VerdictTable({ groups }: { groups: readonly Group[] }) {
   return (
-    <TableScroll label="By verdict">
-      <thead>
-        <tr>
-          <th scope="col">Answered</th>
-          <CountHeads />
+    <Table label="By verdict" columns={["Answered", ...COUNT_COLUMNS]}>
+      {byVerdict(groups).map(({ verdict, counts }) => (
+        <tr key={verdict}>
+          <th scope="row">
+            <Verdict of={verdict} />
+          </th>
+          <CountCells of={counts} />
         </tr>
-      </thead>
-      <tbody>
-        {byVerdict(groups).map(({ verdict, counts }) => (
-          <tr key={verdict}>
-            <th scope="row">
-              <Verdict of={verdict} />
-            </th>
-            <CountCells of={counts} />
-          </tr>
-        ))}
-      </tbody>
-    </TableScroll>
+      ))}
+    </Table>
   );
 }
 
 /** The same by verdict, reason and provider. */
 export function GroupTable({ groups }: { groups: readonly Group[] }) {
   return (
-    <TableScroll label="Each reason and provider">
-      <thead>
-        <tr>
-          <th scope="col">Answered</th>
-          <th scope="col">Reason</th>
-          <th scope="col">Provider</th>
-          <CountHeads />
+    <Table label="Each reason and provider" columns={["Answered", "Reason", "Provider", ...COUNT_COLUMNS]}>
+      {groups.map((group) => (
+        <tr key={`${group.verdict} ${group.reason} ${group.provider}`}>
+          <td>
+            <Verdict of={group.verdict} />
+          </td>
+          <td>{orNothing(group.reason)}</td>
+          <td>{orNothing(group.provider)}</td>
+          <CountCells of={group} />
         </tr>
-      </thead>
-      <tbody>
-        {groups.map((group) => (
-          <tr key={`${group.verdict} ${group.reason} ${group.provider}`}>
-            <td>
-              <Verdict of={group.verdict} />
-            </td>
-            <td>{orNothing(group.reason)}</td>
-            <td>{orNothing(group.provider)}</td>
-            <CountCells of={group} />
-          </tr>
-        ))}
-      </tbody>
-    </TableScroll>
+      ))}
+    </Table>
   );
 }
 
@@ -110,35 +85,31 @@ function happened({ outcome, bounce_reason: reason }: Wrong): ReactNode {
 /** Answers that were wrong, with the rules behind them. */
 export function WrongTable({ wrong }: { wrong: readonly Wrong[] }) {
   return (
-    <TableScroll label="Wrong answers">
-      <thead>
-        <tr>
-          <th scope="col">Answered</th>
-          <th scope="col">Reason</th>
-          <th scope="col">Provider</th>
-          <th scope="col">What happened</th>
-          <th scope="col">Rule of the answer</th>
-          <th scope="col">Rule of the bounce</th>
-          <th scope="col" className="number">
-            Messages
-          </th>
+    <Table
+      label="Wrong answers"
+      columns={[
+        "Answered",
+        "Reason",
+        "Provider",
+        "What happened",
+        "Rule of the answer",
+        "Rule of the bounce",
+        { number: "Messages" },
+      ]}
+    >
+      {wrong.map((group) => (
+        <tr key={JSON.stringify(group)}>
+          <td>
+            <Verdict of={group.verdict} />
+          </td>
+          <td>{orNothing(group.reason)}</td>
+          <td>{orNothing(group.provider)}</td>
+          <td>{happened(group)}</td>
+          <td>{orNothing(group.rule)}</td>
+          <td>{orNothing(group.bounce_rule)}</td>
+          <td className="number">{grouped(group.events)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {wrong.map((group) => (
-          <tr key={JSON.stringify(group)}>
-            <td>
-              <Verdict of={group.verdict} />
-            </td>
-            <td>{orNothing(group.reason)}</td>
-            <td>{orNothing(group.provider)}</td>
-            <td>{happened(group)}</td>
-            <td>{orNothing(group.rule)}</td>
-            <td>{orNothing(group.bounce_rule)}</td>
-            <td className="number">{grouped(group.events)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </TableScroll>
+      ))}
+    </Table>
   );
 }

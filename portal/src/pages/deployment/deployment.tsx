@@ -5,7 +5,7 @@ import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { duration } from "../../words/durations.ts";
 import { grouped } from "../../words/numbers.ts";
@@ -24,48 +24,40 @@ function Breakers({ of: { breakers, breakers_open: open } }: { of: Deployment["e
         {grouped(open)} circuit breakers open: addresses there wait or are answered unknown, and none is
         called invalid.
       </p>
-      <TableScroll label="Open breakers">
-        <thead>
-          <tr>
-            <th scope="col">Site</th>
-            <th scope="col">Route</th>
-            <th scope="col">Open since</th>
-            <th scope="col">Next trial</th>
-            <th scope="col">Reply of the server</th>
+      <Table
+        label="Open breakers"
+        columns={["Site", "Route", "Open since", "Next trial", "Reply of the server"]}
+      >
+        {breakers.map((breaker) => (
+          <tr key={`${breaker.site} ${breaker.route} ${breaker.domain}`}>
+            <th scope="row">
+              <ForeignText>{breaker.site}</ForeignText>
+              {breaker.domain !== null && (
+                <span className="muted">
+                  {" "}
+                  only <ForeignText>{breaker.domain}</ForeignText>
+                </span>
+              )}
+            </th>
+            <td>
+              <ForeignText>{breaker.route}</ForeignText>
+            </td>
+            <td>
+              <Time at={breaker.open_since} />
+            </td>
+            <td>
+              <Time at={breaker.next_trial_at} />
+            </td>
+            <td className="prose">
+              {breaker.reply === "" ? (
+                "received by another process"
+              ) : (
+                <ForeignText>{breaker.reply}</ForeignText>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {breakers.map((breaker) => (
-            <tr key={`${breaker.site} ${breaker.route} ${breaker.domain}`}>
-              <th scope="row">
-                <ForeignText>{breaker.site}</ForeignText>
-                {breaker.domain !== null && (
-                  <span className="muted">
-                    {" "}
-                    only <ForeignText>{breaker.domain}</ForeignText>
-                  </span>
-                )}
-              </th>
-              <td>
-                <ForeignText>{breaker.route}</ForeignText>
-              </td>
-              <td>
-                <Time at={breaker.open_since} />
-              </td>
-              <td>
-                <Time at={breaker.next_trial_at} />
-              </td>
-              <td className="prose">
-                {breaker.reply === "" ? (
-                  "received by another process"
-                ) : (
-                  <ForeignText>{breaker.reply}</ForeignText>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </TableScroll>
+        ))}
+      </Table>
     </>
   );
 }
@@ -75,26 +67,16 @@ function ReducedSites({ of: { reduced_sites: sites, sites_reduced: count } }: { 
   return (
     <>
       <p>They refused some connections, and get fewer than their policy allows: {grouped(count)} in all.</p>
-      <TableScroll label="Sites with fewer connections">
-        <thead>
-          <tr>
-            <th scope="col">Site</th>
-            <th scope="col" className="number">
-              Connections
+      <Table label="Sites with fewer connections" columns={["Site", { number: "Connections" }]}>
+        {sites.map(({ site, connections }) => (
+          <tr key={site}>
+            <th scope="row">
+              <ForeignText>{site}</ForeignText>
             </th>
+            <td className="number">{grouped(connections)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {sites.map(({ site, connections }) => (
-            <tr key={site}>
-              <th scope="row">
-                <ForeignText>{site}</ForeignText>
-              </th>
-              <td className="number">{grouped(connections)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </TableScroll>
+        ))}
+      </Table>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import type { Deployment } from "./deployment.tsx";
 
@@ -48,20 +48,11 @@ function RouteReport({ of: route }: { of: Route }) {
   if (route.state === "pending") return <Loading />;
   const findings = route.findings.toSorted((a, b) => ORDER.indexOf(a.result) - ORDER.indexOf(b.result));
   return (
-    <TableScroll label={`Checks of ${route.route}`}>
-      <thead>
-        <tr>
-          <th scope="col">Check</th>
-          <th scope="col">Result</th>
-          <th scope="col">What was seen</th>
-        </tr>
-      </thead>
-      <tbody>
-        {findings.map((finding) => (
-          <FindingRow key={finding.check} of={finding} />
-        ))}
-      </tbody>
-    </TableScroll>
+    <Table label={`Checks of ${route.route}`} columns={["Check", "Result", "What was seen"]}>
+      {findings.map((finding) => (
+        <FindingRow key={finding.check} of={finding} />
+      ))}
+    </Table>
   );
 }
 

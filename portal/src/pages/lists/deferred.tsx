@@ -3,7 +3,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
@@ -41,23 +41,11 @@ function Groups({ id }: { id: string }) {
   const others = rows - data.reduce((sum, group) => sum + group.rows, 0);
   return (
     <>
-      <TableScroll label="Rows that wait">
-        <thead>
-          <tr>
-            <th scope="col">Why</th>
-            <th scope="col">Mail servers</th>
-            <th scope="col" className="number">
-              Rows
-            </th>
-            <th scope="col">Next attempt</th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.map((group) => (
-            <GroupLine key={`${group.reason} ${group.site}`} of={group} />
-          ))}
-        </tbody>
-      </TableScroll>
+      <Table label="Rows that wait" columns={["Why", "Mail servers", { number: "Rows" }, "Next attempt"]}>
+        {data.map((group) => (
+          <GroupLine key={`${group.reason} ${group.site}`} of={group} />
+        ))}
+      </Table>
       {others > 0 && <p className="muted">{grouped(others)} more wait for other servers.</p>}
     </>
   );

@@ -5,7 +5,7 @@ import { Button } from "../../components/button.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Table } from "../../components/table.tsx";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
 import { VERDICTS } from "../../words/reasons.ts";
@@ -14,6 +14,13 @@ import { totalOf, VERDICT_NAMES, VerdictBar } from "./verdict-bar.tsx";
 const REFRESH_MS = 5_000;
 /** Providers that are shown at first. */
 const FIRST = 8;
+
+const COLUMNS = [
+  "Provider",
+  { number: "Rows" },
+  "Verdicts",
+  ...VERDICT_NAMES.map((verdict) => ({ number: VERDICTS[verdict] })),
+];
 
 const readProviders = (id: string) =>
   dataOf(api.GET("/v1/bulk-jobs/{id}/providers", { params: { path: { id } } }));
@@ -67,27 +74,11 @@ export function Providers({ job }: { job: BulkJob }) {
       {providers.isPending && <Loading />}
       <Failure error={providers.error} />
       {all.length > 0 && (
-        <TableScroll label="Rows by provider">
-          <thead>
-            <tr>
-              <th scope="col">Provider</th>
-              <th scope="col" className="number">
-                Rows
-              </th>
-              <th scope="col">Verdicts</th>
-              {VERDICT_NAMES.map((verdict) => (
-                <th scope="col" className="number" key={verdict}>
-                  {VERDICTS[verdict]}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {all.slice(0, isWhole ? undefined : FIRST).map((of) => (
-              <ProviderLine key={of.provider} of={of} />
-            ))}
-          </tbody>
-        </TableScroll>
+        <Table label="Rows by provider" columns={COLUMNS}>
+          {all.slice(0, isWhole ? undefined : FIRST).map((of) => (
+            <ProviderLine key={of.provider} of={of} />
+          ))}
+        </Table>
       )}
       {all.length > FIRST && !isWhole && (
         <Button onClick={() => setWhole(true)}>Show all {grouped(all.length)}</Button>

@@ -3,7 +3,7 @@ import { memo, useState } from "react";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Table } from "../../components/table.tsx";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
@@ -23,7 +23,7 @@ function ResultLine({ of: { row, input, duplicateOf, result } }: { of: ResultRow
       <td>
         <VerdictBadge verdict={result.verdict} />
       </td>
-      <td>
+      <td className="why">
         {REASONS[result.reason].says}
         {result.did_you_mean !== null && (
           <div>
@@ -39,28 +39,13 @@ function ResultLine({ of: { row, input, duplicateOf, result } }: { of: ResultRow
 /** Drawn again only when its rows change: there may be a thousand. */
 const ResultTable = memo(function ResultTable({ rows }: { rows: readonly ResultRow[] }) {
   return (
-    <TableScroll label="Results by row">
-      <thead>
-        <tr>
-          <th scope="col" className="number">
-            Row
-          </th>
-          <th scope="col">Address</th>
-          <th scope="col">Verdict</th>
-          <th scope="col" className="why">
-            Why
-          </th>
-          <th scope="col">Provider</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row, i) => (
-          // A cell may hold the same address twice.
-          // biome-ignore lint/suspicious/noArrayIndexKey: the rows of a table stay in their order.
-          <ResultLine key={`${i} ${row.row}`} of={row} />
-        ))}
-      </tbody>
-    </TableScroll>
+    <Table label="Results by row" columns={[{ number: "Row" }, "Address", "Verdict", "Why", "Provider"]}>
+      {rows.map((row, i) => (
+        // A cell may hold the same address twice.
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows of a table stay in their order.
+        <ResultLine key={`${i} ${row.row}`} of={row} />
+      ))}
+    </Table>
   );
 });
 

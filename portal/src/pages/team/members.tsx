@@ -5,7 +5,7 @@ import { identityQuery, type Role, useHasRole, useIdentity } from "../../api/ses
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import type { readTeam } from "./team.tsx";
 
@@ -88,40 +88,28 @@ export function Members({ members }: { members: readonly Member[] }) {
   const isOwner = useHasRole("owner");
   const mayRemove = (member: Member) => isAdmin && (member.role !== "owner" || isOwner);
   return (
-    <TableScroll label="Members">
-      <thead>
-        <tr>
-          <th scope="col">Email</th>
-          <th scope="col">Role</th>
-          <th scope="col">Joined</th>
-          <th scope="col">
-            <span className="visually-hidden">Remove or leave</span>
+    <Table label="Members" columns={["Email", "Role", "Joined", { hidden: "Remove or leave" }]}>
+      {members.map((member) => (
+        <tr key={member.id}>
+          <th scope="row">
+            <ForeignText>{member.email}</ForeignText>
+            {member.id === user?.id && <span className="muted"> (you)</span>}
           </th>
+          <td>
+            <RoleOf member={member} />
+          </td>
+          <td>
+            <Time at={member.joined_at} />
+          </td>
+          <td>
+            {member.id === user?.id ? (
+              <Leave member={member} />
+            ) : (
+              mayRemove(member) && <Remove member={member} />
+            )}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {members.map((member) => (
-          <tr key={member.id}>
-            <th scope="row">
-              <ForeignText>{member.email}</ForeignText>
-              {member.id === user?.id && <span className="muted"> (you)</span>}
-            </th>
-            <td>
-              <RoleOf member={member} />
-            </td>
-            <td>
-              <Time at={member.joined_at} />
-            </td>
-            <td>
-              {member.id === user?.id ? (
-                <Leave member={member} />
-              ) : (
-                mayRemove(member) && <Remove member={member} />
-              )}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </TableScroll>
+      ))}
+    </Table>
   );
 }

@@ -4,7 +4,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { Table } from "../../components/table.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { saveFile } from "./save-file.ts";
 import "../../styles/charts.css";
@@ -23,6 +23,8 @@ const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] 
   { title: "Risky", name: "risky", of: ({ verdicts }) => verdicts.risky },
   { title: "Unknown", name: "unknown", of: ({ verdicts }) => verdicts.unknown },
 ];
+
+const TITLES = ["Day (UTC)", ...COLUMNS.map(({ title }) => ({ number: title }))];
 
 /** What draws charts is larger than the page, which does not wait for it. */
 const Charts = lazy(async () => ({ default: (await import("./charts.tsx")).Charts }));
@@ -68,32 +70,20 @@ export function History({ days }: { days: number }) {
           <Charts days={data} />
         </Suspense>
       )}
-      <TableScroll label="Use by day">
-        <thead>
-          <tr>
-            <th scope="col">Day (UTC)</th>
-            {COLUMNS.map(({ title }) => (
-              <th scope="col" className="number" key={title}>
-                {title}
-              </th>
+      <Table label="Use by day" columns={TITLES}>
+        {data.map((day) => (
+          <tr key={day.date}>
+            <th scope="row" className="nowrap">
+              {day.date}
+            </th>
+            {COLUMNS.map(({ name, of }) => (
+              <td className="number" key={name}>
+                {grouped(of(day))}
+              </td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {data.map((day) => (
-            <tr key={day.date}>
-              <th scope="row" className="nowrap">
-                {day.date}
-              </th>
-              {COLUMNS.map(({ name, of }) => (
-                <td className="number" key={name}>
-                  {grouped(of(day))}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </TableScroll>
+        ))}
+      </Table>
       <div className="row">
         <Button onClick={() => saveFile("usage.csv", "text/csv", csvOf(data))}>Download as CSV</Button>
       </div>

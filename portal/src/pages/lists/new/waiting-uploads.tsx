@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { api, dataOf } from "../../../api/client.ts";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
 import { ForeignText, shownText } from "../../../components/foreign-text.tsx";
-import { TableScroll } from "../../../components/table-scroll.tsx";
+import { Table } from "../../../components/table.tsx";
 import { Time } from "../../../components/time.tsx";
 import { deleteUpload } from "../../../uploads/file-upload.ts";
 import { byteSize } from "../../../words/bytes.ts";
@@ -71,25 +71,14 @@ export function WaitingUploads() {
   return (
     <section className="card" aria-labelledby="waiting">
       <h2 id="waiting">Sent, not verified yet</h2>
-      <TableScroll label="Files that were sent and not verified yet">
-        <thead>
-          <tr>
-            <th scope="col">File</th>
-            <th scope="col" className="number">
-              Size
-            </th>
-            <th scope="col">Sent</th>
-            <th scope="col">
-              <span className="visually-hidden">What to do</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {waiting.data.map((upload) => (
-            <WaitingUpload key={upload.id} of={upload} />
-          ))}
-        </tbody>
-      </TableScroll>
+      <Table
+        label="Files that were sent and not verified yet"
+        columns={["File", { number: "Size" }, "Sent", { hidden: "What to do" }]}
+      >
+        {waiting.data.map((upload) => (
+          <WaitingUpload key={upload.id} of={upload} />
+        ))}
+      </Table>
     </section>
   );
 }
