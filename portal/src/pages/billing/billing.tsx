@@ -93,6 +93,7 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
       </section>
       <section className="card" aria-labelledby="plans">
         <h2 id="plans">Plans</h2>
+        {sold !== undefined && <p>The price of a plan is shown on a page of Stripe's, before you pay.</p>}
         <PlanTable
           plans={plans}
           tier={tier}

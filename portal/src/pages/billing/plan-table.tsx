@@ -35,9 +35,6 @@ interface Props {
   buy: { busy: boolean; choose(plan: Plan, interval: Interval): void } | null;
 }
 
-/** Only the payment provider knows what a plan costs. */
-const priceOf = ({ intervals }: Plan) => (intervals.length > 0 ? "shown by Stripe, before you pay" : "–");
-
 /** What is in each plan, side by side. */
 export function PlanTable({ plans, tier, buy }: Props) {
   return (
@@ -63,16 +60,6 @@ export function PlanTable({ plans, tier, buy }: Props) {
             ))}
           </tr>
         ))}
-        {plans.some(({ intervals }) => intervals.length > 0) && (
-          <tr>
-            <th scope="row">Price</th>
-            {plans.map((plan) => (
-              <td key={plan.tier} className="number">
-                {priceOf(plan)}
-              </td>
-            ))}
-          </tr>
-        )}
         {buy !== null && (
           <tr>
             <th scope="row">Subscribe</th>

@@ -21,8 +21,8 @@ function Breakers({ of: { breakers, breakers_open: open } }: { of: Deployment["e
   return (
     <>
       <p>
-        {grouped(open)} circuit breakers open: addresses there wait or are answered unknown, and none is
-        called invalid.
+        {grouped(open)} circuit {open === 1 ? "breaker is" : "breakers are"} open: addresses there wait or are
+        answered unknown, and none is called invalid.
       </p>
       <Table
         label="Open breakers"
