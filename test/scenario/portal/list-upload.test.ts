@@ -118,6 +118,23 @@ describe("a file", () => {
       .waitFor();
   });
 
+  it("is verified by each address of a cell on demand, and says what that costs", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email } = await site.owner();
+    const { page } = await signedIn(email);
+    await openNewList(page);
+    const rows = ["exists@plain.test", '"exists-a@plain.test, missing@plain.test"', "exists-b@plain.test"];
+    await choose(page, fileOf("several.csv", `Name,Email\n${rows.map((cell) => `x,${cell}`).join("\n")}\n`));
+    await page.getByText(/^1 of the first 3 rows has several addresses in the cell, 2 in all/).waitFor();
+    await page.getByText(/^2 units at most for 3 rows/).waitFor();
+    await page.getByLabel("Cells may hold several addresses: verify each").check();
+    await page.getByText(/^4 units at most for 3 rows/).waitFor();
+    await page.getByRole("button", { name: "Verify 3 rows" }).click();
+    await page.getByText("Completed").first().waitFor();
+    await page.getByText("4 units", { exact: true }).waitFor();
+    await page.getByRole("row").filter({ hasText: "missing@plain.test" }).waitFor();
+  });
+
   it("is paused, left, and gone on with after a reload, with the parts that are missing", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();

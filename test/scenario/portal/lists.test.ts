@@ -61,6 +61,8 @@ describe("the lists of a team", () => {
     await rowOf("repeats row 1").waitFor();
     assert.equal(await results.getByRole("row").count(), 7);
     await page.getByText("3 units", { exact: true }).waitFor();
+    const providers = page.getByRole("region", { name: "Rows by provider" }).locator("tbody tr");
+    assert.deepEqual(await providers.allTextContents(), ["Others, or none52300", "google10001"]);
 
     await page.getByLabel("Reason").selectOption("null_mx");
     await rowOf("The domain says that it takes no mail.").waitFor();
@@ -68,10 +70,10 @@ describe("the lists of a team", () => {
     assert.equal(await results.getByRole("row").count(), 2);
     await page.getByRole("link", { name: "Download all rows like these as CSV" }).waitFor();
     await page.getByLabel("Reason").selectOption("all");
-    await page.getByLabel("Provider").selectOption("google");
+    await page.getByLabel("Provider", { exact: true }).selectOption("google (1)");
     await rowOf("missing@plain.test").waitFor({ state: "detached" });
     assert.equal(await results.getByRole("row").count(), 2);
-    await page.getByLabel("Provider").selectOption("all");
+    await page.getByLabel("Provider", { exact: true }).selectOption("all");
     await page.getByLabel("Reason").selectOption("null_mx");
     await page.getByLabel("Verdict").selectOption("valid");
     await results.getByText("No row is like that.").waitFor();
@@ -155,6 +157,7 @@ describe("the lists of a team", () => {
       .getByRole("row")
       .filter({ hasText: "Its mail server tells every new sender to come back later." })
       .waitFor();
+    await page.getByRole("row", { name: /^Others, or none 1 Valid 100% 1 0 0 0$/ }).waitFor();
     await page.getByRole("button", { name: "Cancel the list" }).click();
     const dialog = page.getByRole("alertdialog");
     await dialog.getByText(/^1 rows are answered.* 20 are not/).waitFor();

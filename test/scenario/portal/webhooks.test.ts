@@ -77,6 +77,7 @@ describe("webhooks", () => {
     const before = receiver.received.length;
     await rows.first().getByRole("button", { name: "Send again" }).click();
     await rows.getByText("HTTP 204").first().waitFor();
+    await card.getByText("never", { exact: true }).waitFor({ state: "detached" });
     const [sent] = receiver.received.slice(before);
     assert.equal(JSON.parse(sent?.body ?? "{}").type, "ping");
     await card.getByLabel("State").selectOption("delivered");
@@ -91,6 +92,44 @@ describe("webhooks", () => {
     receiver.answer(withStatus(204));
     await card.getByRole("button", { name: "Enable" }).click();
     await card.getByText("enabled", { exact: true }).waitFor();
+  });
+
+  it("are followed by their newest deliveries alone, while one is under way", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const id = await make(session);
+    receiver.answer(withStatus(204));
+    await site.api.send("POST", `/v1/webhooks/${id}/ping`, { key: session });
+    const { sql } = site.deployment;
+    await until("it is delivered", async () => {
+      const done = await sql`
+        select from webhook_deliveries where webhook_id = ${id} and status = 'succeeded'`;
+      return done.length === 1;
+    });
+    await sql`
+      insert into webhook_deliveries (id, team_id, event_id, webhook_id, lane, status, attempts, response_status,
+        next_attempt_at)
+      select left(id, 4) || lpad(n::text, length(id) - 4, '0'), team_id, event_id, webhook_id, lane, status, attempts,
+        response_status, null
+      from webhook_deliveries, generate_series(1, 50) n where webhook_id = ${id}`;
+    const page = await open(session);
+    const card = cardOf(page);
+    await card.getByRole("button", { name: "Show the deliveries" }).click();
+    const rows = card.locator("tbody tr");
+    await until("all are delivered", async () => (await rows.getByText("delivered").count()) === 50);
+    await card.getByRole("button", { name: "Older ones" }).click();
+    await until("all are listed", async () => (await rows.count()) === 51);
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().includes("/deliveries")) asked.push(new URL(request.url()).search);
+    });
+    await card.getByRole("button", { name: "Send a ping" }).click();
+    await until("the new one is listed", async () => (await rows.getByText("delivered").count()) === 52);
+    assert.ok(asked.length > 0);
+    assert.deepEqual(
+      asked.filter((search) => search !== ""),
+      [],
+    );
   });
 
   it("are changed", async (t) => {
