@@ -9,7 +9,14 @@ const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFrac
 
 const Nothing = () => <span className="muted">–</span>;
 /** A name as rcpt gives it, and the team's programs report it. */
-const orNothing = (name: string | null) => (name === null ? <Nothing /> : <ForeignText>{name}</ForeignText>);
+const orNothing = (name: string | null) =>
+  name === null ? (
+    <Nothing />
+  ) : (
+    <span className="nowrap">
+      <ForeignText>{name}</ForeignText>
+    </span>
+  );
 
 function Verdict({ of }: { of: Group["verdict"] }) {
   return of === null ? <span className="muted">Not reported</span> : <VerdictBadge verdict={of} />;
