@@ -39,9 +39,12 @@ export function foldersOf(paths: Iterable<string>): Folder[] {
   return [...files].map(([path, count]) => ({ path, files: count, hasFolders: parents.has(path) }));
 }
 
-/** A folder with folders in it is a table of contents, and may hold a single file beside them. */
-export function isTooSmall({ files, hasFolders }: Folder): boolean {
-  return files < FOLDER_FILES_MIN && !hasFolders;
+/**
+ * A folder with folders in it is a table of contents, and may hold a single file beside them. One at the top has no parent that its
+ * files could be in.
+ */
+export function isTooSmall({ path, files, hasFolders }: Folder): boolean {
+  return files < FOLDER_FILES_MIN && !hasFolders && path.includes("/");
 }
 
 function folderFindings(paths: Iterable<string>): Finding[] {

@@ -17,8 +17,6 @@ export const LAYERS: Record<string, Layer> = {
   engine: { may: ["verification", "egress", "smtp", "dns", "stores", "platform", "config"] },
   features: { may: BELOW_FEATURES },
   api: { may: ["features", "verification", "platform", "config"] },
-  /** The thread that joins results, of bulk workers alone. */
-  joins: { may: ["features", "stores", "platform", "config"] },
   /** The thread for large requests. */
   requests: { may: ["api", "features", "platform", "config"] },
   /** The check thread. */
@@ -32,7 +30,6 @@ const ROOT_FILES = /^src\/(main|supervisor)\.ts$|^src\/(app|operator|cli)\//;
 
 /** The layer of a path relative to the project, null when it belongs to none. */
 export function layerOf(path: string): string | null {
-  if (path === "workers/join.ts") return "joins";
   if (path === "workers/request.ts") return "requests";
   if (path.startsWith("workers/")) return "workers";
   if (ROOT_FILES.test(path)) return "root";

@@ -11,7 +11,7 @@ const ASKS_BESIDE = /extname\(import\.meta\.url\)|BUILT_LISTS, import\.meta\.url
 /** Where the module lies that asks for the packed lists. */
 const LISTS_FOLDER = "src/verification/lists";
 /** Files of threads, which are started by their names. */
-const THREADS = ["workers", "test/support/threads"];
+const THREADS = "workers";
 /** What a test file's process tells of its tests with. */
 const REPORTER = "scripts/test/told.ts";
 /** What runs several test files in one process. */
@@ -68,7 +68,7 @@ function packagesLeftOut(root: string): string[] {
  * @throws Error of esbuild, which has told what is wrong and in which file
  */
 export async function compileTests(root: string, folder: string, files: string[]): Promise<CompiledTests> {
-  const threads = THREADS.flatMap((at) => readdirSync(join(root, at)).map((name) => join(root, at, name)));
+  const threads = readdirSync(join(root, THREADS)).map((name) => join(root, THREADS, name));
   const fileOf = (source: string) => join(folder, relative(root, source)).replace(/ts$/, "js");
   const [reporter, together] = [join(root, REPORTER), join(root, TOGETHER)];
   await build({

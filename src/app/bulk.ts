@@ -8,7 +8,6 @@ import { renderJob, type ViewSettings } from "../features/bulk/jobs/job-view.ts"
 import { type BulkJobs, createBulkJobs } from "../features/bulk/jobs/jobs.ts";
 import { createBulkRemoval } from "../features/bulk/jobs/removal.ts";
 import { createJobObjects } from "../features/bulk/results/job-objects.ts";
-import { createJoinThread } from "../features/bulk/results/join-thread.ts";
 import { createResults } from "../features/bulk/results/results.ts";
 import { createParkedRows } from "../features/bulk/run/parked-rows.ts";
 import { createRowVerifier } from "../features/bulk/run/row-verifier.ts";
@@ -293,7 +292,6 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
   });
   const granted = createGrantCheck({ sql, clock, ownBucket: stores.objects.bucket });
   const emissions = composeEmissions(createEmitter({ sql, streams, clock }), log);
-  const joinThread = createJoinThread({ objects: config.objects, scratchDir: config.scratchDir }, log);
   const tasks = createBulkTaskRunner({
     sql,
     objects,
@@ -301,7 +299,6 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
     bucket: stores.objects.bucket,
     granted,
     scratch: createScratch(config.scratchDir),
-    joinThread,
     deadLetters: streams,
     tracer: deps.tracer,
     clock,
@@ -331,7 +328,6 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
     createHeapRoom({ roomBytes: LIMITS.bulk.heapRoomBytes }),
     ...checkParts(checks),
     withOutageWait(createPeriodicReload(promoted), { clock, log }),
-    { name: "join thread", stop: () => joinThread.close() },
     worker,
   ];
   return { parts, selfCheck: checks.selfCheck };

@@ -2,7 +2,6 @@ import { tmpdir } from "node:os";
 import { createJobEndings } from "../../src/features/bulk/jobs/job-endings.ts";
 import { insertJob, type NewJob, queueJob, recordAnalysis } from "../../src/features/bulk/jobs/job-sql.ts";
 import { type JobObjects, repeatsKey, sourceKey } from "../../src/features/bulk/results/job-objects.ts";
-import type { JoinThread } from "../../src/features/bulk/results/join-thread.ts";
 import type { SiteParking } from "../../src/features/bulk/run/chunk.ts";
 import { type Control, createControl } from "../../src/features/bulk/run/control.ts";
 import type { DeferralSettings } from "../../src/features/bulk/run/deferrals.ts";
@@ -142,8 +141,6 @@ export interface RunnerParts {
   /** Instead of what `objects` has. */
   streams?: Partial<ObjectStreams>;
   scratch?: Scratch;
-  /** Absent: all results are put together by the runner. */
-  joinThread?: JoinThread;
   /** Instead of what Postgres has. */
   granted?: GrantCheck;
   /** Absent: no site blocks us. */
@@ -168,7 +165,6 @@ export function createRunner(parts: RunnerParts) {
     bucket: "bucket",
     granted: parts.granted ?? createGrantCheck({ sql, clock, ownBucket: "bucket" }),
     scratch: parts.scratch ?? createScratch(tmpdir()),
-    joinThread: parts.joinThread ?? null,
     deferral: parts.deferral ?? { firstMs: 1_000, maxMs: 60_000, queueMaxMs: 60_000 },
     egress: EGRESS,
     parking: parts.parking ?? { waitMs: () => null, tryRelease: async () => {} },

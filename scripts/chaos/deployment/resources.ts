@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { describeDescriptors } from "./descriptors.ts";
 
 /** What a process has of the machine. */
@@ -91,8 +90,8 @@ export function growthOf(name: string, before: Resources, after: Resources): str
     .map((what) => `${name}: ${what} ${before[what]} -> ${after[what]}, at most ${bounds[what]}`);
 }
 
-/** Idle, a process closes connections within seconds, and ends the thread that puts results together after a while. */
-const BACK_WITHIN_MS = LIMITS.results.threadIdleMs + 20_000;
+/** Idle, a process closes connections within seconds, and ends its threads for large requests after a minute. */
+const BACK_WITHIN_MS = 80_000;
 
 /** Of each member once none has more than it may beside `before`; else when time is up. */
 export async function resourcesAtRest(

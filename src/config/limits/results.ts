@@ -15,14 +15,6 @@ export const RESULT_LIMITS = {
   spanRows: 8_000,
   /** Such spans read or held before the current one is joined. */
   spansAhead: 2,
-  /**
-   * Results of up to this many rows are joined by the main thread, some 25 ms in pieces: starting a thread, which loads the
-   * client of object storage first, takes ten times that. More rows are for the thread; its heap limit is many times what a
-   * join keeps there, since most of that is in buffers.
-   */
-  rowsHere: 4_000,
-  threadHeapMb: 512,
-  threadIdleMs: 60_000,
   /** Parts that a writer of assembled results holds: one is filled while the other is sent. */
   partsInFlight: 2,
   /** Chunks read from Postgres at a time. */

@@ -1,29 +1,15 @@
-import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
 import type { JobEndings } from "../jobs/job-endings.ts";
 import { type Control, interruptOnOutage } from "../run/control.ts";
 import type { TaskReport } from "../run/task-report.ts";
 import { type AssemblyTask, chunksOf } from "../schedule/job-tasks.ts";
 import { newResultsKey } from "./job-objects.ts";
-import { type JobMaterial, materialOf } from "./job-results.ts";
-import type { JoinThread } from "./join-thread.ts";
+import { materialOf } from "./job-results.ts";
 import { type WriteResultsDeps, writeResults } from "./write-results.ts";
 
 export interface AssemblyDeps extends Omit<WriteResultsDeps, "chunksOf"> {
   sql: Database;
   endings: JobEndings;
-  /** Puts together what is long; null: all is put together here. */
-  joinThread: JoinThread | null;
-}
-
-/** @throws as `writeResults`; Error when the thread died */
-async function write(deps: AssemblyDeps, material: JobMaterial, key: string, control: Control) {
-  const { sql, granted, joinThread } = deps;
-  const chunks = (jobId: string, after: number, limit: number) => chunksOf(sql, jobId, after, limit);
-  if (joinThread === null || material.rows <= LIMITS.results.rowsHere)
-    return writeResults({ ...deps, chunksOf: chunks }, material, key, control.signal);
-  const { readRange } = deps.streams;
-  return joinThread.write(material, key, { chunksOf: chunks, granted, readRange }, control.signal);
 }
 
 /**
@@ -43,7 +29,10 @@ export async function runAssembly(
   if (material === null || material.status !== "finalizing") return;
   const resultsKey = newResultsKey(teamId, jobId);
   report.add({ rows: material.rows });
-  await report.phase("write results", () => write(deps, material, resultsKey, control));
+  const chunks: WriteResultsDeps["chunksOf"] = (id, after, limit) => chunksOf(sql, id, after, limit);
+  await report.phase("write results", () =>
+    writeResults({ ...deps, chunksOf: chunks }, material, resultsKey, control.signal),
+  );
   const ending = { status: "completed", resultsKey } as const;
   await report.phase("mark done", () =>
     interruptOnOutage(() => deps.endings.endAlone(sql, teamId, jobId, ending)),

@@ -19,6 +19,7 @@ test("a folder has 3 to 25 files, those in the folders inside it not counted", (
   assert.deepEqual(found({}, [...files("src/a", 3), ...files("src/b", 25)]), []);
   assert.deepEqual(found({}, files("src/a", 2)), ["folders src/a 2"]);
   assert.deepEqual(found({}, files("src/a", 26)), ["folders src/a 26"]);
+  assert.deepEqual(found({}, files("workers", 2)), []);
   assert.deepEqual(found({}, [...files("src/a", 20), ...files("src/a/b", 20)]), []);
 });
 
