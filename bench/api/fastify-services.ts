@@ -125,7 +125,7 @@ function createTaking({ cache, cachedAnswers, cacheHits, examiner, quota, rateLi
     const entry = await cache.fetch(question.scope, question.address.cacheKey);
     if (entry === undefined) return checkNothing();
     cachedAnswers.remember(question, examiner.draw(question, { entry, cached: true }).result);
-    return cachedAnswers.find(input, actor, clock.monotonic()) ?? checkNothing();
+    return cachedAnswers.find(input, actor) ?? checkNothing();
   }
   async function takeLater(
     answer: Promise<CachedAnswer> | CachedAnswer,
@@ -139,7 +139,7 @@ function createTaking({ cache, cachedAnswers, cacheHits, examiner, quota, rateLi
   return {
     /** An answer from the cache, paid for: at once where all of it is in memory. @throws AppError if it is not cached */
     take(input: VerifyInput, actor: Actor): CachedAnswer | Promise<CachedAnswer> {
-      const found = cachedAnswers.find(input, actor, clock.monotonic());
+      const found = cachedAnswers.find(input, actor);
       const token = rateLimiter.take(actor, "verify");
       if (found === null || token instanceof Promise)
         return takeLater(found ?? learn(input, actor), actor, token);

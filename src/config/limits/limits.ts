@@ -69,11 +69,6 @@ export const LIMITS = {
   evidenceCache: {
     /** An entry in memory is looked up in Redis again after this: another process may have refreshed it. */
     memoryMs: 300_000,
-    /**
-     * The holder of an entry requests it again after this, so that it stays among the latest used, and follows a clock
-     * change. Of a thousand entries at full speed three in a hundred requests did so, at 500: 0.1 µs of each.
-     */
-    holdMs: 2_000,
     /** Entries are at most a few kilobytes: this many in one answer of Redis, and in one write. */
     keysPerCall: 1_000,
     entriesPerWrite: 500,

@@ -39,10 +39,6 @@ export class CachedAnswer implements AnswerNote {
   /** Counts answers of its verdict and reason. */
   readonly tally: CountCell;
   readonly times = null;
-  /** Monotonic: when the cache has to be asked for its entry again at the latest. */
-  goodUntilMs = 0;
-  /** See `EvidenceCache.evictionEpoch`: it has to be asked as well once that is another. */
-  evictionEpoch = 0;
 
   constructor(entry: CacheEntry, result: VerificationResult, json: RenderedJson, tally: CountCell) {
     this.entry = entry;

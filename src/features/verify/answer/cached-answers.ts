@@ -5,7 +5,6 @@ import type { Scope } from "../../../verification/evidence.ts";
 import { isUncharged } from "../../../verification/verdict/verdict.ts";
 import type { Actor } from "../../identity/actor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { Held } from "../cache/evidence-cache.ts";
 import type { AddressQuestion } from "./address-question.ts";
 import { CachedAnswer } from "./answer-note.ts";
 import type { Examiner } from "./examine.ts";
@@ -20,7 +19,7 @@ import type { VerifyInput } from "./verify-input.ts";
  */
 export interface CachedAnswers {
   /** null: none is kept, or the answer is of another kind. Counts nothing. */
-  find(input: VerifyInput, actor: Actor, nowMs: number): CachedAnswer | null;
+  find(input: VerifyInput, actor: Actor): CachedAnswer | null;
   /** A question that was answered from the cache, and how: the same text is likely to be asked again. */
   remember(question: AddressQuestion, result: VerificationResult): void;
 }
@@ -31,7 +30,7 @@ interface KnownAddress extends Record<Scope, CachedAnswer | null> {
 }
 
 export interface CachedAnswersDeps {
-  examiner: Pick<Examiner, "isPlain" | "hold" | "evictionEpoch" | "understand" | "draw">;
+  examiner: Pick<Examiner, "isPlain" | "peek" | "understand" | "draw">;
   tallies: VerificationTallies;
   limits: { cachedAnswers: number };
 }
@@ -54,32 +53,16 @@ export function createCachedAnswers({ examiner, tallies, limits }: CachedAnswers
     return new CachedAnswer(entry, result, json, tallies(decision, true));
   }
 
-  function answerFor(known: KnownAddress, { entry }: Held, actor: Actor, scope: Scope): CachedAnswer | null {
-    const before = known[scope];
-    return before?.entry === entry ? before : draw(known, entry, actor);
-  }
-
-  /** Asks the evidence cache, which says how long that need not be done again. */
-  function renew(known: KnownAddress, actor: Actor, scope: Scope): CachedAnswer | null {
-    const held = examiner.hold(known.address, scope);
-    const answer = held === undefined ? null : answerFor(known, held, actor, scope);
-    known[scope] = answer;
-    if (answer === null || held === undefined) return null;
-    answer.goodUntilMs = held.goodUntilMs;
-    answer.evictionEpoch = examiner.evictionEpoch();
-    return answer;
-  }
-
   return {
-    find(input, actor, nowMs) {
+    find(input, actor) {
       if (input.refresh || input.withEvidence || !input.probe || !actor.livemode) return null;
       const known = addresses.get(input.email);
       if (known === undefined || !examiner.isPlain(known.address.domain, actor.overlay)) return null;
       const scope = actor.limits.probing ? "probed" : "unprobed";
-      const answer = known[scope];
-      const isGood =
-        answer !== null && nowMs < answer.goodUntilMs && answer.evictionEpoch === examiner.evictionEpoch();
-      return isGood ? answer : renew(known, actor, scope);
+      const entry = examiner.peek(known.address, scope);
+      if (entry === undefined) known[scope] = null;
+      else if (known[scope]?.entry !== entry) known[scope] = draw(known, entry, actor);
+      return known[scope];
     },
     remember({ email, address, unwrapped, overridden, withEvidence, declined }, result) {
       if (address === null || unwrapped || overridden || withEvidence || declined === true) return;

@@ -76,7 +76,7 @@ class AdmissionBeforeCost implements EarlyAdmission {
   enter(input: VerifyInput, actor: Actor, waiter: VerificationWaiter): void {
     if (!mayAsk(actor, input)) return;
     const { cachedAnswers, examiner, admission, clock } = this.#deps;
-    waiter.cachedAnswer = cachedAnswers.find(input, actor, waiter.startedMs);
+    waiter.cachedAnswer = cachedAnswers.find(input, actor);
     if (waiter.cachedAnswer !== null) return;
     const question = this.#understand(actor, input);
     waiter.addressQuestion = question;

@@ -7,7 +7,7 @@ import { withOverride } from "../../../verification/verdict/override.ts";
 import { type Decision, decide } from "../../../verification/verdict/verdict.ts";
 import type { Actor, TeamOverlay } from "../../identity/actor.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
-import type { EvidenceCache, Held } from "../cache/evidence-cache.ts";
+import type { EvidenceCache } from "../cache/evidence-cache.ts";
 import type { InFlightChecks, VerificationWaiter } from "../checks/in-flight-checks.ts";
 import { type AddressQuestion, type DomainStanding, malformedTextOf } from "./address-question.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
@@ -49,10 +49,8 @@ export interface Examiner {
   understand(email: string, withEvidence: boolean, asker: VerificationAsker): AddressQuestion;
   /** Neither the team nor the operator has said anything about the domain. */
   isPlain(domain: string, overlay: TeamOverlay): boolean;
-  /** What `find` would find in memory of an address whose domain is plain, not counted as a look; see `EvidenceCache.hold`. */
-  hold(address: ParsedAddress, scope: Scope): Held | undefined;
-  /** See `EvidenceCache.evictionEpoch`. */
-  evictionEpoch(): number;
+  /** What `find` would find in memory of an address whose domain is plain. Not counted as a look. */
+  peek(address: ParsedAddress, scope: Scope): CacheEntry | undefined;
   /** Whether `find` would answer at once. Not counted as a look. */
   isKnown(question: AddressQuestion, refresh: boolean): boolean;
   /**
@@ -127,8 +125,7 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
     },
     isPlain: (domain, overlay) =>
       !overlay.isBlocked(domain) && !overlay.isDisposable(domain) && !deps.isPromoted(domain),
-    hold: ({ cacheKey }, scope) => deps.cache.hold(scope, cacheKey),
-    evictionEpoch: () => deps.cache.evictionEpoch(),
+    peek: ({ cacheKey }, scope) => deps.cache.peek(scope, cacheKey),
     isKnown: (question, refresh) =>
       !needsLookup(question) ||
       (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),

@@ -14,11 +14,9 @@ import {
   redisKeyOf,
   type ScopedCacheKey,
 } from "./evidence-lookup.ts";
-import { EvidenceMemory, type Held } from "./evidence-memory.ts";
+import { EvidenceMemory } from "./evidence-memory.ts";
 import { EntryReader } from "./evidence-reader.ts";
 import { EntryWriter, KEEP, type KeyedEntry } from "./evidence-writer.ts";
-
-export type { Held } from "./evidence-memory.ts";
 
 /** An entry to be kept, see `EvidenceCache.store`. */
 export interface CacheWrite extends ScopedCacheKey {
@@ -37,15 +35,8 @@ export interface CacheWrite extends ScopedCacheKey {
  * hash is SHA-256 of the address, the text or the key, cut to 128 bits, so that Redis holds no address in clear.
  */
 export interface EvidenceCache {
-  /** From this process's memory: no I/O. */
+  /** From this process's memory: no I/O. What is asked for again is the same object, for as long as it is there. */
   peek(scope: Scope, cacheKey: string): CacheEntry | undefined;
-  /**
-   * What `peek` finds, for a caller that needs it again and again: until `goodUntilMs`, and while `evictionEpoch` says the
-   * same, `peek` would find the same, and need not be asked.
-   */
-  hold(scope: Scope, cacheKey: string): Held | undefined;
-  /** How often something that was held has come to be over, whatever it was. */
-  evictionEpoch(): number;
   /**
    * The newest of Redis and memory. Those of one turn of the event loop ask Redis together. Never rejects: without Redis it
    * is what memory has.
@@ -122,8 +113,6 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
 
   return {
     peek: (scope, cacheKey) => memory.peek(memoryKey(scope, cacheKey)),
-    hold: (scope, cacheKey) => memory.hold(memoryKey(scope, cacheKey)),
-    evictionEpoch: () => memory.endings,
     fetch: (scope, cacheKey) => new Promise((found) => lookSoon.add({ scope, cacheKey, found })),
     look: (asker) => lookSoon.add(asker),
     async fetchMany(questions) {

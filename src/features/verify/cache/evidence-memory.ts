@@ -1,30 +1,8 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
-import type { Evidence } from "../../../verification/evidence.ts";
+import { Evidence } from "../../../verification/evidence/model.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { NO_SLOT, TextMap } from "./text-map.ts";
-
-/**
- * An entry in memory, for repeated use. Once the eviction epoch has grown it may be over: memory may have another one or
- * none.
- */
-export interface Held {
-  readonly entry: CacheEntry;
-  /** Monotonic, whole: when it has to be asked for again at the latest. V8 keeps no number with a fraction in its object, but beside it. */
-  readonly goodUntilMs: number;
-}
-
-/** Value of `goodUntilMs` for an entry that has not been held yet. */
-const NEVER_MS = -1;
-
-class Kept implements Held {
-  readonly entry: CacheEntry;
-  goodUntilMs = NEVER_MS;
-
-  constructor(entry: CacheEntry) {
-    this.entry = entry;
-  }
-}
 
 /** Numbers of a slot, side by side: half of a cache line. */
 const STORED_AT = 0;
@@ -44,10 +22,9 @@ const STRIDE = 4;
  */
 export class EvidenceMemory {
   /** For each address evidence like its own, or its entry as an object. */
-  readonly #slots: TextMap<Evidence | Kept>;
+  readonly #slots: TextMap<Evidence | CacheEntry>;
   #numbers: Float64Array;
   readonly #clock: Clock;
-  #endings = 0;
 
   /**
    * @param maxEntries at least 1
@@ -69,28 +46,7 @@ export class EvidenceMemory {
   peek(key: string): CacheEntry | undefined {
     const slot = this.#slots.find(key);
     if (slot === NO_SLOT || !this.#isGood(slot)) return undefined;
-    return this.#slots.isAccessedAgain(slot) ? this.#keptAt(slot).entry : this.#entryAt(slot);
-  }
-
-  /** `peek`, and until when that need not be asked again. */
-  hold(key: string): Held | undefined {
-    const slot = this.#slots.find(key);
-    if (slot === NO_SLOT || !this.#isGood(slot)) return undefined;
-    const kept = this.#keptAt(slot);
-    const { storedAt, ttlS } = kept.entry;
-    const nowMs = this.#clock.monotonic();
-    const goodUntilMs = Math.min(
-      nowMs + storedAt + ttlS * 1000 - this.#clock.now(),
-      (this.#numbers[slot * STRIDE + SEEN_MS] as number) + LIMITS.evidenceCache.memoryMs,
-      nowMs + LIMITS.evidenceCache.holdMs,
-    );
-    kept.goodUntilMs = Math.floor(goodUntilMs);
-    return kept;
-  }
-
-  /** How often something that was held has come to be over: while it is the same, nothing has. */
-  get endings(): number {
-    return this.#endings;
+    return this.#slots.isAccessedAgain(slot) ? this.#keptAt(slot) : this.#entryAt(slot);
   }
 
   /** It is the newest of the address now. */
@@ -98,12 +54,8 @@ export class EvidenceMemory {
     // First: invalid evidence must throw before a slot is allocated for it.
     const like = entry.evidence.shared();
     const slot = this.#slots.slotFor(key);
-    const before = this.#slots.at(slot);
     // What is seen again stays what it is.
-    if (!(before instanceof Kept) || before.entry !== entry) {
-      this.#end(before);
-      this.#slots.put(slot, like);
-    }
+    if (this.#slots.at(slot) !== entry) this.#slots.put(slot, like);
     const at = slot * STRIDE;
     if (at >= this.#numbers.length) this.#grow();
     const numbers = this.#numbers;
@@ -114,7 +66,7 @@ export class EvidenceMemory {
   }
 
   drop(key: string): void {
-    this.#end(this.#slots.delete(key));
+    this.#slots.delete(key);
   }
 
   #isGood(slot: number): boolean {
@@ -126,8 +78,8 @@ export class EvidenceMemory {
   }
 
   #entryAt(slot: number): CacheEntry {
-    const found = this.#slots.at(slot) as Evidence | Kept;
-    if (found instanceof Kept) return found.entry;
+    const found = this.#slots.at(slot) as Evidence | CacheEntry;
+    if (!(found instanceof Evidence)) return found;
     const at = slot * STRIDE;
     return {
       evidence: found.after(this.#numbers[at + LATENCY_MS] as number),
@@ -136,16 +88,11 @@ export class EvidenceMemory {
     };
   }
 
-  #keptAt(slot: number): Kept {
-    const found = this.#slots.at(slot);
-    if (found instanceof Kept) return found;
-    const kept = new Kept(this.#entryAt(slot));
-    this.#slots.put(slot, kept);
-    return kept;
-  }
-
-  #end(gone: Evidence | Kept | undefined): void {
-    if (gone instanceof Kept) this.#endings += 1;
+  /** The entry as an object, which the slot keeps. */
+  #keptAt(slot: number): CacheEntry {
+    const entry = this.#entryAt(slot);
+    this.#slots.put(slot, entry);
+    return entry;
   }
 
   #grow(): void {

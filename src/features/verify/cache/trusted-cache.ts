@@ -13,9 +13,6 @@ interface Deps {
   log: Logger;
 }
 
-/** Trust in evidence of these classes can end at any time: it is judged for each request. */
-const DOUBTABLE_REASONS: ReadonlySet<string | undefined> = new Set(["mailbox_not_found", "mailbox_disabled"]);
-
 /**
  * The cache without evidence that is not trusted any more. First, unknown-recipient refusals by a site that was later found to
  * refuse every address, as soon as this process knows that. Second, refusals over an egress route that servers distrusted, made since
@@ -44,10 +41,6 @@ export function withoutDistrusted(
   return {
     ...cache,
     peek: (scope, cacheKey) => trusted(cache.peek(scope, cacheKey), cacheKey),
-    hold(scope, cacheKey) {
-      const held = cache.hold(scope, cacheKey);
-      return DOUBTABLE_REASONS.has(held?.entry.evidence.finding.smtp?.class) ? undefined : held;
-    },
     look(asker) {
       cache.look({
         scope: asker.scope,

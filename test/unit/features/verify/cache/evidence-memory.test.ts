@@ -9,7 +9,7 @@ import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 import fc from "../../../../support/properties.ts";
 
-const { memoryMs, holdMs } = LIMITS.evidenceCache;
+const { memoryMs } = LIMITS.evidenceCache;
 
 /** As checks tell it: what addresses of a domain have in common is one object. */
 const shared = [evidenceWith(), evidenceWith({ freeProvider: true })];
@@ -91,54 +91,26 @@ describe("the memory of evidence", () => {
     memory.peek("a");
     const entry = memory.peek("a");
     assert.ok(entry !== undefined);
-    const held = memory.hold("a");
-    assert.deepEqual([held?.entry === entry, memory.endings, held?.goodUntilMs], [true, 0, holdMs]);
+    assert.equal(memory.peek("a"), entry);
     memory.keep("a", entry);
-    assert.deepEqual(
-      [memory.hold("a") === held, memory.peek("a") === entry, memory.endings],
-      [true, true, 0],
-    );
+    assert.equal(memory.peek("a"), entry, "it was found to be the newest again");
     memory.keep("a", entryAt(clock.now(), 2));
-    assert.deepEqual([memory.endings, memory.peek("a")?.evidence.smtp?.latencyMs], [1, 2]);
+    assert.equal(memory.peek("a")?.evidence.smtp?.latencyMs, 2);
   });
 
-  it("counts what was held and is over, and nothing else", () => {
-    const clock = createFakeClock();
-    const memory = new EvidenceMemory(10, clock);
-    for (const key of ["a", "b"]) memory.keep(key, entryAt(clock.now()));
-    memory.hold("a");
-    memory.keep("b", entryAt(clock.now(), 2));
-    memory.drop("b");
-    assert.equal(memory.endings, 0);
-    memory.keep("a", entryAt(clock.now(), 2));
-    assert.equal(memory.endings, 1);
-    memory.hold("a");
-    memory.drop("a");
-    memory.drop("a");
-    assert.equal(memory.endings, 2);
-  });
-
-  it("tells who holds an entry that it is over when it goes", () => {
-    const clock = createFakeClock();
-    const memory = new EvidenceMemory(2, clock);
-    for (const key of ["a", "b"]) memory.keep(key, entryAt(clock.now()));
-    for (const key of ["a", "b"]) assert.ok(memory.hold(key) !== undefined);
-    memory.drop("a");
-    assert.equal(memory.endings, 1);
-    for (const key of ["c", "d", "e", "f"]) memory.keep(key, entryAt(clock.now()));
-    assert.equal(memory.endings, 2);
-    assert.equal(memory.hold("b"), undefined);
-  });
-
-  it("holds no longer than an entry lives, or is taken for the newest", () => {
+  it("has nothing of what was evicted, has ended, or may not be the newest any more", () => {
     const clock = createFakeClock();
     const memory = new EvidenceMemory(2, clock);
     memory.keep("short", { ...entryAt(clock.now()), ttlS: 0.1 });
     memory.keep("a", { ...entryAt(clock.now()), ttlS: 1e9 });
-    assert.equal(memory.hold("short")?.goodUntilMs, 100);
-    clock.advance(memoryMs - 10);
-    assert.equal(memory.hold("a")?.goodUntilMs, memoryMs);
-    assert.equal(memory.hold("short"), undefined);
+    for (const key of ["short", "a"])
+      assert.ok(memory.peek(key) !== undefined && memory.peek(key) !== undefined);
+    clock.advance(100);
+    assert.deepEqual([memory.peek("short"), memory.peek("a") === undefined], [undefined, false]);
+    clock.advance(memoryMs - 100);
+    assert.equal(memory.peek("a"), undefined);
+    for (const key of ["c", "d", "e", "f"]) memory.keep(key, entryAt(clock.now()));
+    assert.deepEqual([memory.get("a"), memory.get("short")], [undefined, undefined]);
   });
 
   it("has one object for evidence that is alike, however many have it", () => {
