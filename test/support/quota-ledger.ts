@@ -1,13 +1,10 @@
 import type { QuotaLedger } from "../../src/features/quota/quota-ledger.ts";
-import { leaseTogetherBy } from "./lease-together.ts";
 
 /** A ledger that leases as it is told, takes in whatever it hears of a lease, and shows nobody's usage; `parts` may do otherwise. */
 export function quotaLedger(parts: Pick<QuotaLedger, "lease"> & Partial<QuotaLedger>): QuotaLedger {
   return {
-    leaseTogether: leaseTogetherBy((id, teamId, ask) => parts.lease(id, teamId, ask)),
     flush: async (reports) => new Set(reports.map(({ id }) => id)),
     release: async () => {},
-    releaseTogether: async (reports) => new Set(reports.map(({ id }) => id)),
     reap: async () => 0,
     usage: async () => ({ day: "2026-01-01", used: 0, held: 0, leases: [] }),
     ...parts,

@@ -30,7 +30,6 @@ import type { RedisClient } from "../../src/stores/redis.ts";
 import { EVIDENCE_CODEC } from "../../src/verification/evidence/model.ts";
 import type { Evidence } from "../../src/verification/evidence.ts";
 import { createFakeClock } from "./fake-clock.ts";
-import { leaseTogetherBy } from "./lease-together.ts";
 import { createMemoryTeamDomains } from "./team-domains.ts";
 
 export type ReadyWorld = Awaited<ReturnType<typeof startReadyWorld>>;
@@ -54,17 +53,12 @@ function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
     /** Units by team and day, of all that it was told. */
     taken,
     lease,
-    leaseTogether: leaseTogetherBy(lease),
     async flush(reports: { id: string; taken: number }[]) {
       for (const { id, taken: spent } of reports) Object.assign(taken.get(id) ?? {}, { spent });
       return new Set(reports.map(({ id }) => id));
     },
     async release({ id, taken: spent }: { id: string; taken: number }) {
       Object.assign(taken.get(id) ?? {}, { spent });
-    },
-    async releaseTogether(reports: readonly { id: string; taken: number }[]) {
-      for (const { id, taken: spent } of reports) Object.assign(taken.get(id) ?? {}, { spent });
-      return new Set(reports.map(({ id }) => id));
     },
     reap: async () => 0,
     usage: async () => ({ day: "", used: 0, held: 0, leases: [] }),

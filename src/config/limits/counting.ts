@@ -15,17 +15,6 @@ export const QUOTA_LIMITS = {
   /** At most idleReturnMs: a lease returned idle has lasted; otherwise leases of a team that became quiet never shrink. */
   leaseLastedMs: 1_500,
   leaseMax: 5_000,
-  /**
-   * Leases of busy teams are requested ahead of need at this interval, this many at a time, and this many in one statement,
-   * which locks their days: 64 teams at full speed asked 70 times a second, each in a transaction.
-   */
-  aheadEveryMs: 100,
-  aheadAtOnce: 500,
-  aheadPerStatement: 100,
-  /** A team whose lease failed, or was skipped, requests alone for this long. */
-  ledgerRetryMs: 5_000,
-  /** The rest of a lease must last for this many intervals. */
-  steadyIntervals: 4,
   /** Spends that a lease may hold unreported: the maximum that a killed process costs. */
   trancheMax: 1_000,
   /** A lease ahead of need is at most this share of the rest of the day, hence 1 near the limit. */

@@ -8,15 +8,10 @@ import type { LeaseSettler } from "./lease-settler.ts";
 import type { LeaseGrant, LeaseRequest, QuotaLedger } from "./quota-ledger.ts";
 import type { TeamQuota } from "./team-quota.ts";
 
-/** The way of units from the ledger into the hands of teams. Of a team one question by itself and one with others' at a time. */
+/** The way of units from the ledger into the hands of teams. Of a team one question at a time. */
 export interface LeaseFetcher {
   /** A lease for the team, or its refusal. Rejects when the ledger fails or is silent. */
   fetch(team: TeamQuota): Promise<void>;
-  /**
-   * The same for several in one statement; rejects for all of them.
-   * @returns those that the ledger passed over
-   */
-  fetchTogether(teams: readonly TeamQuota[]): Promise<TeamQuota[]>;
   /** `work`, or a rejection after LIMITS.quota.ledgerTimeoutMs; the work goes on. */
   bounded<T>(work: Promise<T>): Promise<T>;
   /** From now on every unit that arrives is returned at once. Resolves when no question is open, awaited or not. */
@@ -24,7 +19,7 @@ export interface LeaseFetcher {
 }
 
 export interface LeaseFetcherDeps {
-  ledger: Pick<QuotaLedger, "lease" | "leaseTogether">;
+  ledger: Pick<QuotaLedger, "lease">;
   clock: Clock;
   metrics: Pick<Metrics, "quotaLeases">;
   settling: Pick<LeaseSettler, "orphan">;
@@ -65,17 +60,27 @@ class LedgerFetching implements LeaseFetcher {
 
   async fetch(team: TeamQuota): Promise<void> {
     const asking = this.#begin(team);
-    const { id, ask } = asking;
-    await this.#answer(
-      [asking],
-      this.#deps.ledger.lease(id, team.id, ask).then((grant) => new Map([[id, grant]])),
-    );
-  }
-
-  fetchTogether(teams: readonly TeamQuota[]): Promise<TeamQuota[]> {
-    const askings = teams.map((team) => this.#begin(team));
-    const asks = askings.map(({ id, team, ask }) => ({ id, teamId: team.id, ...ask }));
-    return this.#answer(askings, this.#deps.ledger.leaseTogether(asks));
+    const { id, ask, sentAtMs } = asking;
+    let isLate = false;
+    const taken = this.#deps.ledger
+      .lease(id, team.id, ask)
+      .then((grant) => this.#take(asking, grant, isLate));
+    this.#unanswered.add(taken);
+    team.unanswered += 1;
+    const settled = () => {
+      this.#unanswered.delete(taken);
+      team.unanswered -= 1;
+    };
+    taken.then(settled, settled);
+    try {
+      await this.bounded(taken);
+    } catch (error) {
+      isLate = true;
+      this.#leasesBy.failed.inc();
+      // It may have been granted without our hearing of it.
+      taken.catch(() => team.leases.push(this.#deps.settling.orphan(id, sentAtMs)));
+      throw error;
+    }
   }
 
   async settled(): Promise<void> {
@@ -94,46 +99,6 @@ class LedgerFetching implements LeaseFetcher {
     if (lease && (isLate || this.#ending || ask.limit > team.limit)) lease.retired = true;
     this.#leasesBy[lease ? "granted" : "refused"].inc();
     team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, this.#deps.clock.monotonic());
-  }
-
-  /** Hands over what `asked` brings. @returns teams of those it says nothing of */
-  async #answer(
-    askings: readonly PendingLease[],
-    asked: Promise<ReadonlyMap<string, LeaseGrant>>,
-  ): Promise<TeamQuota[]> {
-    let isLate = false;
-    const all = asked.then((grants) => {
-      const passedOver: TeamQuota[] = [];
-      for (const asking of askings) {
-        const grant = grants.get(asking.id);
-        if (grant !== undefined) {
-          this.#take(asking, grant, isLate);
-          continue;
-        }
-        asking.team.unasked();
-        passedOver.push(asking.team);
-      }
-      return passedOver;
-    });
-    this.#unanswered.add(all);
-    for (const { team } of askings) team.unanswered += 1;
-    const settled = () => {
-      this.#unanswered.delete(all);
-      for (const { team } of askings) team.unanswered -= 1;
-    };
-    all.then(settled, settled);
-    try {
-      return await this.bounded(all);
-    } catch (error) {
-      isLate = true;
-      this.#leasesBy.failed.inc(askings.length);
-      // They may have been granted without our hearing of it.
-      all.catch(() => {
-        for (const { team, id, sentAtMs } of askings)
-          team.leases.push(this.#deps.settling.orphan(id, sentAtMs));
-      });
-      throw error;
-    }
   }
 }
 

@@ -119,32 +119,12 @@ class LedgerSettling implements LeaseSettler {
     }
   }
 
-  /** Those it could. @returns the rest */
-  async #releaseTogether(due: ReadonlyMap<Lease, LeaseReport>): Promise<[Lease, LeaseReport][]> {
-    if (due.size < 2) return [...due];
-    try {
-      const free = await this.#deps.ledger.releaseTogether([...due.values()]);
-      for (const [lease, told] of due) if (free.has(lease.id)) this.#released(lease, told);
-      return [...due].filter(([lease]) => !free.has(lease.id));
-    } catch (error) {
-      for (const lease of due.keys()) lease.busy = false;
-      throw error;
-    }
-  }
-
-  /**
-   * Together: of 64 busy teams some 85 leases a second are spent, and a statement for each was a burst of Postgres' work every tick.
-   * One by one where they cannot be, which keeps no other.
-   */
   async #release(leases: readonly Lease[], abandonInFlight: boolean): Promise<void> {
-    const due = new Map<Lease, LeaseReport>();
-    for (const lease of leases) {
-      const told = lease.report();
-      if (abandonInFlight) told.inFlight = 0;
-      due.set(lease, told);
-    }
-    const rest = await this.#releaseTogether(due);
-    await allOf(rest.map(([lease, told]) => this.#releaseOne(lease, told)));
+    const told = leases.map((lease) => {
+      const report = lease.report();
+      return [lease, abandonInFlight ? { ...report, inFlight: 0 } : report] as const;
+    });
+    await allOf(told.map(([lease, report]) => this.#releaseOne(lease, report)));
   }
 
   async #releaseRetired(abandonInFlight: boolean): Promise<void> {

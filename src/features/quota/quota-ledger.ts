@@ -56,22 +56,9 @@ export interface LeaseRequest {
   share: number;
 }
 
-/** One of several leases requested together. */
-export interface TeamLeaseRequest extends LeaseRequest {
-  /** See `lease`. */
-  id: string;
-  teamId: string;
-}
-
 export interface QuotaLedger {
   /** @param id a UUID of the caller, so that it can release a lease whose answer never came. */
   lease(id: string, teamId: string, ask: LeaseRequest): Promise<LeaseGrant>;
-  /**
-   * The same for many teams in one statement. Skips teams that are locked or have no day yet: waiting for one would delay
-   * the others. No team twice.
-   * @returns grants by id, for the teams not skipped
-   */
-  leaseTogether(asks: readonly TeamLeaseRequest[]): Promise<Map<string, LeaseGrant>>;
   /**
    * Stores the units taken of each lease and renews it: for LIMITS.quota.leaseTtlMs again, or up to renewEveryMs less.
    * Returns the ids of the leases that still exist.
@@ -79,12 +66,6 @@ export interface QuotaLedger {
   flush(reports: LeaseReport[]): Promise<Set<string>>;
   /** Gives back unused units, and settles the rest unless it is in flight. Unknown leases are ignored. */
   release(report: LeaseReport): Promise<void>;
-  /**
-   * The same for many leases in one statement. Skips those whose day is locked: waiting for one day, perhaps of a team
-   * being deleted, would delay the others.
-   * @returns ids of the released leases
-   */
-  releaseTogether(reports: readonly LeaseReport[]): Promise<Set<string>>;
   /** Settles expired leases of all teams, at most LIMITS.quota.leasesReapedPerRound team days; returns their number. */
   reap(): Promise<number>;
   usage(teamId: string): Promise<LedgerUsage>;
@@ -130,13 +111,6 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
       return grantOf(row);
     },
 
-    async leaseTogether(asks) {
-      const rows = await sql<(GrantRow & { id: string })[]>`
-        select id, granted, tranche, ms_to_midnight, committed, day::text, leases
-        from quota_lease_together(${sql.json(asks.map((ask) => ({ ...ask })))}, ${trancheMax}, ${ttl}::interval)`;
-      return new Map(rows.map(({ id, ...row }) => [id, grantOf(row)]));
-    },
-
     async flush(reports) {
       const rows = await sql<{ id: string }[]>`
         with r as (
@@ -157,12 +131,6 @@ export function createQuotaLedger(sql: Database): QuotaLedger {
 
     async release({ id, taken, inFlight, revision }) {
       await sql`select quota_release(${id}, ${taken}, ${inFlight}, ${revision})`;
-    },
-
-    async releaseTogether(reports) {
-      const rows = await sql<{ id: string }[]>`
-        select id from quota_release_together(${sql.json(reports.map((report) => ({ ...report })))})`;
-      return new Set(rows.map(({ id }) => id));
     },
 
     async reap() {

@@ -2,13 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { Metrics } from "../../platform/telemetry/metrics.ts";
-import {
-  type Clock,
-  DAY_MS,
-  msToNextInterval,
-  secondsToUtcMidnight,
-  type Timer,
-} from "../../platform/time/clock.ts";
+import { type Clock, DAY_MS, secondsToUtcMidnight, type Timer } from "../../platform/time/clock.ts";
 import { startStallTolerantTimer } from "../../platform/time/stall-tolerant-timer.ts";
 import type { Actor } from "../identity/actor.ts";
 import { type UnitReservation, unreportedUnits } from "./lease.ts";
@@ -77,9 +71,6 @@ class LeasingQuota implements Quota {
   readonly #teams = new Map<string, TeamQuota>();
   readonly #settling: LeaseSettler;
   readonly #fetching: LeaseFetcher;
-  /** Busy teams that want units ahead of need, until the next interval. */
-  readonly #ahead = new Set<TeamQuota>();
-  #aheadTimer: Timer | undefined;
   #timer: Timer | undefined;
   #draining = false;
 
@@ -116,7 +107,7 @@ class LeasingQuota implements Quota {
     // Nothing is begun for a team that will be refused again.
     const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
     if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
-    if (!team.isServing && !team.isAskedAhead) void this.#serve(team);
+    if (!team.isServing) void this.#serve(team);
     return "fetching";
   }
 
@@ -144,7 +135,6 @@ class LeasingQuota implements Quota {
   async drain(): Promise<void> {
     this.#draining = true;
     this.#timer?.cancel();
-    this.#aheadTimer?.cancel();
     for (const team of this.#teams.values()) team.rejectAll(() => unavailable());
     await this.#fetching.settled();
     await this.#settling.returnAll();
@@ -210,48 +200,6 @@ class LeasingQuota implements Quota {
     }
   }
 
-  /**
-   * Gets units for the teams of `ahead`, several in one statement. A request that needs a unit meanwhile asks for its own
-   * team alone, so that what delays the other teams does not delay it.
-   */
-  #serveAhead(): void {
-    this.#aheadTimer = undefined;
-    const nowMs = this.#deps.clock.monotonic();
-    const asked = [...this.#ahead]
-      .filter((team) => this.#wantsAhead(team, nowMs))
-      .slice(0, LIMITS.quota.aheadAtOnce);
-    this.#ahead.clear();
-    for (let i = 0; i < asked.length; i += LIMITS.quota.aheadPerStatement)
-      void this.#askTogether(asked.slice(i, i + LIMITS.quota.aheadPerStatement));
-  }
-
-  async #askTogether(asked: readonly TeamQuota[]): Promise<void> {
-    for (const team of asked) team.isAskedAhead = true;
-    let alone: readonly TeamQuota[] = [];
-    try {
-      alone = await this.#fetching.fetchTogether(asked);
-    } catch (error) {
-      this.#deps.log.warn(
-        { err: error, teams: asked.length },
-        "cannot lease quota for several teams at once",
-      );
-      alone = asked;
-    }
-    const nowMs = this.#deps.clock.monotonic();
-    for (const team of alone) team.notTogetherUntilMs = nowMs + LIMITS.quota.ledgerRetryMs;
-    for (const team of asked) {
-      team.isAskedAhead = false;
-      // As in `heedRefusal`.
-      if (nowMs < team.refusedUntilMs && team.isReturning) team.refusedUntilMs = Number.NEGATIVE_INFINITY;
-      this.#handOut(team);
-    }
-  }
-
-  #wantsAhead(team: TeamQuota, nowMs: number): boolean {
-    if (this.#draining || team.isServing || team.isAskedAhead) return false;
-    return team.wantsPrefetch(nowMs) && nowMs >= team.notAheadUntilMs;
-  }
-
   #msToMidnight(team: TeamQuota, nowMs = this.#deps.clock.monotonic()): number {
     return (team.midnightMs ?? 0) - nowMs;
   }
@@ -272,12 +220,8 @@ class LeasingQuota implements Quota {
   /** Asks ahead, so that the next request need not wait. */
   #lookAhead(team: TeamQuota, nowMs: number): void {
     if (team.leaseToFlush()) this.#settling.flush().catch((error: unknown) => this.#settling.report(error));
-    if (!this.#wantsAhead(team, nowMs)) return;
-    if (!team.isSteady(nowMs)) return void this.#serve(team);
-    this.#ahead.add(team);
-    this.#aheadTimer ??= this.#deps.clock.after(msToNextInterval(nowMs, LIMITS.quota.aheadEveryMs), () =>
-      this.#serveAhead(),
-    );
+    if (this.#draining || team.isServing || nowMs < team.notAheadUntilMs) return;
+    if (team.wantsPrefetch(nowMs)) void this.#serve(team);
   }
 
   #wait(team: TeamQuota): Promise<UnitReservation> {

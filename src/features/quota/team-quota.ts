@@ -36,12 +36,8 @@ export class TeamQuota {
   waiters: UnitWaiter[] = [];
   /** A lease is being fetched, or a flush waited for. */
   isServing = false;
-  /** Units are asked for together with other teams': no request waits for that answer. */
-  isAskedAhead = false;
   /** Questions to the ledger under way, also those for whose answers no request waits any more: each may bring units. */
   unanswered = 0;
-  /** Until then, monotonic, the team is not asked for with others: it was passed over, or that failed. */
-  notTogetherUntilMs = Number.NEGATIVE_INFINITY;
   /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
   refusedUntilMs = Number.NEGATIVE_INFINITY;
   failedUntilMs = Number.NEGATIVE_INFINITY;
@@ -49,8 +45,6 @@ export class TeamQuota {
   notAheadUntilMs = Number.NEGATIVE_INFINITY;
   #want = 0;
   #askedAtMs: number | null = null;
-  /** Both as they were before the last question. */
-  #before: { want: number; askedAtMs: number | null } = { want: 0, askedAtMs: null };
   /** When the question was sent whose answer was believed last. */
   #answerSentAtMs = Number.NEGATIVE_INFINITY;
   readonly #gaveBack = (lease: Lease): void => {
@@ -116,22 +110,12 @@ export class TeamQuota {
     return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
   }
 
-  /** The half that is left will last for several intervals, since that which is used did: it can be asked for with other teams'. */
-  isSteady(nowMs: number): boolean {
-    if (nowMs < this.notTogetherUntilMs) return false;
-    return (
-      this.#askedAtMs !== null &&
-      nowMs - this.#askedAtMs >= LIMITS.quota.steadyIntervals * LIMITS.quota.aheadEveryMs
-    );
-  }
-
   /**
    * How many units to ask for: doubled when the last were gone in no time, halved when they lasted, and enough for all
    * waiting requests. Units ahead of need are a share of what is left, lest they lie idle here while another process has
    * none. Units that are waited for are not: near the limit it would take a statement for each.
    */
   nextAsk(nowMs: number): LeaseRequest {
-    this.#before = { want: this.#want, askedAtMs: this.#askedAtMs };
     const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
     if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
     else if (sinceMs < LIMITS.quota.leaseGoneMs) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
@@ -143,12 +127,6 @@ export class TeamQuota {
       want: Math.min(Math.max(this.#want, this.waiters.length), LIMITS.quota.leaseMax),
       share: ahead ? LIMITS.quota.leaseShare : 1,
     };
-  }
-
-  /** The last question was passed over: it is no sign of how long units last. */
-  unasked(): void {
-    this.#want = this.#before.want;
-    this.#askedAtMs = this.#before.askedAtMs;
   }
 
   /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { createQuota } from "../../../../src/features/quota/quota.ts";
-import { createQuotaLedger, type QuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
+import {
+  createQuotaLedger,
+  type LeaseReport,
+  type QuotaLedger,
+} from "../../../../src/features/quota/quota-ledger.ts";
 import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
 import type { Database, Queryable } from "../../../../src/stores/postgres/postgres.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -30,19 +34,21 @@ async function leased() {
 const used = async (teamId: string) => (await ledger.usage(teamId)).used;
 const report = (id: string, taken: number, inFlight = 0) => ({ id, taken, inFlight, revision: 1 });
 
-describe("leases that are released together", () => {
+const releaseAll = (reports: readonly LeaseReport[]) =>
+  Promise.all(reports.map((each) => ledger.release(each)));
+
+describe("leases that are released", () => {
   it("are each settled by what was taken of them; what is in flight stays, and unknown ones are passed over", async () => {
     const [one, other, flying] = [await leased(), await leased(), await leased()];
     const told = [report(one.id, 3), report(randomUUID(), 7), report(other.id, 0), report(flying.id, 5, 2)];
-    assert.deepEqual(await ledger.releaseTogether(told), new Set([one.id, other.id, flying.id]));
+    await releaseAll(told);
     assert.deepEqual(await Promise.all([one, other, flying].map(({ teamId }) => used(teamId))), [3, 0, 5]);
     const left = await sql<{ id: string; granted: number }[]>`select id, granted from quota_leases`;
     assert.deepEqual(
       left.map(({ id, granted }) => ({ id, granted })),
       [{ id: flying.id, granted: 5 }],
     );
-    const again = [report(one.id, 3), report(flying.id, 4)].map((each) => ({ ...each, revision: 2 }));
-    assert.deepEqual(await ledger.releaseTogether(again), new Set([flying.id]));
+    await releaseAll([report(one.id, 3), report(flying.id, 4)].map((each) => ({ ...each, revision: 2 })));
     assert.deepEqual([await used(one.teamId), await used(flying.teamId)], [3, 4]);
   });
 
@@ -50,20 +56,8 @@ describe("leases that are released together", () => {
     const { teamId, id } = await leased();
     const ids = [id, randomUUID(), randomUUID(), randomUUID()];
     for (const each of ids.slice(1)) await ledger.lease(each, teamId, { limit: 100, want: 10, share: 1 });
-    assert.deepEqual(await ledger.releaseTogether(ids.map((each) => report(each, 4))), new Set(ids));
+    await releaseAll(ids.map((each) => report(each, 4)));
     assert.equal(await used(teamId), 16);
-  });
-
-  it("pass over one whose day is locked, which keeps no other", async () => {
-    const [held, free] = [await leased(), await leased()];
-    await sql.begin(async (tx) => {
-      await tx`select from quota_days where team_id = ${held.teamId} for update`;
-      const told = [report(held.id, 2), report(free.id, 6)];
-      assert.deepEqual(await ledger.releaseTogether(told), new Set([free.id]));
-      assert.equal(await used(free.teamId), 6);
-    });
-    await ledger.release(report(held.id, 2));
-    assert.equal(await used(held.teamId), 2);
   });
 });
 

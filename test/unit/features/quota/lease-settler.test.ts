@@ -10,7 +10,7 @@ import { actorFor, silentLog } from "../../../support/store.ts";
 
 const { idleReturnMs, flushEveryMs, releasesAtOnce } = LIMITS.quota;
 
-/** A ledger in memory: `leases` are those it has not heard the end of; one of a `locked` team is released by `release` alone, if at all. */
+/** A ledger in memory: `leases` are those it has not heard the end of; one of a `locked` team is not released. */
 async function setUp(teams: number) {
   const clock = createFakeClock();
   const leases = new Map<string, string>();
@@ -22,14 +22,9 @@ async function setUp(teams: number) {
       return { granted: 4, tranche: 4, day: "2026-01-01", msToMidnight: DAY_MS, committed: 0, leases: [] };
     },
     async release({ id }) {
+      if (failing) throw new Error("Postgres is away");
       if (locked.has(leases.get(id) ?? "")) throw new Error("canceled on statement timeout");
       leases.delete(id);
-    },
-    async releaseTogether(reports) {
-      if (failing) throw new Error("Postgres is away");
-      const free = reports.filter(({ id }) => leases.has(id) && !locked.has(leases.get(id) ?? ""));
-      for (const { id } of free) leases.delete(id);
-      return new Set(free.map(({ id }) => id));
     },
   });
   const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
@@ -75,7 +70,7 @@ describe("leases that go back", () => {
     assert.deepEqual([...leases.values()], ["team_0"]);
   });
 
-  it("wait, when the process goes, until one that failed alone is told of by itself", async () => {
+  it("wait, when the process goes, until one that failed before is told of", async () => {
     const { clock, quota, leases, locked } = await setUp(2);
     locked.add("team_1");
     quota.start();

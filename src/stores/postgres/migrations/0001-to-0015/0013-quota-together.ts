@@ -1,4 +1,7 @@
-/** Leases quota for many teams, and releases leases, each in one statement for all: see `createQuotaLedger`. */
+/**
+ * Leases quota for many teams, and releases leases, each in one statement for all. This version does not call it: it may be
+ * dropped once no process of an earlier one is left.
+ */
 export const quotaTogether = `
 -- As quota_lease, for the asks ({id, teamId, limit, want, share}, no team twice) of those teams that have a day and that nobody
 -- else has locked, or has that day of. Row by row it took Postgres 0.3 ms a team; what is read is read after all are locked.
