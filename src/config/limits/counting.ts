@@ -69,12 +69,6 @@ export const RATE_LIMITS = {
    */
   gatherMs: 8,
   bucketsPerCall: 200,
-  /**
-   * Busy teams' tokens, of which the rest will last for this many intervals, are requested at this interval: a call costs
-   * 100 µs of this process, and with a lease of 250 ms 64 teams at full speed requested a thousand buckets a second.
-   */
-  aheadEveryMs: 50,
-  steadyIntervals: 4,
   leaseMax: 500,
   leaseTtlMs: 1_000,
   /** A lease is at most what the sustained rate makes in this time. */

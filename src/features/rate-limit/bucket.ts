@@ -119,14 +119,12 @@ export class SharedBucket {
     const ofRate = Math.floor((this.ratePerS * leaseSpanMs) / 1000);
     const most = Math.max(1, Math.min(leaseMax, ofRate, Math.floor(this.burst / leaseShare)));
     const waiting = this.waiters.length;
-    // What is left lasts as long as that which is used did.
-    const isSteady = nowMs - this.#askedAtMs >= LIMITS.rate.steadyIntervals * LIMITS.rate.aheadEveryMs;
     this.#want = Math.min(
       most,
       waiting === 0 && this.#isRenewal(nowMs) ? this.#lasting() : this.#moving(nowMs),
     );
     this.#askedAtMs = nowMs;
-    return this.#request(Math.max(this.#want, waiting), waiting, 0, isSteady);
+    return this.#request(Math.max(this.#want, waiting), waiting, 0);
   }
 
   /** Asked because the last lease is old, not because it is used up. */
@@ -161,15 +159,15 @@ export class SharedBucket {
     }
     this.#leases = this.#leases.filter((lease) => lease.left > 0 && nowMs < lease.endsAtMs);
     this.countAhead(nowMs);
-    if (back > 0) return this.#request(0, 0, back, !all);
+    if (back > 0) return this.#request(0, 0, back);
     if (nowMs - this.#takenAtMs >= TELL_WITHIN_MS) this.#used = 0;
     return null;
   }
 
-  #request(want: number, waiting: number, back: number, mayWait: boolean): BucketRequest {
+  #request(want: number, waiting: number, back: number): BucketRequest {
     const used = this.#used;
     this.#used = 0;
-    return { ratePerS: this.ratePerS, burst: this.burst, want, waiting, back, used, mayWait };
+    return { ratePerS: this.ratePerS, burst: this.burst, want, waiting, back, used };
   }
 
   /**

@@ -77,7 +77,7 @@ export function createLocalRates(deps: LocalRatesDeps): LocalRates {
     asking = true;
     const { ratePerS, burst } = bucket;
     void questions
-      .ask(bucket, { ratePerS, burst, want: 0, waiting: 0, back: 0, used: 0, mayWait: false })
+      .ask(bucket, { ratePerS, burst, want: 0, waiting: 0, back: 0, used: 0 })
       .finally(() => {
         asking = false;
       })

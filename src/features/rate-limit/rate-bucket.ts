@@ -1,7 +1,5 @@
-import { performance } from "node:perf_hooks";
 import { LIMITS } from "../../config/limits/limits.ts";
-import { msToNextInterval } from "../../platform/time/clock.ts";
-import { batchPerTick, type TickBatch } from "../../platform/time/ticks.ts";
+import { batchPerTick } from "../../platform/time/ticks.ts";
 import type { RedisClient } from "../../stores/redis.ts";
 
 /** A bucket's answer. */
@@ -25,14 +23,11 @@ export interface BucketRequest {
   back: number;
   /** Leased tokens used since this process last reported. */
   used: number;
-  /** The answer is not needed before the interval after next. */
-  mayWait: boolean;
 }
 
 export interface RateBuckets {
   /**
-   * Requests of one tick share one call of Redis. Those without a waiting request are gathered for LIMITS.rate.gatherMs,
-   * and those that may wait until the next interval, see LIMITS.rate.aheadEveryMs.
+   * Requests of one tick share one call of Redis. Those without a waiting request are gathered for LIMITS.rate.gatherMs.
    * @param key names the bucket, e.g. `team_…:live`. Rejects as a command does, see `isRedisOutage`.
    */
   take(key: string, request: BucketRequest): Promise<BucketGrant>;
@@ -98,31 +93,6 @@ type TakingRedis = RedisClient & {
   rcptTakeTokens(keys: number, ...args: (string | number)[]): Promise<number[]>;
 };
 
-/** Requests that wait to go together, each key known so that one can be hurried. */
-class GatheredTakes {
-  readonly #keys = new Set<string>();
-  readonly #takes: TickBatch<PendingTake>;
-
-  /** @param afterTick calls `send` when they are to go */
-  constructor(send: (asked: PendingTake) => void, afterTick: (send: () => void) => void) {
-    const sendAll = (asked: readonly PendingTake[]) => {
-      this.#keys.clear();
-      for (const one of asked) send(one);
-    };
-    this.#takes = batchPerTick(LIMITS.rate.bucketsPerCall, sendAll, afterTick);
-  }
-
-  add(one: PendingTake): void {
-    this.#keys.add(one.key);
-    this.#takes.add(one);
-  }
-
-  /** @param key absent: all gathered keys */
-  hurry(key?: string): void {
-    if (key === undefined || this.#keys.has(key)) this.#takes.flush();
-  }
-}
-
 /** Adds the script as a command: sent by its hash, and whole when Redis has lost it. */
 export function createRateBuckets(client: RedisClient): RateBuckets {
   client.defineCommand("rcptTakeTokens", { lua: TAKE });
@@ -151,29 +121,33 @@ export function createRateBuckets(client: RedisClient): RateBuckets {
     }
   }
 
-  const { aheadEveryMs, bucketsPerCall, gatherMs } = LIMITS.rate;
+  const { bucketsPerCall, gatherMs } = LIMITS.rate;
   const askAtOnce = batchPerTick<PendingTake>(bucketsPerCall, (asked) => void takeTokens(asked));
-  const askOne = (one: PendingTake) => askAtOnce.add(one);
+  /** Keys of the gathered requests, so that one can be hurried. */
+  const gatheredKeys = new Set<string>();
+  const askAll = (asked: readonly PendingTake[]) => {
+    gatheredKeys.clear();
+    for (const one of asked) askAtOnce.add(one);
+  };
   // At full speed there are ten of them in this time, and each call costs 30 µs of this process.
-  const askSoon = new GatheredTakes(askOne, (send) => void setTimeout(send, gatherMs));
-  const askAtInterval = new GatheredTakes(
-    askOne,
-    (send) => void setTimeout(send, msToNextInterval(performance.now(), aheadEveryMs)),
-  );
+  const askSoon = batchPerTick(bucketsPerCall, askAll, (send) => void setTimeout(send, gatherMs));
 
-  function gatheringOf({ waiting, mayWait }: BucketRequest) {
-    if (waiting > 0) return askAtOnce;
-    return mayWait ? askAtInterval : askSoon;
+  function ask(pending: PendingTake): void {
+    if (pending.request.waiting > 0) {
+      askAtOnce.add(pending);
+      return;
+    }
+    gatheredKeys.add(pending.key);
+    askSoon.add(pending);
   }
 
   return {
     take: (key, request) =>
       new Promise((resolve, reject) => {
-        gatheringOf(request).add({ key, request, resolve, reject });
+        ask({ key, request, resolve, reject });
       }),
     hurry(key) {
-      askSoon.hurry(key);
-      askAtInterval.hurry(key);
+      if (key === undefined || gatheredKeys.has(key)) askSoon.flush();
     },
   };
 }

@@ -12,7 +12,7 @@ async function setUp(t: TestContext) {
   const redis = await openRedis(t);
   const buckets = createRateBuckets(redis.commands);
   const ask = (request: Partial<BucketRequest>) =>
-    buckets.take("bucket", { ...SLOW, want: 0, waiting: 0, back: 0, used: 0, mayWait: false, ...request });
+    buckets.take("bucket", { ...SLOW, want: 0, waiting: 0, back: 0, used: 0, ...request });
   return { redis, ask };
 }
 

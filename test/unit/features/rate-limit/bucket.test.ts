@@ -124,24 +124,6 @@ describe("a shared bucket, as a process sees it", () => {
     assert.ok(questions < 25, `${questions} questions in three seconds`);
   });
 
-  it("lets a question wait for the beat where what is left lasts as long as what is used did", () => {
-    const steadyMs = LIMITS.rate.steadyIntervals * LIMITS.rate.aheadEveryMs;
-    const bucket = new SharedBucket("key", { ratePerS: 5_000, burst: 10_000 }, "verify");
-    const asked = (nowMs: number) => {
-      const request = bucket.nextRequest(nowMs);
-      bucket.onAnswer(request, { granted: request.want, left: 9_000, nextMs: 0 }, nowMs, nowMs);
-      return request.mayWait;
-    };
-    asked(0);
-    assert.equal(asked(steadyMs - 1), false);
-    assert.equal(asked(2 * steadyMs - 1), true);
-    assert.equal(
-      bucket.returnRequest(2 * steadyMs, true)?.mayWait,
-      false,
-      "a process that goes waits for nothing",
-    );
-  });
-
   it("renews an old lease with as many, with half of them where hardly any was used", () => {
     const renewed = (used: number) => {
       const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");

@@ -58,33 +58,29 @@ describe("a request that comes to wait", () => {
 
 describe("questions for tokens ahead", () => {
   const request = { ratePerS: 10, burst: 20, want: 2, back: 0, used: 0 };
-  const { gatherMs, aheadEveryMs } = LIMITS.rate;
+  const { gatherMs } = LIMITS.rate;
 
-  it("are one call for all that are gathered, those that may wait at the next beat, or when somebody hurries", async (t) => {
+  it("are one call for all that are gathered, at once when somebody hurries", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const redis = grantingRedis();
     const buckets = createRateBuckets(redis as unknown as RedisClient);
-    const take = (key: string, mayWait: boolean) => buckets.take(key, { ...request, waiting: 0, mayWait });
+    const take = (key: string) => buckets.take(key, { ...request, waiting: 0 });
     const callsAfter = async (ms: number) => {
       t.mock.timers.tick(ms);
       await endOfTurn();
       return redis.calls;
     };
-    const soon = [take("a", false), take("b", false)];
+    const soon = [take("a"), take("b")];
     assert.equal(await callsAfter(gatherMs - 1), 0);
     assert.equal(await callsAfter(1), 1);
     await Promise.all(soon);
-    const later = [take("a", true), take("b", true), take("c", true)];
-    // The beat is at most one and a millisecond away, whenever this is.
-    assert.equal(await callsAfter(aheadEveryMs + 1), 2);
-    await Promise.all(later);
-    const hurried = take("d", true);
+    const hurried = take("d");
     buckets.hurry("e");
     await endOfTurn();
-    assert.equal(redis.calls, 2);
+    assert.equal(redis.calls, 1);
     buckets.hurry("d");
     await endOfTurn();
-    assert.equal(redis.calls, 3);
+    assert.equal(redis.calls, 2);
     await hurried;
   });
 });
