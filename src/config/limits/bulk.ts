@@ -137,12 +137,6 @@ export const BULK_LIMITS = {
   /** From this many deferred rows of a chunk for one site, they are a retry of their own. */
   retryRowsPerSite: 20,
   /**
-   * Queued rows are looked up in the cache before the queue of a slow site reaches them: at first this many times the rows
-   * in progress, the others after this time or once the first are answered.
-   */
-  aheadFillings: 4,
-  aheadMs: 3_000,
-  /**
    * Rows of one task of the check pool, those of one domain together; where not all are checked at once
    * LIMITS.check.batchAddresses.
    */

@@ -16,7 +16,7 @@ import type { InFlightChecksDeps } from "../checks/in-flight-checks.ts";
 
 export interface DisposableRowsDeps {
   clock: Pick<Clock, "monotonic">;
-  lists: Pick<Lists, "role" | "disposable">;
+  lists: Pick<Lists, "role">;
   keep: InFlightChecksDeps["keep"];
   /** Signals that the check threads ask for. */
   signals: RequestedSignals;
@@ -34,21 +34,7 @@ export interface DisposableRows {
   learn(question: Pick<AddressQuestion, "scope"> & { address: { domain: string } }, entry: CacheEntry): void;
   /** undefined: it has to be checked. */
   find(question: Pick<AddressQuestion, "scope" | "address">): EvidenceFinding | undefined;
-  /**
-   * Groups rows of throw-away domains that come in numbers, by their domains: what is found of the first may answer the
-   * others. A list of them began with all rows of its first chunks on their way to Redis and threads: of 300 000 rows, a
-   * third of three such domains, 10 700, each of which left an entry in Redis.
-   */
-  cut<T extends CheckedRow>(rows: readonly T[]): { others: readonly T[]; groups: T[][] };
 }
-
-interface CheckedRow {
-  scope: Scope;
-  address: { domain: string; local: string };
-}
-
-/** From so many rows of a domain in a batch on, the first is checked before the others. */
-const GROUP_MIN = 16;
 
 /** What is known of a domain: by role, the evidence. */
 interface KnownDomainEvidence {
@@ -74,13 +60,6 @@ class RememberedDisposableRows implements DisposableRows {
 
   constructor(deps: DisposableRowsDeps) {
     this.#deps = deps;
-  }
-
-  cut<T extends CheckedRow>(rows: readonly T[]): { others: readonly T[]; groups: T[][] } {
-    const groups = rows.length < GROUP_MIN ? [] : this.#groupsOf(rows);
-    if (groups.length === 0) return { others: rows, groups };
-    const grouped = new Set(groups.flat());
-    return { others: rows.filter((row) => !grouped.has(row)), groups };
   }
 
   learn(
@@ -119,27 +98,6 @@ class RememberedDisposableRows implements DisposableRows {
     return (
       domain === undefined || WITHOUT_MAIL.has(mx.status) || areSignalsComplete(domain, this.#deps.signals)
     );
-  }
-
-  #groupsOf<T extends CheckedRow>(rows: readonly T[]): T[][] {
-    const byDomain = new Map<string, T[]>();
-    for (const row of rows) {
-      const mates = byDomain.get(row.address.domain);
-      if (mates === undefined) byDomain.set(row.address.domain, [row]);
-      else mates.push(row);
-    }
-    const groups: T[][] = [];
-    for (const [domain, mates] of byDomain)
-      if (mates.length >= GROUP_MIN && this.#deps.lists.disposable(domain).listed)
-        groups.push(this.#ordinaryFirst(mates));
-    return groups;
-  }
-
-  /** What is found of a role is said of that role alone. */
-  #ordinaryFirst<T extends CheckedRow>(mates: T[]): T[] {
-    const at = mates.findIndex(({ address }) => this.#deps.lists.role(address.local) === null);
-    if (at > 0) mates.unshift(...mates.splice(at, 1));
-    return mates;
   }
 }
 

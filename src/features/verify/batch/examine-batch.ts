@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { CheckPool } from "../../../engine/threads/pool.ts";
 import type { Logger } from "../../../platform/log.ts";
-import { type Clock, pause } from "../../../platform/time/clock.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
 import type { RequestedSignals } from "../../../verification/evidence.ts";
 import type { AddressQuestion } from "../answer/address-question.ts";
 import type { EvidenceFinding } from "../answer/evidence-finding.ts";
@@ -167,27 +167,6 @@ class PooledBatchExaminer implements BatchExaminer {
     return unknown;
   }
 
-  /**
-   * Rows far back in a queue are looked up when their turn comes nearer, those in front at once. At the beginning of a list
-   * that is sorted by domain, sites that are not probed yet wait for the CPU time that these look-ups take.
-   */
-  async #check(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    const ahead = options.waitsForSite
-      ? (options.atOnce ?? asked.length) * LIMITS.bulk.aheadFillings
-      : asked.length;
-    if (asked.length <= ahead) return this.#checkAll(work, asked, options);
-    const front = this.#checkAll(work, asked.slice(0, ahead), options);
-    await pause(this.#deps.clock, LIMITS.bulk.aheadMs, work.halted, front);
-    const rear = work.halted.aborted ? [] : await this.#fetch(work, asked.slice(ahead), options);
-    // Not beside it: places count `atOnce` rows, and the same thread has the site's sessions.
-    await front;
-    if (!work.halted.aborted) await this.#send(work, rear, options);
-  }
-
-  async #checkAll(work: BatchWork, asked: readonly AskedRow[], options: BatchOptions): Promise<void> {
-    await this.#send(work, await this.#fetch(work, asked, options), options);
-  }
-
   /** Rows that no cache knows go to check threads. */
   async #send(work: BatchWork, unknown: readonly AskedRow[], options: BatchOptions): Promise<void> {
     const { waitsForSite: patient, atOnce = unknown.length } = options;
@@ -204,31 +183,9 @@ class PooledBatchExaminer implements BatchExaminer {
     }
   }
 
-  /** Rows of a throw-away domain: the first, then those that are not answered by what was found of it. */
-  async #checkGroup(
-    work: BatchWork,
-    [first, ...others]: readonly AskedRow[],
-    options: BatchOptions,
-  ): Promise<void> {
-    await this.#check(work, first === undefined ? [] : [first], options);
-    const left: AskedRow[] = [];
-    for (const row of others) {
-      const finding = this.#disposables.find(row);
-      if (finding === undefined) left.push(row);
-      else work.answer(row.at, { finding });
-    }
-    if (!work.halted.aborted) await this.#check(work, left, options);
-  }
-
   async #run(work: BatchWork, questions: readonly AddressQuestion[], options: BatchOptions): Promise<void> {
     const asked = this.#look(work, questions, options);
-    if (options.waitsForSite) return this.#check(work, asked, options);
-    const { others, groups } = this.#disposables.cut(asked);
-    // Each by itself: one whose DNS is dead does not hold up the others.
-    await Promise.all([
-      this.#check(work, others, options),
-      ...groups.map((rows) => this.#checkGroup(work, rows, options)),
-    ]);
+    await this.#send(work, await this.#fetch(work, asked, options), options);
   }
 }
 
