@@ -40,23 +40,17 @@ export function msToNextInterval(nowMs: number, everyMs: number): number {
   return Math.ceil(next - nowMs);
 }
 
-/** Resolves after `ms` of `clock`, when `halted` is aborted, or when `sooner` settles. */
-export function pause(
-  clock: Pick<Clock, "after">,
-  ms: number,
-  signal: AbortSignal,
-  until?: Promise<unknown>,
-): Promise<void> {
+/** Resolves after `ms` of `clock`, or when `signal` is aborted. */
+export function pause(clock: Pick<Clock, "after">, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
+    if (signal?.aborted) return resolve();
     const end = () => {
       timer.cancel();
-      signal.removeEventListener("abort", end);
+      signal?.removeEventListener("abort", end);
       resolve();
     };
     const timer = clock.after(ms, end);
-    signal.addEventListener("abort", end);
-    until?.then(end, end);
+    signal?.addEventListener("abort", end);
   });
 }
 

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
-import type { Clock } from "../../platform/time/clock.ts";
+import { type Clock, pause } from "../../platform/time/clock.ts";
 import { ObjectsOutage } from "./object-errors.ts";
 
 /** Consecutive failures of object storage, without progress in between. */
@@ -14,22 +14,6 @@ export interface RetryBackoff {
   waitOrThrow(error: unknown, final?: Error | null): Promise<void>;
 }
 
-/** Resolves after `delayMs`; rejects with the signal's reason as soon as it is cancelled. */
-function pause(clock: Clock, delayMs: number, cancelled?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const cancel = () => {
-      timer.cancel();
-      reject(cancelled?.reason);
-    };
-    const timer = clock.after(delayMs, () => {
-      cancelled?.removeEventListener("abort", cancel);
-      resolve();
-    });
-    if (cancelled?.aborted === true) cancel();
-    else cancelled?.addEventListener("abort", cancel, { once: true });
-  });
-}
-
 export function createRetryBackoff(clock: Clock, cancelled?: AbortSignal): RetryBackoff {
   const { tries, retryFirstMs, retryMaxMs } = LIMITS.objects;
   let failed = 0;
@@ -42,6 +26,7 @@ export function createRetryBackoff(clock: Clock, cancelled?: AbortSignal): Retry
       failed++;
       if (failed >= tries) throw new ObjectsOutage("object storage failed repeatedly", { cause: error });
       await pause(clock, Math.min(retryMaxMs, retryFirstMs * 2 ** (failed - 1)), cancelled);
+      cancelled?.throwIfAborted();
     },
   };
 }

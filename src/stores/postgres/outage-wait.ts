@@ -3,7 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { Unavailable } from "../../platform/exit-codes.ts";
 import type { LifecyclePart } from "../../platform/lifecycle.ts";
 import type { Logger } from "../../platform/log.ts";
-import type { Clock } from "../../platform/time/clock.ts";
+import { type Clock, pause } from "../../platform/time/clock.ts";
 import { isAccessRefused, isOutage } from "./postgres.ts";
 
 /** Makes a starting process wait while Postgres is away, as in a fail-over: restarting would not help. */
@@ -32,31 +32,20 @@ function reasonOf(error: unknown): string {
 
 export function createOutageWait({ clock, log }: Deps): OutageWait {
   const { startPollMs, startLogMs, startWaitMs } = LIMITS.postgres;
-  let stopped = false;
-  let wake = () => {};
-
-  function pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = clock.after(startPollMs, resolve);
-      wake = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-  }
+  const stop = new AbortController();
 
   return {
     async retryThroughOutage(attempt) {
       const sinceMs = clock.monotonic();
       let loggedMs = Number.NEGATIVE_INFINITY;
-      while (!stopped) {
+      while (!stop.signal.aborted) {
         try {
           const value = await attempt();
           if (loggedMs >= 0) log.info("Postgres is available again");
           return value;
         } catch (error) {
           // Its connections are closed by then: that is no outage.
-          if (stopped) break;
+          if (stop.signal.aborted) break;
           if (isAccessRefused(error))
             throw new ConfigError(`DATABASE_URL: Postgres refuses access: ${reasonOf(error)}`, {
               cause: error,
@@ -74,14 +63,11 @@ export function createOutageWait({ clock, log }: Deps): OutageWait {
             log.warn({ why: reasonOf(error), give_up_s: leftS }, "Postgres is unavailable: waiting for it");
           }
         }
-        await pause();
+        await pause(clock, startPollMs, stop.signal);
       }
       return null;
     },
-    stop() {
-      stopped = true;
-      wake();
-    },
+    stop: () => stop.abort(),
   };
 }
 

@@ -1,7 +1,7 @@
 import { MIGRATION_LIMITS } from "../../config/limits/migrations.ts";
 import type { LifecyclePart } from "../../platform/lifecycle.ts";
 import type { Logger } from "../../platform/log.ts";
-import type { Clock } from "../../platform/time/clock.ts";
+import { type Clock, pause } from "../../platform/time/clock.ts";
 import { appliedMigrations } from "./migrate.ts";
 import { MigrationError } from "./migration-lock.ts";
 import type { Migration } from "./migrations/index.ts";
@@ -24,18 +24,7 @@ export function createSchemaWait(deps: {
 }): LifecyclePart {
   const { sql, clock, log, migrations } = deps;
   const outage = createOutageWait({ clock, log });
-  let stopping = false;
-  let wake = () => {};
-
-  function pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = clock.after(MIGRATION_LIMITS.waitPollMs, resolve);
-      wake = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-  }
+  const stop = new AbortController();
 
   /** Missing migrations, e.g. `13 (tags)`. @throws MigrationError when a step was applied in another form */
   async function pending(): Promise<readonly string[]> {
@@ -53,19 +42,18 @@ export function createSchemaWait(deps: {
       let loggedMs = Number.NEGATIVE_INFINITY;
       for (;;) {
         const missing = await outage.retryThroughOutage(pending);
-        if (missing === null || missing.length === 0 || stopping) return;
+        if (missing === null || missing.length === 0 || stop.signal.aborted) return;
         const nowMs = clock.monotonic();
         if (nowMs - loggedMs >= MIGRATION_LIMITS.waitLogMs) {
           loggedMs = nowMs;
           log.warn({ missing }, "the schema is older than this version: waiting for `main migrate`");
         }
-        await pause();
+        await pause(clock, MIGRATION_LIMITS.waitPollMs, stop.signal);
       }
     },
     drain() {
-      stopping = true;
       outage.stop();
-      wake();
+      stop.abort();
     },
   };
 }

@@ -6,7 +6,6 @@ import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts"
 interface Ends {
   clock: FakeClock;
   halter: AbortController;
-  come: () => void;
 }
 
 describe("the time to the next beat", () => {
@@ -32,18 +31,13 @@ describe("a pause", () => {
   for (const [by, end] of [
     ["its time", ({ clock }) => clock.advance(100)],
     ["who halts it", ({ halter }) => halter.abort()],
-    ["what comes sooner", ({ come }) => come()],
   ] satisfies [string, (ends: Ends) => void][])
     it(`is ended by ${by}, and leaves no timer`, async () => {
       const clock = createFakeClock();
       const halter = new AbortController();
-      let come = () => {};
-      const sooner = new Promise<void>((resolve) => {
-        come = resolve;
-      });
-      const paused = pause(clock, 100, halter.signal, sooner);
+      const paused = pause(clock, 100, halter.signal);
       assert.equal(clock.pending, 1);
-      end({ clock, halter, come });
+      end({ clock, halter });
       await paused;
       assert.equal(clock.pending, 0);
     });
