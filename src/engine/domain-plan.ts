@@ -29,8 +29,6 @@ export interface DomainPlan {
    * @param domain the evidence's, if it is known
    */
   unprobed(role: string | null, domain?: DomainEvidence): Evidence;
-  /** `fastRoute` has been called. */
-  readonly isUnderWay: boolean;
   /** null: each probe has to find its route by itself. */
   fastRoute(): FastRoute | null | Promise<FastRoute | null>;
 }
@@ -76,10 +74,6 @@ class Plan implements DomainPlan {
       this.#asked = domain;
     }
     return evidenceOfFacts(this.#facts, role, null);
-  }
-
-  get isUnderWay(): boolean {
-    return this.#fastRoute !== undefined;
   }
 
   fastRoute(): FastRoute | null | Promise<FastRoute | null> {

@@ -1,5 +1,4 @@
 import { domainOf } from "../verification/address/domain-of.ts";
-import { catchAllKey } from "../verification/catch-all.ts";
 import type { CheckMode, DomainEvidence, Evidence, Scope } from "../verification/evidence.ts";
 import type { CheckCaller, CheckControl, EngineResult } from "./caller.ts";
 import type { DomainPlan } from "./domain-plan.ts";
@@ -138,23 +137,10 @@ function checkByPlan(
     caller.onChecked(null);
     return;
   }
-  if (caller.mode === "single" && !plan.isUnderWay) prefetchForDomain(deps, plan, first);
   const fastRoute = plan.fastRoute();
   if (fastRoute instanceof Promise)
     waitingForRoute.join(fastRoute, { address, caller, domain, sinceMs, plan, first });
   else startProbe(deps, plan, first, fastRoute, address, caller, domain, sinceMs);
-}
-
-/** Fetches the slot and the catch-all answer of a domain's first check while the address of its exchanger is looked up. For requests alone. */
-function prefetchForDomain(
-  { facts, paths, pool }: EngineDeps,
-  { domain }: DomainPlan,
-  first: Exchanger,
-): void {
-  const { site, host, policy } = first;
-  // With several caps it takes the address to know which.
-  if (paths.capCountOf(site) === 1) pool.prefetchSlot(site, policy.maxConnections);
-  facts.prefetch(catchAllKey(domain, site, host));
 }
 
 function unprobed(

@@ -19,8 +19,6 @@ export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive" | "put_off">;
 export interface CatchAllFacts {
   /** The settled answer, where it is known without asking anybody; undefined: `claim` will tell. */
   known(key: string): CatchAllAnswer | undefined;
-  /** The key will soon be claimed: what the store has of it is asked for now. */
-  prefetch(key: string): void;
   /**
    * The settled answer; `not_probed` when the check that asked gave up; or `ask`: the caller must ask the server and then
    * `settle` or `abandon`, whatever happens.
@@ -101,16 +99,6 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
     max: LIMITS.check.catchAllFacts,
   });
   const asking = new Map<string, ((answer: CatchAll) => void)[]>();
-  /** Asked of the store before the keys are claimed. */
-  const foreseen = new LRUCache<string, { stored: ReturnType<CatchAllStore["get"]>; until: number }>({
-    max: LIMITS.check.catchAllPrefetched,
-  });
-
-  function askStore(key: string): ReturnType<CatchAllStore["get"]> {
-    const before = foreseen.get(key);
-    foreseen.delete(key);
-    return before !== undefined && before.until > clock.monotonic() ? before.stored : store.get(key);
-  }
 
   function remember(key: string, answer: CatchAllAnswer, ttlS: number): void {
     known.set(key, { answer, until: clock.monotonic() + ttlS * 1000 });
@@ -129,17 +117,13 @@ export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAl
 
   return {
     known: settled,
-    prefetch(key) {
-      if (settled(key) !== undefined || asking.has(key) || foreseen.has(key)) return;
-      foreseen.set(key, { stored: store.get(key), until: clock.monotonic() + LIMITS.check.prefetchedMs });
-    },
     async claim(key) {
       const fact = settled(key);
       if (fact !== undefined) return fact;
       const others = asking.get(key);
       if (others) return new Promise((resolve) => others.push(resolve));
       asking.set(key, []);
-      const stored = await askStore(key);
+      const stored = await store.get(key);
       if (stored === null) return "ask";
       remember(key, stored.answer, stored.ttlS);
       wake(key, stored.answer);

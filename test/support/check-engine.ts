@@ -121,7 +121,6 @@ export function engine(
       rcpt: answered,
       ask: (destination, mailbox, asker) =>
         void answered(destination, mailbox, asker).then((outcome) => asker.onSettled(outcome)),
-      prefetchSlot: () => {},
       drain: async () => {},
       close: () => {},
       depthAt: () => 10,

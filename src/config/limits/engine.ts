@@ -89,9 +89,6 @@ export const SMTP_LIMITS = {
   growRetryMs: 250,
   /** Before the next attempt after the server refused a further connection beside working ones. */
   growBackoffMs: 5_000,
-  /** A slot fetched while its host is looked up is kept this long; and their number. */
-  prefetchedSlotMs: 1_000,
-  prefetchedSlots: 1_000,
   /** The state of a host (depth, broken TLS) outlives its last session by this. */
   hostMemoryMs: 60_000,
   hosts: 20_000,
@@ -181,9 +178,6 @@ export const CHECK_LIMITS = {
   plans: 5_000,
   planKeptMs: 4_000,
   catchAllFacts: 50_000,
-  /** Catch-all facts prefetched from the store for domains before their first check, and how long they are valid. */
-  catchAllPrefetched: 1_000,
-  prefetchedMs: 1_000,
   catchAllPerThread: 5_000,
   catchAllPerThreadMs: 60_000,
   /** The catch-all probe's share of a check's budget: the answer about the real address exists already. */

@@ -141,8 +141,6 @@ class BrokeredThread {
         return void this.#acquire(message);
       case "release":
         return this.#slots.release(message.site);
-      case "foresee":
-        return facts.prefetch(message.key);
       case "crowded":
         return this.#deps.onCrowded(message.site);
       case "claim":

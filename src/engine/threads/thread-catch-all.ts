@@ -29,10 +29,6 @@ export class ThreadCatchAllFacts implements CatchAllFacts {
     return this.#recent.get(key);
   }
 
-  prefetch(key: string): void {
-    if (!this.#recent.has(key) && this.#waiting.get(key) === undefined) this.#post({ type: "foresee", key });
-  }
-
   async claim(key: string): Promise<CatchAll | "ask"> {
     const answer = this.#recent.get(key);
     if (answer !== undefined) return answer;

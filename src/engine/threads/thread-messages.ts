@@ -21,7 +21,6 @@ export type ThreadMessage =
   | { type: "answers"; answers: CheckAnswers }
   | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
   | { type: "release"; site: string }
-  | { type: "foresee"; key: string }
   | { type: "crowded"; site: string }
   | { type: "claim"; id: number; key: string }
   | { type: "settle"; key: string; answer: CatchAllAnswer; retryAfterS: number | null }

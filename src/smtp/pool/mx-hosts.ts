@@ -32,10 +32,6 @@ export class MxHosts {
     return this.#byCap.get(cap) ?? NONE;
   }
 
-  hasCap(cap: string): boolean {
-    return this.#byCap.has(cap);
-  }
-
   add(key: string, host: MxHost): void {
     this.#byKey.set(key, host);
     addToGroup(this.#bySite, host.site, host);

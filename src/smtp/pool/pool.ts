@@ -22,7 +22,6 @@ import type { RcptOutcome } from "../wire/outcome.ts";
 import type { SitePolicy } from "../wire/policy.ts";
 import { MxHost } from "./mx-host.ts";
 import { MxHosts } from "./mx-hosts.ts";
-import { createPrefetchingSlots, type PrefetchingSlotSource } from "./prefetching-slots.ts";
 import type { SlotSource } from "./slots.ts";
 import { YoungDials } from "./young-dials.ts";
 
@@ -91,8 +90,6 @@ export interface SmtpPool {
    * @param destination pass the same object for the same place to save its look-up
    */
   ask(destination: Destination, mailbox: Mailbox, caller: RcptCaller): void;
-  /** A host that counts against `cap` will soon be asked while its address is looked up: fetches a slot meanwhile. */
-  prefetchSlot(cap: string, max: number): void;
   /** Refuses new jobs, lets the present ones end, then closes the sessions with QUIT. */
   drain(): Promise<void>;
   /** Drops every session; unfinished jobs end as `cancelled`. */
@@ -120,7 +117,7 @@ export interface SmtpPoolDeps {
 
 class HostPool implements SmtpPool {
   readonly #deps: SmtpPoolDeps;
-  readonly #slots: PrefetchingSlotSource;
+  readonly #slots: SlotSource;
   readonly #mailFrom;
   readonly #hosts = new MxHosts();
   readonly #keys = new WeakMap<Destination, string>();
@@ -141,7 +138,7 @@ class HostPool implements SmtpPool {
     this.#deps = deps;
     this.#mailFrom = mailFrom;
     this.#learnedLimits = new LearnedSiteLimitsCache(deps.clock);
-    this.#slots = createPrefetchingSlots(deps.slots, deps.clock);
+    this.#slots = deps.slots;
     this.#slots.onWanted((cap, soon) => this.#returnSession(cap, soon));
   }
 
@@ -165,10 +162,6 @@ class HostPool implements SmtpPool {
     this.#outcomes.add(outcome, asker);
     if (this.#draining) this.#checkDrained();
   };
-
-  prefetchSlot(cap: string, max: number): void {
-    if (!this.#draining && !this.#hosts.hasCap(cap)) this.#slots.prefetch(cap, max);
-  }
 
   drain(): Promise<void> {
     this.#draining = true;

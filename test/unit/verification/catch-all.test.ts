@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { LIMITS } from "../../../src/config/limits/limits.ts";
 import {
   type CatchAllFact,
   catchAllAnswerOf,
@@ -29,30 +28,6 @@ describe("catch-all facts", () => {
     assert.equal(await claims[0], "ask");
     made.settle(KEY, "refused", null);
     assert.deepEqual(await Promise.all(claims.slice(1)), Array(19).fill("refused"));
-  });
-
-  it("that are foreseen are read from the store once, and again after a second only if they are still not known", async () => {
-    const clock = createFakeClock();
-    const gets: string[] = [];
-    const made = createCatchAllFacts(clock, {
-      get: async (key) => {
-        gets.push(key);
-        return null;
-      },
-      put: () => {},
-    });
-    made.prefetch(KEY);
-    made.prefetch(KEY);
-    assert.equal(await made.claim(KEY), "ask");
-    made.prefetch(KEY);
-    assert.equal(gets.length, 1);
-    made.settle(KEY, "refused", null);
-    made.prefetch(KEY);
-    assert.equal(gets.length, 1);
-    made.prefetch("late.test|site|mx");
-    clock.advance(LIMITS.check.prefetchedMs);
-    assert.equal(await made.claim("late.test|site|mx"), "ask");
-    assert.equal(gets.length, 3, "what was said a second ago is asked again");
   });
 
   it("are known by host: what a primary refuses its backup may accept", async () => {
