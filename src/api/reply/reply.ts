@@ -90,23 +90,6 @@ export function statusLine(status: number): string {
   return statusLines.get(status) ?? String(status);
 }
 
-/**
- * Serialised bodies of results that are handed out again and again: a cache hit is the same object each time, so it
- * is rendered once for as long as it lives. Callers must not change an object after they have returned it.
- */
-const rendered = new WeakMap<object, string>();
-
-/** JSON of a value; reusable ones are rendered once per object. */
-export function renderJson(value: unknown, isReusable: boolean): string {
-  if (!isReusable || typeof value !== "object" || value === null) return JSON.stringify(value);
-  let text = rendered.get(value);
-  if (text === undefined) {
-    text = JSON.stringify(value);
-    rendered.set(value, text);
-  }
-  return text;
-}
-
 /** A body that is sent as the client takes it; null: another, and what others answer fits the buffers of any connection. */
 export function largeBodyOf({ body }: HttpReply): Uint8Array | null {
   if (typeof body === "string") return body.length > LIMITS.http.bufferedBytes ? Buffer.from(body) : null;

@@ -1,7 +1,7 @@
 import type { SignedIn } from "../../features/accounts/portal-session.ts";
 import { NO_SESSION_COOKIE, sessionCookie } from "../request/portal-session.ts";
 import type { Context } from "../routing/route.ts";
-import { HttpReply, renderJson } from "./reply.ts";
+import { HttpReply } from "./reply.ts";
 
 /** The answer to a sign-in. In the portal the token is a cookie of the browser, which no script can read. */
 export function signedInReply<T extends SignedIn>(
@@ -9,10 +9,10 @@ export function signedInReply<T extends SignedIn>(
   signedIn: T,
   { isFromPortal }: Context,
 ): HttpReply {
-  if (!isFromPortal) return new HttpReply(status, renderJson(signedIn, false));
+  if (!isFromPortal) return new HttpReply(status, JSON.stringify(signedIn));
   const { token, expires_at } = signedIn.session;
   const shown = { ...signedIn, session: { token: null, expires_at } };
-  return new HttpReply(status, renderJson(shown, false), {
+  return new HttpReply(status, JSON.stringify(shown), {
     headers: { "Set-Cookie": sessionCookie(token, expires_at) },
   });
 }

@@ -95,7 +95,6 @@ function optionsRoute(options: SignInOptions): PublicRoute {
       schema: SignInOptionsSchema,
       example: { registration: "open", password_reset: true },
     },
-    isReusable: () => true,
     handler: () => options,
   });
 }

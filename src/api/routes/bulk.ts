@@ -5,7 +5,7 @@ import type { BulkList } from "../../features/bulk/submit/submit.ts";
 import { inlineTooLarge } from "../../features/bulk/submit/submit-inline.ts";
 import { jobSpanRef } from "../../platform/telemetry/trace-context.ts";
 import type { ParseLargeBody } from "../body/large-bodies.ts";
-import { HttpReply, renderJson } from "../reply/reply.ts";
+import { HttpReply } from "../reply/reply.ts";
 import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import {
@@ -105,7 +105,7 @@ function submitRoute(jobs: BulkJobs, parseLarge: ParseLargeBody): Route {
       span?.link(jobSpanRef(job.id));
       span?.set({ "rcpt.job": job.id });
       const headers = { Location: `/v1/bulk-jobs/${job.id}` };
-      return new HttpReply(202, renderJson(job, false), { headers });
+      return new HttpReply(202, JSON.stringify(job), { headers });
     },
   });
 }

@@ -20,7 +20,6 @@ export function createHealthRoute(): PublicRoute {
     errors: [],
     query: "ignored",
     success: { status: 200, description: "Alive", schema: HealthSchema, example: HEALTHY },
-    isReusable: () => true,
     handler: () => HEALTHY,
   });
 }

@@ -66,7 +66,6 @@ export function createPlansRoute(plans: readonly Plan[]): PublicRoute {
       schema: PlansSchema,
       example: { data: [example], next_cursor: null },
     },
-    isReusable: () => true,
     handler: () => ({ data: [...plans], next_cursor: null }),
   });
 }

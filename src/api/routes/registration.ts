@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Registration } from "../../features/accounts/registration.ts";
-import { HttpReply, renderJson } from "../reply/reply.ts";
+import { HttpReply } from "../reply/reply.ts";
 import { signedInReply } from "../reply/signed-in.ts";
 import { publicRoute, type Route } from "../routing/route.ts";
 import { named } from "../schemas/fields.ts";
@@ -74,7 +74,7 @@ function registerRoute(registration: Registration): Route {
         status: "confirmation_sent",
         email: registered.mailedTo,
       };
-      return new HttpReply(202, renderJson(sent, false));
+      return new HttpReply(202, JSON.stringify(sent));
     },
   });
 }

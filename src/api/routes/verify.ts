@@ -81,8 +81,6 @@ export function createVerifyRoute(
       schema: VerificationResultSchema,
       example: verificationExample,
     },
-    // The service hands out one object per cached piece of evidence.
-    isReusable: (result) => result.cached,
     early: {
       refuse(actor, { startedMs }, read) {
         if (!admission.mayRefuse(startedMs)) return null;

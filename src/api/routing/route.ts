@@ -9,7 +9,7 @@ import { RenderedJson } from "../../platform/rendered-json.ts";
 import type { IncomingBody } from "../body/incoming-body.ts";
 import { type ParseLarge, readBody, readSignedJson } from "../body/json-body.ts";
 import type { JsonBounds } from "../body/json-scan.ts";
-import { type ContentType, HttpReply, renderJson } from "../reply/reply.ts";
+import { type ContentType, HttpReply } from "../reply/reply.ts";
 import { andThen, type MaybePromise } from "../request/maybe-promise.ts";
 import type { Cancellation, HttpRequest, RetainedHeader } from "../request/request.ts";
 import { validate } from "../request/validate.ts";
@@ -144,8 +144,6 @@ interface RouteSpec<P, Q, B, T>
   body?: Schema<B>;
   parseLarge?: ParseLarge<B>;
   success: Omit<Success, "schema"> & { schema: Schema<T> | null };
-  /** The same object may be answered many times and is never changed: its JSON is kept with it. */
-  isReusable?(value: T): boolean;
 }
 
 const NO_PARAMETERS = v.strictObject({});
@@ -183,7 +181,7 @@ function toReply<P, Q, B, T>(spec: RouteSpec<P, Q, B, T>, answer: T | RenderedJs
   const { status, schema } = spec.success;
   if (answer instanceof RenderedJson) return new HttpReply(status, answer.body, ASCII);
   if (schema === null) return new HttpReply(status, null);
-  return new HttpReply(status, renderJson(answer, spec.isReusable?.(answer) ?? false));
+  return new HttpReply(status, JSON.stringify(answer));
 }
 
 /** A route that anybody may call. */

@@ -65,7 +65,6 @@ export interface Examiner {
     waiter: VerificationWaiter,
     arrival: FindingHandler<T>,
   ): T | Promise<T>;
-  /** The caller must not change it: answers from the cache are kept. */
   draw(question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer;
 }
 
@@ -130,7 +129,7 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
       !needsLookup(question) ||
       (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),
     find: (question, refresh, waiter, arrival) => find(deps, question, refresh, waiter, arrival),
-    draw: (question, finding) => drawFrom(deps, question, finding),
+    draw: (question, finding) => draw(deps, question, finding),
   };
 }
 
@@ -175,25 +174,6 @@ function evidenceWithoutLookup(deps: NoLookupDeps, address: ParsedAddress): Cach
     smtp: null,
   });
   return { evidence, storedAt: deps.clock.now(), ttlS: 0 };
-}
-
-/**
- * Answers drawn from cached evidence, kept with it: the same entry, asked again, is the same answer, and its JSON
- * need not be written again; but for `retry_at`, which moves on when it is past. An entry belongs to one scope, hence to one kind of tier; a blocked domain never gets here;
- * what an override makes of an entry is kept apart from what all others see.
- */
-const drawn = new WeakMap<CacheEntry, DecidedAnswer>();
-const drawnOverridden = new WeakMap<CacheEntry, DecidedAnswer>();
-
-function drawFrom(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer {
-  // The reason of one that declined a probe is its own.
-  if (!finding.cached || question.withEvidence || question.declined) return draw(deps, question, finding);
-  const answers = question.overridden ? drawnOverridden : drawn;
-  const known = answers.get(finding.entry);
-  if (known !== undefined) return known;
-  const fresh = draw(deps, question, finding);
-  if (fresh.result.retry_at === null) answers.set(finding.entry, fresh);
-  return fresh;
 }
 
 function draw(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer {

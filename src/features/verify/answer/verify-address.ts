@@ -213,8 +213,8 @@ class ChargedVerification implements FindingHandler<VerificationAnswer>, AnswerN
     const question = this.#question;
     place?.release();
     const reservation = this.#reservation;
-    // What the cache has is rendered once for each entry; what was just learnt, mostly, was rendered for its domain before.
-    const drawn = finding.cached ? null : drawer.draw(question, finding);
+    // Mostly it was rendered for its domain before.
+    const drawn = drawer.draw(question, finding);
     const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
     if (finding.cached) cachedAnswers.remember(question, result);
     const answered = verificationAnswerOf(question, result, drawn);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import * as v from "valibot";
 import { problemReply } from "../../../../src/api/reply/problem.ts";
-import { HttpReply, renderJson } from "../../../../src/api/reply/reply.ts";
+import { HttpReply } from "../../../../src/api/reply/reply.ts";
 import { type ResponseWriter, writeReply } from "../../../../src/api/reply/respond.ts";
 import { ProblemSchema } from "../../../../src/api/schemas/problem.ts";
 import { AppError, ERRORS, type ErrorCode } from "../../../../src/platform/errors.ts";
@@ -61,15 +61,5 @@ describe("writeReply", () => {
     const text = written.join("\r\n");
     assert.match(text, /Location: \/aSet-Cookie: x=1/);
     assert.doesNotMatch(text, /^(Set-Cookie|X):/m);
-  });
-});
-
-describe("renderJson", () => {
-  it("renders a lasting object once and any other each time", () => {
-    const value = { n: 1 };
-    assert.equal(renderJson(value, true), '{"n":1}');
-    value.n = 2;
-    assert.equal(renderJson(value, true), '{"n":1}');
-    assert.equal(renderJson(value, false), '{"n":2}');
   });
 });
