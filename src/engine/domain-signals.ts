@@ -9,7 +9,7 @@ import { runAtEndOfTick } from "../platform/time/ticks.ts";
 import { domainOf } from "../verification/address/domain-of.ts";
 import { areSignalsComplete, type CheckMode, type DomainEvidence } from "../verification/evidence.ts";
 import type { CheckCaller, EngineResult } from "./caller.ts";
-import { type CheckEngine, promiseCheck } from "./engine.ts";
+import type { CheckEngine } from "./engine.ts";
 
 /** What the DNS says of a domain beside where its mail goes. */
 export interface DomainSignals {
@@ -187,13 +187,14 @@ export function createDomainSignals(deps: Deps): DomainSignals {
 
 /** An engine whose evidence has the domain's signals, asked for beside the check itself, in every scope. */
 export function withDomainSignals(engine: CheckEngine, signals: DomainSignals): CheckEngine {
-  const ask: CheckEngine["submit"] = (address, scope, asker) => {
-    const found = signals.of(domainOf(address));
-    // What is known before goes in with the rest, so that addresses which share evidence go on sharing it.
-    if (found instanceof Promise) engine.submit(address, scope, new SignalsCaller(asker, found));
-    else engine.submit(address, scope, asker, found);
+  return {
+    submit(address, scope, asker) {
+      const found = signals.of(domainOf(address));
+      // What is known before goes in with the rest, so that addresses which share evidence go on sharing it.
+      if (found instanceof Promise) engine.submit(address, scope, new SignalsCaller(asker, found));
+      else engine.submit(address, scope, asker, found);
+    },
   };
-  return { submit: ask, check: promiseCheck(ask) };
 }
 
 /** Waits for the domain's signals too. */

@@ -1,13 +1,12 @@
 import { domainOf } from "../verification/address/domain-of.ts";
-import type { CheckMode, DomainEvidence, Evidence, Scope } from "../verification/evidence.ts";
-import type { CheckCaller, CheckControl, EngineResult } from "./caller.ts";
+import type { DomainEvidence, Evidence, Scope } from "../verification/evidence.ts";
+import type { CheckCaller } from "./caller.ts";
 import type { DomainPlan } from "./domain-plan.ts";
 import { DomainPlans, type DomainPlansDeps } from "./domain-plan.ts";
 import type { FastRoute } from "./fast-route.ts";
 import type { Exchanger } from "./probe.ts";
 import { canProbeFast, isQueueFull, localPartOf, ProbeRow, type ProbeRowDeps } from "./probe-row.ts";
 
-export type { CheckControl } from "./caller.ts";
 export type { RouteTrust } from "./conclude.ts";
 
 /**
@@ -16,20 +15,12 @@ export type { RouteTrust } from "./conclude.ts";
  */
 export interface CheckEngine {
   /**
-   * Never rejects because of the network; rejects with `overloaded`.
+   * Calls `caller` back, possibly before this returns: with the evidence, at once where no server has to be asked; with null when
+   * `cancelled` returned true; with `busy`, never in the mode `single`, when its site could not be asked without a long wait. Callers
+   * must not change it: addresses share it, or parts of it. The network is no error; `overloaded` is.
    * @param address normalised `local@domain` from `parseAddress`
-   * @returns the evidence, at once where no server has to be asked; null when `cancelled` returned true; `busy`, never in
-   *   the mode `single`, when its site could not be asked without a long wait. Callers must not change it: addresses share
-   *   it, or parts of it.
    * @param domain what the evidence is to say of the domain, where that is known
    */
-  check(
-    address: string,
-    scope: Scope,
-    control: CheckControl,
-    domain?: DomainEvidence,
-  ): EngineResult | Promise<EngineResult>;
-  /** The same without a promise: calls `caller` back, possibly before this returns. */
   submit(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void;
 }
 
@@ -44,15 +35,13 @@ export function createEngine(deps: EngineDeps): CheckEngine {
     ({ address, caller, domain, sinceMs, plan, first }, fastRoute) =>
       startProbe(deps, plan, first, fastRoute, address, caller, domain, sinceMs),
   );
-  function ask(address: string, scope: Scope, caller: CheckCaller, domain?: DomainEvidence): void {
-    const sinceMs = deps.clock.monotonic();
-    const plan = plans.of(domainOf(address), sinceMs);
-    if (plan instanceof Promise) unplanned.join(plan, { address, scope, caller, domain, sinceMs });
-    else checkByPlan(deps, waitingForRoute, plan, address, scope, caller, domain, sinceMs);
-  }
   return {
-    submit: ask,
-    check: promiseCheck(ask),
+    submit(address, scope, caller, domain) {
+      const sinceMs = deps.clock.monotonic();
+      const plan = plans.of(domainOf(address), sinceMs);
+      if (plan instanceof Promise) unplanned.join(plan, { address, scope, caller, domain, sinceMs });
+      else checkByPlan(deps, waitingForRoute, plan, address, scope, caller, domain, sinceMs);
+    },
   };
 }
 
@@ -178,58 +167,4 @@ function startProbe(
     sinceMs,
   );
   row.start(usual);
-}
-
-/** Makes `check` out of `submit`. @returns a `check` that returns at once what is known at once */
-export function promiseCheck(ask: CheckEngine["submit"]): CheckEngine["check"] {
-  return (address, scope, control, domain) => {
-    const caller = new PromisedCheck(control);
-    ask(address, scope, caller, domain);
-    return caller.result();
-  };
-}
-
-/** The caller of a check whose answer is returned or awaited. */
-class PromisedCheck implements CheckCaller {
-  readonly #control: CheckControl;
-  #settled: { found: EngineResult } | { error: unknown } | null = null;
-  #resolve: ((found: EngineResult) => void) | null = null;
-  #reject: ((error: unknown) => void) | null = null;
-
-  constructor(control: CheckControl) {
-    this.#control = control;
-  }
-
-  get mode(): CheckMode {
-    return this.#control.mode;
-  }
-
-  cancelled(): boolean {
-    return this.#control.cancelled();
-  }
-
-  onSite(site: string): void {
-    this.#control.onSite(site);
-  }
-
-  onChecked(found: EngineResult): void {
-    if (this.#resolve === null) this.#settled ??= { found };
-    else this.#resolve(found);
-  }
-
-  onError(error: unknown): void {
-    if (this.#reject === null) this.#settled ??= { error };
-    else this.#reject(error);
-  }
-
-  /** @throws what the check broke with at once */
-  result(): EngineResult | Promise<EngineResult> {
-    const end = this.#settled;
-    if (end !== null && "error" in end) throw end.error;
-    if (end !== null) return end.found;
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-  }
 }

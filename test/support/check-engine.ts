@@ -16,6 +16,7 @@ import { type CatchAllFact, createCatchAllFacts } from "../../src/verification/c
 import type { CheckMode, Evidence } from "../../src/verification/evidence.ts";
 import type { Lists } from "../../src/verification/lists/lists.ts";
 import { createSiteDirectory } from "../../src/verification/lists/site.ts";
+import { checkWith } from "./engine-by.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { createLocalBehaviourMirror, createLocalBehaviours } from "./local-behaviours.ts";
 import { createLocalBreakers, createLocalMirror } from "./local-breakers.ts";
@@ -151,7 +152,7 @@ export function engine(
   /** As a batch asks. */
   async function askAbout(address: string, mode: CheckMode, cancelled = () => false) {
     const onSite = (site: string) => void sites.push(site);
-    return made.check(address, "probed", { mode, cancelled, onSite });
+    return checkWith(made, address, "probed", { mode, cancelled, onSite });
   }
   const ask = (local: string, mode: CheckMode, cancelled?: () => boolean) =>
     askAbout(`${local}@example.test`, mode, cancelled);

@@ -1,21 +1,42 @@
+import type { CheckControl, EngineResult } from "../../src/engine/caller.ts";
 import type { CheckEngine } from "../../src/engine/engine.ts";
+import type { DomainEvidence, Scope } from "../../src/verification/evidence.ts";
 
-/** An engine of which only `check` is given. */
-export function engineBy(check: CheckEngine["check"]): CheckEngine {
+type Check = (
+  address: string,
+  scope: Scope,
+  control: CheckControl,
+  domain?: DomainEvidence,
+) => EngineResult | Promise<EngineResult>;
+
+/** An engine that checks so. */
+export function engineBy(check: Check): CheckEngine {
   return {
-    check,
-    submit(address, scope, asker, domain) {
+    async submit(address, scope, asker, domain) {
       try {
         const known = check(address, scope, asker, domain);
-        if (!(known instanceof Promise)) asker.onChecked(known);
-        else
-          known.then(
-            (found) => asker.onChecked(found),
-            (error: unknown) => asker.onError(error),
-          );
+        asker.onChecked(known instanceof Promise ? await known : known);
       } catch (error) {
         asker.onError(error);
       }
     },
   };
+}
+
+/** What an engine says of an address. */
+export function checkWith(
+  engine: CheckEngine,
+  address: string,
+  scope: Scope,
+  control: CheckControl,
+): Promise<EngineResult> {
+  return new Promise((resolve, reject) => {
+    engine.submit(address, scope, {
+      mode: control.mode,
+      cancelled: control.cancelled,
+      onSite: control.onSite,
+      onChecked: resolve,
+      onError: reject,
+    });
+  });
 }

@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 import type { DomainSignalsConfig } from "../../../src/config/config.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { DnsOutcome, MxRecord, TextResolver } from "../../../src/dns/resolver.ts";
+import type { CheckControl } from "../../../src/engine/caller.ts";
 import { createDomainSignals, withDomainSignals } from "../../../src/engine/domain-signals.ts";
-import type { CheckControl } from "../../../src/engine/engine.ts";
 import { type DomainEvidence, evidenceBut } from "../../../src/verification/evidence.ts";
-import { engineBy } from "../../support/engine-by.ts";
+import { checkWith, engineBy } from "../../support/engine-by.ts";
 import { evidenceWith } from "../../support/evidence.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
@@ -215,7 +215,7 @@ describe("an engine with signals", () => {
         }),
         signals,
       );
-      const known = await engine.check("jane@example.com", scope, control);
+      const known = await checkWith(engine, "jane@example.com", scope, control);
       assert.ok(known !== null && known !== "busy");
       assert.deepEqual(known.domain, { spf: true, dmarc: false, listedBy: null, parkedAddress: false });
     }
@@ -224,7 +224,7 @@ describe("an engine with signals", () => {
         engineBy(async () => nothing),
         signals,
       );
-      assert.equal(await engine.check("jane@example.com", "probed", control), nothing);
+      assert.equal(await checkWith(engine, "jane@example.com", "probed", control), nothing);
     }
     // The first has to wait for them beside the check, the second hands over what is known.
     assert.deepEqual(given, [undefined, { spf: true, dmarc: false, listedBy: null, parkedAddress: false }]);
@@ -238,16 +238,17 @@ describe("an engine with signals", () => {
         engineBy(async () => nothing),
         silent,
       );
-      assert.equal(await engine.check("jane@example.com", "probed", control), nothing);
+      assert.equal(await checkWith(engine, "jane@example.com", "probed", control), nothing);
     }
   });
 
   it("looks the domain up behind the last @", async () => {
     const { signals, asked } = signalsIn({});
-    await withDomainSignals(
+    const engine = withDomainSignals(
       engineBy(async () => EVIDENCE),
       signals,
-    ).check('"a@b"@example.com', "probed", control);
+    );
+    await checkWith(engine, '"a@b"@example.com', "probed", control);
     assert.ok(asked.includes("txt example.com"));
   });
 });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { createDomainSignals, withDomainSignals } from "../../../../src/engine/domain-signals.ts";
 import { OutcomePacker, readOutcomes } from "../../../../src/verification/evidence/outcomes.ts";
 import { type Evidence, evidenceBut } from "../../../../src/verification/evidence.ts";
-import { engineBy } from "../../../support/engine-by.ts";
+import { checkWith, engineBy } from "../../../support/engine-by.ts";
 import { evidenceWith, smtpWith } from "../../../support/evidence.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { haveSameShape, shapesOf } from "../../../support/same-shape.ts";
@@ -34,7 +34,7 @@ describe("the shape of evidence", () => {
     );
     const control = { mode: "patient", cancelled: () => false, onSite: () => {} } as const;
     const found = await Promise.all(
-      Array.from({ length: ROWS }, (_, i) => engine.check(`jane@d${i}.example.com`, "probed", control)),
+      Array.from({ length: ROWS }, (_, i) => checkWith(engine, `jane@d${i}.example.com`, "probed", control)),
     );
     const evidence = found as Evidence[];
     assert.ok(evidence.every(({ domain }) => domain !== undefined));
