@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Scratch, ScratchFile } from "../../../stores/scratch.ts";
 import { createBlockIndex } from "../analysis/block-index.ts";
@@ -89,7 +90,8 @@ class CopiedResultFile implements CopiedResults {
   readonly #scratch: Scratch;
   readonly #sizes: CopiedSizes;
   readonly #fences = createBlockIndex();
-  readonly #kept: KeptBlocks;
+  /** Blocks that were read last, by number. */
+  readonly #kept: LRUCache<number, Buffer>;
   #file: ScratchFile | null = null;
   #fileEnd = 0;
   /** The block that is being filled: longer than others where one entry is. */
@@ -103,7 +105,7 @@ class CopiedResultFile implements CopiedResults {
   constructor(scratch: Scratch, sizes: CopiedSizes) {
     this.#scratch = scratch;
     this.#sizes = sizes;
-    this.#kept = createKeptBlocks(sizes);
+    this.#kept = new LRUCache({ max: sizes.blocksKept });
   }
 
   append(row: number, result: CopiedResult): Promise<void> | null {
@@ -124,8 +126,19 @@ class CopiedResultFile implements CopiedResults {
     if (number < 0 || this.#file === null) return undefined;
     const start = this.#fences.position(number);
     const end = number + 1 < this.#fences.size() ? this.#fences.position(number + 1) : this.#fileEnd;
-    const block = this.#kept.get(number) ?? this.#kept.read(this.#file, number, start, end - start);
+    const block = this.#kept.get(number) ?? this.#read(this.#file, number, start, end - start);
     return findIn(block, end - start, row);
+  }
+
+  /** Into the buffer of the block that was not asked for the longest. The block of one long entry is not kept. */
+  #read(file: ScratchFile, number: number, position: number, bytes: number): Buffer {
+    const { blockBytes, blocksKept } = this.#sizes;
+    const isKept = bytes <= blockBytes;
+    const free = isKept && this.#kept.size >= blocksKept ? this.#kept.pop() : undefined;
+    const block = free ?? Buffer.allocUnsafeSlow(Math.max(bytes, blockBytes));
+    file.readNow(block.subarray(0, bytes), position);
+    if (isKept) this.#kept.set(number, block);
+    return block;
   }
 
   async close(): Promise<void> {
@@ -134,7 +147,7 @@ class CopiedResultFile implements CopiedResults {
   }
 
   heldBytes(): number {
-    return this.#filling.length + this.#kept.heldBytes() + this.#fences.heldBytes();
+    return this.#filling.length + this.#kept.size * this.#sizes.blockBytes + this.#fences.heldBytes();
   }
 
   #checkOpen(): void {
@@ -174,43 +187,4 @@ export function createCopiedResults(
   sizes: CopiedSizes = LIMITS.bulk.copies,
 ): CopiedResults {
   return new CopiedResultFile(scratch, sizes);
-}
-
-interface KeptBlocks {
-  get(number: number): Buffer | undefined;
-  /** Its buffer is that of the block that was not asked for the longest. */
-  read(file: ScratchFile, number: number, position: number, bytes: number): Buffer;
-  heldBytes(): number;
-}
-
-function createKeptBlocks({ blockBytes, blocksKept }: CopiedSizes): KeptBlocks {
-  /** In the order of use. */
-  const blocks = new Map<number, Buffer>();
-
-  function room(): Buffer {
-    const oldest = blocks.size < blocksKept ? undefined : blocks.keys().next().value;
-    const buffer = oldest === undefined ? undefined : blocks.get(oldest);
-    if (oldest !== undefined) blocks.delete(oldest);
-    return buffer ?? Buffer.allocUnsafeSlow(blockBytes);
-  }
-
-  return {
-    get(number) {
-      const block = blocks.get(number);
-      if (block === undefined) return undefined;
-      blocks.delete(number);
-      blocks.set(number, block);
-      return block;
-    },
-    read(file, number, position, bytes) {
-      // The block of one long entry is not kept.
-      const block = bytes > blockBytes ? Buffer.allocUnsafeSlow(bytes) : room();
-      file.readNow(block.subarray(0, bytes), position);
-      if (bytes <= blockBytes) blocks.set(number, block);
-      return block;
-    },
-    heldBytes() {
-      return blocks.size * blockBytes;
-    },
-  };
 }

@@ -47,8 +47,6 @@ interface AnalysedJobTask extends JobTaskBase {
   layout: JobLayout;
   /** For the results as CSV. */
   escapeFormulas: boolean;
-  /** Rows of the whole job. */
-  jobRows: number;
 }
 
 /** All rows of a chunk. */
@@ -122,7 +120,7 @@ export async function startTask(
       and j.id = t.job_id and j.completed_at is null and j.removed_at is null
     returning t.job_id as "jobId", t.number, t.kind, t.deliveries, j.status <> 'queued' as started,
       j.team_id as "teamId", j.livemode, j.probing,
-      j.with_evidence as "withEvidence", j.rows_total as "jobRows", j.layout,
+      j.with_evidence as "withEvidence", j.layout,
       jsonb_build_object('bucket', j.rows_bucket, 'key', j.rows_key, 'etag', j.rows_etag) as place,
       coalesce((j.options->>'escape_formulas')::boolean, false) as "escapeFormulas", t.first_row as "firstRow",
       case t.kind when 'retry' then (

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import { listGrants, type S3Grant } from "../../../stores/objects/s3-grants.ts";
@@ -41,20 +42,14 @@ export interface GrantCheckDeps {
 /** Grants of teams as Postgres has them, kept for LIMITS.bulk.grantsFreshMs: each chunk of a job asks for them. */
 export function createGrantCheck({ sql, clock, ownBucket }: GrantCheckDeps): GrantCheck {
   const { grantsFreshMs, grantsKept } = LIMITS.bulk;
-  /** In the order in which they were asked for. */
-  const known = new Map<string, { askedMs: number; grants: Promise<S3Grant[]> }>();
+  const known = new LRUCache<string, { askedMs: number; grants: Promise<S3Grant[]> }>({ max: grantsKept });
 
   function grantsOf(teamId: string): Promise<S3Grant[]> {
     const now = clock.monotonic();
     const found = known.get(teamId);
     if (found !== undefined && now - found.askedMs < grantsFreshMs) return found.grants;
     const asked = { askedMs: now, grants: listGrants(sql, teamId) };
-    known.delete(teamId);
     known.set(teamId, asked);
-    for (const [oldest] of known) {
-      if (known.size <= grantsKept) break;
-      known.delete(oldest);
-    }
     asked.grants.catch(() => {
       if (known.get(teamId) === asked) known.delete(teamId);
     });
