@@ -1,8 +1,8 @@
 /** Credentials as processes cache them. */
 export const KEY_LIMITS = {
   cacheEntries: 100_000,
-  /** Slots for headers whose key need not be hashed again, a power of two, two for each; and their lifetime. */
-  headerSlots: 16_384,
+  /** Headers whose key need not be hashed again, and their lifetime. */
+  headers: 16_384,
   headerMs: 1_000,
   confirmMs: 1_000,
   pollMs: 400,
