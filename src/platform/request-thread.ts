@@ -2,6 +2,7 @@ import { Piscina } from "piscina";
 import { LIMITS } from "../config/limits/limits.ts";
 import { AppError, type AppErrorOptions, type ErrorCode } from "./errors.ts";
 import type { Logger } from "./log.ts";
+import { createTeamSlots, type TeamSlots } from "./team-slots.ts";
 import type { Clock } from "./time/clock.ts";
 
 /** The outcome of a task that did not crash: an AppError would lose its class between threads. */
@@ -88,29 +89,15 @@ function createPool(filename: string, { idleMs, heapMb }: RequestThreadLimits): 
   });
 }
 
-/** Counts waiting and running tasks. */
-function createTaskSlots({ tasks, tasksPerTeam, tasksKept }: RequestThreadLimits) {
-  const byTeam = new Map<string, number>();
-  let all = 0;
-  return {
-    /** @throws AppError `overloaded` */
-    take(teamId: string): void {
-      const own = byTeam.get(teamId) ?? 0;
-      // Few teams at their maximum must not keep the others out.
-      if (all >= (own === 0 ? tasks : tasks - tasksKept) || own >= tasksPerTeam)
-        throw new AppError("overloaded", "Too many large requests are in progress. Retry after 1 s.", {
-          retryAfterS: 1,
-        });
-      byTeam.set(teamId, own + 1);
-      all += 1;
-    },
-    giveBack(teamId: string): void {
-      const own = (byTeam.get(teamId) ?? 0) - 1;
-      if (own > 0) byTeam.set(teamId, own);
-      else byTeam.delete(teamId);
-      all -= 1;
-    },
-  };
+/** Of waiting and running tasks. */
+function createTaskSlots({ tasks, tasksPerTeam, tasksKept }: RequestThreadLimits): TeamSlots {
+  return createTeamSlots(
+    { all: tasks, ofTeam: tasksPerTeam, kept: tasksKept },
+    () =>
+      new AppError("overloaded", "Too many large requests are in progress. Retry after 1 s.", {
+        retryAfterS: 1,
+      }),
+  );
 }
 
 export function createRequestThread(deps: RequestThreadDeps): RequestThread {
@@ -164,7 +151,7 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
 
   return {
     async run<T>(task: string, input: unknown, owner: TaskOwner, transfer: readonly ArrayBuffer[] = []) {
-      slots.take(owner.teamId);
+      const giveBack = slots.take(owner.teamId);
       const work = last.then(() => {
         if (owner.isCancelled()) throw new AppError("bad_request", "The client has gone.");
         return runNow(task, input, transfer);
@@ -173,7 +160,7 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
       try {
         return (await work) as T;
       } finally {
-        slots.giveBack(owner.teamId);
+        giveBack();
       }
     },
     async close() {

@@ -2,6 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import { isListError } from "../../platform/job-errors.ts";
 import type { TaskOwner } from "../../platform/request-thread.ts";
+import { createTeamSlots } from "../../platform/team-slots.ts";
 import { MissingObject, type ObjectStreams } from "../../stores/objects/object-streams.ts";
 import { countFirstRows, type FirstRows } from "../bulk/analysis/analyse.ts";
 import type {
@@ -172,25 +173,11 @@ export function createPreviewUpload({
   detect: detectElsewhere,
 }: PreviewDeps): PreviewUpload {
   const { previews, previewsPerTeam } = LIMITS.uploads;
-  /** Running previews by team. */
-  const underWay = new Map<string, number>();
-  let all = 0;
-
-  function begin(teamId: string): () => void {
-    const own = underWay.get(teamId) ?? 0;
-    if (all >= previews || own >= previewsPerTeam)
-      throw new AppError("overloaded", "Too many previews are in progress. Retry after 1 s.", {
-        retryAfterS: 1,
-      });
-    underWay.set(teamId, own + 1);
-    all += 1;
-    return () => {
-      const left = (underWay.get(teamId) ?? 0) - 1;
-      if (left > 0) underWay.set(teamId, left);
-      else underWay.delete(teamId);
-      all -= 1;
-    };
-  }
+  const slots = createTeamSlots(
+    { all: previews, ofTeam: previewsPerTeam },
+    () =>
+      new AppError("overloaded", "Too many previews are in progress. Retry after 1 s.", { retryAfterS: 1 }),
+  );
 
   async function read(actor: Actor, uploadId: string, options: SourceOptions, cancelled: AbortSignal) {
     const { key, etag, bytes } = await sources.find(actor, uploadId);
@@ -218,7 +205,7 @@ export function createPreviewUpload({
 
   return async (actor, uploadId, options, cancelled) => {
     // Each has a quarter of a megabyte of text in several forms.
-    const end = begin(actor.teamId);
+    const end = slots.take(actor.teamId);
     try {
       return await read(actor, uploadId, options, cancelled);
     } catch (error) {

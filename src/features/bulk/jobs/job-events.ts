@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Logger } from "../../../platform/log.ts";
+import { createTeamSlots, tooMany } from "../../../platform/team-slots.ts";
 import { type Clock, sleep } from "../../../platform/time/clock.ts";
-import { createTeamSlots } from "../submit/team-slots.ts";
 import type { JobRow } from "./job-sql.ts";
 import type { BulkJob } from "./job-view.ts";
 
@@ -60,7 +60,10 @@ const { followers, teamFollowers, followEveryMs, followPage, followFailures, hea
 
 class StreamJobFollowers implements JobFollowers {
   readonly #deps: FollowersDeps;
-  readonly #places = createTeamSlots({ all: followers, ofTeam: teamFollowers }, "followers of jobs");
+  readonly #places = createTeamSlots(
+    { all: followers, ofTeam: teamFollowers },
+    tooMany("followers of jobs", teamFollowers),
+  );
   readonly #jobs = new Map<string, FollowedJob>();
   #looking = false;
 

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import { AppError } from "../../../platform/errors.ts";
+import { createTeamSlots, tooMany } from "../../../platform/team-slots.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import {
   ChangedObject,
@@ -16,7 +17,6 @@ import { dialectOfResults } from "../csv/dialect.ts";
 import type { JobRow } from "../jobs/job-sql.ts";
 import { chunksOf } from "../schedule/job-tasks.ts";
 import { SourceLost } from "../submit/source-rows.ts";
-import { createTeamSlots } from "../submit/team-slots.ts";
 import { type JobMaterial, materialOf } from "./job-results.ts";
 import { type JoinDeps, readJoined } from "./join.ts";
 import { type Format, formatOf } from "./result-rows.ts";
@@ -140,11 +140,11 @@ class StoredResults implements Results {
   readonly #deps: ResultsDeps;
   readonly #places = createTeamSlots(
     { all: downloads, ofTeam: teamDownloads, kept: LIMITS.results.keptDownloads },
-    "downloads of results",
+    tooMany("downloads of results", teamDownloads),
   );
   readonly #joinedPlaces = createTeamSlots(
     { all: joinedDownloads, ofTeam: teamJoinedDownloads },
-    "downloads of results of jobs that are not completed",
+    tooMany("downloads of results of jobs that are not completed", teamJoinedDownloads),
   );
   readonly #joinDeps: JoinDeps;
 

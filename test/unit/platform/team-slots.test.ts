@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createTeamSlots } from "../../../../../src/features/bulk/submit/team-slots.ts";
-import { AppError } from "../../../../../src/platform/errors.ts";
+import { AppError } from "../../../src/platform/errors.ts";
+import { createTeamSlots, tooMany } from "../../../src/platform/team-slots.ts";
 
 const refused = (code: string) => (error: unknown) =>
   error instanceof AppError && error.code === code && error.retryAfterS !== undefined;
 
 describe("places", () => {
   it("are bounded for a team, and for all together", () => {
-    const places = createTeamSlots({ all: 3, ofTeam: 2 }, "downloads");
+    const places = createTeamSlots({ all: 3, ofTeam: 2 }, tooMany("downloads", 2));
     const own = [places.take("team_a"), places.take("team_a")];
     assert.throws(() => places.take("team_a"), refused("rate_limited"));
     const other = places.take("team_b");
@@ -20,7 +20,7 @@ describe("places", () => {
   });
 
   it("are kept in part for teams that have none", () => {
-    const places = createTeamSlots({ all: 4, ofTeam: 3, kept: 2 }, "downloads");
+    const places = createTeamSlots({ all: 4, ofTeam: 3, kept: 2 }, tooMany("downloads", 3));
     const giveBack = places.take("team_a");
     places.take("team_a");
     assert.throws(() => places.take("team_a"), refused("overloaded"));
@@ -34,7 +34,7 @@ describe("places", () => {
   });
 
   it("are given back once", () => {
-    const places = createTeamSlots({ all: 2, ofTeam: 2 }, "downloads");
+    const places = createTeamSlots({ all: 2, ofTeam: 2 }, tooMany("downloads", 2));
     const giveBack = places.take("team_a");
     places.take("team_a");
     giveBack();

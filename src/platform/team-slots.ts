@@ -1,4 +1,4 @@
-import { AppError } from "../../../platform/errors.ts";
+import { AppError } from "./errors.ts";
 
 /** How many there may be at once: in this process, and of one team in it. */
 export interface TeamSlotLimits {
@@ -12,15 +12,18 @@ export interface TeamSlotLimits {
 export interface TeamSlots {
   /**
    * @returns how to give the place back; idempotent
-   * @throws AppError `overloaded` when the process has none left, `rate_limited` when the team has none
+   * @throws AppError the refusal
    */
   take(teamId: string): () => void;
 }
 
-const RETRY_AFTER_S = 5;
+/** Who has no place left: the team, or the process for it. */
+export type FullSlots = "team" | "process";
 
-/** @param what there are too many of */
-export function createTeamSlots({ all, ofTeam, kept = 0 }: TeamSlotLimits, what: string): TeamSlots {
+export function createTeamSlots(
+  { all, ofTeam, kept = 0 }: TeamSlotLimits,
+  refusal: (full: FullSlots) => AppError,
+): TeamSlots {
   /** Slots by team, for teams that have any. */
   const taken = new Map<string, number>();
   let total = 0;
@@ -35,11 +38,8 @@ export function createTeamSlots({ all, ofTeam, kept = 0 }: TeamSlotLimits, what:
   return {
     take(teamId) {
       const mine = taken.get(teamId) ?? 0;
-      const options = { retryAfterS: RETRY_AFTER_S };
-      if (mine >= ofTeam)
-        throw new AppError("rate_limited", `The team has ${ofTeam} ${what} under way here.`, options);
-      if (total >= (mine === 0 ? all : all - kept))
-        throw new AppError("overloaded", `Too many ${what} are under way.`, options);
+      if (mine >= ofTeam) throw refusal("team");
+      if (total >= (mine === 0 ? all : all - kept)) throw refusal("process");
       total += 1;
       taken.set(teamId, mine + 1);
       let holds = true;
@@ -49,4 +49,13 @@ export function createTeamSlots({ all, ofTeam, kept = 0 }: TeamSlotLimits, what:
       };
     },
   };
+}
+
+/** @param what there are too many of: a team that has `ofTeam` of them gets `rate_limited`, others `overloaded` */
+export function tooMany(what: string, ofTeam: number): (full: FullSlots) => AppError {
+  const options = { retryAfterS: 5 };
+  return (full) =>
+    full === "team"
+      ? new AppError("rate_limited", `The team has ${ofTeam} ${what} under way here.`, options)
+      : new AppError("overloaded", `Too many ${what} are under way.`, options);
 }
