@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../config/limits/limits.ts";
+import { upTo } from "../platform/lru.ts";
 import type { Clock } from "../platform/time/clock.ts";
 import type { CatchAll, SmtpClass } from "./evidence.ts";
 
@@ -95,9 +96,9 @@ export function catchAllAnswerOf(reply: SmtpClass, temporary: boolean): CatchAll
 }
 
 export function createCatchAllFacts(clock: Clock, store: CatchAllStore): CatchAllFacts {
-  const known = new LRUCache<string, { answer: CatchAllAnswer; until: number }>({
-    max: LIMITS.check.catchAllFacts,
-  });
+  const known = new LRUCache<string, { answer: CatchAllAnswer; until: number }>(
+    upTo(LIMITS.check.catchAllFacts),
+  );
   const asking = new Map<string, ((answer: CatchAll) => void)[]>();
 
   function remember(key: string, answer: CatchAllAnswer, ttlS: number): void {

@@ -5,6 +5,7 @@ import type { Actor, MemberRole } from "../../features/identity/actor.ts";
 import type { TierFeature } from "../../features/identity/tier-features.ts";
 import type { RateClass } from "../../features/rate-limit/classes.ts";
 import { AppError, type ErrorCode } from "../../platform/errors.ts";
+import { upTo } from "../../platform/lru.ts";
 import { RenderedJson } from "../../platform/rendered-json.ts";
 import type { IncomingBody } from "../body/incoming-body.ts";
 import { type ParseLarge, readBody, readSignedJson } from "../body/json-body.ts";
@@ -270,7 +271,7 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
   },
 ): TeamRoute {
   const { early, ...route } = spec;
-  const inputs = early && new LRUCache<string, Input<P, Q, B>>({ max: LIMITS.http.rememberedQueries });
+  const inputs = early && new LRUCache<string, Input<P, Q, B>>(upTo(LIMITS.http.rememberedQueries));
   function handle(input: Input<P, Q, B>, request: HttpRequest, actor: Actor): MaybePromise<HttpReply> {
     const answer = spec.handler(input, actor, request);
     if (answer instanceof Promise) return answer.then((value) => toReply(spec, value));

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../../platform/log.ts";
+import { upTo } from "../../platform/lru.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { AttemptCounters } from "./attempt-counter-sql.ts";
 
@@ -11,7 +12,7 @@ interface Counter {
 
 /** Counters of this process alone, at most LIMITS.portal.localCounters: the least used are forgotten first. */
 export function createLocalCounters(clock: Clock): AttemptCounters {
-  const counters = new LRUCache<string, Counter>({ max: LIMITS.portal.localCounters });
+  const counters = new LRUCache<string, Counter>(upTo(LIMITS.portal.localCounters));
 
   function current(key: string): Counter | undefined {
     const counter = counters.get(key);

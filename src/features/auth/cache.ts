@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { upTo } from "../../platform/lru.ts";
 import type { Actor } from "../identity/actor.ts";
 import type { CredentialRow, TeamRow } from "../identity/credentials.ts";
 import type { AuthChange } from "./auth-changes.ts";
@@ -58,10 +59,10 @@ export interface CredentialCache {
  */
 export function createCredentialCache(): CredentialCache {
   const { cacheEntries, negativeEntries, negativeMs } = LIMITS.keys;
-  const entries = new LRUCache<string, CachedCredential | typeof DROPPED>({ max: cacheEntries });
-  const unknown = new LRUCache<string, number>({ max: negativeEntries });
+  const entries = new LRUCache<string, CachedCredential | typeof DROPPED>(upTo(cacheEntries));
+  const unknown = new LRUCache<string, number>(upTo(negativeEntries));
   const teams = new LRUCache<string, TeamContext>({
-    max: cacheEntries,
+    ...upTo(cacheEntries),
     // A later change cannot find an evicted context to mark it stale, so it is marked now.
     dispose: (context) => {
       context.stale = true;

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { upTo } from "../../platform/lru.ts";
 import { hashSecret } from "../identity/api-key.ts";
 import type { CachedCredential, CredentialCache } from "./cache.ts";
 
@@ -26,7 +27,7 @@ export interface HeaderMemo {
 }
 
 export function createHeaderMemo(cache: Pick<CredentialCache, "get" | "epoch">): HeaderMemo {
-  const entries = new LRUCache<string, CachedCredential>({ max: LIMITS.keys.headers });
+  const entries = new LRUCache<string, CachedCredential>(upTo(LIMITS.keys.headers));
   let untilMs = Number.NEGATIVE_INFINITY;
   let epoch = cache.epoch();
 

@@ -109,9 +109,9 @@ class CachedTeamLists implements TeamListsStore {
   constructor(deps: TeamListsDeps) {
     this.#deps = deps;
     this.#held = new LRUCache<string, TeamLists>({
-      max: cacheEntries,
       maxSize: domainsHeld,
-      sizeCalculation: (lists) => 1 + lists.size,
+      // Small lists count more than their domains: this bounds the teams to `cacheEntries`.
+      sizeCalculation: (lists) => Math.max(1 + lists.size, domainsHeld / cacheEntries),
       dispose: (_lists, teamId, reason) => {
         if (reason === "evict") deps.onEvicted(teamId);
       },

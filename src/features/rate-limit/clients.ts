@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { clientNetwork, clientSite } from "../../platform/client-network.ts";
 import { AppError } from "../../platform/errors.ts";
+import { upTo } from "../../platform/lru.ts";
 
 export interface ClientLimits {
   burst: number;
@@ -40,7 +41,7 @@ export function createClientLimiter(
   limits: ClientLimits = LIMITS.clients,
   detail = REFUSED_TOO_OFTEN,
 ): ClientLimiter {
-  const fullAtMs = new LRUCache<string, number>({ max: limits.remembered });
+  const fullAtMs = new LRUCache<string, number>(upTo(limits.remembered));
   const unitMs = 1000 / limits.unitsPerS;
   const emptyMs = limits.burst * unitMs;
   const deepestMs = (limits.burst + limits.debt) * unitMs;

@@ -1,6 +1,7 @@
 import { domainToASCII, domainToUnicode } from "node:url";
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { upTo } from "../../platform/lru.ts";
 import { type MailboxRules, mailboxRulesOf } from "../mailbox/rules.ts";
 import { keepsBidiRule } from "./bidi.ts";
 
@@ -90,7 +91,7 @@ function isTld(label: string): boolean {
 }
 
 /** Lists and traffic have the same domains again and again. By what was written, as a rule the very same string. */
-const known = new LRUCache<string, DomainName>({ max: LIMITS.check.domainNames });
+const known = new LRUCache<string, DomainName>(upTo(LIMITS.check.domainNames));
 
 /** What is kept is a copy: a piece of a string keeps all of that. */
 function remember(text: string, domain: string): DomainResult {

@@ -1,6 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Logger } from "../../../platform/log.ts";
+import { upTo } from "../../../platform/lru.ts";
 import { type Clock, sleep } from "../../../platform/time/clock.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
 import { type RetryCursor, releaseBlockedRetries } from "../schedule/job-retries.ts";
@@ -25,7 +26,7 @@ interface Deps {
 
 export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows {
   const { releasedAtOnce, releaseRounds, releaseEveryMs, ways } = LIMITS.breaker;
-  const startedAtMs = new LRUCache<string, number>({ max: ways });
+  const startedAtMs = new LRUCache<string, number>(upTo(ways));
   const running = new Map<string, Promise<number>>();
   /** Releases that have not begun: each serves all calls until it begins. */
   const scheduled = new Map<string, Promise<number>>();

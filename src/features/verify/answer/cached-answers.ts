@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { upTo } from "../../../platform/lru.ts";
 import { RenderedJson } from "../../../platform/rendered-json.ts";
 import type { ParsedAddress } from "../../../verification/address/address.ts";
 import type { Scope } from "../../../verification/evidence.ts";
@@ -41,7 +42,7 @@ function isConstant({ reason, retry_at: retryAt }: VerificationResult): boolean 
 }
 
 export function createCachedAnswers({ examiner, tallies, limits }: CachedAnswersDeps): CachedAnswers {
-  const addresses = new LRUCache<string, KnownAddress>({ max: limits.cachedAnswers });
+  const addresses = new LRUCache<string, KnownAddress>(upTo(limits.cachedAnswers));
 
   function draw({ address }: KnownAddress, entry: CacheEntry, actor: Actor): CachedAnswer | null {
     const { teamId, limits, overlay } = actor;

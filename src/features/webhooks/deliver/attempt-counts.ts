@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../../config/limits/limits.ts";
+import { upTo } from "../../../platform/lru.ts";
 
 /** Attempts by lane or by team: how many are in progress, and when the last one started. */
 export interface AttemptCounts {
@@ -12,7 +13,7 @@ export interface AttemptCounts {
 
 export function createAttemptCounts(): AttemptCounts {
   const counts = new Map<string, number>();
-  const last = new LRUCache<string, number>({ max: LIMITS.webhooks.turnsKept });
+  const last = new LRUCache<string, number>(upTo(LIMITS.webhooks.turnsKept));
   let turn = 0;
   return {
     begin(name) {
