@@ -151,8 +151,8 @@ function listenerOf(server: HttpServer) {
 }
 
 /**
- * Starts after the feed of changes has begun, so that no later change is missed. Its first read must succeed: Postgres may
- * go away between the start of its own part and this.
+ * Starts after the change feed, so that no later change is missed. The first read must succeed: Postgres may become
+ * unreachable between its own start and this one.
  */
 function promotedDisposablesPart({ log }: Deps, promoted: PromotedDisposables): LifecyclePart {
   const part = { name: "promoted overrides", start: () => promoted.start(), stop: () => promoted.stop() };

@@ -66,7 +66,7 @@ function viewSettingsOf({ http, retentionDays }: Config): ViewSettings {
   return { publicUrl: http.publicUrl, retentionDays };
 }
 
-/** Where lists are taken from. */
+/** The object storage that submissions read lists from and write them to. */
 function storageOf(sql: Database, store: ObjectStore): NonNullable<SubmitDeps["storage"]> {
   const streams = createObjectStreams(store, clock);
   return {
@@ -124,7 +124,7 @@ export function composeBulkJobs({
   });
 }
 
-/** What the relay does for bulk jobs. */
+/** The relay's periodic tasks for bulk jobs. */
 export function composeBulkPeriodicTasks({
   config,
   log,
@@ -170,8 +170,8 @@ function createPeriodicReload(promoted: PromotedDisposables): LifecyclePart & { 
 }
 
 /**
- * One emission at a time, and one more for all that asked meanwhile, after a rest: chunks are done faster than it pays to look
- * for more of them, and windows hold enough for longer than that.
+ * Runs one emission at a time. All requests during it and the pause after it share one more emission: chunks end faster
+ * than looking for more pays, and a window lasts longer than the pause.
  */
 function coalesceEmissions(
   emit: () => Promise<unknown>,
@@ -198,7 +198,7 @@ function coalesceEmissions(
   };
 }
 
-/** What a worker asks to be emitted. The relay emits too. */
+/** Emissions that a worker requests. The relay emits too. */
 interface Emissions {
   tasks(): void;
   retries(): void;

@@ -19,7 +19,7 @@ interface Deps {
   checks: Pick<Checks, "selfCheck" | "breakers" | "siteCaps">;
 }
 
-/** The state of the deployment as this process sees it: what its metrics port tells, and the relay's counts. */
+/** Reads the state of the deployment for the metrics port: this process's egress, and counts from Postgres and Redis. */
 export function composeDeploymentStatus({ config, log, stores, checks }: Deps): ReadDeploymentStatus {
   const { selfCheck, breakers, siteCaps } = checks;
   const streams = createJobStreams(stores.redis.commands);

@@ -2,8 +2,8 @@ import type { JobRow } from "../features/bulk/jobs/job-sql.ts";
 import type { Tracer } from "../platform/telemetry/tracing.ts";
 
 /**
- * Tells of a job that has ended as a whole: the span that those of its tasks name as their parent, whichever processes they
- * were done by. For once its end is certain (`JobEndingsDeps.onEnded`).
+ * Records the span of an ended job. The spans of its tasks, made by any process, name it as their parent. Called once the
+ * job's end is certain (`JobEndingsDeps.onEnded`).
  */
 export function createJobSpanRecorder(tracer: Tracer | null): (job: JobRow) => void {
   return (job) => {

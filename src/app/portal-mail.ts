@@ -7,7 +7,7 @@ export function createMailSecretBox(config: Config): SecretBox | null {
   return config.mail === null || config.secretsKey === null ? null : createSecretBox(config.secretsKey);
 }
 
-/** Where the links of mails lead. */
+/** Base URL of links in mails. */
 export function portalBaseUrl(config: Config): string {
   return config.http.publicUrl ?? localUrl(config.http.host, config.http.port);
 }

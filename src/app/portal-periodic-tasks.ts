@@ -21,7 +21,7 @@ interface Deps {
   stores: Stores;
 }
 
-/** What the relay does for accounts. */
+/** The relay's periodic tasks for accounts. */
 export function composePortalPeriodicTasks({ config, stores, log }: Deps): PeriodicTask[] {
   const { sql } = stores;
   const outbox = createMailOutbox(sql);

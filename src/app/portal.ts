@@ -34,7 +34,7 @@ interface Deps {
   stores: Stores;
 }
 
-/** What the routes of accounts and invitations run on. */
+/** The services behind the routes of accounts and invitations. */
 export function composePortal(deps: Deps & { clock: Clock; publisher: ChangePublisher }): Portal {
   const { config, stores, publisher, clock, log } = deps;
   const { sql, redis } = stores;

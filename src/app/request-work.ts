@@ -9,7 +9,7 @@ import { createRequestThread } from "../platform/request-thread.ts";
 import { systemClock } from "../platform/time/clock.ts";
 import { workerFile } from "../platform/worker-file.ts";
 
-/** What is done for requests off the event loop: by the functions of workers/request.ts. */
+/** The functions of workers/request.ts, which do a request's long work off the event loop. */
 export interface RequestWork {
   parseLarge: ParseLargeBody;
   analyseInline: AnalyseInline;

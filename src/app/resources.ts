@@ -19,7 +19,7 @@ import type { Stores } from "./stores.ts";
 import { composeUploads } from "./uploads.ts";
 import { composeWebhooks } from "./webhooks.ts";
 
-/** What the services of accounts, teams and all that belongs to them are made from, in whichever role. */
+/** Dependencies of the services for accounts, teams and their resources, in every role. */
 export interface ResourceDeps {
   config: Config;
   log: Logger;
@@ -29,7 +29,10 @@ export interface ResourceDeps {
   publisher: ChangePublisher;
 }
 
-/** The services behind the routes and what parses their large bodies, apart from verification, what it uses up, and readiness. */
+/**
+ * The services behind the routes, and the parser of large bodies. Not here: verification, usage, feedback, and the state of
+ * the process.
+ */
 export type Resources = Omit<
   RouteDeps,
   "verify" | "earlyAdmission" | "usage" | "feedback" | "readiness" | "deploymentStatus" | "publicUrl"

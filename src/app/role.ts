@@ -58,7 +58,7 @@ interface ComposeDeps {
   stores: Stores;
 }
 
-/** Each role loads what it runs on, and nothing of the others: reading modules is most of a process' start. */
+/** Each role loads only its own modules: reading modules is most of a process's start. */
 const COMPOSE: Record<SingleRole, (base: RoleBase) => Promise<ComposedRole & { stores: Stores }>> = {
   async api(base) {
     const [stores, { composeApi }] = await Promise.all([
@@ -84,8 +84,9 @@ const COMPOSE: Record<SingleRole, (base: RoleBase) => Promise<ComposedRole & { s
 };
 
 /**
- * Rejects with ConfigError for what only shows when the parts meet.
- * @param begun check threads of the role, where they were begun before this module was loaded
+ * Composes the role of this process.
+ * @param begun check threads of the role, if they were started before this module was loaded
+ * @throws ConfigError for a setting that only proves wrong when the parts are composed
  */
 export async function composeRole(
   config: Config & { role: SingleRole },

@@ -18,9 +18,8 @@ export interface Stores {
 }
 
 /**
- * The clients of Postgres, Redis and object storage. Only Postgres must answer, with
- * the schema of this version, for the process to start; it is waited for. What object
- * storage takes is loaded where there is one: a tenth of a second.
+ * The clients of Postgres, Redis and object storage. To start, the process waits for Postgres with the schema of this
+ * version, and for nothing else. The client of object storage is loaded only if it is configured: that takes 0.1 s.
  */
 export async function composeStores(config: Config, redis: RedisClients, log: Logger): Promise<Stores> {
   const name = `rcpt-${config.role}`;

@@ -30,7 +30,10 @@ export function composeTaskMetrics({
   };
 }
 
-/** What a lane tells of tasks that it hands back, of which it knows no more than where they came from. */
+/**
+ * Counts the tasks that a lane hands back. Only the lane and the pointer are known of them, so the kind is derived from
+ * these.
+ */
 export function countReturnedTasks({ bulkTasks }: Metrics, lane: WorkQueueLoad["lane"]) {
   return ({ number }: TaskPointer) => bulkTasks.inc({ kind: kindOf(lane, number), outcome: "handed_back" });
 }

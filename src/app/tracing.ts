@@ -19,7 +19,7 @@ export async function composeTracing(
   { tracing, role }: Pick<Config, "tracing" | "role">,
   { log, metrics }: { log: Logger; metrics: Metrics },
 ): Promise<ComposedTracing> {
-  // What the relay does belongs to no request, and to no job's rows.
+  // The relay's work belongs to no request and to no row of a job.
   if (tracing === null || role === "relay") return { tracer: null, parts: [] };
   const { startTracing } = await import("../platform/telemetry/otel.ts");
   const { tracer, stop } = startTracing(tracing, {

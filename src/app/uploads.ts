@@ -42,7 +42,7 @@ export function composeUploads({
   });
 }
 
-/** What the relay does for uploads; without object storage there are none. */
+/** The relay's periodic tasks for uploads; empty without object storage. */
 export function composeUploadPeriodicTasks({ config, log, stores }: Deps): PeriodicTask[] {
   const { sql, objects } = stores;
   if (objects === null) return [];

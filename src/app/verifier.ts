@@ -30,8 +30,8 @@ export interface VerifyOptions {
 export type Verified = VerificationResult & { input?: string };
 
 /**
- * Verifies addresses in this process, with neither a server nor a database nor Redis: the engine of the service, its threads and
- * its memory of what it has found, which ends with it.
+ * Verifies addresses in this process, without a server, a database or Redis. It has the service's engine, threads and
+ * memory cache; all of them end with it.
  */
 export interface Verifier {
   /**
@@ -41,16 +41,16 @@ export interface Verifier {
    */
   verify(text: string, options?: VerifyOptions): Promise<Verified>;
   /**
-   * Each of them in order, LIMITS.verifier.atOnce of them at once; none waits for a later text to come. What was begun is ended when
-   * its reader leaves.
+   * Verifies the texts, LIMITS.verifier.atOnce at a time, and yields the results in their order, without waiting for
+   * further texts. When the caller stops reading, checks in progress are ended.
    */
   verifyAll(
     texts: Iterable<string> | AsyncIterable<string>,
     options?: VerifyOptions,
   ): AsyncGenerator<Verified>;
-  /** How mail servers see us: what preflight has found so far. */
+  /** Our sender identity, as far as preflight has checked it. */
   preflight(): SelfCheckStatus;
-  /** Ends what is under way and its threads. Idempotent. */
+  /** Ends checks in progress, and the threads. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export interface VerifierOptions {
   settings?: Record<string, string | undefined>;
   /** False: preflight does not look how mail servers see us, and nothing should be probed. Default: true. */
   preflight?: boolean;
-  /** What passes between us and mail servers, as it comes: raw bytes of mail servers included. One check thread then. */
+  /** Receives the SMTP traffic as it happens, with the raw bytes of mail servers. Runs one check thread then. */
   onTrace?: (event: SmtpTraceEvent) => void;
 }
 
@@ -148,7 +148,7 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
   ): AsyncGenerator<Verified> {
     const left = new AbortController();
     const signal = AbortSignal.any(asked.signal === undefined ? [left.signal] : [asked.signal, left.signal]);
-    // Each check that is under way listens to it, and the reading of texts.
+    // Each check in progress listens to the signal, and so does the reader of texts: there may be more than ten listeners.
     setMaxListeners(0, signal);
     try {
       yield* mapInOrder(texts, (text) => verify(text, { ...asked, signal }), {

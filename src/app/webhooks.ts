@@ -32,7 +32,7 @@ function secretBoxOf({ config }: Pick<Deps, "config">): SecretBox | null {
   return config.secretsKey === null ? null : createSecretBox(config.secretsKey);
 }
 
-/** What the routes of webhooks run on. */
+/** The services behind the routes of webhooks. */
 export function composeWebhooks(deps: Deps): {
   webhooks: Webhooks;
   webhookDeliveries: WebhookDeliveries;
@@ -57,7 +57,7 @@ function hostLookup(resolver: Resolver): HostLookup {
   };
 }
 
-/** What the relay does for webhooks. Without SECRETS_KEY nothing can be signed, and what is due waits for it. */
+/** The relay's delivery of webhooks. Without SECRETS_KEY events cannot be signed, and due deliveries wait for it. */
 export function composeWebhookDelivery(deps: Deps): {
   parts: LifecyclePart[];
   periodicTasks: PeriodicTask[];

@@ -48,8 +48,8 @@ export async function* linesOf(input: Readable, over: AbortSignal): AsyncGenerat
 }
 
 /**
- * The addresses that were named; `-` stands for the lines of standard input.
- * @param over when it is aborted standard input is left, also while nothing comes from it
+ * The addresses of the command line; `-` stands for the lines of standard input.
+ * @param over aborted: standard input is no longer read, even while it sends nothing
  */
 export async function* textsOf(addresses: readonly string[], over: AbortSignal): AsyncGenerator<string> {
   for (const address of addresses)
@@ -59,7 +59,7 @@ export async function* textsOf(addresses: readonly string[], over: AbortSignal):
 
 /** A list, read whole. Its cells are bytes, a character each. */
 export interface ReadList {
-  /** What stands in the column of addresses, a row each. */
+  /** Content of the address column, one per row. */
   addresses: string[];
   rows: string[][];
   /** null: it has none. */
@@ -88,7 +88,7 @@ async function randomBytesOfFile(path: string): Promise<RandomBytes> {
   };
 }
 
-/** What a person says of a list. */
+/** Options of a list on the command line. */
 export interface ListOptions {
   /** The column of addresses: a name in the header, or a number from 0; undefined: the likeliest. */
   column?: string | undefined;

@@ -12,14 +12,14 @@ import { jsonLine, printable, printableLines } from "./printable.ts";
 const COLORS = { valid: "green", invalid: "red", risky: "yellow", unknown: "gray" } as const;
 const VERDICT_CHARS = 8;
 const ADDRESS_CHARS = 34;
-/** Of the progress bar, in milliseconds. */
+/** Redraw interval of the progress bar, in milliseconds. */
 const REDRAW_MS = 100;
 
-/** Where results of `rcpt check` go. */
+/** Writes the results of `rcpt check`. */
 export interface CheckOutput {
   /** Resolves when there is room for more. */
   add(verified: Verified): Promise<void>;
-  /** All results were added. @param notice what a person should know besides; null: nothing */
+  /** All results were added. @param notice a note for the person; null: no note */
   end(notice: string | null): void;
   /** Takes the progress bar away. Idempotent. */
   close(): void;
@@ -46,7 +46,7 @@ function lineOf({
   return `${parts.join(" ")}\n`;
 }
 
-/** A row of the list with what was found, as the CSV of a job has it. */
+/** Writes each row of the list with its result, in the columns of a job's CSV results. */
 function rowWriter(list: ReadList, withEvidence: boolean) {
   const { header, rows, columns, style } = list;
   const own = [...RESULT_COLUMNS, ...(withEvidence ? EVIDENCE_COLUMNS : [])];
@@ -63,7 +63,7 @@ function rowWriter(list: ReadList, withEvidence: boolean) {
 
 const MARKS = { sent: ">", received: "<" } as const;
 
-/** A line of `--trace`: `>` is what we send, `<` what the server says, `*` what happens. */
+/** One line of `--trace`: `>` sent by us, `<` received from the server, `*` another event. */
 export function traceLine({ connection, kind, text }: SmtpTraceEvent): string {
   const mark = kind === "sent" || kind === "received" ? MARKS[kind] : "*";
   return `[${connection}] ${mark} ${printable(text)}\n`;
@@ -86,7 +86,7 @@ function startBar(list: ReadList | null, trace: boolean): SingleBar | null {
   return bar;
 }
 
-/** @param list whose rows go out with what was found, unless JSON is asked for; null: addresses alone */
+/** @param list rows that are printed with their results, unless JSON is requested; null: there are only addresses */
 export function createCheckOutput(
   { json, evidence, trace = false }: { json: boolean; evidence: boolean; trace?: boolean },
   list: ReadList | null,

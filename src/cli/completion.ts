@@ -8,7 +8,7 @@ interface Word {
   description: string;
 }
 
-/** What may stand behind the words of a command. */
+/** Completions for the arguments of one command. */
 interface Completions {
   /** "": the program itself; else as `jobs watch`. */
   command: string;
@@ -64,7 +64,7 @@ function choicesCase(all: readonly Completions[], body: (values: readonly string
     .join("\n");
 }
 
-/** Where nothing of ours fits, names of files are completed. */
+/** When none of our completions fits, file names are completed. */
 function bashScript(all: readonly Completions[]): string {
   return `_rcpt() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" words=''${findCommand(all, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}

@@ -71,7 +71,7 @@ export function addressedEvents(events: readonly ReportedEvent[]): AddressedEven
 
 const NAME = /^[a-z0-9_.-]{1,100}$/i;
 const nameOf = (text: string | null) => (text !== null && NAME.test(text) ? text : null);
-/** What JSON and the database take. */
+/** Removes characters that JSON or the database refuses: null bytes and lone surrogates. */
 const sendable = (text: string, maxChars: number) =>
   Buffer.from(text.replaceAll("\0", "").slice(0, maxChars)).toString();
 

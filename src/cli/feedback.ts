@@ -50,7 +50,7 @@ async function readAll(paths: readonly string[], { column, outcome }: FeedbackOp
   return { events: all, ignored };
 }
 
-/** Adds what a job had answered to the events that do not say it. @returns to how many */
+/** Adds a job's answers to the events that have none. @returns number of events that got one */
 async function addAnswers(client: Client, id: string, events: readonly AddressedEvent[]): Promise<number> {
   const waiting = new Map<string, AddressedEvent[]>();
   for (const addressed of events)

@@ -41,7 +41,7 @@ function noteOf(job: JobSnapshot): string {
   return parts.join(", ");
 }
 
-/** In one line, what became of a job, or how it stands. */
+/** Status and result of a job, in one line. */
 export function jobLine(job: JobSnapshot): string {
   const { id, status, rows, error } = job;
   const name =

@@ -20,7 +20,7 @@ import { printable } from "./printable.ts";
 import { showUsage, usageCommand } from "./usage.ts";
 import { verify, verifyCommand } from "./verify.ts";
 
-/** What to do about it, where the message does not say; "" where it does. */
+/** Advice for the person; "" when the message has it already. */
 function adviceOf(error: unknown): string {
   if (!(error instanceof RcptError)) return "";
   if (error.code === "unauthorized") return " Is your key one of this service? rcpt login makes one.";
@@ -30,9 +30,9 @@ function adviceOf(error: unknown): string {
 
 /** Whatever went wrong, in one line. @returns the exit code */
 function report(error: unknown, { stderr }: Terminal): number {
-  // It has said so itself.
+  // Commander has printed its message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.misconfigured;
-  // Of a prompt.
+  // The person interrupted a prompt.
   if (error instanceof Error && error.name === "ExitPromptError") return EXIT_INTERRUPTED;
   const code = error instanceof AppError || error instanceof RcptError ? ` (${error.code})` : "";
   const said = error instanceof Error ? error.message : String(error);
@@ -74,7 +74,7 @@ export function createProgram(terminal: Terminal, end: (code: number) => void): 
 /**
  * The command `rcpt`. Results go to standard output as they come.
  * @param argv without Node.js and the script
- * @returns the exit code: 0 done, 1 failed, 2 wrong arguments or settings, and what a command says of its own
+ * @returns the exit code: 0 done, 1 failed, 2 wrong arguments or settings, or a command's own code
  */
 export async function runProgram(argv: readonly string[], terminal: Terminal): Promise<number> {
   let code: number = EXIT.done;

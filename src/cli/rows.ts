@@ -30,7 +30,7 @@ export function printRows(names: readonly string[], rows: readonly (readonly str
   process.stdout.write(`${table.toString().replaceAll(/ +$/gm, "")}\n`);
 }
 
-/** Where a person would see nothing. */
+/** Tells a person at a terminal that the list is empty. Programs get empty output. */
 export function sayNone(): void {
   if (process.stdout.isTTY) process.stderr.write("none\n");
 }

@@ -14,8 +14,7 @@ export function serviceUrl(text: string, source = "RCPT_URL"): string {
 }
 
 /**
- * The service and the credential of the environment, and of `rcpt login` where it does not say. A stored key goes to the service that
- * it is of and to no other.
+ * The service and credential of the environment, else of `rcpt login`. A stored key is sent to its own service only.
  * @throws UsageError
  */
 function serviceAddress(): { url: string | null; key: string | null } {

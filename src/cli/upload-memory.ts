@@ -16,12 +16,12 @@ const UploadSchema = v.object({
 });
 type BegunUpload = v.InferOutput<typeof UploadSchema>;
 
-/** What is known of the upload of a list that has not become a job yet. */
+/** The stored progress of an upload that is not a job yet. */
 export interface UploadMemory {
-  /** null: none was begun, as far as is known. */
+  /** The unfinished upload; null: none is recorded. */
   readonly begun: BegunUpload | null;
   readonly idempotencyKey: string;
-  /** There is an upload that the same command can go on with. */
+  /** True when the same command can resume an upload. */
   readonly isKept: boolean;
   keep(uploadId: string): void;
   forget(): void;
@@ -38,7 +38,7 @@ function readUpload(path: string): BegunUpload | null {
   try {
     return v.parse(UploadSchema, JSON.parse(readFileSync(path, "utf8")));
   } catch {
-    // None, or one that cannot be read: it is begun anew.
+    // The file is missing or unreadable: the upload starts from the beginning.
     return null;
   }
 }

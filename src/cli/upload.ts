@@ -55,8 +55,9 @@ async function submit(submission: Submission): Promise<Job> {
 }
 
 /**
- * Makes a job of the list at `path`. What was sent is remembered until then.
- * @returns null: it was interrupted, and the person knows how to go on. @throws UsageError; RcptError; Error of the disk
+ * Creates a job from the list at `path`. Until then the progress of the upload is stored.
+ * @returns null: it was interrupted, and the person was told how to resume.
+ * @throws UsageError; RcptError; Error of the disk
  */
 export async function upload(path: string, options: UploadOptions, signal: AbortSignal): Promise<Job | null> {
   const client = connect();

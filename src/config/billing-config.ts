@@ -14,7 +14,7 @@ export interface BillingConfig {
   webhookSecret: string;
   /** scheme://host[:port] */
   apiBase: string;
-  /** Where the customer returns after Stripe's pages. */
+  /** URL of the page that Stripe's pages send the customer back to. */
   returnUrl: string;
   /** Plans for sale, by price id. */
   prices: ReadonlyMap<string, BillingPlan>;

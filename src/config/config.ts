@@ -106,7 +106,7 @@ export interface Config {
   tracing: TracingConfig | null;
 }
 
-/** Where traces go, by OTLP over HTTP. Plain data: it is passed to the check threads. */
+/** Export of traces by OTLP over HTTP. Plain data: it is passed to the check threads. */
 export interface TracingConfig {
   /** Base address of a collector; `/v1/traces` is appended. */
   endpoint: string;
@@ -230,9 +230,9 @@ export function loadServiceAddress(env: NodeJS.ProcessEnv = process.env): {
   };
 }
 
-/** Where programs keep what is a person's (XDG Base Directory): settings, and what is under way. */
+/** Folders of the user (XDG Base Directory): `config` for settings, `state` for unfinished work. */
 export function loadUserFolders(env: NodeJS.ProcessEnv = process.env): { config: string; state: string } {
-  // A relative path is to be ignored.
+  // The specification says to ignore a relative path.
   const folderOf = (name: string, standard: string) =>
     isAbsolute(env[name] ?? "") ? join(env[name] ?? "", "rcpt") : join(homedir(), standard, "rcpt");
   return {
@@ -381,16 +381,16 @@ export function diagnoseConfig(env: NodeJS.ProcessEnv = process.env): ConfigDiag
 }
 
 /**
- * Tells uWebSockets.js how large a request header may be. It reads this variable when its binary is loaded and offers no
- * other way. Its default of 4 096 bytes is too little behind proxies that add cookies and tokens.
+ * Sets the maximum size of request headers for uWebSockets.js. It reads this variable when its binary is loaded and has no
+ * other option. Its default of 4 096 bytes is too small behind proxies that add cookies and tokens.
  */
 export function limitNativeHeaders(bytes: number, env: NodeJS.ProcessEnv = process.env): void {
   env.UWS_HTTP_MAX_HEADERS_SIZE = String(bytes);
 }
 
 /**
- * The environment for a child process: ours, with some settings replaced. A replaced setting loses its NAME_FILE, so that
- * the child does not find both.
+ * Environment for a child process: ours, with some settings replaced. A replaced setting loses its NAME_FILE, so that the
+ * child does not find both.
  */
 export function childEnvironment(replaced: Partial<Record<keyof Settings, string>>): NodeJS.ProcessEnv {
   const env: NodeJS.ProcessEnv = { ...process.env, ...replaced };

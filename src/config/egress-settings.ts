@@ -34,8 +34,8 @@ function isHostName(text: string): boolean {
 }
 
 /**
- * An address as RFC 5952 writes it, so that one address is one text. null for other text, for the unspecified address, and
- * for IPv4 in IPv6 and addresses with a zone, which name an address of another family or of one interface.
+ * An address as RFC 5952 writes it, so that one address has one spelling. null for other text and for the unspecified
+ * address. Also for IPv4 in IPv6 and addresses with a zone: they mean another IP version, or one interface.
  */
 function canonicalAddress(text: string): string | null {
   const family = isIP(text);

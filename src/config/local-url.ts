@@ -1,6 +1,9 @@
 import { isIPv6 } from "node:net";
 
-/** These mean every address of the machine; loopback is one of them, and a browser may not open the others. */
+/**
+ * These mean every address of the machine, loopback included. A browser may be unable to open them, but it can open
+ * loopback.
+ */
 const LOOPBACK_OF: Record<string, string> = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" };
 
 /** Whether a host, as URLs or requests write it, is this machine by definition: no other machine can listen in between. */

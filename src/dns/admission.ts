@@ -3,7 +3,10 @@ import type { Clock, Timer } from "../platform/time/clock.ts";
 
 /** Permission of one look-up to be in progress, until `release`. */
 export interface LookUpPermit {
-  /** Called before it asks again after silence: it becomes slow. @returns false when there is no room: it must end. */
+  /**
+   * Called before a query is repeated after silence: it counts as slow from now on.
+   * @returns false when there is no room, and the query must end
+   */
   retry(): boolean;
   /** Called once. */
   release(): void;

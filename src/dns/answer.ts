@@ -64,9 +64,9 @@ function isWithin(name: string, zone: string): boolean {
 }
 
 /**
- * How the authority section confirms the absence of `name`. Only the SOA of a zone that holds the name proves it: a filter
- * on the way adds one too, but of its own zone (`rpz.filter.local`). The TTL is the lesser of that SOA's own and its
- * minimum field (RFC 2308 §5).
+ * Checks how the authority section confirms the absence of `name`. Only the SOA of a zone that contains the name proves it:
+ * a filtering resolver adds an SOA too, but of its own zone (`rpz.filter.local`). The TTL is the lesser of that SOA's own
+ * and its minimum field (RFC 2308 §5).
  */
 function absenceOf(name: string, authorities: readonly Answer[]): Absence {
   for (const record of authorities) {

@@ -9,12 +9,12 @@ export type DnsOutcome<T> =
    */
   | { status: "nxdomain"; ttlS: number; proven: boolean }
   /**
-   * A server answered that it failed: SERVFAIL, REFUSED, NOTIMP, or an invalid answer. `CNAME_LOOP`: proven circular
-   * aliases; `CNAME_TARGET`: an alias whose target is no host name that can be queried; `CNAME_CHAIN`: more aliases than we
-   * follow.
+   * A server answered with a failure: SERVFAIL, REFUSED, NOTIMP, or an invalid answer. `CNAME_LOOP`: proven circular
+   * aliases; `CNAME_TARGET`: an alias whose target is not a host name that can be queried; `CNAME_CHAIN`: more aliases than
+   * we follow.
    */
   | { status: "server_failure"; code: string }
-  /** No server answered in time, or none was reachable, or (`overloaded`) no permit was free; the last is never cached. */
+  /** No server answered in time or was reachable, or (`overloaded`) no permit was free. The last is never cached. */
   | { status: "no_answer"; code: "timeout" | "unreachable" | "overloaded" };
 
 export interface MxRecord {
@@ -24,8 +24,8 @@ export interface MxRecord {
 }
 
 /**
- * For optional answers that mail does not depend on: asked once, of one server, never after `untilMs` of the monotonic
- * clock, with slots of their own. Without a free one (`LIMITS.dns.bestEffortInFlight`) it ends as `overloaded`.
+ * A look-up of optional data that mail does not depend on. It is one query to one server, never after `untilMs` of the
+ * monotonic clock, with separate slots. Without a free slot (`LIMITS.dns.bestEffortInFlight`) it ends as `overloaded`.
  */
 export interface BestEffortLookUp {
   untilMs: number;

@@ -24,7 +24,7 @@ export class DnsServer {
     this.#sockets = new UdpSockets(address, clock);
   }
 
-  /** Never rejects. Every step has `LIMITS.dns.attemptTimeoutMs`, and none goes on after `untilMs` (monotonic). */
+  /** Never rejects. Each step takes at most `LIMITS.dns.attemptTimeoutMs`, and ends at `untilMs` (monotonic). */
   async ask(question: DnsQuestion, untilMs: number): Promise<DnsExchange> {
     if (this.#closed) return { kind: "unreachable" };
     const exchange = await this.#askOverUdp(question, untilMs);
@@ -44,9 +44,8 @@ export class DnsServer {
   }
 
   /**
-   * An answer in another case than the question's is not accepted: the question is asked again, in lower case, with an id
-   * and a port of its own, so that a forger must guess anew. For a server that always changes the case the first step is
-   * skipped.
+   * An answer with another case than the question's is not accepted. The question is repeated in lower case, with a new id
+   * and port, so that a forger must guess again. For a server that always changes the case the first step is skipped.
    */
   async #askOverUdp(question: DnsQuestion, untilMs: number): Promise<UdpExchange> {
     if (this.#clock.monotonic() < this.#lowerCaseUntilMs)

@@ -5,8 +5,8 @@ import { UdpSocket } from "./udp.ts";
 
 /**
  * The UDP sockets to one server, opened as needed. The kernel gives each a random port, which an off-path attacker must
- * guess, so none is kept: after `LIMITS.dns.socketQueries` or `socketAgeMs` it gets no further question, and closes with
- * its last answer.
+ * guess. So a socket gets no further question after `LIMITS.dns.socketQueries` or `socketAgeMs`, and closes with its last
+ * answer.
  */
 export class UdpSockets {
   readonly #address: ServerAddress;

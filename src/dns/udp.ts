@@ -18,7 +18,7 @@ const RECEIVE_BUFFER_BYTES = 1_048_576;
 
 /**
  * One connected UDP socket: the kernel drops datagrams from other addresses, and reports a closed port. A datagram that
- * answers no pending question is ignored, as if anyone had sent it.
+ * answers no pending question is ignored, since it may be forged.
  */
 export class UdpSocket {
   readonly #clock: Clock;

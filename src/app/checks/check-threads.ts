@@ -8,7 +8,7 @@ import { createEgressRoutes, type EgressRoutes } from "../../smtp/wire/egress-ro
 import { loadLists, type SharedLists } from "../../verification/lists/lists.ts";
 import { ownShaping } from "./shaping.ts";
 
-/** Check threads under way, and what they share with the main thread. */
+/** Started check threads, and the memory they share with the main thread. */
 export interface StartedThreads {
   threads: CheckThreads;
   lists: SharedLists;

@@ -49,16 +49,16 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;
-  /** Begun before the rest was loaded; absent: they are begun now. */
+  /** Threads that were started before the other modules were loaded; absent: they are started now. */
   begun?: StartedThreads;
-  /** What passes between threads that are traced and mail servers. */
+  /** Receives the SMTP traffic of traced check threads. */
   onTrace?: ((event: SmtpTraceEvent) => void) | undefined;
-  /** Calls rows that wait for the site, which lets us in again; how many. Absent: there are none here. */
+  /** Releases the rows parked for a site that accepts us again. Returns how many. Absent: this process parks no rows. */
   releaseParkedRows?: (site: string) => Promise<number>;
 }
 
 /**
- * The check engine of a process: threads, what they share, and what they ask of the main thread.
+ * The check engine of a process: its threads, their shared memory, and the answers that the main thread gives them.
  * @throws ConfigError for a wrong entry of SHAPING
  */
 export function composeChecks(deps: Deps): Checks {
@@ -124,7 +124,7 @@ export function composeChecks(deps: Deps): Checks {
   };
 }
 
-/** What a check thread has counted. */
+/** Adds a check thread's counts to the metrics. */
 function countThreadReport(metrics: Metrics, report: ThreadReport): void {
   metrics.sessionsOpened.inc(report.sessionsOpened);
   metrics.transactions.inc(report.transactions);

@@ -44,7 +44,7 @@ export interface Examiners {
   withdraw: WithdrawEvidence;
 }
 
-/** What answers about addresses in this process. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
+/** The services that examine addresses in this process. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
 export function composeExaminers(deps: Deps): Examiners {
   const { config, log, metrics, stores, checks, promoted, deadlineMs } = deps;
   const clock = systemClock;

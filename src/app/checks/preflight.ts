@@ -11,11 +11,11 @@ import { createEgressRoutes, type EgressRoute } from "../../smtp/wire/egress-rou
 import { parseHeloName } from "../../smtp/wire/mailbox.ts";
 
 export interface Preflight {
-  /** The ways that probes may take. */
+  /** The configured egress routes. */
   routes: readonly EgressRoute[];
-  /** How connections go out where a way does not say. */
+  /** IP version of connections over a route that does not decide it. */
   family: AddressFamily;
-  /** All settings that decide what a look finds, as text. */
+  /** All settings that affect the result of a look, as text. */
   settings: string;
   startRun(): Promise<PreflightRun>;
   close(): Promise<void>;

@@ -13,12 +13,12 @@ import type { Evidence } from "../../verification/evidence.ts";
 import type { Preflight } from "./preflight.ts";
 
 /**
- * What the metrics port reports of our sender identity. It names our source addresses, the host and port of each proxy, and
- * where we are listed, to every caller of that port: the port is the operator's alone.
+ * The part of the metrics port's report about our sender identity. It shows every caller our source addresses, each proxy's
+ * host and port, and our listings: only the operator may reach that port.
  */
 export interface SelfCheckStatus {
   ways: (RouteReport & { network: "up" | "down" })[];
-  /** Ways whose first look has not ended. */
+  /** Names of routes whose first look has not ended. */
   pending: string[];
 }
 
@@ -42,7 +42,7 @@ interface Deps {
   broker: Broker;
 }
 
-/** Watches the ways that probes take, and tells of each to threads, log and metrics. */
+/** Watches our sender identity on each egress route, and reports it to threads, log and metrics. */
 export function composeSelfCheck(deps: Deps): SelfCheckService {
   const { config, log, preflight, share, network, broker } = deps;
   const { routes: ways } = preflight;

@@ -5,7 +5,10 @@ import { configuredRouteNames } from "../../smtp/wire/egress-routes.ts";
 
 const NOTHING: OperatorShaping = { default: {}, providers: {}, sites: {} };
 
-/** The setting SHAPING against the ways that the other settings make. @throws ConfigError that names the wrong entry */
+/**
+ * Parses the setting SHAPING against the egress routes of the other settings.
+ * @throws ConfigError that names the wrong entry
+ */
 export function ownShaping({ shaping, smtp }: Pick<Config, "shaping" | "smtp">): OperatorShaping {
   return shaping === null
     ? NOTHING

@@ -59,7 +59,7 @@ async function importOne(
   }
 }
 
-/** @returns the exit code: 1 where a line is no domain */
+/** @returns the exit code: 1 when a line is not a domain */
 async function importAll(options: AddOptions): Promise<number> {
   const [{ connect, withInterrupt }, { linesOf }] = await Promise.all([
     service(),

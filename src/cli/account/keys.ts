@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { dayOf, printAnswer, printList } from "../rows.ts";
 
 const ENVS = ["live", "test"] as const;
-/** What a person or a key may be in a team, the least first. */
+/** Roles of a person or a key in a team, the least powerful first. */
 const ROLES = ["member", "admin", "owner"] as const;
 type Role = (typeof ROLES)[number];
 

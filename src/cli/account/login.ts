@@ -21,10 +21,10 @@ interface LoginOptions {
 
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
-/** Prompts are no results: they go where a person sees them. */
+/** Prompts go to standard error: standard output has results only. */
 const PROMPT = { output: process.stderr };
 
-/** @throws UsageError where there is no person to ask */
+/** @throws UsageError when no terminal is attached */
 function requirePerson(instead: string): void {
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw new UsageError(`this is no terminal: ${instead}`);
 }
@@ -58,7 +58,8 @@ async function readKey(source: string | true): Promise<string> {
 const clientOf = (url: string, key?: string): Client => createClient({ url, key, timeoutMs: TIMEOUT_MS });
 
 /**
- * A key for this machine, so that it can be seen and revoked by itself. A member who may make none gets a session.
+ * Creates a key for this machine, so that it can be listed and revoked separately. A member who may not create keys gets a
+ * session.
  * @throws RcptError
  */
 async function signIn(url: string, options: LoginOptions): Promise<Profile> {
@@ -85,7 +86,7 @@ async function signIn(url: string, options: LoginOptions): Promise<Profile> {
   }
 }
 
-/** Where a password or a key would be readable on its way. */
+/** Warns when a password or a key would be sent in clear text. */
 function warnOfPlainHttp(url: string): void {
   const { protocol, hostname: host } = new URL(url);
   const isLocal =
@@ -112,7 +113,7 @@ function storedProfile(): Profile | null {
   try {
     return readProfile();
   } catch {
-    // What cannot be read is replaced.
+    // An unreadable profile is replaced.
     return null;
   }
 }

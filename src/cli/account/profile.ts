@@ -7,13 +7,13 @@ import { UsageError } from "../../operator/command.ts";
 
 const ProfileSchema = v.object({
   url: v.string(),
-  /** A key, or the session of a member who may make none. */
+  /** An API key, or the session token of a member who may not create keys. */
   key: v.string(),
-  /** Of the key that `rcpt login` has made; null: a key that was there before, or a session. */
+  /** Id of the key that `rcpt login` created; null: a key that existed before, or a session. */
   keyId: v.nullable(v.string()),
 });
 
-/** What `rcpt login` keeps: a service and a credential of it. */
+/** The file that `rcpt login` writes: a service and a credential for it. */
 export type Profile = v.InferOutput<typeof ProfileSchema>;
 
 export const profilePath = (): string => join(loadUserFolders().config, "profile.json");

@@ -27,8 +27,8 @@ export class NewEvents {
   #isStarted = false;
 
   /**
-   * A reading that fails changes nothing: the next one finds its events.
-   * @returns the events that were not there before, oldest first; of the first reading none
+   * Reads the latest events. A failed read changes nothing: the next one finds its events.
+   * @returns the new events, oldest first; the first read returns none, since it only learns which events exist
    */
   async read(events: AsyncIterable<Event>): Promise<Event[]> {
     const found: Event[] = [];
@@ -81,7 +81,7 @@ async function forward(event: Event, url: string, secret: string, signal: AbortS
   }
 }
 
-/** What may pass: the next look asks again. */
+/** True for a temporary failure: the next poll retries it. */
 const mayPass = (error: unknown) =>
   error instanceof RcptError && (error.status === 0 || error.status === 429 || error.status >= 500);
 
@@ -107,7 +107,7 @@ async function* eventsOf(client: Client, signal: AbortSignal): AsyncGenerator<Ev
 export async function listen(options: ListenOptions): Promise<number> {
   const [url, secret] = [readTarget(options.forwardTo), readSecret(options.secret)];
   const { connect, withInterrupt } = await import("../service.ts");
-  // What fails is asked again by the next look.
+  // A failed request is retried by the next poll.
   const client = connect({ maxAttempts: 1 });
   return withInterrupt(async (signal) => {
     if (options.secret === undefined) process.stderr.write(`signed with ${secret}\n`);

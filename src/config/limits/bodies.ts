@@ -25,8 +25,8 @@ export const BODY_LIMITS = {
    */
   pace: { bytesPerS: 32_768, graceMs: 5_000, lookMs: 1_000 },
   /**
-   * What a JSON body may contain, counted while it arrives: nesting, names in objects, and values (an array's items, and
-   * one for each name of an object). A route with a list sets the values that its body may have.
+   * Limits of a JSON body, counted while it arrives: nesting, names in objects, and values (an array's items, and one for
+   * each name of an object). A route with a list sets its own limit of values.
    */
   json: { depth: 32, members: 500, values: 1_000 },
   /**

@@ -22,8 +22,8 @@ export const BULK_LIMITS = {
   grantsFreshMs: 1_000,
   grantsKept: 1_000,
   /**
-   * For a running job, a team's domain lists are checked for changes after this; for this many jobs the time of the last
-   * check is remembered.
+   * Interval of checking a team's domain lists for changes during a job. The time of the last check is remembered for this
+   * many jobs.
    */
   overlaysFreshMs: 1_000,
   overlaysKept: 16,
@@ -86,8 +86,8 @@ export const BULK_LIMITS = {
   workersFreshMs: 1_000,
   /**
    * Emitted, unfinished retries. For one site of one egress: enough to keep its connections busy, few enough that the next
-   * team follows soon; a worker with more than half of these counts as two. For rows at several sites; for all sites, in
-   * windows of what the workers take at once.
+   * team follows soon. A worker with more than half of these counts as two. Then for rows at several sites. Then for all
+   * sites, in windows of what the workers take at once.
    */
   retryWindow: 4,
   mixedWindow: 16,
@@ -96,7 +96,7 @@ export const BULK_LIMITS = {
   retryLines: 500,
   /** Egresses that one emission examines. */
   egresses: 100,
-  /** After this, any egress may take the retries of one without workers: longer than a deploy takes. */
+  /** After this, any egress may take the retries of one without workers. Longer than a deployment takes. */
   egressGoneMs: 600_000,
   egressTasksPerRound: 1_000,
   /**
@@ -168,7 +168,7 @@ export const BULK_LIMITS = {
   unreachedMs: 300_000,
   networkRetryMaxMs: 300_000,
   readBlockMs: 1_000,
-  /** A task whose worker gave no sign of life for this long goes to another. */
+  /** A task whose worker was silent for this long goes to another. */
   leaseMs: 10_000,
   renewEveryMs: 2_000,
   claimEveryMs: 1_000,
@@ -179,8 +179,8 @@ export const BULK_LIMITS = {
   /** An object missing this often is gone. */
   missingTries: 4,
   /**
-   * A granted bucket that fails for this long, as one worker sees it, is given up; without a failure for this long it
-   * counts as recovered; objects that a worker knows to fail.
+   * A granted bucket that fails for this long, as one worker sees it, is given up. Without a failure for this long it
+   * counts as recovered. Last: failing objects that a worker remembers.
    */
   sourceAwayMs: 21_600_000,
   sourceForgottenMs: 3_600_000,

@@ -2,7 +2,7 @@
 export const QUOTA_LIMITS = {
   /** Any process may settle a lease that its owner has not renewed for this long, or up to renewEveryMs less. */
   leaseTtlMs: 10_000,
-  /** A lease gives units out for this long, then the rest goes back to be shared anew. */
+  /** A lease gives units out for this long, then the rest goes back to be shared again. */
   leaseUseMs: 5_000,
   /** A lease without use for this long goes back. */
   idleReturnMs: 1_500,
@@ -73,7 +73,7 @@ export const RATE_LIMITS = {
   leaseTtlMs: 1_000,
   /** A lease is at most what the sustained rate makes in this time. */
   leaseSpanMs: 100,
-  /** And at most this share of the burst, where it takes room: eight processes together hold half of it. */
+  /** A lease is also at most the burst divided by this: eight processes together hold half of a burst. */
   leaseShare: 16,
   /**
    * The next lease is twice as large when half of the last was used up sooner than this, half as large when that lasted
@@ -95,14 +95,14 @@ export const RATE_LIMITS = {
   faultLogMs: 1_000,
 } as const;
 
-/** What a client may have refused: unknown and mistyped credentials, rejected bodies. Per process. */
+/** Refusals that a client may cause: unknown and mistyped credentials, rejected bodies. Per process. */
 export const CLIENT_LIMITS = {
   /** Burst of units, and units regained in a second. */
   burst: 100,
   unitsPerS: 10,
   /** Maximum debt from requests in progress when its units ran out: it then waits for that as well. */
   debt: 100,
-  /** All clients of an IPv6 site (/48) together may do this many times what one client may. */
+  /** All clients of an IPv6 site (/48) together may cause this many times the refusals of one client. */
   clientsPerSite: 5,
   /** Clients and sites remembered: some 100 bytes each. Those charged longest ago are forgotten first. */
   remembered: 50_000,

@@ -115,7 +115,7 @@ export const LEARNED_LIMITS = {
   slowReplyMs: 1_000,
   /** No tarpit starts before this many rejections. */
   slowFromRejections: 3,
-  /** What was learned of a site outlives its last session by this. */
+  /** Learned limits of a site are kept for this long after its last session. */
   memoryMs: 3_600_000,
   /** Remembered sites; the longest unused go first. */
   sites: 5_000,
@@ -123,7 +123,10 @@ export const LEARNED_LIMITS = {
   crowdedEveryMs: 1_000,
   /** How often a job that met too many connections at a transaction is queued again. */
   crowdedTries: 2,
-  /** Where no session works the next opening is tried after this, then ever less often, and given up after this long in all. */
+  /**
+   * When no session at a site works, opening is retried after this, then less and less often. After the second time in all
+   * it is given up.
+   */
   crowdedWaitMs: 1_000,
   crowdedPatienceMs: 10_000,
   /** A cap in full use without trouble for this long grows by one. */
@@ -156,8 +159,8 @@ export const SLOTS_LIMITS = {
   /** A slot passed from one thread to another has arrived by then: tenure, a batch, QUIT. */
   handoverMs: 3_000,
   /**
-   * For this long no thread gets more than its share of a new site: the tick in which a thread starts with a few hundred
-   * new domains takes 20 to 100 ms, and its first requests are reported at its end. As long as a connection takes to open.
+   * For this long no thread gets more than its share of a new site, as long as a connection takes to open. In the tick that
+   * starts a few hundred new domains, 20 to 100 ms, requests are reported only at its end.
    */
   fairStartMs: 100,
 } as const;
@@ -191,10 +194,9 @@ export const CHECK_LIMITS = {
   /** Findings with which a domain's facts are shared as one object. */
   findingsPerFacts: 64,
   /**
-   * Domain names read recently, in each thread that reads addresses, of which a process has one: room for the 100 000 domains of
-   * a long list. Longer names are read anew each time and not cached, which costs a row some 5 µs. Measured with a full memo:
-   * 124 bytes a name of 18 characters, 164 of 64, 245 if that was written in capitals, with the numbers by which others index
-   * their data on it.
+   * Domain names read recently, cached in each thread that reads addresses (one per process): room for the 100 000 domains
+   * of a long list. Longer names are not cached, which costs a row some 5 µs. A full cache took 124 bytes for a name of 18
+   * characters, 164 for 64, and 245 when written in capitals, indexes of other modules included.
    */
   domainNames: 131_072,
   domainNameChars: 64,

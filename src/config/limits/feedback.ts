@@ -1,4 +1,4 @@
-/** What became of messages, as teams report it. */
+/** Reports by teams about the delivery of messages. */
 export const FEEDBACK_LIMITS = {
   /** Bounds of one JSON request. */
   eventsPerRequest: 1_000,

@@ -15,9 +15,9 @@ export const KEY_LIMITS = {
   /** The part of them from one IPv4 address or IPv6 site, except for credentials that were valid at their last look-up. */
   lookupsPerSite: 200,
   /**
-   * Time in which this process actually ran (`platform/time/stall-tolerant-timer`). As long as a statement may take: with both cores
-   * busy the two round trips of a look-up took 3.4 s, and a late answer serves its caller better than a 503. A request that
-   * comes confirmMs after its start does not join it.
+   * Run time of this process (`platform/time/stall-tolerant-timer`), as long as a statement may take. With both cores busy
+   * the two round trips of a look-up took 3.4 s, and a late answer serves its caller better than a 503. A request that
+   * comes confirmMs after the look-up's start does not join it.
    */
   lookupTimeoutMs: 5_000,
   /** Changes read in one poll; when there are more, the whole cache is dropped instead. */

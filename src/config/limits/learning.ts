@@ -41,8 +41,8 @@ export const LEARNED_BEHAVIOUR_LIMITS = {
   controlBudgetMs: 10_000,
   controlsBudgetMs: 30_000,
   /**
-   * For this long after a postmaster was accepted or learned behaviour was dropped, no postmaster is asked and nothing is
-   * learned; nor after silence.
+   * After a postmaster was accepted, or learned behaviour was dropped, no postmaster is asked and nothing is learned for
+   * this long. The second time applies after silence.
    */
   controlEveryMs: 3_600_000,
   silenceRestMs: 300_000,

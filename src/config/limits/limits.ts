@@ -46,18 +46,17 @@ export const LIMITS = {
     incoming: INCOMING_LIMITS,
     /** One in this many successes and refusals is logged. Failures and slow requests are always logged. */
     logSampleEvery: 100,
-    /** No success is logged this soon after the last: a line takes 0.2 ms, of which 50 a second were 1 % of a busy core. */
+    /** Minimum interval between two logged successes: a line takes 0.2 ms, and 50 a second were 1 % of a busy core. */
     successQuietMs: 100,
     /** A refusal after none was logged for this long is logged too. */
     refusalQuietMs: 1_000,
     slowRequestMs: 1_000,
   },
   /**
-   * The API's thread for large bodies, large inline lists and previews: waiting and running tasks, in all and of a team,
-   * and of the first those reserved for teams that have none; a task that runs longer than `taskMs` is given up, with its
-   * thread.
+   * The API's thread for large bodies, large inline lists and previews: waiting and running tasks, in all and of one team,
+   * and tasks reserved for teams that have none. A task that runs longer than `taskMs` is given up, with its thread.
    */
-  /** What reads files of bounces: seconds each, so few of one team wait for it. */
+  /** The thread that parses bounce files: seconds each, so few tasks of one team may wait for it. */
   feedbackThread: { tasks: 32, tasksPerTeam: 2, tasksKept: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 192 },
   requestThread: { tasks: 32, tasksPerTeam: 8, tasksKept: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 256 },
   dns: DNS_LIMITS,
@@ -80,8 +79,8 @@ export const LIMITS = {
     /** They are sent again after this, in case Redis lost or dropped them; and live that much longer than their entries. */
     halfAgainS: 60,
     /**
-     * A process that reads by it refreshes it in Redis after this, so that it stays among the latest used; and writes a
-     * missing one back, for this long.
+     * A process that uses a shared half refreshes it in Redis after this, so that it stays recently used. A missing half is
+     * written back with the second time to live.
      */
     halfToldMs: 30_000,
     halfBackS: 86_400,
@@ -255,8 +254,8 @@ export const LIMITS = {
     connectTimeoutMs: 2_000,
     commandTimeoutMs: 500,
     /**
-     * What a blocking command may take beyond its blocking time. Its connection has no other user, and entries that arrive
-     * too late are lost until their lease ends: long enough that a busy process does not take Redis for silent.
+     * Time that a blocking command may take beyond its blocking time, before Redis counts as silent. Entries that arrive
+     * too late are lost until their lease ends, so it must bridge the pauses of a busy process.
      */
     blockingGraceMs: 5_000,
     reconnectFirstMs: 50,
@@ -284,7 +283,7 @@ export const LIMITS = {
     leaseMs: 120_000,
     /** A team's latest keys that are remembered, in live and in test mode each. */
     perTeam: 10_000,
-    /** This many more are held before the oldest go, all at once. */
+    /** Keys held beyond that, before the oldest are removed all at once. */
     spare: 500,
     claimTimeoutMs: 3_000,
     /** How long an answer waits to be stored; a failed write is retried after it. */

@@ -12,7 +12,7 @@ export const MIGRATION_LIMITS = {
   /** Time for all steps together, from the first that finds a table in use. */
   patienceMs: 300_000,
   /**
-   * How long a process waits for another that migrates; with its own patience and its wait for Postgres
+   * Time that a process waits for another that migrates. With its own retries and its wait for Postgres
    * (`LIMITS.postgres.startWaitMs`), less than the timeout of the Job in `k8s/`.
    */
   turnWaitMs: 600_000,

@@ -22,7 +22,7 @@ export const PORTAL_LIMITS = {
   /** …and all sign-ins of one client address, also successful ones: each costs a hash. */
   signInPerAddress: 300,
   signInWindowMs: 600_000,
-  /** All clients of an IPv6 site (/48) together may do this many times what one client may. */
+  /** All clients of an IPv6 site (/48) together have this many times the limit of one client. */
   clientsPerSite: 5,
   /** How long an address counts as known after a sign-in from it. */
   knownAddressMs: 30 * 86_400_000,

@@ -1,8 +1,8 @@
 /** Bounds of traces. */
 export const TRACING_LIMITS = {
   /**
-   * Requests recorded by a process, in three separate shares: by chance, as their senders ask (`traceparent`), and of
-   * unauthenticated senders, of whom there may be any number.
+   * Requests recorded a second by a process: by chance, requested by the sender (`traceparent`), and of unauthenticated
+   * senders. The shares are separate, since unauthenticated senders are unlimited in number.
    */
   requestsPerS: { byChance: 100, asked: 80, unauthenticated: 20 },
   /** Ended spans waiting to be sent, those being sent included: 1 to 2 kB each. Further ones are dropped and counted. */

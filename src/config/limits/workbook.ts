@@ -20,7 +20,7 @@ export const WORKBOOK_LIMITS = {
   styles: 100_000,
   /** Inflated bytes of the strings, and of a sheet, that a preview reads. It uses no scratch file. */
   previewBytes: 8 * MIB,
-  /** Empty rows between two others that become blank lines; more become none. */
+  /** Up to this many empty rows in a sequence become blank lines; a longer sequence is dropped. */
   blankRows: 1_000,
   xmlDepth: 64,
   /** Size of a text, a comment or a tag. */
