@@ -1,8 +1,8 @@
 import { basename, join } from "node:path";
 
 /**
- * Where `npm run build` puts what is read at run time: `dist/` of the project, or the folder that this module itself
- * was built into (see scripts/image/bundle.ts: what is shared lies in its `src/chunks`).
+ * Folder of files that `npm run build` makes and the service reads at run time: `dist/` of the project. In the image it is
+ * the folder of the bundle: this module is then in its `src/chunks` (scripts/image/bundle.ts).
  */
 export function builtFolder(name: string): string {
   const here = import.meta.dirname;

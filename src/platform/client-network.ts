@@ -5,7 +5,10 @@ function prefixOf(address: ipaddr.IPv6, bits: number): string {
   return `${groups.map((group) => group.toString(16)).join(":")}::/${bits}`;
 }
 
-/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, since a single client has all of it. */
+/**
+ * The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address, since a single client has all of
+ * it.
+ */
 export function clientNetwork(address: string): string {
   return ipaddr.IPv6.isValid(address) ? prefixOf(ipaddr.IPv6.parse(address), 64) : address;
 }

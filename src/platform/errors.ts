@@ -83,7 +83,7 @@ export interface ErrorCandidate {
 
 export interface AppErrorOptions {
   errors?: ErrorIssue[];
-  /** For `email_column_ambiguous`. */
+  /** Columns to choose from, for `email_column_ambiguous`. */
   candidates?: ErrorCandidate[];
   /** Seconds for `Retry-After`. */
   retryAfterS?: number;

@@ -26,7 +26,10 @@ const STEP_MAX = 2 ** 38;
 /** The random part of the last id, and its millisecond. */
 const last = { epochMs: -1, high: 0, low: 0 };
 
-/** Draws anew in a new millisecond; within one the random part grows, so that ids sort in creation order. */
+/**
+ * Draws a new random part in a new millisecond. Within one millisecond the random part grows, so that ids sort in creation
+ * order.
+ */
 function advance(epochMs: number): void {
   if (epochMs !== last.epochMs) {
     const random = randomBytes(10);
@@ -74,7 +77,7 @@ export function isId(prefix: IdPrefix, text: string): boolean {
 }
 
 const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/** By the code of a base64url letter: the one of its first two bits alone. */
+/** By the code of a base64url letter: the letter with only its first two bits. */
 const LAST = Array.from({ length: 128 }, (_, code) => {
   const value = BASE64URL.indexOf(String.fromCharCode(code));
   return value < 0 ? "" : (BASE64URL[value & 0x30] as string);

@@ -2,8 +2,9 @@
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
 /**
- * The first name that an object of `json` has twice, of which `JSON.parse` keeps the last without a word; null: none.
- * @param json what `JSON.parse` has read. The time is linear in its length.
+ * The first name that occurs twice in one object of `json`; null: no name does. `JSON.parse` silently keeps the last value
+ * of such a name.
+ * @param json a text that `JSON.parse` accepts. The time is linear in its length.
  */
 export function repeatedName(json: string): string | null {
   /** Names of each object that is open; null for a list. */

@@ -2,7 +2,7 @@
 class Change {
   #wake = () => {};
 
-  /** To be called in the same tick in which it was found that there is something to wait for. */
+  /** Call it in the tick in which the wait proves necessary, or a change is missed. */
   next(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
@@ -20,9 +20,9 @@ interface Begun<R> {
 }
 
 /**
- * Begins each item, at most `atOnce` of them at a time, and gives the results in the order of the items. A result is given as
- * soon as its turn has come, also while the next item is waited for: items may come from a person who types them.
- * @throws what `begin` or `items` threw, in its turn; at once what `signal` is aborted with, even where no item comes
+ * Starts an operation for each item, at most `atOnce` at a time, and yields the results in the order of the items. It
+ * yields a result without waiting for the next item, since a person may be typing the items.
+ * @throws errors of `begin` and `items`, in the order of the items; the reason of `signal` at once
  */
 export async function* mapInOrder<T, R>(
   items: Iterable<T> | AsyncIterable<T>,
@@ -55,7 +55,7 @@ export async function* mapInOrder<T, R>(
     isRead = true;
     changed.tell();
   });
-  // Its error is thrown in its turn, below.
+  // The loop below throws its error, after the results before it.
   reading.catch(() => {});
   try {
     for (;;) {

@@ -3,11 +3,11 @@ import { AppError } from "./errors.ts";
 /** One page of a list, as every list endpoint answers. */
 export interface Page<T> {
   data: T[];
-  /** Send it as `cursor` for what follows; null at the end. */
+  /** Cursor of the next page; null at the end. */
   next_cursor: string | null;
 }
 
-/** What a list endpoint is asked for. */
+/** Query of a list endpoint. */
 export interface PageRequest {
   /** Rows of the page, 1 to 100. */
   limit: number;
@@ -17,7 +17,7 @@ export interface PageRequest {
 
 const CURSOR_CHARS = 600;
 
-/** The sort key that a cursor holds. @throws AppError `validation_failed` when it is none of ours */
+/** The sort key in a cursor. @throws AppError `validation_failed` for a cursor that we did not issue */
 export function readCursor(cursor: string): string {
   const key = cursor.length <= CURSOR_CHARS ? Buffer.from(cursor, "base64url").toString("utf8") : "";
   if (key !== "" && writeCursor(key) === cursor && !key.includes("\0")) return key;

@@ -4,7 +4,7 @@ import ipaddr from "ipaddr.js";
 /** All IPv6 space assigned to hosts (RFC 4291 §2.4, IANA). Outside it are old forms of IPv4 such as `::10.0.0.1`. */
 const IPV6_GLOBAL = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** In no registry, yet not public: a virtual machine of Azure reaches the fabric's own services by it. */
+/** In no registry, yet not public: a virtual machine of Azure reaches the platform's own services by it. */
 const FABRIC = "168.63.129.16";
 
 /**
@@ -19,7 +19,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed.range() === "unicast" && (parsed instanceof ipaddr.IPv4 || parsed.match(IPV6_GLOBAL));
 }
 
-/** Not a single host: refused also where private addresses are allowed (tests, demo, an intranet). */
+/** Ranges without a single host: refused even when private addresses are allowed (tests, demo, an intranet). */
 const NO_HOST: ReadonlySet<string> = new Set(["unspecified", "broadcast", "multicast"]);
 
 /** Whether a connection to `address` may be opened at all. Untrusted DNS records can name any address, ours included. */

@@ -15,7 +15,10 @@ export interface ReadinessReport {
   dependencies: Record<Dependency, DependencyState>;
 }
 
-/** Without Redis rates are kept by each process and caches are shorter-lived; without objects only bulk stands still. */
+/**
+ * Dependencies of readiness. Without Redis each process keeps rates for itself and caches live shorter; without object
+ * storage only bulk jobs stop.
+ */
 const REQUIRED: readonly Dependency[] = ["postgres", "checks"];
 
 /** Each resolves when the dependency answers and rejects when it does not; null: not configured. */
@@ -76,7 +79,7 @@ export function createReadiness(deps: {
 
   return async () => {
     if (!isDraining()) return ask();
-    // At once: a balancer must not wait for a dependency to be sent away.
+    // Answers from the last report, if there is one: to stop sending requests, a balancer must not wait for a dependency.
     return { status: "draining", dependencies: known ?? (await ask()).dependencies };
   };
 }

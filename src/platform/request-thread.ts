@@ -39,7 +39,7 @@ export interface ThreadTask {
 /** The owner of a task. */
 export interface TaskOwner {
   teamId: string;
-  /** The client has gone: a task that has not started is skipped. */
+  /** True when the client has disconnected: a task that has not started is skipped. */
   isCancelled(): boolean;
 }
 
@@ -49,13 +49,13 @@ export interface TaskOwner {
  */
 export interface RequestThread {
   /**
-   * @param task one of workers/request.ts
+   * @param task name of a function in workers/request.ts
    * @param transfer parts of `input` whose ownership is transferred
-   * @throws AppError `overloaded` when too many tasks wait, in all or of the team; what the task throws; Error when the
-   *   thread died of it, or did not end it in time
+   * @throws AppError `overloaded` when too many tasks wait, in all or of the team; errors of the task; Error when the
+   * thread died during the task, or the task took too long
    */
   run<T>(task: string, input: unknown, owner: TaskOwner, transfer?: readonly ArrayBuffer[]): Promise<T>;
-  /** Ends the thread; what is under way fails. Idempotent. */
+  /** Ends the thread; tasks in progress fail. Idempotent. */
   close(): Promise<void>;
 }
 

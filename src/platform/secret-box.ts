@@ -1,21 +1,20 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
 /**
- * Encryption of what has to be read again (webhook secrets, mails that wait), with AES-256-GCM under SECRETS_KEY.
- * Sealed: 1 byte of version, 12 of nonce, 16 of tag, then the cipher text, as long as the text's UTF-8.
- *
- * The context, together with the version, is authenticated (AAD) and not stored: it says which field of which row the
- * text belongs to, so that one copied to another row or column does not open there. Nonces are random: of one key, 2^32
- * texts may be sealed before two of the same nonce become likelier than 2^-32.
+ * Encrypts secrets that must be read again (webhook secrets, queued mails), with AES-256-GCM under SECRETS_KEY. Sealed: 1
+ * byte of version, 12 of nonce, 16 of tag, then the cipher text, as long as the text's UTF-8.
+ * The context names the field and row of the text. With the version it is authenticated (AAD) and not stored, so that a
+ * text copied to another row or column does not open there.
+ * Nonces are random: with one key, 2^32 texts may be sealed before the probability of a repeated nonce exceeds 2^-32.
  */
 export interface SecretBox {
   /** @param context where the text belongs, e.g. `webhooks.secret:wh_…`; the same is needed to open it */
   seal(text: string, context: string): Buffer;
-  /** @throws SecretBoxError when the bytes were sealed with another key or context, were changed, or are none of ours */
+  /** @throws SecretBoxError when the bytes were sealed with another key or context, were changed, or are not sealed bytes */
   open(sealed: Uint8Array, context: string): string;
 }
 
-/** What was stored cannot be read; its message tells nothing of the content. */
+/** A stored secret cannot be opened. The message does not reveal the content. */
 export class SecretBoxError extends Error {
   override name = "SecretBoxError";
 }

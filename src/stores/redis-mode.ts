@@ -1,7 +1,7 @@
 /** Modes of a server in which rcpt cannot use it. */
 export type UnusableRedisMode = "cluster" | "sentinel";
 
-/** What is wrong, and what to do instead (docs/compatibility.md). */
+/** The problem with each mode, and the advice (docs/compatibility.md). */
 export const UNUSABLE_REDIS: Readonly<Record<UnusableRedisMode, { text: string; advice: string }>> = {
   cluster: {
     text: "REDIS_URL leads to a node of a Redis Cluster: keys of other nodes cannot be reached.",

@@ -3,11 +3,11 @@ import { LIMITS } from "../config/limits/limits.ts";
 import type { Logger } from "../platform/log.ts";
 import { parseInfo, UNUSABLE_REDIS, unusableMode } from "./redis-mode.ts";
 
-/** One connection. */
+/** One connection to Redis. */
 export type RedisClient = Redis;
 
 export interface RedisClients {
-  /** For commands. Fails at once while Redis is away: nothing is queued for its return. */
+  /** Connection for commands. They fail at once while Redis is unreachable, and are not queued. */
   commands: RedisClient;
   /** A separate connection for subscriptions. After a loss its owner subscribes again on `ready`. */
   subscriber: RedisClient;
@@ -62,7 +62,7 @@ function connectLazily(
     connectTimeout: LIMITS.redis.connectTimeoutMs,
     commandTimeout: commandTimeoutMs,
     retryStrategy: backOff,
-    // After a fail-over the old primary answers READONLY: leave it.
+    // After a fail-over the old primary answers READONLY: reconnect.
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   });
 }

@@ -49,11 +49,9 @@ export function createScratchBlocks(
 }
 
 /**
- * Many lists of records of some 32-bit words that together exceed the memory bound: each list fills a block of its own in
- * memory, and full blocks go to the file.
- *
- * `reserve` is for inner loops and never waits. The caller asks `due` after each record, and awaits its answer before the
- * next.
+ * Many lists of records of some 32-bit words, which together exceed the memory limit. Each list fills a block of its own in
+ * memory, and full blocks go to the file. `reserve` is for inner loops and never waits. The caller checks `due` after each
+ * record, and awaits its result before the next.
  */
 export interface ScratchLists {
   /** The array that `reserve` indexes: write a record at once, before the next is reserved. */
@@ -64,7 +62,7 @@ export interface ScratchLists {
   due(): Promise<void> | null;
   /** All records of a list in order, some at a time: valid until the next are requested. @throws ScratchFull */
   read(list: number): AsyncGenerator<Uint32Array>;
-  /** The same, for a list that gets no record meanwhile: it is empty after its last record. */
+  /** The same, for a list that gets no record during the read: it is empty after its last record. */
   take(list: number): AsyncGenerator<Uint32Array>;
   /** Memory in buffers and tables now, with those of one reader: nearly all of it from the start. */
   heldBytes(): number;
@@ -80,7 +78,7 @@ export interface ScratchListsOptions {
 /** A block that waits to be written. */
 interface Sealed {
   list: number;
-  /** Its slot in memory. */
+  /** Index of its slot in memory. */
   slot: number;
 }
 
@@ -176,7 +174,7 @@ class BlockLists implements ScratchLists {
   }
 
   async *read(list: number): AsyncGenerator<Uint32Array> {
-    // From here on a block of the list in memory is its last, and stays where it is.
+    // From here on the list's block in memory is its last, and does not move to the file.
     while (this.#sealed.length > 0 || this.#writing !== null) await (this.#writing ?? this.#startWriting());
     if (this.#failure !== null) throw this.#failure;
     const slotWords = this.#slotWords;

@@ -30,7 +30,7 @@ export interface ScratchFile {
   close(): Promise<void>;
 }
 
-/** There is no room for the write. */
+/** The file has no room for the write. */
 export class ScratchFull extends Error {
   /** The disk, or the process's share of it, is full, which may pass; else the file has reached its bound, which will not. */
   readonly disk: boolean;
@@ -120,7 +120,7 @@ export function createScratch(directory: string, totalBytesMax = Number.POSITIVE
   return {
     open(bytesMax) {
       const fd = openUnnamed(directory);
-      /** How long the file may be by now. */
+      /** Upper bound of the file's size so far, in bytes. */
       let extent = 0;
       /** A descriptor closed during an operation may belong to another file by then. */
       const underWay = new Set<Promise<void>>();

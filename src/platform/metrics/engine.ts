@@ -121,7 +121,7 @@ export interface EngineLoad {
   slotWaiters: number;
   sessionsOpen: number;
   sitesReduced: number;
-  /** By provider, "other" for none. */
+  /** By provider; "other" for a site without a named provider. */
   breakersOpen: ReadonlyMap<string, number>;
 }
 

@@ -1,12 +1,12 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { ClearableGauge, DurationHistogram } from "../telemetry/custom-metrics.ts";
 
-/** Bulk jobs: the whole deployment's work, counted by each relay, and what each worker does of it. */
+/** Bulk jobs: the work of the whole deployment, counted by each relay, and the work of each worker. */
 export function pipelineSeries(registers: Registry[]) {
   return { ...deploymentSeries(registers), ...workerSeries(registers) };
 }
 
-/** Each relay counts the whole deployment: of several relays take the maximum. Absent where the count failed. */
+/** Each relay counts the whole deployment: with several relays take the maximum. Absent when the count failed. */
 function deploymentSeries(registers: Registry[]) {
   return {
     chunksOutstanding: new ClearableGauge({

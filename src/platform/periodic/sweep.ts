@@ -2,18 +2,18 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../log.ts";
 import { createTeamGuard } from "./team-guard.ts";
 
-/** What is worked on, one by one. */
+/** An item of periodic work. */
 export interface SweepItem {
   id: string;
   teamId: string;
 }
 
-/** A chore that comes round again and again, and meets what fails again and again. */
+/** Periodic work on due items, some of which may fail every time. */
 export interface Sweep<T extends SweepItem> {
   /**
-   * Does the work of `limit` items that have not failed lately, then of those that have. What fails is logged and holds up
-   * no other; after LIMITS.relay.teamFailures of them it rejects.
-   * @param list items that are due, so many at most
+   * Does the work of at most `limit` items: first those that have not failed lately, then the others. A failure is logged
+   * and does not delay other items. After LIMITS.relay.teamFailures of them it rejects.
+   * @param list returns due items, at most as many as requested
    */
   run(
     list: (limit: number) => Promise<readonly T[]>,
@@ -23,9 +23,9 @@ export interface Sweep<T extends SweepItem> {
   ): Promise<void>;
 }
 
-/** @param what has failed, for the log */
+/** @param what the work that failed, for the log */
 export function createSweep<T extends SweepItem>(log: Logger, what: string): Sweep<T> {
-  /** Begun and not done, oldest first. */
+  /** Ids of items whose work was started and has not succeeded, oldest first. */
   const failing = new Set<string>();
 
   function note(id: string): void {
@@ -54,7 +54,7 @@ export function createSweep<T extends SweepItem>(log: Logger, what: string): Swe
   };
 }
 
-/** Does each, whatever becomes of the one before it. @throws the first failure, when all are done */
+/** Runs all of them, also after one fails. @throws the first failure, when all are done */
 export async function runEach(works: readonly (() => Promise<void>)[]): Promise<void> {
   let first: { error: unknown } | null = null;
   for (const work of works)

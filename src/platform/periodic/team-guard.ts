@@ -1,18 +1,18 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../log.ts";
 
-/** For a round of work over many teams. */
+/** Isolates the failures of teams in one run of periodic work. */
 export interface TeamGuard {
   /**
-   * Does the work of one team. An error is logged and does not keep the next team from its turn, until
-   * LIMITS.relay.teamFailures have failed: then the teams are not the cause, and this rejects with the last one's error.
+   * Does the work of one team. An error is logged and does not stop the work of other teams. After
+   * LIMITS.relay.teamFailures errors the teams are not the cause: this rejects with the last error.
    */
   run(teamId: string, work: () => Promise<void>): Promise<void>;
-  /** How many teams failed. */
+  /** Number of teams whose work failed. */
   readonly failures: number;
 }
 
-/** @param what has failed, for the log */
+/** @param what the work that failed, for the log */
 export function createTeamGuard(log: Logger, what: string): TeamGuard {
   let failures = 0;
   return {

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Metric, type Registry } from "prom-client";
 import { DurationSeries } from "../../config/durations.ts";
 
-/** A count that its owner raises directly: a plain number, where `inc` hashes the labels anew each time (150 ns). */
+/** A count that its owner increments directly: `inc` of prom-client hashes the labels each time (150 ns). */
 export interface CountCell {
   count: number;
 }
@@ -44,7 +44,7 @@ export class ClearableGauge<L extends string = never> extends Gauge<L> {
 export class PulledGauge extends Gauge {
   #read: (() => number) | null = null;
 
-  /** From now on `read` gives its value. */
+  /** Sets the function that gives the gauge's value. */
   readFrom(read: () => number): void {
     this.#read = read;
   }

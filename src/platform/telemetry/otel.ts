@@ -314,7 +314,7 @@ export function startTracing(config: TracingConfig, deps: TracingDeps): Tracing 
       // As OpenTelemetry recommends; the host name is the pod's.
       ...{ "service.instance.id": randomUUID(), "host.name": hostname(), "rcpt.role": deps.role },
     }),
-    // Every span here is to be recorded: see `Tracer.sample` and `jobTrace`.
+    // All spans here are recorded: `Tracer.sample` and `jobTrace` have decided before.
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
     idGenerator: ids,
     spanProcessors: [queue],

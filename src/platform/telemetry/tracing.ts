@@ -25,7 +25,7 @@ export interface Span extends SpanRef {
   event(name: string, atMs: number, attributes?: SpanAttributes): void;
   /** Links a related trace. */
   link(ref: SpanRef): void;
-  /** Marks the span as failed. @param code one of ours, never text from outside */
+  /** Marks the span as failed. @param code a code of ours, never text from outside */
   fail(code: string): void;
   /** Idempotent. @param atMs default now */
   end(atMs?: number): void;

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from "./clock.ts";
 
 /**
- * Many waits that mostly end early. One timer serves all: a timer each would cost more than the rest of a wait, and here a
- * wait that ends early is an entry made and deleted.
+ * Many waits that mostly end early. One timer serves all: a timer for each would cost more than the rest of the wait. Here
+ * a wait that ends early costs only adding and deleting an entry.
  */
 export interface Deadlines {
   /**
@@ -12,7 +12,7 @@ export interface Deadlines {
   at(dueMs: number, onDue: () => void): Timer;
   /** The same for an object that is itself a deadline: it needs no further object. In one `Deadlines` at a time. */
   add(deadline: Deadline): void;
-  /** Before it was due; otherwise does nothing. */
+  /** Cancels a wait; no effect after its deadline. */
   remove(deadline: Deadline): void;
 }
 
@@ -76,7 +76,7 @@ class DeadlineList {
 export function createDeadlines(clock: Clock, lateMs: number): Deadlines {
   const waiting = new DeadlineList();
   let timer: Timer | null = null;
-  /** When the timer fires. */
+  /** Monotonic time at which the timer fires, in milliseconds. */
   let firesMs = Number.POSITIVE_INFINITY;
 
   function fireBy(dueMs: number): void {

@@ -5,9 +5,7 @@ export interface TickBatch<T> {
 }
 
 /**
- * Gathers the items of one tick: one call, one message or one write for all of them, where each by itself would cost as
- * much as all together.
- *
+ * Batches the items of one tick into one call, message or write, which costs little more than one for a single item.
  * @param maxItems flush at once at this number
  * @param flush gets them in order, at least one; must not throw
  * @param runAtEnd runs its callback at the end of the tick

@@ -27,13 +27,11 @@ export function availableCpus(): number {
 }
 
 /**
- * Flags of Node.js for V8's garbage collector. On one CPU its four helper threads run only instead of the main thread, 4 ms
- * each in turn: marking the API's 57 MB kept the main thread off its core for 12 to 22 ms at a time, 60 to 120 ms in all;
- * the helpers had 13 of the 20 ms that it then stood still. Of the pauses over 5 ms that they caused, 2 to 24 in 4 s of
- * load, none to two are left without them: the main thread marks by itself, in steps. With more CPUs they run where nothing
- * else does, so they stay.
- *
- * They cannot be switched off once Node.js runs: V8 ends the process when marking must do without them.
+ * Flags of Node.js for V8's garbage collector. On one CPU its four helper threads compete with the main thread, 4 ms at a
+ * time. Marking the API's 57 MB kept the main thread off its core for 12 to 22 ms at a time, 60 to 120 ms in all. The
+ * helpers caused 2 to 24 pauses over 5 ms in 4 s of load. Without them at most two were left: the main thread marks in
+ * steps. With more CPUs the helpers run on idle cores and stay. They cannot be switched off once Node.js runs: V8 ends the
+ * process when marking must do without them.
  */
 export function gcFlags(cpus: number): string[] {
   return cpus < 2 ? ["--single-threaded-gc"] : [];

@@ -15,8 +15,8 @@ function releaseWhenRead(body: unknown, end: () => void): void {
 }
 
 /**
- * `handler`, whose requests wait for a permit before they ask for a socket: a waiting request does not count as unanswered
- * by object storage, and none of the handler's timers runs.
+ * Wraps `handler` so that each request waits for a permit before it asks for a socket. A waiting request thus does not
+ * count as unanswered by object storage, and runs none of the handler's timers.
  */
 export function limitConcurrency(handler: Handler, semaphore: Semaphore): Handler {
   const handle: Handler["handle"] = async (request, options) => {
@@ -48,10 +48,10 @@ function isGuarded({ protocol, hostname }: OutgoingRequest): boolean {
 }
 
 /**
- * Written bodies carry a CRC-32, which the store compares. Where nothing in between can change the body, the SHA-256 that
- * would let the signature cover it is left out: it costs a millisecond of CPU for each MiB, much of the time to assemble
- * results, and protects against nothing there. S3 and compatible stores accept unsigned bodies. On plain http the signature
- * covers the body, except on loopback, where the development server listens and benches would measure the hash.
+ * Leaves out the SHA-256 that would let the signature cover the body, except on plain http. Written bodies carry a CRC-32,
+ * which the store compares; S3 and compatible stores accept unsigned bodies. On TLS the hash protects against nothing, and
+ * takes a millisecond of CPU for each MiB, much of the time to assemble results. On loopback it is left out too: benches
+ * against the development server would measure the hash.
  */
 export function leaveBodiesUnsigned(client: S3Client): void {
   client.middlewareStack.add(
@@ -66,7 +66,7 @@ export function leaveBodiesUnsigned(client: S3Client): void {
 }
 
 /**
- * An S3 client with sockets of its own, path-style, so that it serves S3, R2, MinIO and the development server alike.
+ * An S3 client with sockets of its own. It uses path-style URLs, which S3, R2, MinIO and the development server all accept.
  * @param limits of its requests. The client does not retry a request that got no permit.
  */
 export function createObjectClient(
@@ -90,7 +90,7 @@ export function createObjectClient(
     requestHandler: {
       connectionTimeout: connectTimeoutMs,
       requestTimeout: requestTimeoutMs,
-      // Without it the client only warns.
+      // Without it the client would only log a warning.
       throwOnRequestTimeout: true,
       socketTimeout: silenceMs,
       httpAgent: agent,

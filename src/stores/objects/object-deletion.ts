@@ -75,7 +75,7 @@ async function uploadsBelow(
   });
 }
 
-/** Aborts unfinished multipart uploads. @returns whether none is left */
+/** Aborts unfinished multipart uploads, at most one page of them. @returns true when no upload is left */
 async function abortUploadsBelow(store: Store, Prefix: string): Promise<boolean> {
   const listing = await uploadsBelow(store, Prefix);
   if (listing === null) return true;

@@ -21,7 +21,7 @@ export class ObjectsOutage extends Error {
   override name = "ObjectsOutage";
 }
 
-/** The HTTP status of the answer that caused an error, also when it is no S3 answer (a proxy's page). */
+/** The HTTP status of the response that caused an error, also when a proxy sent it instead of S3. */
 export function httpStatus(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("$metadata" in error)) return undefined;
   return (error as Pick<S3ServiceException, "$metadata">).$metadata.httpStatusCode;

@@ -17,12 +17,12 @@ export interface ObjectRef {
   /** null: the deployment's own bucket. */
   bucket: string | null;
   key: string;
-  /** As object storage wrote it, quotes included: requires exactly this object. */
+  /** As object storage wrote it, quotes included: the read fails for any other version of the object. */
   etag?: string;
 }
 
 export interface ByteSpan {
-  /** From 0. */
+  /** First byte to read; default 0. */
   firstByte?: number;
   /** Maximum bytes; absent: to the end. */
   bytes?: number;
@@ -84,7 +84,7 @@ async function* piecesOf(body: Readable, clock: Clock, cancelled?: AbortSignal):
 interface Position {
   /** The next byte. */
   at: number;
-  /** After the last wanted byte; null: the end of the object, which the first answer gives. */
+  /** Index after the last wanted byte; null: the end of the object, which the first response reveals. */
   end: number | null;
   etag: string | undefined;
 }

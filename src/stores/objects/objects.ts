@@ -24,10 +24,10 @@ export interface ObjectStore {
   looks: Semaphore;
   bucket: string;
   /**
-   * One operation, with all its attempts and the bodies of their answers, within LIMITS.objects.operationMs.
+   * Runs one operation, with all attempts and the bodies of their responses, within LIMITS.objects.operationMs.
    * @param work passes the signal to each request that it sends
-   * @param cancelled ends it at once; rejects with its reason
-   * @throws TimeoutError when time is up; what `work` throws
+   * @param cancelled ends the operation at once, and rejects with its reason
+   * @throws TimeoutError when time is up; errors of `work`
    */
   within<T>(work: (signal: AbortSignal) => Promise<T>, cancelled?: AbortSignal): Promise<T>;
   /** Creates the bucket when it is missing. Rejects when it belongs to another account or cannot be created. */
@@ -36,8 +36,9 @@ export interface ObjectStore {
   ping(): Promise<void>;
   /**
    * Deletes the objects below a prefix, at most LIMITS.objects.deletionPage, and multipart uploads in progress there. True
-   * when nothing is left, object versions apart. Rejects when an object could not be deleted.
-   * @param spared objects with this key prefix stay, fewer than a page; their multipart uploads do not
+   * when nothing is left, except object versions. Rejects when an object could not be deleted.
+   * @param spared objects with this key prefix are not deleted; there must be fewer than a page of them. Their multipart
+   * uploads are aborted.
    */
   deleteBelow(prefix: string, spared?: string): Promise<boolean>;
   stop(): void;
@@ -50,9 +51,9 @@ function operationTimeout(): Error {
 }
 
 /**
- * Runs `work` until it ends or time is up, with a signal that says which. Afterwards no listener or derived signal stays on
- * `cancelled`, which may live as long as a job. (Node.js keeps the signals of `AbortSignal.any` while they have listeners,
- * and with them everything that was read.)
+ * Runs `work` until it ends or time is up; the reason of its signal tells which. Afterwards no listener or derived signal
+ * is left on `cancelled`, which may live as long as a job. (Node.js retains the signals of `AbortSignal.any` while they
+ * have listeners, and with them everything that was read.)
  */
 async function runWithin<T>(
   clock: Clock,

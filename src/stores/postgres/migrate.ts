@@ -55,7 +55,7 @@ function isLockTrouble(error: unknown): boolean {
 
 export interface MigrationOptions {
   clock: Clock;
-  /** From 0 up to 1, for the pauses: migrators of several deployments in one cluster must not run in step. */
+  /** Random number from 0 up to 1, for the pauses: migrators of several deployments in one cluster must not run in step. */
   random(): number;
   limits: MigrationLockLimits &
     Pick<
@@ -103,15 +103,14 @@ function createStepper(sql: Database, log: Logger, { clock, random, limits }: Mi
 }
 
 /**
- * Brings the schema up to this version: each migration in a transaction of its own, one process at a time however many
- * start at once; the others wait until nothing is left to do. A schema newer than this version is left alone (a rolling
- * deployment runs two versions for a while). A table in use is waited for only briefly, since all other requests for it
- * would queue behind the migration, and is retried later.
- *
+ * Brings the schema up to this version, each migration in a transaction of its own. One process migrates at a time; others
+ * wait until nothing is left to do. A schema newer than this version is accepted (a rolling deployment runs two versions
+ * for a while). A lock on a table in use is awaited only briefly, since other requests for the table would queue behind the
+ * migration. It is retried later.
  * @param sql with at least two connections
  * @param migrations in the order of their ids
  * @throws MigrationError when an applied migration differs from the one this version knows, a lock is not granted, or
- *   another process does not finish its migrations
+ * another process does not finish its migrations
  */
 export async function migrate(
   sql: Database,
@@ -120,7 +119,7 @@ export async function migrate(
   options: Partial<MigrationOptions> = {},
 ): Promise<void> {
   const full = { clock: systemClock, random: Math.random, limits: MIGRATION_LIMITS, ...options };
-  // With one connection it would wait for itself.
+  // With one connection the work would wait for the lock's connection.
   if (sql.options.max < 2) throw new MigrationError("migrating needs two connections to Postgres");
   const stepper = createStepper(sql, log, full);
   const isNeeded = async () => {

@@ -12,7 +12,7 @@ export class MigrationError extends Error {
 }
 
 export interface MigrationLock {
-  /** False: the connection that held the lock is gone, and another process may have the lock. */
+  /** False: the lock's connection was lost, and another process may hold the lock. */
   isHeld(): boolean;
 }
 
@@ -30,9 +30,8 @@ export interface MigrationLockDeps {
 }
 
 /**
- * Does `work` under an advisory lock, which a separate, otherwise idle transaction holds over all pauses of the work. Other
- * processes poll instead of waiting for the lock: no statement of theirs times out, and no connection is held.
- *
+ * Does `work` under an advisory lock, which a separate, otherwise idle transaction holds during all pauses of the work.
+ * Other processes poll instead of waiting for the lock, so that none of their statements times out.
  * @param isNeeded checked before each attempt: another process may have done the work
  * @throws MigrationError when another process has migrated for `turnWaitMs`
  */

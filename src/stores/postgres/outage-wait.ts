@@ -9,10 +9,10 @@ import { isAccessRefused, isOutage } from "./postgres.ts";
 /** Makes a starting process wait while Postgres is away, as in a fail-over: restarting would not help. */
 export interface OutageWait {
   /**
-   * Resolves to the result of `attempt`. An attempt that fails because Postgres is away is repeated every
-   * LIMITS.postgres.startPollMs. null: stopped meanwhile.
-   * @throws Unavailable when Postgres has been away for LIMITS.postgres.startWaitMs; ConfigError when it rejects our
-   *   DATABASE_URL; what `attempt` throws when it is no outage
+   * Resolves to the result of `attempt`. An attempt that fails because Postgres is unreachable is repeated every
+   * LIMITS.postgres.startPollMs. null: stopped before it succeeded.
+   * @throws Unavailable when Postgres has been unreachable for LIMITS.postgres.startWaitMs; ConfigError when it rejects our
+   * DATABASE_URL; other errors of `attempt`
    */
   retryThroughOutage<T>(attempt: () => Promise<T>): Promise<T | null>;
   /** Ends all waits at once and allows no new one. */

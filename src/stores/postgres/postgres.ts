@@ -76,14 +76,15 @@ export function createPostgres(options: PostgresOptions): Database {
     idle_timeout: idleMs / 1000,
     backoff: (attempt: number) => Math.min(0.025 * 2 ** attempt, reconnectMaxMs / 1000),
     onnotice: () => undefined,
-    // The client queries the array types of every new connection without awaiting the result: when the server goes just
-    // then, the unhandled rejection ends the process. Lists travel as JSON instead.
+    // The client queries the array types of every new connection without awaiting the result. If the server disconnects
+    // during that, the unhandled rejection ends the process. Lists travel as JSON instead.
     fetch_types: false,
     connection: {
       application_name: options.applicationName,
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: statementTimeoutMs,
-      // All our statements are quick. Where the planner thinks one is costly, compiling it takes longer than running it.
+      // All our statements are quick. If the planner estimates a high cost, compiling the statement takes longer than
+      // running it.
       jit: "off",
     },
     types: {
@@ -107,11 +108,10 @@ const isLoss = (error: unknown) =>
 
 /**
  * The client, with a `begin` that sends nothing on a connection that was lost during its transaction. The client's own
- * `begin` still sends the `rollback`, `commit` or next statement. There is either no socket any more, which ends the
- * process by an uncaught error, or a new one, where the statement would run outside any transaction.
- *
- * `begin` rejects by itself as soon as the connection is gone, so the work of a lost transaction need never end. (When the
- * work met another connection's loss, the server ends the idle transaction after its timeout.)
+ * `begin` still sends the `rollback`, `commit` or next statement. Without a socket that ends the process by an uncaught
+ * error; on a new connection the statement would run outside any transaction.
+ * `begin` rejects as soon as the connection is lost, even if the work never ends. (When the work met another connection's
+ * loss, the server ends the idle transaction after its timeout.)
  */
 function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
   const begin = sql.begin.bind(sql) as Begin;
@@ -142,7 +142,7 @@ function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
 }
 
 /**
- * Connection lost, refused or impossible (`ECONNREFUSED`; `EAI_AGAIN`, a name server that is away; of Node's own `ERR_…`
+ * Connection lost, refused or impossible (`ECONNREFUSED`; `EAI_AGAIN`, an unreachable name server; of Node's own `ERR_…`
  * only those of TLS); a standby, which accepts no writes; out of resources; shutting down, cancelled or timed out;
  * deadlock.
  */

@@ -9,11 +9,10 @@ import { createOutageWait } from "./outage-wait.ts";
 import type { Database } from "./postgres.ts";
 
 /**
- * Makes a process wait until the schema is the one this version needs: meanwhile it is alive and not ready, logs what it
- * waits for, and processes of the previous version go on serving. A newer schema is accepted: the previous version must be
- * able to restart while it is replaced (docs/upgrades.md). While Postgres is unreachable it waits too, each time for as
- * long as `OutageWait` allows: that says nothing about the schema.
- *
+ * Makes a process wait until the schema has the version it needs. While it waits it is alive and not ready, and logs the
+ * reason; processes of the previous version go on serving. A newer schema is accepted: the previous version must be able to
+ * restart while it is replaced (docs/upgrades.md). Each time Postgres is unreachable, it waits for as long as `OutageWait`
+ * allows.
  * @param migrations absent: this version's
  */
 export function createSchemaWait(deps: {

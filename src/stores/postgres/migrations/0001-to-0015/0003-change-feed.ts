@@ -1,7 +1,7 @@
 /**
- * Whatever changes the data of a cached credential, the database itself writes the change to the feed (`auth_changes`), in
- * the same transaction: services, the operator's commands, hand-written SQL and cascades alike. One trigger for each
- * statement, not for each row, so that deleting a team with ten thousand entries leaves a handful of notes.
+ * The database itself writes each change to the data of a cached credential to the feed (`auth_changes`), in the same
+ * transaction. So it covers services, the operator's commands, hand-written SQL and cascades alike. A trigger runs once for
+ * each statement, not for each row: deleting a team with ten thousand entries leaves a handful of notes.
  */
 export const changeFeed = `
 create function note_teams_updated() returns trigger language plpgsql as $$ begin

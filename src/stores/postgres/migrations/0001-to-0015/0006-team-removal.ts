@@ -1,7 +1,7 @@
 /**
- * What a team has outside the database: its Stripe customer and subscription, its objects, and the buckets of others that
- * it may read. A removal records what is still to be deleted after the team itself: its objects. (Billing handles its
- * subscription, by a note of the same transaction: see migration 10.)
+ * Data of a team outside the database: its Stripe customer and subscription, its objects, and the buckets of others that it
+ * may read. A removal records the objects, which are deleted after the team. (Billing handles the subscription, by a note
+ * of the same transaction: see migration 10.)
  */
 export const teamRemoval = `
 alter table teams

@@ -1,8 +1,8 @@
 /**
  * Domains that owners mark as disposable for their team, and those that the operator marks for all teams. Cached
- * credentials contain their team's merged overrides, so that a merged row which appears or goes is a change to the team; a
- * pending one changes nothing yet. A change to the promoted ones is recorded as a change to `lists`, and every process then
- * reads them again.
+ * credentials contain their team's merged overrides. So adding or removing a merged row is a change to the team; a pending
+ * row changes nothing yet. A change to the promoted rows is recorded as a change to `lists`, and every process then reads
+ * them again.
  */
 export const overrides = `
 create table disposable_overrides (

@@ -1,6 +1,6 @@
 /**
- * Finds the days of teams whose limits changed once, like statements of the service (`npm run layers` checks those):
- * Postgres may run the subselect of an `in (… for update)` again for each day.
+ * Finds the days of teams whose limits changed only once. Postgres may run the subselect of an `in (… for update)` again
+ * for each day (`npm run layers` checks the service's statements for that).
  */
 export const limitsNotedOnce = `
 create or replace function note_quota_limits() returns trigger language plpgsql as $$ begin

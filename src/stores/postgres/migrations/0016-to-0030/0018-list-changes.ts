@@ -1,8 +1,8 @@
 /**
- * Changes to a team's blocklist and merged overrides name the domains: a process that holds the lists reads only these
- * again, and the rest of its cache of the team stays. A change of more than LIMITS.keys.domainsPerNote domains names none,
- * which means any. Code that does not know `domains` treats such a note as a change to the team, and drops all it has
- * cached of it.
+ * Changes to a team's blocklist and merged overrides name the domains. A process that holds the lists reads only these
+ * again, and keeps the rest of its cache of the team. A change of more than LIMITS.keys.domainsPerNote domains names no
+ * domain, which means any. A version that does not know `domains` treats such a note as a change to the team, and drops all
+ * it has cached of it.
  */
 export const listChanges = `
 alter table auth_changes add column domains jsonb;

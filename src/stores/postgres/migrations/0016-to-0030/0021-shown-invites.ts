@@ -1,6 +1,6 @@
 /**
- * Where invitations are mailed, the inviter is shown a token of its own: it does not prove the mailbox, so it creates no
- * account. The mailed token is `invites.hash`.
+ * A second token of an invitation, shown to the inviter when the invitation is mailed. It does not prove the mailbox, so it
+ * creates no account. The mailed token is `invites.hash`.
  */
 export const shownInvites = `
 create table shown_invites (

@@ -1,7 +1,7 @@
 /**
- * Deleting a team leaves one note, of the team, which makes all its credentials stale. Additional notes of each of its keys
- * and sessions were more than a process reads at once (LIMITS.keys.changesPerPoll) for a team with five members of a
- * hundred sessions, and every process then dropped its cache of all teams.
+ * Deleting a team leaves one note, of the team, which makes all its credentials stale. Notes of each key and session
+ * exceeded what a process reads at once (LIMITS.keys.changesPerPoll) for five members with a hundred sessions each. Every
+ * process then dropped its cache of all teams.
  */
 export const goneTeams = `
 create or replace function note_credentials_gone() returns trigger language plpgsql as $$ begin

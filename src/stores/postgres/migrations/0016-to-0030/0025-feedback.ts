@@ -1,8 +1,7 @@
 /**
- * What became of messages, as teams report it, and how many reports a team has made on a day.
- *
- * A row is an address, an outcome and a UTC day: the same event reported twice is one. The address itself is not kept: its
- * hash is of the team and the address, so that rows of two teams cannot be told to be of one address.
+ * Outcomes of messages that teams report, and the number of reports of a team on a day. A row is an address, an outcome and
+ * a UTC day: the same event reported twice is one row. The address itself is not stored. Its hash covers the team and the
+ * address, so that rows of two teams cannot be matched.
  */
 export const feedback = `
 create table feedback (
