@@ -8,33 +8,30 @@ import type { SlotAnswer, SlotLeases, SlotStatement } from "./slot-leases.ts";
 import { SlotReports } from "./slot-reports.ts";
 
 /**
- * The slots of this process out of those that all processes of the egress share.
- *
- * A request is granted at once from a slot that is leased and idle, else from the store: one call at a time for a site,
- * all sites of a tick in one, and no more slots than are asked for. A released slot stays leased for a short while, so that
- * the next connection costs no call; then it goes back. Waiters of this process are served in order of arrival.
- *
- * When a site is full, a waiter presses the holders in this process, and this process queues at the store, which notifies
- * the other holders. A notified process gives its idle slots back at once. If it has none, and uses more slots than the
- * process that asks, it presses a holder and *owes* the next slot released: that slot goes to the store, not to a waiter
- * here, and the waiters here queue behind the other process.
- *
+ * This process's share of the slots of all processes of the egress. A request is granted at once from an idle leased slot,
+ * else from the store: one call at a time for a site, all sites of a tick in one, and no more slots than are requested. A
+ * released slot stays leased for a short while, so that the next connection costs no call; then it is given back.
+ * Waiters of this process are served in order of arrival. When a site is full, a waiter presses the holders in this
+ * process, and this process queues at the store, which notifies the other holders. A notified process gives its idle slots
+ * back at once. If it has no idle slot, and uses more slots than the requesting process, it presses a holder and *owes* the
+ * next released slot. That slot goes to the store, not to a waiter here, and the waiters here queue behind the other
+ * process.
  * While the store is unreachable, a process keeps the slots it holds, and may use LIMITS.slots.slotsWithoutStore of a site
- * of which it holds none. Once the store answers, the process states all it holds; surplus slots go back as connections end.
+ * without a slot. Once the store answers, the process states all its slots; surplus ones are given back as connections end.
  */
 export interface EgressSlots extends SlotSource {
   /** Begins to follow the other processes. */
   start(): void;
   /** A connection to `site` was refused, or given up, because too many are open. */
   onCrowded(site: string): void;
-  /** Answers every waiter with false and gives all leases back, also of what is still in use. Never rejects. */
+  /** Answers every waiter with false and gives all leases back, also those of slots in use. Never rejects. */
   close(): Promise<void>;
   stats(): { held: number; waiting: number };
 }
 
 export interface EgressSlotsDeps {
   leases: SlotLeases;
-  /** What this process may hold of a site, whatever others do. */
+  /** Maximum slots that this process may hold at a site, independent of other processes. */
   caps: SiteCaps;
   clock: Clock;
   log: Logger;
@@ -178,7 +175,7 @@ class SharedSlots implements EgressSlots {
   }
 
   #serveWithoutStore(site: SiteSlots): void {
-    // What the store grants in answer to the statement under way may yet come on top.
+    // The store may still grant slots in its answer to the pending statement.
     if (site.isReporting) return;
     const may = Math.min(site.limit, LIMITS.slots.slotsWithoutStore);
     if (site.queue.size > 0 && site.held < may) site.addIdle(may - site.held, this.#clock.monotonic());
@@ -186,7 +183,7 @@ class SharedSlots implements EgressSlots {
     this.#refuse(site);
   }
 
-  /** There is no slot: a request that does not wait is refused; one that waits asks the holders in this process, once. */
+  /** No slot is free: a request that does not wait is refused. One that waits asks the holders in this process, once. */
   #refuse(site: SiteSlots): void {
     if (site.hasWaiter && !site.hasQueue) this.#askForExcess(site);
     for (const applicant of [...site.queue]) {
@@ -201,7 +198,7 @@ class SharedSlots implements EgressSlots {
     this.#forget(site);
   }
 
-  /** Slots above a lowered cap are asked back once a request waits: none of them can be given to it. */
+  /** Asks for slots above a lowered cap once a request waits: such a slot cannot be granted to the request. */
   #askForExcess(site: SiteSlots): void {
     for (let above = site.used - site.limit; above > 0; above--) this.#askForReturn(site);
   }
@@ -215,7 +212,7 @@ class SharedSlots implements EgressSlots {
     site.addIdle(granted, now);
     const before = site.used;
     this.#serve(site);
-    // The request for a slot may have left the queue meanwhile.
+    // The request for a slot may have left the queue during the call.
     if (site.dropIdle(granted - (site.used - before)) > 0) this.#reports.markChanged(site);
     const refused = granted < statement.want;
     site.isQueuedAtStore = refused && statement.waiting;
@@ -237,7 +234,7 @@ class SharedSlots implements EgressSlots {
     else if (site.used - site.owed > holds) this.#owe(site, site.owed + 1);
   }
 
-  /** `count` slots are to go to other processes: idle ones at once, used ones when their connections end. */
+  /** Gives `count` slots to other processes: idle ones at once, used ones when their connections end. */
   #owe(site: SiteSlots, count: number): void {
     const dropped = site.dropIdle(count);
     if (dropped > 0) this.#reports.markChanged(site);

@@ -8,10 +8,10 @@ interface Start {
 }
 
 /**
- * Where no thread holds a slot of a site, threads that come to it together each get their share of its slots first.
- * Without that, the thread that was in front by one tick took them all: the others' rows waited until its rows were served,
- * and half of its connections had to be closed and opened once more by the others. What is asked for beyond a share waits
- * until `LIMITS.slots.fairStartMs` after the first request, in order.
+ * Gives each thread its share first when several threads start with a site at which no thread holds a slot. Otherwise the
+ * thread that was first by one tick took all slots. The rows of the others waited until its rows were served, and half of
+ * its connections had to be closed and opened again by the others. Requests beyond a share wait, in order, until
+ * `LIMITS.slots.fairStartMs` after the first request.
  */
 export class FairStart {
   readonly #clock: Clock;
@@ -23,8 +23,8 @@ export class FairStart {
 
   /**
    * @param isNew no thread holds a slot of `site`
-   * @param share so many requests of `thread` go on at once
-   * @returns null: it may ask now
+   * @param share number of requests of `thread` that need not wait
+   * @returns null: no wait
    */
   waitForShare(site: string, thread: object, isNew: boolean, share: number): Promise<void> | null {
     const start = this.#starts.get(site) ?? (isNew ? this.#begin(site) : null);

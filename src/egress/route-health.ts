@@ -2,20 +2,18 @@ import { LIMITS } from "../config/limits/limits.ts";
 import type { Clock, Timer } from "../platform/time/clock.ts";
 
 /**
- * Tells "that server does not answer" from "nothing leaves from here" (port 25 closed by the provider, no route, a dead
- * proxy), for one egress route.
- *
- * Suspicion: a dial that has been silent for `LIMITS.network.silentMs` while no mail server took a connection since it
- * began; or failed dials to several sites that add up to `suspicion`. Then *sentinels* are dialled at once: addresses of
- * other sites that took a connection last, and the exchangers of the biggest providers. If one of them takes the
- * connection, the network is up. If none does, and they were of two sites at least, the route is down. Where so many are
- * not known, several suspects do, whose own addresses are dialled too, so that our own slowness to see them answer is never
- * taken for an outage. So no single site can be taken for the network, however many addresses it has.
- *
- * While the route is down this process dials, every `trialEveryMs`, some of the addresses reported to it, until one takes
- * the connection, at once for the first time; no request is spent on that. If that takes longer than the time that
- * sentinels are given, the line is slow, and from then on sentinels are given the longer time. They are also given it while
- * no server was ever reached, since the speed of the line is not known yet.
+ * Distinguishes "that server does not answer" from "nothing leaves from here" (port 25 closed by the provider, no route, a
+ * dead proxy), for one egress route.
+ * Suspicion: a dial was silent for `LIMITS.network.silentMs`, and no mail server accepted a connection since it began. Or
+ * dials failed to several sites, which add up to `suspicion`. Then *sentinels* are dialled at once: addresses of other
+ * sites that accepted a connection last, and the exchangers of the biggest providers. If one accepts the connection, the
+ * network is up. If all fail, and they were of two sites at least, the route is down.
+ * If so many are not known, several suspects suffice. Their own addresses are dialled too, so that a slow process does not
+ * look like an outage. So no single site can be taken for the network, however many addresses it has.
+ * While the route is down this process dials, every `trialEveryMs`, some of the addresses reported to it, until one accepts
+ * the connection. The first time is at once; no request is spent on that. If that takes longer than sentinels are given,
+ * the network is slow, and sentinels get the longer time from then on. They also get it while no server was ever reached,
+ * since the speed of the network is not known yet.
  */
 export interface RouteHealth {
   onSilent(dial: SilentDial): void;
@@ -49,10 +47,10 @@ export interface Sentinel {
 
 export interface RouteHealthDeps {
   clock: Clock;
-  /** Wall time at which a mail server last took a connection by this way, in any thread; 0: none yet. */
+  /** Wall time at which a mail server last accepted a connection over this route, in any thread; 0: not yet. */
   lastReachedMs(): number;
   noteReached(epochMs: number): void;
-  /** True when `address` takes a connection by this way within `withinMs`. Never rejects. */
+  /** True when `address` accepts a connection over this route within `withinMs`. Never rejects. */
   dial(address: string, withinMs: number): Promise<boolean>;
   onChange(down: boolean): void;
 }
@@ -62,7 +60,7 @@ interface Suspect {
   weight: number;
 }
 
-/** Sites whose mail exchangers are theirs alone and always up: their silence is not theirs. */
+/** Providers whose mail exchangers are always up and serve no other site: if they are silent, the fault is ours. */
 export const ALWAYS_UP: ReadonlySet<string> = new Set([
   "google",
   "outlook",
@@ -82,7 +80,7 @@ function remember<T>(known: Map<string, T>, key: string, value: T, most: number)
 
 class RouteWatch implements RouteHealth {
   readonly #deps: RouteHealthDeps;
-  /** By site: the last dial that went wrong, and what it weighs. */
+  /** By site: time and weight of the last failed dial. */
   readonly #suspects = new Map<string, Suspect>();
   /** By address; the site it belongs to. */
   readonly #lastReached = new Map<string, string>();
@@ -175,7 +173,7 @@ class RouteWatch implements RouteHealth {
     const patient = this.#slow || this.#deps.lastReachedMs() === 0;
     const withinMs = patient ? limits.trialDialMs : limits.sentinelDialMs;
     const proof = new Set(sentinels.map(({ site }) => site)).size >= limits.sentinelSites;
-    // Where sentinels prove nothing, it takes several suspects, and those do not answer this dial either.
+    // With too few sentinels, an outage needs several suspects, all of which must fail this dial too.
     const suspects = proof || this.#weight() < limits.suspicion ? [] : this.#newestCandidates();
     const dials = new Set([...sentinels.map(({ address }) => address), ...suspects]);
     const taken = await this.#anyConnects([...dials], withinMs);
@@ -190,7 +188,7 @@ class RouteWatch implements RouteHealth {
     if (this.#again) this.#checkUnlessCooling();
   }
 
-  /** Resolves as soon as one takes the connection, or when none did. */
+  /** Resolves to true as soon as one accepts the connection, or to false when all have failed. */
   async #anyConnects(addresses: readonly string[], withinMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const dials = addresses.map(async (address) => {

@@ -3,24 +3,21 @@ import type { SmtpConfig } from "../config/config.ts";
 import type { EgressRoute, EgressRoutes } from "../smtp/wire/egress-routes.ts";
 import type { SelfIdentity } from "../verification/classify/classify.ts";
 
-/** What we are called, by way out: a server quotes the name and the address of the way that a probe took. */
+/** Our names and addresses, by egress route: a server quotes those of the probe's route. */
 export interface SelfIdentities {
   /** The deployment's HELO name. */
   heloName: string;
-  /** @param path name of a way; "" for a probe that never set out */
+  /** @param path name of a route; "" for a probe that was never sent */
   at(path: string): SelfIdentity;
 }
 
-/** A proxy that is given by address is commonly seen by that address. */
+/** A proxy that is configured by address is commonly seen by that address. */
 function addressesOf({ localAddress, proxy }: EgressRoute): string[] {
   const address = localAddress ?? proxy?.host ?? "";
   return isIP(address) === 0 ? [] : [address];
 }
 
-/**
- * @param seenAs what mail servers take for our address on a way, where that has been found out: behind NAT it is none of
- *   ours
- */
+/** @param seenAs the address that mail servers see over a route, if known: behind NAT it differs from ours */
 export function createSelfIdentities(
   { heloName, mailFrom }: Pick<SmtpConfig, "heloName" | "mailFrom">,
   { all }: Pick<EgressRoutes, "all">,
@@ -31,7 +28,7 @@ export function createSelfIdentities(
     all.map((path) => [path.name, { heloName: path.heloName, addresses: addressesOf(path), ...sender }]),
   );
   const nowhere: SelfIdentity = { heloName, addresses: [], ...sender };
-  /** With the address that was found out, by way: the same object each time, as what is remembered of replies goes by it. */
+  /** Identities with the seen address, by route. The same object each time: caches of replies compare it. */
   const found = new Map<string, { seen: string; self: SelfIdentity }>();
   return {
     heloName,

@@ -57,14 +57,14 @@ function fieldMessage({ expected }: { expected: string | null }): string {
   return expected === "never" ? unknownField : object;
 }
 
-/** Below a registrable domain: `*` may stand for labels left of it. */
+/** True for a name below a registrable domain; `*` may replace labels left of it. */
 function isExchangerName(name: string): boolean {
   if (!MX_NAME.test(name)) return false;
   const domain = getDomain(name.replaceAll("*", "x"));
   return domain !== null && name.endsWith(domain);
 }
 
-/** What is wrong with the names of entries, as `entry: why`; null: nothing. */
+/** The first fault in the names of entries, as `entry: why`; null: they are right. */
 function wrongName({ providers, sites }: OperatorShaping): string | null {
   const names = Object.keys(providers);
   if (names.length > ownProviders) return `providers: at most ${ownProviders}`;
@@ -103,7 +103,7 @@ function wrongSite(keys: readonly string[], providers: OperatorShaping["provider
   return null;
 }
 
-/** The first way that is none, as `entry: why`; null: all are. */
+/** The first unknown egress route, as `entry: why`; null: all are known. */
 function wrongWay(own: OperatorShaping, known: ReadonlySet<string>): string | null {
   const entries = [
     ["default", own.default] as const,
@@ -118,7 +118,7 @@ function wrongWay(own: OperatorShaping, known: ReadonlySet<string>): string | nu
   return null;
 }
 
-/** Names that an object cannot hold like others, and that valibot would pass over without a word. */
+/** Names that an object cannot hold like others, and that valibot would skip silently. */
 const RESERVED: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
 function parsed(json: string): unknown {
@@ -134,8 +134,8 @@ function parsed(json: string): unknown {
 }
 
 /**
- * @param setting how it was given, as errors name it
- * @param known names of the ways that the settings make
+ * @param setting name of the setting, for errors
+ * @param known names of the egress routes that the settings define
  * @throws ConfigError one line that names the setting and the entry
  */
 export function parseOperatorShaping(

@@ -32,12 +32,12 @@ export const POLICY_FIELDS = {
   pipelineDepthMax: count(LIMITS.smtp.pipelineDepthMax),
 };
 
-/** `none` takes back what the entry below says. */
+/** `none` removes the habit of the entry below. */
 export const habitField = v.picklist([...HABITS, "none"], `must be one of ${HABITS.join(", ")}, none`);
 
 const PolicySchema = v.strictObject(POLICY_FIELDS);
 
-/** Every figure says where it comes from. */
+/** Every figure cites its source. */
 const source = v.pipe(v.string(), v.minLength(10));
 
 const ShapingSchema = v.strictObject({
@@ -52,16 +52,16 @@ const ShapingSchema = v.strictObject({
   ),
 });
 
-/** What an entry of the operator says of a site; what it leaves open is as without it. */
+/** The operator's entry for a site; absent fields keep their values. */
 export interface OperatorShapingEntry extends Partial<SitePolicy> {
   habit?: v.InferOutput<typeof habitField>;
-  /** Names of ways, at least one, all different. */
+  /** Names of egress routes, at least one, all different. */
   ways?: string[];
-  /** Of a provider: names of exchangers, as in `PROVIDER_MX_SUFFIXES`, that are its own too. */
+  /** For a provider: further names of its exchangers, as in `PROVIDER_MX_SUFFIXES`. */
   mx?: string[];
 }
 
-/** What the operator lays over `shaping.json`. Plain data: it crosses into the check threads. */
+/** The operator's overrides of `shaping.json`. Plain data: it crosses into the check threads. */
 export interface OperatorShaping {
   default: Partial<SitePolicy> & { ways?: string[] };
   providers: Record<string, OperatorShapingEntry>;
@@ -74,8 +74,8 @@ interface SiteTreatment {
 }
 
 /**
- * Reads and checks `shaping.json` and lays `own` over it, field by field. A provider's figure goes before a default one,
- * from either file; an entry of a site goes before both.
+ * Reads and checks `shaping.json`, and overrides it with `own`, field by field. A provider's figure overrides a default
+ * one, whichever file has it; a site's entry overrides both.
  * @throws ValiError when `shaping.json` is malformed
  */
 export function loadShaping(own: OperatorShaping = { default: {}, providers: {}, sites: {} }): Shaping {
@@ -106,7 +106,7 @@ export function loadShaping(own: OperatorShaping = { default: {}, providers: {},
   };
 }
 
-/** A provider's name is its site's, and `sites` holds none of them. */
+/** Routes by site. A provider's name is the name of its site, and `sites` has no such entry. */
 function routesOf({ default: standardEntry, providers, sites }: OperatorShaping): RouteSelection {
   const standard = standardEntry.ways ?? null;
   const own = new Map<string, readonly string[]>();

@@ -49,7 +49,7 @@ export interface SharedBoard {
   /** A task of `addresses` addresses takes the slot. */
   startTask(slot: number, addresses: number): void;
   cancel(slot: number): void;
-  /** The task has to report what it knows now. No effect on a cancelled task. */
+  /** Asks the task to report the results it has now. No effect on a cancelled task. */
   finishEarly(slot: number): void;
   isCancelled(slot: number): boolean;
   /** Cancelled, or to finish early. */

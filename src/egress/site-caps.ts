@@ -4,15 +4,13 @@ import type { Clock } from "../platform/time/clock.ts";
 import { LearnedLimit } from "../smtp/session/learned-limit.ts";
 
 /**
- * How many connections of this process a site bears, learnt from its refusals. `site` is a key of slots.
- *
- * Trouble halves what is open; a cap that is used up without trouble for a while grows by one, up to what went wrong
- * last, which is tried again ever more seldom. A cap that has come back to the policy's is forgotten. What is open above
- * a cap is not closed: the server bears it, and as long as there is more than the cap allows, an earlier lesson is
- * still being carried out and trouble teaches nothing new.
- *
- * Each process learns for itself: what the processes of an egress hold in all stays within the policy's cap, which they
- * share, and within the sum of what each has learnt. None has to be content with none.
+ * The number of connections of this process that a site accepts, learned from its refusals. `site` is a key of slots. A
+ * refusal halves the open connections. A cap in full use without refusals for a while grows by one, up to the number that
+ * was refused last, which is retried less and less often. A cap that has returned to the policy's is forgotten.
+ * Connections above a cap are not closed: the server accepts them. While there are more than the cap allows, an earlier cut
+ * is still taking effect, and refusals teach nothing new.
+ * Each process learns for itself. What all processes of an egress hold stays within the policy's cap, which they share, and
+ * within the sum of their learned caps. Each process may always hold at least one.
  */
 export interface SiteCaps {
   /**

@@ -92,7 +92,7 @@ export class SiteSlots {
     return dropped;
   }
 
-  /** Lets go of what was idle for all of a period: one connection after another over one slot keeps only that one. */
+  /** Gives up slots that were idle for a whole period: connections one after another over one slot keep only that one. */
   dropSpare(now: number): number {
     if (this.#idle === 0 || now - this.#periodBegan < LIMITS.slots.idleMs) return 0;
     const dropped = this.dropIdle(this.#spare);

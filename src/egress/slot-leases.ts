@@ -1,30 +1,30 @@
 /**
- * How the processes of one egress share the connection slots of a site. A process *states* how many it holds, which is
- * the truth, and asks for more in the same breath; to give back is to state less, to renew is to state the same. So a
- * lost answer, an emptied store or a process that was thought dead is put right by the next statement.
+ * How the processes of one egress share the connection slots of a site. A process *states* how many it holds, which is the
+ * truth, and requests more in the same statement. To give back is to state less, to renew is to state the same. So the next
+ * statement repairs a lost answer, an emptied store, or a process that was thought dead.
  */
 export interface SlotStatement {
   site: string;
   /** Slots this process holds, used or not. */
   held: number;
-  /** Further ones it has use for, at most `max - held`. */
+  /** Further slots that it can use, at most `max - held`. */
   want: number;
   /** Cap of the site over all processes. */
   max: number;
-  /** Queues when it does not get all it wants: processes that queued before it are served first. */
+  /** Joins the queue when it does not get all it wants: processes that queued before it are served first. */
   waiting: boolean;
   /** When it does not get all it wants, the other holders are notified. */
   announce: boolean;
 }
 
 export interface SlotAnswer {
-  /** At most `want`; one at a time where others stand in line too. */
+  /** At most `want`; one at a time while other processes are queued. */
   granted: number;
-  /** This process's part of what all hold above `max`: as much should go back. */
+  /** This process's part of the slots held above `max`: it should give back that many. */
   excess: number;
 }
 
-/** What other processes of the egress say. */
+/** Reports from other processes of the egress. */
 export interface SlotListener {
   /** A process that holds `holds` slots of `site` waits for one more. */
   onWanted(site: string, holds: number): void;

@@ -9,7 +9,7 @@ export interface SlotReportsDeps {
   clock: Clock;
   log: Logger;
   onAnswer(site: SiteSlots, statement: SlotStatement, answer: SlotAnswer): void;
-  /** The store did not answer: what was asked for will not be granted. Called for each failed attempt to reconnect, too. */
+  /** The store did not answer, so it grants no request. Called for each failed attempt to reconnect, too. */
   onLost(): void;
   /** The store answers again and knows all that is held. */
   onRestored(): void;
@@ -58,7 +58,7 @@ export class SlotReports {
     });
   }
 
-  /** States that nothing of `sites` is held any more. The last that is said. Never rejects. */
+  /** States that no slot of `sites` is held any more, as the last report. Never rejects. */
   async close(sites: Iterable<SiteSlots>): Promise<void> {
     this.#closed = true;
     const now = this.#deps.clock.monotonic();
@@ -102,10 +102,10 @@ export class SlotReports {
   }
 
   /**
-   * A process that stood still for a while finds its timer over before it has read the answer: eight workers that begin on
-   * two cores fell back to their own slots one after the other, and opened connections above the caps. So what failed only
-   * after a while is asked once more: to state the same again does no harm, and undoes what the missed answer granted. The
-   * other holders are notified only once, since each gives a slot up for it.
+   * Reports a second time after a time-out. A process that stood still finds its timer over before it has read the answer.
+   * Eight workers that started on two cores fell back to their own slots one after the other, and opened connections above
+   * the caps. The same statement again does no harm, and undoes what the missed answer granted. The other holders are
+   * notified only once, since each gives up a slot for it.
    */
   async #reportTwice(statements: SlotStatement[]): Promise<SlotAnswer[]> {
     const { leases, clock } = this.#deps;

@@ -11,7 +11,7 @@ type OverridesArgs =
   | { verb: "list"; pendingPromotion: boolean }
   | { verb: "promote" | "demote"; domains: string[] };
 
-/** @throws UsageError one line that names what is wrong. */
+/** @throws UsageError one line that names the fault. */
 function parseOverridesArgs(argv: string[]): OverridesArgs {
   const config = { args: argv, options: OPTIONS, allowPositionals: true } as const;
   const { values, positionals } = parseCommandLine(config, OVERRIDES_USAGE);

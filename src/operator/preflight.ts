@@ -59,7 +59,7 @@ function describeRoute(report: RouteReport): string {
   return `way ${way}${seen}: ${stateOf(report)}\n${rows.join("")}`;
 }
 
-/** Where no server was reached, nothing is known to be in order. */
+/** If no server was reached, the route is not known to be in order. */
 function stateOf({ state, findings }: RouteReport): string {
   if (state === "failing") return "NOT IN ORDER";
   return isReported(findings) ? "in order" : "cannot be told";

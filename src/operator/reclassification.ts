@@ -56,7 +56,7 @@ export class Reclassifier {
   readonly #selfAt: (path: string) => SelfIdentity;
   readonly #examplesMax: number;
 
-  /** @param selfAt what we are called on a way; "": any */
+  /** @param selfAt our names and addresses on a route; "": on any */
   constructor(selfAt: (path: string) => SelfIdentity, examplesMax: number) {
     this.#selfAt = selfAt;
     this.#examplesMax = examplesMax;

@@ -22,7 +22,7 @@ const text = v.pipe(v.string(), v.maxLength(LIMITS.reclassify.fieldChars));
 const orNull = v.nullable(text);
 const code = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(999));
 
-/** What is read of a line, each field of it: a file may come from anywhere. */
+/** The fields that are read of a line. All are validated, since a file may come from anywhere. */
 const LineSchema = v.object({
   email: text,
   checks: v.object({
@@ -59,9 +59,9 @@ async function* linesOf(path: string): AsyncGenerator<string> {
 }
 
 /**
- * The results of a job with evidence, as JSONL.
- * @returns `not_probed` for a line whose mailbox was not asked about
- * @throws UsageError for a line that is no result with evidence, by its number
+ * Reads the results of a job with evidence, as JSONL.
+ * @returns `not_probed` for a line whose mailbox was not probed
+ * @throws UsageError with the number of a line that is not a result with evidence
  */
 export async function* storedResults(path: string): AsyncGenerator<StoredEvidence | "not_probed"> {
   let number = 0;
@@ -80,7 +80,7 @@ export async function* storedResults(path: string): AsyncGenerator<StoredEvidenc
   }
 }
 
-/** null for what is no result with evidence. */
+/** @returns null for a line that is not a result with evidence */
 function parse(text: string): Line | null {
   try {
     const line: unknown = JSON.parse(text);
@@ -90,7 +90,7 @@ function parse(text: string): Line | null {
   }
 }
 
-/** Evidence as it was, where the result says it; what it does not say decides no class. */
+/** Restores the evidence that a result contains. Fields that it lacks decide no class. */
 function restored({ checks }: Line, said: NonNullable<Line["evidence"]>): Evidence {
   const { smtp, mx, disposable, role } = checks;
   const known: SmtpEvidence = {

@@ -27,13 +27,13 @@ interface Args {
 /** The evidence cache, as this command needs it. */
 export interface EvidenceStore {
   scan(): AsyncGenerator<StoredEntry[]>;
-  /** @returns false: something else is there meanwhile, which is left alone */
+  /** @returns false: the entry has changed since, and is not replaced */
   replace(known: StoredText, entry: CacheEntry, mostS: number): Promise<boolean>;
 }
 
 export interface ReclassifyCommand extends Terminal {
   argv: string[];
-  /** What servers may call us by on a way, as it is configured now; "": on any. */
+  /** Our names and addresses on an egress route, as configured now; "": on any. */
   selfAt(path: string): SelfIdentity;
   /** How long evidence of a probe is kept, and whether other processes may believe it. */
   keep(evidence: Evidence): { ttlS: number; shared: boolean };
@@ -41,7 +41,7 @@ export interface ReclassifyCommand extends Terminal {
   withEvidenceStore<T>(work: (shelf: EvidenceStore) => Promise<T>): Promise<T>;
 }
 
-/** @throws UsageError one line that says what is wrong */
+/** @throws UsageError one line that names the fault */
 function parseArgs(argv: string[]): Args {
   const config = { args: argv, options: OPTIONS } as const;
   const { apply, file = null, examples, json } = parseCommandLine(config, RECLASSIFY_USAGE).values;
@@ -54,9 +54,9 @@ function parseArgs(argv: string[]): Args {
 }
 
 /**
- * The command `reclassify`: applies today's rules and verdict table to stored evidence and shows what would change; with
- * `--apply` the cache is brought up to date. The exit code: 0 done, whatever was found, 2 wrong arguments or a file that is
- * none. Other failures are the caller's to report.
+ * The command `reclassify`: applies today's rules and verdict table to stored evidence and shows the changes; with
+ * `--apply` it updates the cache. The exit code: 0 done, 2 wrong arguments or an unreadable file. The caller reports other
+ * failures.
  */
 export function runReclassify(command: ReclassifyCommand): Promise<number> {
   return runCommand("reclassify", command, async () => {
@@ -104,8 +104,8 @@ async function readStore(
         const evidence = judge.judge({ evidence: entry.evidence, address: null });
         if (!apply || evidence === null) continue;
         const today = updatedEntry(entry, evidence, keep(evidence));
-        // An entry that is now over stays as long as it would have, so that processes with the old entry in memory learn
-        // that it is over.
+        // A replaced entry that is now invalid stays for its old time to live, so that processes with the old entry in
+        // memory see it.
         const mostS = today.ttlS > 0 ? today.ttlS : entry.ttlS;
         if (await shelf.replace(known, today, mostS)) written += 1;
       }
@@ -113,7 +113,10 @@ async function readStore(
   return written;
 }
 
-/** An entry as today's evidence has it: of what is no other process's business nothing but that the old one is over. */
+/**
+ * The entry with today's evidence. Evidence that must not be shared is left out: the entry then only says that the old one
+ * is invalid.
+ */
 function updatedEntry(
   entry: CacheEntry,
   evidence: Evidence,
@@ -147,7 +150,7 @@ const UNJUDGED: Record<keyof Reclassification["unjudged"], string> = {
   orphan: "what it shares with others is not there now: ask again in some minutes, who knows it puts it back",
 };
 
-/** What servers and files said must not drive the terminal. */
+/** Escapes control characters of servers' and files' texts, which could change the terminal. */
 function printable(line: string): string {
   return line.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "?");
 }

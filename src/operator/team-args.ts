@@ -5,7 +5,7 @@ import type { LimitChange } from "../features/teams/operations.ts";
 import type { S3Grant } from "../stores/objects/s3-grants.ts";
 import { parseCommandLine, parseTier, UsageError } from "./command.ts";
 
-/** What was asked of `npm run team`. */
+/** The arguments of `npm run team`. */
 export type TeamCommand =
   | { verb: "list" }
   | { verb: "show"; team: string }
@@ -102,7 +102,7 @@ function parseTeam(text: string): string {
   return text;
 }
 
-/** @throws UsageError one line that says what is wrong */
+/** @throws UsageError one line that names the fault */
 export function parseTeamArgs(argv: string[]): { command: TeamCommand; json: boolean } {
   const { values, positionals } = parseCommandLine(
     { args: argv, options: OPTIONS, allowPositionals: true },

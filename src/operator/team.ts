@@ -6,7 +6,7 @@ import type { S3Grant } from "../stores/objects/s3-grants.ts";
 import { runCommand, type Terminal } from "./command.ts";
 import { limitLabel, parseTeamArgs, type TeamCommand } from "./team-args.ts";
 
-/** What can be done to teams, and for the people in them. */
+/** Operations on teams and their members. */
 export interface TeamCommandOperations extends TeamOperations {
   resetLink: MakeResetLink;
 }
@@ -83,7 +83,7 @@ function asJson(team: TeamReport) {
   };
 }
 
-/** What users have typed, quoted: a name may not move the operator's cursor. */
+/** Quotes text from users: a name must not move the operator's cursor. */
 const quoted = (text: string) => JSON.stringify(text).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 
 function format(team: TeamReport): string {

@@ -22,27 +22,26 @@ import type { BreakerStore, LocalBreakerState, OpenBreakerState, TrialSettlement
 
 /**
  * The circuit breakers of a process, in its main thread, shared with the other processes of its egress.
- *
- * Closed → *open* when the answers of a way say that we are blocked there (`block-tally.ts`); each process counts for
- * itself, so that n of them may meet n times as many blocks, but what one opens is open to all. Open → a *trial* after the
- * first time, then after twice as long each time, with some chance in it: one probe in the egress, whichever wants to go
- * there first. It is let through → closed; blocked again → open for longer; no result → open for as long again; it was not
- * sent, for reasons of ours, or its thread died → the next one may go at once. Other probes that were in flight when it
- * opened change nothing. A site that blocks us again soon after a recovery is left alone for as long as before and longer.
- *
- * A site's trial that is blocked at RCPT may have met a customer's own list: that domain is left alone, and the next trial
- * is another's; only when those of as many domains are blocked as it takes to open the site is it open for longer.
- *
- * Without the store a process keeps its breakers for itself, and n processes may try n times; when it is back, the next
- * trial reports what is open here. Just after it was emptied a second trial may begin while another's is under way. A
- * process that starts later, or was cut off, learns of an open breaker by the first block it meets.
+ * Closed → *open* when the answers over a route show that we are blocked there (`block-tally.ts`). Each process counts for
+ * itself, so n processes may meet n times as many blocks. A breaker that one of them opens is open for all.
+ * Open → a *trial* after the first time, then after twice as long each time, with some jitter. A trial is one probe of the
+ * egress, the first that wants to go there. Accepted → closed; blocked again → open for longer; no result → open for as
+ * long again. If it was not sent, for reasons of ours, or its thread died, the next one may go at once. Probes that were in
+ * flight when the breaker opened change nothing. A site that blocks us again soon after a recovery is avoided for as long
+ * as before and longer.
+ * A site's trial that is blocked at RCPT may have met a customer's own list. That domain gets a breaker of its own, and the
+ * next trial uses another domain. The site is open for longer only when as many domains are blocked as it takes to open the
+ * site.
+ * Without the store a process has its breakers for itself, and n processes may try n times. When the store is back, the
+ * next trial reports what is open here. Just after the store was emptied, a second trial may start during another's. A
+ * process that starts later, or was disconnected, learns of an open breaker by the first block it meets.
  */
 export interface BreakerAuthority {
   /** Begins to follow the other processes. */
   start(): void;
   /** Gives back the trials under way. Never rejects. */
   close(): Promise<void>;
-  /** Tells `mirror` what there is, and all that comes. @returns how to end it */
+  /** Sends `mirror` the current state, and each later change. @returns a function that detaches it */
   attach(mirror: (news: BreakerUpdate) => void): () => void;
   onBlocked(block: Block): void;
   onPassed(site: string, path: string, domain: string): void;
@@ -50,9 +49,9 @@ export interface BreakerAuthority {
   requestTrial(key: string): Promise<TrialGrant>;
   /** A token counts once. */
   onTrialEnded(token: string, end: TrialEnd): void;
-  /** How long rows should wait that found the site's breaker open; null: none of the site is open. */
+  /** How long rows that found the site's breaker open should wait; null: no breaker of the site is open. */
   waitMs(site: string): number | null;
-  /** Breakers that are open as far as this process knows, by provider; "other" for none. */
+  /** Number of breakers that are open as far as this process knows, by provider; "other" for sites without one. */
   openByProvider(): Map<string, number>;
   /** The same breakers, the longest open first. */
   openNow(): BreakerNow[];
@@ -64,7 +63,7 @@ export interface BreakerEvent {
   openForMs: number;
   /** Until the next trial. */
   dueInMs: number;
-  /** What the server said, redacted. */
+  /** The server's reply, redacted. */
   reply: string;
   /** This process caused it; false: another one did. */
   isLocal: boolean;
@@ -227,7 +226,10 @@ class Authority implements BreakerAuthority {
     if (isFirst) this.#notifyThreads({ kind: "watched", key: keyOfScope(way) });
   }
 
-  /** The site's trial met what may be a list of its domain's alone: that is left alone, unless too many are. */
+  /**
+   * Opens the domain's own breaker when the site's trial may have met a list of that domain alone.
+   * @returns false: it is the site's block, or too many domains are blocked
+   */
   #isCustomersOwnBlock(
     { way }: BreakerRecord,
     open: OpenBreaker,
@@ -257,7 +259,7 @@ class Authority implements BreakerAuthority {
     if (end.kind === "blocked") this.#emitChange("reopened", known, open, true);
   }
 
-  /** As if nothing had been, as far as this process is concerned. */
+  /** Removes all state of the breaker in this process. */
   #drop(known: BreakerRecord): void {
     known.tally = new BlockTally();
     this.#notifyThreads({ kind: "calm", key: keyOfScope(known.way) });
@@ -308,7 +310,7 @@ class Authority implements BreakerAuthority {
     const open = createOpenBreaker(state, reply, this.#now());
     this.#records.setOpen(known, open);
     const { site, path, domain } = known.way;
-    // What is true of all the site needs no trials domain by domain.
+    // The site's breaker covers each domain's.
     if (domain === "")
       for (const other of [...this.#records.openAtSite(site)])
         if (other !== known && other.way.path === path) this.#drop(other);
@@ -317,7 +319,7 @@ class Authority implements BreakerAuthority {
     return open;
   }
 
-  /** What the store says goes, but of a trial of ours that is under way only its end tells. */
+  /** Takes over the state from the store, except during a trial of this process: only the trial's end counts then. */
   #adopt(known: BreakerRecord, state: OpenBreakerState, isNew: boolean): void {
     const { open } = known;
     if (open === null || open.trial !== null) return;

@@ -30,7 +30,7 @@ export interface BreakerRecord {
   refreshedAt: number;
 }
 
-/** The ways that are remembered: at most LIMITS.breaker.ways closed ones, and LIMITS.breaker.openWays open ones beside them. */
+/** The known breakers: at most LIMITS.breaker.ways closed ones, and LIMITS.breaker.openWays open ones besides. */
 export class BreakerRecords {
   /** The longest untouched first. */
   readonly #closed = new Map<string, BreakerRecord>();
@@ -39,7 +39,7 @@ export class BreakerRecords {
   readonly #openBySite = new Map<string, Set<BreakerRecord>>();
   readonly #onForget: (known: BreakerRecord) => void;
 
-  /** @param forgotten called with a record that is evicted for others, before it goes; must close an open one */
+  /** @param forgotten called with a record before it is evicted for others; must close an open one */
   constructor(forgotten: (known: BreakerRecord) => void) {
     this.#onForget = forgotten;
   }

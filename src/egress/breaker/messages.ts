@@ -1,17 +1,17 @@
 import type { BreakerScope } from "./scope.ts";
 
-/** How a probe ended, as far as it tells whether we are blocked. */
+/** The result of a probe, as evidence that we are blocked or not. */
 export type ProbeEnd =
   /** `early`: before the recipient was named. `reply` is redacted. */
   | { kind: "blocked"; path: string; early: boolean; rule: string; reply: string }
   /** The server talked to us about a sender or a recipient, and did not block us. */
   | { kind: "passed"; path: string }
-  /** Neither: silence, a connection refused, too many at once. */
+  /** No evidence: silence, a connection refused, too many connections. */
   | { kind: "inconclusive" }
-  /** Nothing was asked, for reasons of our own. */
+  /** Nothing was asked, by our fault. */
   | { kind: "ours" };
 
-/** What a trial came to; of a block, the domain of the address. */
+/** The result of a trial. A block names the domain of the address. */
 export type TrialEnd =
   | { kind: "blocked"; domain: string; early: boolean; reply: string }
   | { kind: "passed" | "inconclusive" | "ours" };
@@ -20,7 +20,7 @@ export type TrialEnd =
 export interface Block {
   site: string;
   path: string;
-  /** Of the address asked for. */
+  /** Domain of the checked address. */
   domain: string;
   provider: string | null;
   early: boolean;
@@ -28,7 +28,7 @@ export interface Block {
   reply: string;
 }
 
-/** `free`: the way is closed meanwhile. No token: ask again after `dueInMs`. */
+/** Answer to a request for the trial. `free`: the breaker has closed. `token` null: request again after `dueInMs`. */
 export interface TrialGrant {
   token: string | null;
   free: boolean;
@@ -38,7 +38,7 @@ export interface TrialGrant {
 /** From a check thread. */
 export type BreakerReport =
   | { type: "blocked"; block: Block }
-  /** Only of a way that is watched. */
+  /** Sent only for a watched breaker. */
   | { type: "passed"; site: string; path: string; domain: string }
   | { type: "trial"; id: number; key: string }
   | { type: "tried"; token: string; end: TrialEnd };
@@ -48,10 +48,7 @@ export type BreakerUpdate =
   /** `opened` false: it was open before, the time is new. */
   | { kind: "open"; way: BreakerScope; dueInMs: number; opened: boolean }
   | { kind: "closed"; way: BreakerScope }
-  /** From now on a probe that is let through has to be reported (`watched`), or need not be (`calm`). */
+  /** Whether accepted probes must be reported from now on (`watched`) or not (`calm`). */
   | { kind: "watched" | "calm"; key: string }
-  /**
-   * Answer to a request for the trial. `free`: the way is open to all meanwhile. Without a token: ask again after
-   * `dueInMs`.
-   */
+  /** Answer to a request for the trial. `free`: the breaker has closed. `token` null: request again after `dueInMs`. */
   | { kind: "trial"; id: number; token: string | null; free: boolean; dueInMs: number };

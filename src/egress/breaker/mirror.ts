@@ -4,14 +4,14 @@ import type { BreakerReport, BreakerUpdate, ProbeEnd, TrialEnd } from "./message
 import { type BreakerScope, breakerKey, keyOfScope } from "./scope.ts";
 
 /**
- * The circuit breakers as a check thread sees them: when the replies of a site say that *we* are blocked, further probes
- * make it worse and say nothing about recipients. The main thread keeps them (`authority.ts`). Here is a copy of its
- * updates, so that a probe costs a look into the few that are open, and a message only where a trial is due.
+ * The circuit breakers as a check thread sees them. When a site's replies show that *we* are blocked, further probes make
+ * it worse and say nothing about recipients. The main thread has the breakers (`authority.ts`). Here is a copy of the open
+ * ones, so that a probe costs one look-up, and a message only when a trial is due.
  */
 export interface Breaker {
   /**
-   * Whether nothing is open or watched on that way: every probe may go, and one that is let through need not be reported.
-   * Then only a block needs a guard.
+   * True when no breaker on that route is open or watched: every probe may go, and an accepted one need not be reported.
+   * Then a guard is needed only for a block.
    */
   isClear(site: string, path: string, domain: string): boolean;
   /** The same for every domain of the site. */
@@ -22,15 +22,18 @@ export interface Breaker {
 export interface GuardedTarget {
   site: string;
   provider: string | null;
-  /** Of the address that is asked about. */
+  /** Domain of the checked address. */
   domain: string;
 }
 
-/** One probe, from before it sets out to its end. */
+/** One probe, from before it starts to its end. */
 export interface ProbeGuard {
-  /** Whether it may go out this way: at once, but where a trial is due. It is the trial then. */
+  /**
+   * Whether the probe may use this route. The promise: a trial is due, and the main thread decides; true makes the probe
+   * the trial.
+   */
   mayProbe(path: string): boolean | Promise<boolean>;
-  /** `open`: no probe may go out this way now; `watched`: one was blocked there lately. */
+  /** `open`: no probe may use this route now; `watched`: a probe was blocked there lately. */
   stateOf(path: string): "closed" | "watched" | "open";
   /** Time until a probe that was held back may go. */
   retryAfterMs(path: string): number;
@@ -49,7 +52,7 @@ export interface BreakerPort {
 export interface BreakerMirrorDeps {
   clock: Clock;
   port: BreakerPort;
-  /** No probe goes out this way from now on: those that wait for a session there are turned back. */
+  /** Called when a breaker opens: probes that wait for a session there are turned back. */
   holdBack(way: BreakerScope): void;
 }
 
@@ -120,7 +123,7 @@ class BreakerMirror implements Breaker {
     this.#deps.port.report(report);
   }
 
-  /** One request at a time; probes that come meanwhile need not wait for the answer. */
+  /** Only one request at a time for a breaker. Other probes do not wait for the answer. */
   async requestTrial(key: string): Promise<TrialAnswer> {
     const id = this.#nextId++;
     this.#asking.add(key);
@@ -154,7 +157,7 @@ class BreakerMirror implements Breaker {
     }
   }
 
-  /** What the main thread answered holds until it tells of the trial's end. */
+  /** The main thread's answer is valid until it reports the end of the trial. */
   postpone(key: string, dueInMs: number): void {
     const open = this.#open.get(key);
     if (open !== undefined) open.dueAt = this.clock.monotonic() + dueInMs;
@@ -177,7 +180,7 @@ class MirrorProbeGuard implements ProbeGuard {
     return this.#mirror.isWatched(this.#target, path) ? "watched" : "closed";
   }
 
-  /** Where the site's breaker is open and the domain's too, the site's trial is both's. */
+  /** If the site's breaker and the domain's are both open, the site's trial is the trial of both. */
   mayProbe(path: string): boolean | Promise<boolean> {
     const keys = this.#mirror.openKeys(this.#target, path);
     const [key] = keys;
@@ -226,7 +229,7 @@ class MirrorProbeGuard implements ProbeGuard {
   }
 }
 
-/** What the probe's end says of the way that it was the trial of: it may have gone on by another. */
+/** The probe's result for the route whose trial it was: it may have continued over another route. */
 function trialEnd(end: ProbeEnd, path: string, domain: string): TrialEnd {
   if (end.kind === "inconclusive" || end.kind === "ours") return { kind: end.kind };
   if (end.path !== path) return { kind: "inconclusive" };

@@ -1,7 +1,7 @@
 import type { BreakerEvent } from "./authority.ts";
 import type { BreakerScope } from "./scope.ts";
 
-/** What the operator's log says of breakers. Nothing of it names a recipient; where a breaker is a domain's, it names that. */
+/** Describes a breaker in the operator's log. It names no recipient, but the domain if the breaker is a domain's. */
 
 /** "example.com (192.0.2.1)", "example.com at microsoft365". */
 function describeScope({ site, path, domain }: BreakerScope): string {

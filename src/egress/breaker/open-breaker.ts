@@ -7,10 +7,10 @@ import type { LocalBreakerState, OpenBreakerState } from "./store.ts";
 // The state of one open breaker: how it follows from what this process or the store says, and the messages about it. `now`
 // is `Clock.monotonic` milliseconds.
 
-/** Of this process, or of the store, which also knows whether another process has the trial. */
+/** State from this process, or from the store, which also knows whether another process has the trial. */
 export type ReportedBreakerState = LocalBreakerState & Partial<OpenBreakerState>;
 
-/** @param reply what the server said, redacted; "": this process has not received it */
+/** @param reply the server's reply, redacted; "": this process has not received it */
 export function createOpenBreaker(state: ReportedBreakerState, reply: string, now: number): OpenBreaker {
   const open: OpenBreaker = {
     sinceMs: 0,
@@ -43,7 +43,7 @@ export function localStateOf({ level, sinceMs, dueAt }: OpenBreaker, now: number
 /** An open breaker, as the operator sees it. */
 export interface BreakerNow extends Pick<LocalBreakerState, "openForMs" | "dueInMs"> {
   way: BreakerScope;
-  /** What the server said, redacted; "": another process received it. */
+  /** The server's reply, redacted; "": another process received it. */
   reply: string;
 }
 

@@ -1,11 +1,11 @@
-/** What a breaker is of: a site as it sees us on one way out, or at a provider's one customer's domain there. */
+/** The scope of a breaker: a site over one route, or one customer's domain at a provider over one route. */
 export interface BreakerScope {
   site: string;
   /** Name of the way out. */
   path: string;
   /** "": all of the site. */
   domain: string;
-  /** Of the site; null: no named provider. */
+  /** Provider of the site; null: no named provider. */
   provider: string | null;
 }
 

@@ -11,7 +11,7 @@ export interface OpenBreakerState {
   trial: boolean;
 }
 
-/** What a process knows when it asks: the store believes it where it knows nothing itself. */
+/** The state that a process reports with a request. The store adopts it when it has none. */
 export type LocalBreakerState = Omit<OpenBreakerState, "trial">;
 
 /** How a trial ended. */
@@ -33,7 +33,7 @@ export interface BreakerStore {
     token: string,
     mine: LocalBreakerState,
   ): Promise<{ granted: boolean; state: OpenBreakerState }>;
-  /** Ends the trial; what another one that is under way will tell is not anticipated, but by `closed`. */
+  /** Ends the trial. If another trial has begun, only `closed` takes effect: its own result decides otherwise. */
   settleTrial(way: BreakerScope, token: string, settlement: TrialSettlement): Promise<void>;
   /** Follows what other processes change from now on, whenever the store can be reached; null: closed. */
   listen(changed: (way: BreakerScope, state: OpenBreakerState | null) => void): void;

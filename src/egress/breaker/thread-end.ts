@@ -4,7 +4,7 @@ import type { BreakerReport, BreakerUpdate } from "./messages.ts";
 /** The main thread's end of one check thread's line. */
 export interface BreakerThread {
   receive(report: BreakerReport): void;
-  /** The thread is gone, and the trials that it had are others'. */
+  /** The thread has ended: its trials are free for others. */
   close(): void;
 }
 

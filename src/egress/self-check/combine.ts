@@ -1,9 +1,12 @@
 import type { SelfCheckFinding, SelfCheckResult } from "./report.ts";
 
-/** What counts for all: one address that fails is enough, since any of them may be the next that a server sees. */
+/**
+ * Results from worst to best. The worst counts: one failing address is enough, since any address may be the next that a
+ * server sees.
+ */
 const ORDER: readonly SelfCheckResult[] = ["fail", "unknown", "pass", "skipped"];
 
-/** The finding says of which address it is. */
+/** Adds the address to a failed or unknown finding. */
 export function attributeToAddress(address: string, finding: SelfCheckFinding): SelfCheckFinding {
   if (finding.failing !== undefined || finding.untold !== undefined) return finding;
   if (finding.result === "fail") return { ...finding, failing: [address] };

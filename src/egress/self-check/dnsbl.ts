@@ -5,9 +5,9 @@ import { noActionFinding, type SelfCheckFinding } from "./report.ts";
 import { reverseLabels } from "./reverse.ts";
 
 /**
- * Block lists of addresses, by DNS (RFC 5782). An answer is a listing only when it is in 127.0.0.0/8, is none of the
- * zone's error codes, and the zone behaves at its own test points: lists that are shut down, or do not answer our
- * resolver, list everything or nothing.
+ * Block lists of addresses, by DNS (RFC 5782). An answer is a listing only when it is in 127.0.0.0/8, is not an error code
+ * of the zone, and the zone's own test points are right. Lists that are shut down, or refuse our resolver, list everything
+ * or nothing.
  */
 type ZoneAnswer =
   | { kind: "listed"; zone: string; codes: string[]; text: string }
@@ -53,16 +53,16 @@ export interface DnsBlockLists {
   check(address: string): Promise<SelfCheckFinding>;
 }
 
-/** For one round of checks: each zone is tested once by IP version, whatever number of addresses is asked about. */
+/** For one round of checks: each zone is tested once per IP version, however many addresses are checked. */
 export function createDnsBlockLists(resolver: FullResolver, zones: readonly string[]): DnsBlockLists {
   const tests = new Map<string, Promise<Distrust | null>>();
   const ask = async (zone: string, labels: string) => read(await resolver.a(`${labels}.${zone}`));
 
-  /** @returns null: it can be believed */
+  /** @returns null: the zone can be trusted */
   async function testZone(zone: string, family: number): Promise<Distrust | null> {
     const [listed, clear] = TEST_LABELS[family] ?? ["", ""];
     const [must, mustNot] = await Promise.all([ask(zone, listed), ask(zone, clear)]);
-    // What a list must not do counts for more than what it did not say.
+    // A wrong listing weighs more than a missing one.
     const found = [must.why, mustNot.why].filter((why) => why !== undefined);
     const dead = found.find(({ kind }) => kind === "dead");
     if (dead !== undefined) return dead;
@@ -101,7 +101,7 @@ export function createDnsBlockLists(resolver: FullResolver, zones: readonly stri
   };
 }
 
-/** What strangers wrote, on one line and no longer than is read. */
+/** Text of strangers' DNS records as printable ASCII on one line, cut to a maximum length. */
 function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, LIMITS.selfCheck.textChars);
 }

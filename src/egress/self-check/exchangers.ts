@@ -6,7 +6,7 @@ import { mayDial } from "../../platform/public-address.ts";
 import type { EgressRoute } from "../../smtp/wire/egress-routes.ts";
 import { siteOf } from "../../verification/lists/site.ts";
 
-/** Domains whose mail exchangers are always up and talk to every client: if none of them does, the reason is on our side. */
+/** Domains whose mail exchangers are always up and answer every client: if all are silent, the reason is on our side. */
 const WELL_KNOWN = ["gmail.com", "outlook.com", "yahoo.com", "icloud.com"] as const;
 
 /** A mail exchanger that is known to be there. */
@@ -46,7 +46,7 @@ async function exchangerOf(
   return addresses.length === 0 ? null : { site: siteOf([host], domain).site, host, addresses };
 }
 
-/** How IP goes out where neither a source address nor a proxy decides it. */
+/** IP version of connections that neither a source address nor a proxy decides. */
 export type AddressFamily = 4 | 6;
 
 /** 6 on a host that has addresses of the internet's IPv6 and none of IPv4 but loopback. */
@@ -58,8 +58,8 @@ export function outboundFamilyOf(interfaces: ReturnType<typeof networkInterfaces
 }
 
 /**
- * The address of `exchanger` that is reached by `path`: of its source address' family; of IPv4 through a proxy; else as the
- * host goes out. null: there is none.
+ * The address of `exchanger` that `path` can reach: in the IP version of its source address, IPv4 through a proxy, else in
+ * the host's. null: there is none.
  */
 export function dialAddressFor(
   { localAddress, proxy }: Pick<EgressRoute, "localAddress" | "proxy">,

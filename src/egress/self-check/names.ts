@@ -37,7 +37,7 @@ function addressesOf(resolver: FullResolver, name: string, address: string): Pro
   return isIP(address) === 6 ? resolver.aaaa(name) : resolver.a(name);
 }
 
-/** True when the zone itself says that there is none: anything else may be our resolver's fault. */
+/** True when the zone itself denies the name: any other result may be our resolver's fault. */
 function isAbsent(outcome: DnsOutcome<unknown>): boolean {
   return (outcome.status === "nxdomain" || outcome.status === "no_data") && outcome.proven;
 }

@@ -2,11 +2,11 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { type DistrustPeriod, type RouteReport, routeReportOf, type SelfCheckFinding } from "./report.ts";
 
 /**
- * What a look comes to, with what those before it found. A failure that withdraws trust stands until a look finds the
- * contrary: a list that did not answer, or a server that named no address of ours, is no sign that the failure is over. It
- * stands for LIMITS.selfCheck.rememberedMs after it was last seen.
- * @param before the report of the look before; null: none is known
- * @param everyMs between two looks: what this one found may have been unseen for so long
+ * Combines a look with the findings of earlier ones. A failure that withdraws trust stands until a look disproves it: a
+ * silent list, or a server that named no address of ours, does not show that the failure is over. It stands for
+ * LIMITS.selfCheck.rememberedMs after it was last seen.
+ * @param before the report of the look before; null: it is not known
+ * @param everyMs interval of looks: a new failure may have begun that long ago
  */
 export function withHistory(report: RouteReport, before: RouteReport | null, everyMs: number): RouteReport {
   const nowMs = Date.parse(report.checkedAt);
@@ -64,7 +64,7 @@ function distrustPeriodsOf(
   return [{ from: first.from, to: second.to }, ...rest];
 }
 
-/** True of what was learnt by the way of `report` at a time at which nothing refused there condemned anybody. */
+/** True when evidence over the route of `report` was gathered in a period in which refusals made no address invalid. */
 export function wasDistrustedAt({ doubted }: Pick<RouteReport, "doubted">, epochMs: number): boolean {
   return doubted.some(
     ({ from, to }) => epochMs > Date.parse(from) && (to === null || epochMs <= Date.parse(to)),

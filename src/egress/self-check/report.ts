@@ -17,8 +17,8 @@ export type SelfCheckName = (typeof SELF_CHECKS)[number];
 export type SelfCheckResult = "pass" | "fail" | "unknown" | "skipped";
 
 /**
- * What a failure means. `trust`: refusals by this route may be about us, so they make no address invalid; `service`:
- * nothing can be probed by this route; `advice`: answers are good, but could be better.
+ * The meaning of a failure. `trust`: refusals over this route may be about us, so they make no address invalid; `service`:
+ * nothing can be probed over this route; `advice`: answers are good, but could be better.
  */
 export type SelfCheckWeight = "trust" | "service" | "advice";
 
@@ -31,14 +31,14 @@ export interface SelfCheckFinding {
   /** A sentence: what to do; "" when there is nothing to do. */
   advice: string;
   /**
-   * What of it failed, and what of it could not be determined: addresses, of lists with their zone. Absent: all, or
-   * nothing, of it.
+   * Addresses that failed (`failing`), or could not be checked (`untold`); a list's with its zone. Absent: all of the
+   * finding, or nothing.
    */
   failing?: readonly string[];
   untold?: readonly string[];
-  /** Another look soon may tell. */
+  /** Another look soon may give a result. */
   again?: true;
-  /** When a failure was last seen that stands since it could not be checked again; ISO 8601, UTC. */
+  /** When a failure that could not be checked again was last seen; ISO 8601, UTC. */
   failedAt?: string;
 }
 
@@ -49,40 +49,42 @@ export interface SeenAddress {
   seenAt: string;
 }
 
-/** A time in which we were distrusted without knowing it, or knew it; ISO 8601, UTC. */
+/** A period in which our identity was not trusted, known at the time or later; ISO 8601, UTC. */
 export interface DistrustPeriod {
-  /** The last look that found all in order. */
+  /** The last look before it without a failure. */
   from: string;
-  /** The first that did again; null: none has yet. */
+  /** The first look after it without a failure; null: the period has not ended. */
   to: string | null;
 }
 
-/** What preflight found of one way out. */
+/** Preflight's report on one egress route. */
 export interface RouteReport {
-  /** Name of the way: a source address, a proxy, `direct`. */
+  /** Name of the route: a source address, a proxy, `direct`. */
   way: string;
   /** `failing` while something fails that is more than advice. */
   state: "ok" | "failing";
-  /** False while a refusal at RCPT by this route makes no address invalid. */
+  /** False while a refusal at RCPT over this route makes no address invalid. */
   trusted: boolean;
-  /** What most mail servers take for our address; null: not known. */
+  /** The address that most mail servers see us come from; null: not known. */
   address: string | null;
-  /** All that they took for it in LIMITS.selfCheck.rememberedMs, at most LIMITS.selfCheck.addresses. */
+  /** Addresses that servers saw in LIMITS.selfCheck.rememberedMs, at most LIMITS.selfCheck.addresses. */
   addresses: SeenAddress[];
   /** ISO 8601, UTC. */
   checkedAt: string;
-  /** The last look that found nothing against us; ISO 8601, UTC; null: none is known. */
+  /** The last look without a failure that withdraws trust; ISO 8601, UTC; null: not known. */
   trustedAt: string | null;
-  /** Refusals by this route in these periods make no address invalid, also those that were read before the period was known. */
+  /**
+   * Refusals over this route in these periods make no address invalid, even if they were read before the period was known.
+   */
   doubted: DistrustPeriod[];
   findings: SelfCheckFinding[];
 }
 
-/** What check threads have to know of it. Plain data: it crosses into them. */
+/** The part of the self-check that check threads need. Plain data: it crosses into them. */
 export interface SelfCheckUpdate {
-  /** Names of the ways that are not trusted. */
+  /** Names of the routes that are not trusted. */
   distrusted: readonly string[];
-  /** What mail servers take for our address, by name of the way, where it is known. */
+  /** The address that mail servers see us come from, by name of the route, if known. */
   seenAs: Readonly<Record<string, string>>;
 }
 
@@ -104,7 +106,7 @@ export function isRouteTrusted(findings: readonly SelfCheckFinding[]): boolean {
   return !failsBy(findings, "trust");
 }
 
-/** What one look found, as if there had been none before. */
+/** The report of one look, without the history. */
 export function routeReportOf(
   way: string,
   address: string | null,

@@ -6,11 +6,11 @@ import type { SeenAddress } from "./report.ts";
 const LITERAL = /\[(?:IPv6:)?([0-9a-f:.]{3,45})\]/gi;
 
 /**
- * The address that a mail server says we come from, by the first line of its reply to EHLO:
- * `mx.google.com at your service, [203.0.113.5]` (Google), `VI1EUR05FT062.mail.protection.outlook.com Hello
- * [203.0.113.5]` (Microsoft), `mail.example.org Hello probe.example.com [203.0.113.5]` (Exim, Sendmail).
+ * The address that a mail server sees us come from, in the first line of its reply to EHLO: `mx.google.com at your service,
+ * [203.0.113.5]` (Google), `VI1EUR05FT062.mail.protection.outlook.com Hello [203.0.113.5]` (Microsoft), `mail.example.org
+ * Hello probe.example.com [203.0.113.5]` (Exim, Sendmail).
  * @param allowPrivate also addresses that only a private network, or a test, can see
- * @returns null: it names none, or one that no server of the internet can have seen
+ * @returns null: the line has no address, or one that no server of the internet can have seen
  */
 export function seenAddressOf(helloLine: string, allowPrivate: boolean): string | null {
   for (const [, text = ""] of helloLine.matchAll(LITERAL)) {
@@ -19,7 +19,10 @@ export function seenAddressOf(helloLine: string, allowPrivate: boolean): string 
   return null;
 }
 
-/** What most servers report; null when none reports any. Behind a pool of addresses they differ, and the first wins a tie. */
+/**
+ * The address that most servers report; null when no server reports one. Behind a pool of addresses they differ, and the
+ * first wins a tie.
+ */
 export function mostFrequentAddress(addresses: readonly string[]): string | null {
   const counts = new Map<string, number>();
   for (const address of addresses) counts.set(address, (counts.get(address) ?? 0) + 1);
@@ -31,7 +34,7 @@ export function mostFrequentAddress(addresses: readonly string[]): string | null
 }
 
 /**
- * What was seen now and, of the same family, not long ago: a pool shows another of its addresses each time. The newest, at
+ * Addresses seen now and, of the same IP version, lately: a pool shows another of its addresses each time. The newest, at
  * most LIMITS.selfCheck.addresses.
  */
 export function withRemembered(

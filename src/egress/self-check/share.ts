@@ -1,7 +1,7 @@
 import type { KnownExchanger } from "./exchangers.ts";
 import type { RouteReport } from "./report.ts";
 
-/** What one process of an egress found, for all whose ways out are the same. Plain data. */
+/** The self-check of one process, for all processes of the egress with the same routes. Plain data. */
 export interface SharedSelfCheck {
   /** Layout. */
   v: 1;
@@ -9,11 +9,14 @@ export interface SharedSelfCheck {
   reports: RouteReport[];
 }
 
-/** Where processes of an egress with the same ways tell each other what they found. All reject when it is away. */
+/**
+ * Shares self-checks between the processes of an egress with the same routes. All methods reject when the store is
+ * unreachable.
+ */
 export interface SelfCheckShare {
-  /** null: nothing that can be read. */
+  /** null: nothing readable is stored. */
   read(): Promise<SharedSelfCheck | null>;
-  /** True: this process looks, and no other one for `ms`, unless it calls this again. */
+  /** True: this process checks, and no other one for `ms`, unless it calls this again. */
   acquireLead(ms: number): Promise<boolean>;
   publish(look: SharedSelfCheck): Promise<void>;
 }

@@ -3,12 +3,12 @@ import ipaddr from "ipaddr.js";
 import type { FullResolver } from "../../dns/resolver.ts";
 
 /**
- * Whether the SPF record (RFC 7208) of a domain lets `address` send in its name. Enough of it for a word of advice:
- * `ip4`, `ip6`, `a`, `mx`, `include`, `all` and `redirect`. What needs macros, `exists` or `ptr` is `unknown`.
+ * Whether the SPF record (RFC 7208) of a domain allows `address` to send for it. It supports enough for advice: `ip4`,
+ * `ip6`, `a`, `mx`, `include`, `all` and `redirect`. Records with macros, `exists` or `ptr` are `unknown`.
  */
 export type SpfAnswer = "pass" | "fail" | "none" | "unknown";
 
-/** RFC 7208 §4.6.4: so many terms that ask the DNS, over all records. */
+/** RFC 7208 §4.6.4: maximum terms that query the DNS, over all records. */
 const LOOKUPS_MAX = 10;
 const MX_HOSTS_MAX = 10;
 /** qualifier, mechanism, its argument, prefix length (of IPv4 where both can be), prefix length of IPv6 */

@@ -10,7 +10,7 @@ export interface DeploymentFacts {
   unfinishedJobs: number;
   /** Age of the oldest task of an unfinished job in its stream or with a worker; null: none. */
   oldestTaskS: number | null;
-  /** How long the oldest due mail, and the oldest due webhook delivery, has been due; null: none. */
+  /** Seconds since the oldest due mail became due; null: no mail is due. Below: the same for webhook deliveries. */
   oldestMailS: number | null;
   oldestDeliveryS: number | null;
 }

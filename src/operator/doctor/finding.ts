@@ -59,7 +59,7 @@ export interface DoctorGroup {
   examine(subject: DoctorSubject, examination: Examination): Promise<void>;
 }
 
-/** One line of an error, for `seen`: client errors may have several lines, or only a code. */
+/** An error as one line, for `seen`: errors of clients may have several lines, or only a code. */
 export function errorLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;

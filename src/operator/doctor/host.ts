@@ -24,7 +24,7 @@ function isOlder(version: string, least: readonly [number, number]): boolean {
   return major < least[0] || (major === least[0] && minor < least[1]);
 }
 
-/** What of the machine does not fit the settings. Pure. */
+/** Findings about settings that do not fit the machine. Pure. */
 export function judgeHost(
   host: HostFacts,
   config: Pick<Config, "verify" | "role" | "objects">,

@@ -2,31 +2,31 @@ import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { errorLine } from "./finding.ts";
 
-/** What came back for `GET /healthz`. */
+/** The response to `GET /healthz`. */
 export interface HealthAnswer {
   status: number;
-  /** That the answer was written in, e.g. `1.1`. */
+  /** HTTP version of the response, e.g. `1.1`. */
   httpVersion: string;
-  /** Field `Server`, "" where there is none: the proxy's own name mostly. */
+  /** Field `Server`, "" when absent: usually the proxy's own name. */
   server: string;
   /** Field `Location`; "" where there is none. */
   location: string;
-  /** Its beginning. */
+  /** The first BODY_BYTES of the body. */
   body: string;
 }
 
-/** No answer: why, in one line. */
+/** No response: the reason, in one line. */
 export type HealthLook = HealthAnswer | { failure: string };
 
-/** The same question, by way of what stands before us and directly. */
+/** The same request, through the proxies before us and directly. */
 export interface HttpFacts {
   byPublicUrl: HealthLook;
-  /** At HOST:PORT, where a process of ours listens if the doctor is run beside it. */
+  /** Sent to HOST:PORT, where our process listens if the doctor runs beside it. */
   directly: HealthLook;
 }
 
 const WITHIN_MS = 5_000;
-/** Enough of an error page to tell which server wrote it. */
+/** Enough of an error page to recognise the server that wrote it. */
 const BODY_BYTES = 4_096;
 
 async function beginningOf(answer: IncomingMessage): Promise<string> {

@@ -5,7 +5,7 @@ import { concerns } from "./roles.ts";
 
 const CHECK = "/healthz";
 const HEALTHY = /^\{"status":"ok"\}\s*$/;
-/** As uWebSockets.js answers a request in HTTP/1.0, of which the service itself sees nothing. */
+/** Part of uWebSockets.js's answer to a request in HTTP/1.0, which never reaches the service. */
 const REFUSED_VERSION = /does not support HTTP\/1\.0/i;
 const PAGE = "docs/proxies.md";
 const FROM_OUTSIDE =
@@ -20,8 +20,8 @@ const namedBy = ({ server }: HealthAnswer) =>
   server === "" ? "" : ` (${JSON.stringify(server.slice(0, SERVER_CHARS))})`;
 
 /**
- * Whether what stands between users and us speaks HTTP/1.1 to us. A proxy that speaks HTTP/1.0 passes on the refusal
- * that it gets (505), or is refused itself by an Envoy before us (426), or makes a 502 of it. Pure.
+ * Judges whether the proxies before us speak HTTP/1.1 to us. A proxy that speaks HTTP/1.0 passes on our refusal (505), or
+ * makes a 502 of it, or is itself refused by an Envoy before us (426). Pure.
  */
 export function judgeHttp(publicUrl: string, { byPublicUrl: seen, directly }: HttpFacts): DoctorFinding {
   const { origin } = new URL(publicUrl);

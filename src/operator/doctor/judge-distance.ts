@@ -2,9 +2,9 @@ import { type DoctorFinding, fail, ok, warn } from "./finding.ts";
 
 /** A round trip above this is another place: each request that is not cached waits for several. */
 const LATENCY_FAR_MS = 20;
-/** Leases, days and deadlines allow for so much. */
+/** Leases, days and deadlines tolerate a difference of clocks up to this. */
 const SKEW_EASY_MS = 2_000;
-/** From here on signatures are refused, sessions end early, and what is due is not. */
+/** Above this, signatures are refused, sessions end early, and due work starts late. */
 const SKEW_MOST_MS = 60_000;
 
 /**
@@ -21,7 +21,7 @@ export function judgeLatency(
   return warn(check, seen, "Run rcpt in the same place: what is not cached waits for several of them.");
 }
 
-/** @param skewMs how far the clock of `whose` is ahead of ours */
+/** @param skewMs by how much the clock of `whose` is ahead of ours */
 export function judgeSkew(check: string, whose: string, skewMs: number, toleranceMs = 0): DoctorFinding {
   const apart = Math.abs(skewMs);
   const seconds = `${(apart / 1_000).toFixed(1)} s`;

@@ -1,7 +1,7 @@
-/** Names that begin so are ours in an environment of ours, when they are no setting they are most likely a slip. */
+/** Prefixes of our settings. A variable with such a name that is not a setting is probably a misspelt one. */
 const FAMILIES =
   /^(SMTP|S3|DNSBL|STRIPE|DEFERRAL|BREAKER|CACHE|DATABASE|EGRESS|SHAPING|SHUTDOWN|DRAIN|PREFLIGHT|RETENTION)_/;
-/** What container runtimes write for each linked service, and what our own tests and scripts set. */
+/** Variables that container runtimes write for each linked service, and those of our own tests and scripts. */
 const FOREIGN = /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP)(_|$)|^RCPT_(RUN|TEST)/;
 /** Shorter names, and settings, have too many neighbours. */
 const SHORTEST = 5;
@@ -10,7 +10,7 @@ const SHORTEST_SETTING = 8;
 /** A variable that is no setting and was most likely meant as one. */
 export interface NearMiss {
   variable: string;
-  /** null: it is none that we would know. */
+  /** The setting it was probably meant as; null: no setting is similar. */
   meant: string | null;
 }
 

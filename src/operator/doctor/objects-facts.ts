@@ -31,7 +31,7 @@ export interface TriedRight {
 
 export interface ObjectsFacts {
   latencyMs: number;
-  /** How far the store's clock is ahead of ours; null: it sends no time. */
+  /** By how much the store's clock is ahead of ours; null: it sends no time. */
   skewMs: number | null;
   tried: TriedRight[];
   presigned: { host: string; error: string | null; status: number | null };
@@ -45,7 +45,7 @@ export interface ObjectsFacts {
   versionsLeft: number;
 }
 
-/** How object storage answers a browser that asks for leave to send a file there (a preflight request). */
+/** Object storage's answer to a browser's preflight request for sending a file. */
 export interface CorsAnswer {
   /** Origin of the page. */
   origin: string;
@@ -94,7 +94,7 @@ export async function forgetVersions(
 ): Promise<number> {
   let left = 0;
   for (const VersionId of ids) {
-    // None: there are no versions. "null": the only one, which was deleted with the object.
+    // Absent: the bucket has no versions. "null": the only version, which was deleted with the object.
     if (VersionId === undefined || VersionId === null || VersionId === "null") continue;
     const command = new DeleteObjectCommand({ ...at, VersionId });
     await client.send(command, patience()).catch(() => {
@@ -104,7 +104,7 @@ export async function forgetVersions(
   return left;
 }
 
-/** Goes through all that the service does with an object of ours, and leaves no object behind. Never rejects. */
+/** Tries every operation that the service does with its objects, and leaves no object behind. Never rejects. */
 async function tryRights({
   client,
   bucket: Bucket,
@@ -249,8 +249,8 @@ async function versioningOf({ client, bucket: Bucket }: ObjectStore): Promise<bo
 }
 
 /**
- * Rejects when the bucket does not answer; what else goes wrong is among the facts. Removes whatever it makes.
- * @param portalOrigin of the pages that send files; null: not known
+ * Rejects when the bucket does not answer; other failures are among the facts. Removes all objects that it creates.
+ * @param portalOrigin origin of the pages that send files; null: not known
  */
 export async function lookAtObjects(
   store: ObjectStore,

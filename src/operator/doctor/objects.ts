@@ -8,12 +8,12 @@ import type { CorsAnswer, ObjectsFacts, TriedRight } from "./objects-facts.ts";
 const DATE_TOLERANCE_MS = 1_000;
 /** Chunks read and write a few objects each, beside much other work. */
 const LATENCY_FAR_MS = 150;
-/** All that is ours begins so. */
+/** Prefix of all our keys. */
 const PREFIX = "teams/";
-/** What is done otherwise where it is refused. */
+/** The permission that the service can do without. */
 const OPTIONAL = "ListBucketMultipartUploads";
 
-/** What of the object storage keeps jobs and uploads from working. Pure. */
+/** Faults of the object storage that prevent jobs and uploads. Pure. */
 export function judgeObjects(facts: ObjectsFacts, config: Pick<Config, "retentionDays">): DoctorFinding[] {
   const skew =
     facts.skewMs === null
@@ -91,7 +91,7 @@ function judgeCors(answer: CorsAnswer | null): DoctorFinding {
 function expiryOf({ Expiration, Filter, Prefix }: LifecycleRule): number | null {
   const prefix = Filter?.Prefix ?? Filter?.And?.Prefix ?? Prefix ?? "";
   const tags = [Filter?.Tag, ...(Filter?.And?.Tags ?? [])].filter((tag) => tag !== undefined);
-  // What is ours has no tags.
+  // Our objects have no tags.
   if (tags.length > 0 || Expiration?.Days === undefined) return null;
   return prefix.startsWith(PREFIX) || PREFIX.startsWith(prefix) ? Expiration.Days : null;
 }

@@ -5,22 +5,22 @@ import { MIGRATIONS } from "../../stores/postgres/migrations/index.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import { errorLine } from "./finding.ts";
 
-/** Every question is about one row, or about the server's own statistics: none reads the tables of jobs. */
+/** Every query reads one row, or the server's own statistics, never the tables of jobs. */
 export interface PostgresFacts {
   /** `170002` */
   version: number;
   encrypted: boolean;
   latencyMs: number;
-  /** How far the server's clock is ahead of ours. */
+  /** By how much the server's clock is ahead of ours. */
   skewMs: number;
   readOnly: boolean;
   isStandby: boolean;
-  /** We talk to something before the server. */
+  /** True when a pooler is between us and the server. */
   pooled: boolean;
-  /** null: a table could be made and filled in a transaction, and was gone after it. */
+  /** null: a table was created and filled in a transaction, and was gone after it. */
   transactionError: string | null;
   mayCreate: boolean;
-  /** `insert on jobs`: what our user lacks on tables of ours. Others in the schema are none of our business. */
+  /** Rights that our user lacks on our tables, e.g. `insert on jobs`. Other tables of the schema are ignored. */
   missingRights: string[];
   /** null: nothing was ever migrated here; `denied`: our user may not read which were. */
   migrations: MigrationState | null | "denied";
@@ -41,7 +41,7 @@ export interface ConnectionFacts {
   ours: { role: string; sessions: number; processes: number }[];
 }
 
-/** What migrations have made; one that is gone again, or not there yet, is passed over. */
+/** Tables that the migrations create. One that was dropped later, or does not exist yet, is skipped. */
 const OUR_TABLES: readonly string[] = MIGRATIONS.flatMap(({ sql }) =>
   [...sql.matchAll(/^\s*create table (?:if not exists )?(\w+)/gim)].map(([, name = ""]) => name),
 );

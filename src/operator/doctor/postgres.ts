@@ -24,7 +24,7 @@ const TRANSACTION_AGE_MOST = 1_000_000_000;
 /** Values of sslmode with which any certificate will do. */
 const UNVERIFIED = ["allow", "prefer", "require"];
 
-/** What of the database keeps the service from working, or soon will. Pure. */
+/** Faults of the database that prevent the service from working, or soon will. Pure. */
 export function judgePostgres(facts: PostgresFacts, config: Config): DoctorFinding[] {
   return [
     judgeVersion(facts),
@@ -49,7 +49,7 @@ function judgeEncryption({ encrypted, pooled }: PostgresFacts, { database }: Con
   const check = "encryption";
   const url = URL.canParse(database.url) ? new URL(database.url) : null;
   const host = url?.hostname ?? "";
-  // What Postgres tells is of the pooler's connection with it; ours ends before.
+  // Postgres reports on the pooler's connection with it; ours ends at the pooler.
   if (pooled)
     return skipped(
       check,
@@ -104,7 +104,7 @@ function judgeWriting(facts: PostgresFacts): DoctorFinding[] {
 }
 
 function judgeTransaction(error: string, pooled: boolean): DoctorFinding {
-  // PgBouncer says so, and ends the connection: mostly that is all that the client tells.
+  // PgBouncer reports it and closes the connection. Usually the client passes on only the closing.
   if (pooled && /statement pooling|CONNECTION_CLOSED/i.test(error))
     return fail(
       "pooler",
@@ -202,7 +202,7 @@ function judgeTrouble(facts: PostgresFacts): DoctorFinding[] {
   return found;
 }
 
-/** A connection of the doctor, closed at the end. One at a time: what is asked is to be no load. */
+/** A connection of the doctor, closed at the end. Only one, so that the queries are no load. */
 export function openDatabase({ config }: DoctorSubject, { atEnd }: Examination): Database {
   const sql = createPostgres({
     url: config.database.url,

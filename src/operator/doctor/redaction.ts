@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 
-/** Shorter ones are no secrets anybody could keep, and words of ours might have them in them. */
+/** Shorter values are not masked: they protect nothing, and ordinary words may contain them. */
 const SHORTEST = 6;
 
 /** The user's password in a URL, as it is written and as it is meant. */
@@ -32,10 +32,7 @@ export function secretsOf(config: Config): string[] {
   return [...new Set(all.filter((secret) => secret.length >= SHORTEST))].sort((a, b) => b.length - a.length);
 }
 
-/**
- * Masks what is secret. No check tells any on purpose; what clients and servers put into the messages of their errors is not
- * ours to know.
- */
+/** Masks secrets. No check prints one on purpose, but error messages of clients and servers may contain one. */
 export function createRedaction(secrets: readonly string[]): (text: string) => string {
   return (text) =>
     secrets

@@ -11,7 +11,7 @@ export interface RedisFacts {
   /** null: TIME is refused. */
   timing: {
     latencyMs: number;
-    /** How far the server's clock is ahead of ours. */
+    /** By how much the server's clock is ahead of ours. */
     skewMs: number;
   } | null;
   /** Commands that the service needs and that were refused, with the refusal. */
@@ -26,7 +26,7 @@ export interface StreamFacts {
   name: string;
   /** null: nothing was put into it yet, or the last reader took it along. */
   entries: number | null;
-  /** null: the version tells none. */
+  /** null: this version of Redis does not report it. */
   lag: number | null;
   pending: number;
   consumers: number;
@@ -53,7 +53,7 @@ async function clockOf(redis: RedisClient, clock: Clock): Promise<{ latencyMs: n
   return best;
 }
 
-/** One of each command that the service sends, in an order in which they find what they want. */
+/** One of each command that the service sends, in an order in which each finds its data. */
 function commandsOn(key: (name: string) => string): [string, ...(string | number)[]][] {
   const [text, hash, set, stream] = [key("text"), key("hash"), key("set"), key("stream")];
   return [
@@ -95,7 +95,7 @@ function commandsOn(key: (name: string) => string): [string, ...(string | number
   ];
 }
 
-/** Only what an access list forbids counts: of a server that cannot be written other checks tell. */
+/** Only refusals by an access list count: other checks report a server that cannot be written. */
 const isRefusal = (why: string) => /^(NOPERM|ERR unknown (sub)?command)/i.test(why);
 
 /** null: it is refused. Rejects with whatever else goes wrong. */
@@ -169,8 +169,8 @@ async function lookAtStreams(redis: RedisClient, egressId: string) {
 }
 
 /**
- * Asks the server all of it. Reads no key but those of the streams' heads and of its own probe, which it removes. What is
- * refused is no fact; which commands we lack is found out whatever else is refused. Rejects when the connection is lost.
+ * Queries the server for all facts. Reads only the heads of streams and its own probe keys, which it removes. A refused
+ * query leaves its fact out; missing commands are found even so. Rejects when the connection is lost.
  */
 export async function lookAtRedis(redis: RedisClients, egressId: string, clock: Clock): Promise<RedisFacts> {
   const { commands } = redis;

@@ -22,7 +22,7 @@ const VERSION_MIN = 7;
 const COMMAND_MS = 10_000;
 const POLICY = "volatile-lru";
 
-/** What of Redis keeps the service from working, or soon will. Pure. */
+/** Faults of Redis that prevent the service from working, or soon will. Pure. */
 export function judgeRedis(facts: RedisFacts, config: Pick<Config, "objects">): DoctorFinding[] {
   return [
     ...judgeServer(facts),
@@ -112,7 +112,7 @@ function judgeMemory(info: Info): DoctorFinding {
       "Set maxmemory to what the machine can spare, e.g. 75 % of its memory.",
     );
   const seen = `${bytesText(used)} of ${bytesText(most)} (${percent(used, most)}) are in use; ${evicted} entries were evicted.`;
-  // A cache that is full is one that is used; what may not be evicted fits many times into the rest.
+  // A full cache is a used cache. Data that may not be evicted fits many times into the rest.
   return ok(check, evicted === 0 ? seen : `${seen} More memory would keep the cache longer.`);
 }
 
@@ -176,7 +176,10 @@ function judgeStream({ name, entries, lag, pending, consumers, stuck }: StreamFa
   return ok(check, seen);
 }
 
-/** The doctor's connections, closed at the end. `failure`: why there is none, as the server or the network tells. */
+/**
+ * The doctor's connections, closed at the end. `failure`: the reason why there is no connection, from the server or the
+ * network.
+ */
 export async function openRedis(
   { config }: DoctorSubject,
   { atEnd }: Examination,

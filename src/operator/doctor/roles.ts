@@ -3,9 +3,9 @@ import type { Config } from "../../config/config.ts";
 type Role = Config["role"];
 
 /**
- * What only some roles have to do with. A process is given what its role needs and reaches what its role talks to (`k8s/`:
- * only some roles have keys to secrets and the way to the mail server), so that what another role needs is no fault where
- * it is missing.
+* Parts of the service's work, and the roles that do them. A process has only what its role needs, and reaches only the services of its
+ * role. In `k8s/` only some roles have secrets or access to the mail server. So a missing part that only another role needs
+ * is not a fault.
  */
 const ROLES_OF = {
   /** Answers requests, and has to be left by balancers before it ends. */

@@ -37,7 +37,7 @@ async function sealedSamples(sql: Database): Promise<Sealed[]> {
   ];
 }
 
-/** What the key is worth beside what is stored. Pure. @param box null: SECRETS_KEY is not set */
+/** Judges whether the key opens the stored secrets. Pure. @param box null: SECRETS_KEY is not set */
 export function judgeSecrets(box: SecretBox | null, samples: readonly Sealed[]): DoctorFinding {
   const check = "SECRETS_KEY";
   if (box === null) {

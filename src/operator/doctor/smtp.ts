@@ -17,7 +17,7 @@ export function judgeRoute({ way, findings }: RouteReport): DoctorFinding[] {
 
 function stateOf({ result, weight }: HouseFinding): DoctorFinding["state"] {
   if (result === "fail") return weight === "advice" ? "warn" : "fail";
-  // What cannot be found out over a route that reached no server is neither in order nor at fault.
+  // `unknown` over a route that reached no server proves neither health nor a fault.
   return result === "unknown" ? "warn" : result === "skipped" ? "skipped" : "ok";
 }
 
