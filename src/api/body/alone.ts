@@ -19,8 +19,8 @@ export async function refuseAlone(error: unknown): Promise<never> {
 
 /**
  * Does the work of a request whose answer will close its connection.
- * @param isOver whether the client has gone, or has sent something behind the request
- * @throws AppError when it is over already: no work is done, and the client does not read the error
+ * @param isOver true when the client has disconnected, or has sent another request after this one
+ * @throws AppError when it is over before the work starts; the client does not read the error
  */
 export async function workAlone<T>(work: () => MaybePromise<T>, isOver: () => boolean): Promise<T> {
   await turn();
@@ -28,20 +28,23 @@ export async function workAlone<T>(work: () => MaybePromise<T>, isOver: () => bo
   return work();
 }
 
-/** Tells what was read behind a last answer of a connection. */
+/** Recognises requests that were read behind the last answer of a connection. */
 export interface LastAnswers {
-  /** One was given at once: what comes before its connection is closed came over the same. */
+  /**
+   * The last answer of a connection was given at once: requests until that connection is closed came over the same
+   * connection.
+   */
   given(): void;
   /** A connection was closed. */
   closed(): void;
-  /** Whether what comes now comes behind one. */
+  /** True when the current request was read behind a last answer. */
   isGiven(): boolean;
 }
 
 /**
- * No request says over which connection it came. But after the piece with the last answer its connection is closed, before
- * anything of another is read; but for the one whose client takes nothing, which is closed later. That one must not stand
- * for others: the next turn of the event loop forgets it.
+ * A request does not tell its connection. But the connection of a last answer is closed after the piece, before a request
+ * of another connection is read. The exception is a client that takes no bytes: its connection is closed later. So that it
+ * does not count for other connections, the next tick resets the state.
  */
 export function createLastAnswers(): LastAnswers {
   let closing: NodeJS.Immediate | null = null;

@@ -1,4 +1,4 @@
-/** What one account holds of a budget. */
+/** The part of a budget that one account uses. */
 export interface BodyAccount {
   /** False: nothing was taken, the account's share or the whole budget is used up. */
   take(bytes: number): boolean;

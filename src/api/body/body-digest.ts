@@ -4,7 +4,7 @@ import type { HttpRequest } from "../request/request.ts";
 
 type Headers = HttpRequest["headers"];
 
-/** What a body's bytes must hash to, by the field that says so. */
+/** The digest that a header field announces for a body. */
 interface ExpectedDigest {
   field: string;
   algorithm: "md5" | "sha256" | "sha512";
@@ -43,7 +43,7 @@ function fromDictionary(field: string, value: string): ExpectedDigest[] {
 }
 
 /**
- * What the sender says that the body hashes to: `Content-MD5` (RFC 1864), `Content-Digest`, `Repr-Digest` (RFC 9530).
+ * The digests that the sender announces: `Content-MD5` (RFC 1864), `Content-Digest`, `Repr-Digest` (RFC 9530).
  * @throws AppError `bad_request`
  */
 function expectedDigests(headers: Headers): ExpectedDigest[] {

@@ -6,25 +6,25 @@ export interface PaceLimits {
   lookMs: number;
 }
 
-/** How fast one body comes. */
+/** The pace of one body. */
 export interface PacedBody {
   received(bytes: number): void;
-  /** The connection is not read, by our own doing: this time does not count. */
+  /** We do not read the connection: this time does not count. */
   paused(): void;
   resumed(): void;
-  /** Nothing more of it is waited for. Idempotent. */
+  /** No more bytes are expected. Idempotent. */
   ended(): void;
 }
 
-/** The least rate of all bodies that come. */
+/** Ends bodies that arrive too slowly. */
 export interface BodyPace {
   /** @param tooSlow called once, when it has fallen behind */
   watch(tooSlow: () => void): PacedBody;
 }
 
 /**
- * Each body has `graceMs` of patience: time that passes takes from it, bytes that come give back what they may take at
- * `bytesPerS`, up to `graceMs` again. So one that is slow ends, also when it began fast. One interval looks at all, while there are any.
+ * Each body has a reserve of `graceMs`. Time reduces it; received bytes add the time that they may take at `bytesPerS`, up
+ * to `graceMs`. So a slow body ends even if it began fast. One interval checks all bodies, while there are any.
  */
 export function createBodyPace(clock: Clock, limits: PaceLimits): BodyPace {
   const { bytesPerS, graceMs, lookMs } = limits;

@@ -45,7 +45,7 @@ export function createGrowingBuffer(limitBytes: number, account: BodyAccount) {
   }
 
   return {
-    /** What each body is charged from when it is waited for, also where none of it ever comes. False: over the budget. */
+    /** Charges the minimum for a body that is expected, even if no byte of it arrives. False: over the budget. */
     begin: () => grow(0),
     /** False: over the budget. The chunk is copied. */
     append(chunk: Uint8Array): boolean {
@@ -111,7 +111,7 @@ export function collectBody(
 }
 
 /**
- * Reads what comes with a request whose route takes no body, and keeps nothing: so the answer comes after it, see linger.ts.
+ * Reads and drops the body of a request whose route takes none, so that the answer comes after the body: see linger.ts.
  * @throws AppError those of `IncomingBody.read`, `body_too_large`
  */
 export async function discardBody(incoming: IncomingBody): Promise<void> {

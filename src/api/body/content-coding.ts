@@ -25,8 +25,8 @@ export function unsupportedCoding(): AppError {
 }
 
 /**
- * A body without its content coding, collected when it is asked for. gzip is inflated then, in libuv's threads, and held to
- * the limit, the budget and the inspection of plain bodies as it grows.
+ * Decodes the body's content coding when the body is collected. gzip is inflated in libuv's threads. The limit, the budget
+ * and the inspection of plain bodies apply as the text grows.
  * @param coding `Content-Encoding`; undefined: there is none
  */
 export function decodedBody(

@@ -17,7 +17,7 @@ export interface DroppedBody {
 /** How fast bytes of refused bodies are read, so that a client still gets to its answer. */
 export interface DropPace {
   /**
-   * @param bytes that came of the body; 0: it is about to be dropped
+   * @param bytes received of the body; 0: dropping it is about to start
    * @returns false: the rate is used up, and the connection must be paused until `resume`
    */
   dropped(body: DroppedBody, bytes: number): boolean;
@@ -27,13 +27,14 @@ export interface DropPace {
 
 /**
  * One rate for all bodies that are read and dropped. uWebSockets.js hands each piece over as memory outside of V8's heap,
- * which V8 answers with full collections: two connections that sent refused bodies of 10 MB as fast as they could made the
- * slowest hundredth of other answers nine times slower. Reads are as large as uWebSockets.js makes them (up to 512 KiB), so
- * one piece may overdraw the rate; the next is waited for longer. Clients take turns, whatever number of connections each has.
+ * to which V8 responds with full collections. Two connections that sent refused bodies of 10 MB at full speed made the
+ * slowest hundredth of other answers nine times slower.
+ * Reads are as large as uWebSockets.js makes them (up to 512 KiB), so one piece may overdraw the rate; the next waits
+ * longer. Clients take turns, independent of their number of connections.
  */
 export function createDropPace(clock: Clock, { bytesPerS, tickMs }: DropLimits): DropPace {
   const bytesPerTick = (bytesPerS * tickMs) / 1_000;
-  /** By client, in the order in which they were paused; first the client whose turn it is. */
+  /** Paused bodies by client, in the order of the pauses. The first client is resumed next. */
   const paused = new Map<string, Set<DroppedBody>>();
   let left = bytesPerTick;
   let timer: Timer | null = null;
@@ -41,7 +42,7 @@ export function createDropPace(clock: Clock, { bytesPerS, tickMs }: DropLimits):
   function tick(): void {
     timer = null;
     left = Math.min(bytesPerTick, left + bytesPerTick);
-    // One at a time: what it reads may use up the rate again.
+    // Only one at a time: reading its piece may use up the rate again.
     if (left > 0) takeNext()?.resume();
     schedule();
   }

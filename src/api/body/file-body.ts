@@ -8,7 +8,7 @@ import type { IncomingBody } from "./incoming-body.ts";
 import { fileOfForm } from "./multipart.ts";
 
 const FORM = /^[ \t]*multipart\/form-data[ \t]*(?:;|$)/i;
-/** Bodies with a file somewhere in them, or what is left of one: `curl -d @file` drops its line ends. */
+/** Types of bodies that contain a file, or an altered one: `curl -d @file` drops its line ends. */
 const WRAPPED = /^[ \t]*(multipart\/[^\s;]+|application\/x-www-form-urlencoded)[ \t]*(?:;|$)/i;
 /** How the bytes may be coded: gzip is stored as it comes, since lists in gzip are read. */
 const STORED_CODING = /^[ \t]*(?:identity|x-gzip|gzip)?[ \t]*$/i;
@@ -38,7 +38,7 @@ export function fileBodyOf(headers: HttpRequest["headers"], body: IncomingBody):
   };
 }
 
-/** The limit is the file's; what stands around it has one of its own. */
+/** The limit applies to the file; the rest of the form has a limit of its own. */
 function formBody(type: string, body: IncomingBody, check: ReturnType<typeof withDigests>): FileBody {
   return {
     declaredBytes: null,

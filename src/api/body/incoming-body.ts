@@ -16,16 +16,18 @@ export interface IncomingBody {
   /** `Content-Length`; null: chunked. */
   readonly declaredBytes: number | null;
   /**
-   * The body in pieces; may be called once. The caller owns each piece. Before the call next to nothing of the body is
-   * read.
+   * The body in pieces; may be called once. The caller owns each piece. Before the call hardly any of the body is read.
    * @param limitBytes `tooLong` is thrown at once when the declared length exceeds it, else as soon as the body gets longer
-   * @throws AppError from the iteration: `bad_request` when the client goes before the end, `request_timeout` when the body
-   *   comes too slowly, `overloaded` when too much had come before it was read
+   * @throws AppError from the iteration: `bad_request` when the client disconnects before the end, `request_timeout` when
+   * the body arrives too slowly, `overloaded` when too much arrived before it was read
    */
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
   /** Whether bytes of it may still come. */
   readonly mayBringMore: boolean;
-  /** What still comes is read, at the rate of `DropPace` unless it is short, and dropped; `ended` is called once when nothing does, unless it was abandoned. */
+  /**
+   * Reads and drops the rest, at the rate of `DropPace` unless it is short. `ended` is called once at the end of the body,
+   * unless the body was abandoned.
+   */
   discard(ended: () => void): void;
   /** The exchange is over: its response must not be touched any more. The iteration ends with an error. Idempotent. */
   abandon(): void;
@@ -48,7 +50,7 @@ function endedEarly(): AppError {
   return new AppError("bad_request", "The request ended before its body.");
 }
 
-/** What all bodies of a process share. */
+/** Limits that all bodies of a process share. */
 interface BodyRules {
   unread: BodyAccount;
   pace: BodyPace;

@@ -34,7 +34,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 /** How a body is read that the route's schema describes. */
 export interface BodyReading<B> {
   schema: v.GenericSchema<unknown, B>;
-  /** Parses and validates a body over LIMITS.http.bodies.parsedHereBytes; absent: none is so long. */
+  /** Parses and validates a body over LIMITS.http.bodies.parsedHereBytes; absent: the route's bodies are never longer. */
   parseLarge?: ParseLarge<B> | undefined;
 }
 

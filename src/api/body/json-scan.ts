@@ -1,6 +1,6 @@
 import { AppError } from "../../platform/errors.ts";
 
-/** What a JSON body may have. */
+/** Maximum counts of a JSON body. */
 export interface JsonBounds {
   /** Arrays and objects within each other. */
   depth: number;
@@ -8,7 +8,7 @@ export interface JsonBounds {
   members: number;
   /** The body itself, items of arrays and values of members. */
   values: number;
-  /** What more values are answered with; absent: `malformed_json`. */
+  /** Creates the error for too many values; absent: `malformed_json`. */
   tooManyValues?: () => AppError;
 }
 
@@ -22,7 +22,7 @@ export interface JsonCounts {
 export interface JsonScan {
   /** @throws AppError `malformed_json`, or what the bounds say, once a bound is passed */
   add(piece: Uint8Array): void;
-  /** Counts of what has come so far. They are right for valid JSON; invalid JSON is found when it is parsed. */
+  /** Counts so far. They are right for valid JSON; parsing detects invalid JSON. */
   counts(): JsonCounts;
 }
 
@@ -60,7 +60,7 @@ export function createJsonScan(bounds: JsonBounds): JsonScan {
     return piece.length;
   }
 
-  /** One byte outside strings that is no space. */
+  /** Counts one byte outside strings that is not white space. */
   function take(byte: number): void {
     const wasBegun = isBegun;
     isBegun = false;

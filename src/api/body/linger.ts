@@ -14,16 +14,14 @@ export interface LingeringWriter extends HeadWriter {
 }
 
 /**
- * Answers a request whose body still comes. A connection that is closed with bytes unread is reset, which may take the
- * answer from the client before it was read; one that is read on takes in whatever is sent, however much. So the answer
- * is sent at once, without its last chunk, and what comes is dropped for a while, in which a client that listens stops
- * sending. When the body has come the answer ends, and a connection whose client said that this takes little serves on.
- * Else the answer ends after the while, and nothing is read any more: uWebSockets.js closes the connection as an idle one.
- *
- * The answer must not end before the body: of what comes after that uWebSockets.js takes its idle timeout away for good.
- *
+ * Answers a request whose body is still arriving. Closing a connection with unread bytes resets it, and the client may lose
+ * the answer. Reading on takes any amount of bytes. So the answer is sent at once, without its last chunk, and the body is
+ * dropped for a while: a client that reads the answer stops sending.
+ * If the body ends in time, so does the answer. The connection then stays open if the announced body was short. Else the
+ * answer ends after that time, and reading stops: uWebSockets.js closes the connection as an idle one.
+ * The answer must not end before the body: uWebSockets.js would then never again apply its idle timeout to the connection.
  * @param done called once when the response is dead
- * @returns how to stop when the client has gone
+ * @returns a function to call when the client has disconnected
  */
 export function answerEarly(
   response: LingeringWriter,
@@ -51,7 +49,7 @@ export function answerEarly(
     if (over) return;
     over = true;
     late.cancel();
-    // It was answered: that the client has heard enough is no failure.
+    // It was answered: a client that disconnects then is not a failure.
     done();
   };
 }

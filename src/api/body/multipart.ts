@@ -9,7 +9,7 @@ function badForm(detail: string): AppError {
   return new AppError("bad_request", detail);
 }
 
-/** Parses a form and collects what it holds of files. Nothing is kept beyond what `take` is called for. */
+/** Parses a form and collects its file. It holds only the pieces that `take` has not taken yet. */
 class FormReader {
   readonly #form: BusboyInstance;
   #pieces: Buffer[] = [];
@@ -57,7 +57,7 @@ class FormReader {
     if (this.#failure !== null) throw this.#failure;
   }
 
-  /** What has come of the file since the last call. */
+  /** The pieces of the file since the last call. */
   take(): Buffer[] {
     const taken = this.#pieces;
     this.#pieces = [];
@@ -74,12 +74,11 @@ class FormReader {
 }
 
 /**
- * The one file of a `multipart/form-data` body (RFC 7578), as it comes. Other fields are read and dropped. What was given
- * of a form that turns out to be broken is followed by an error, so that no part of a file is taken for the whole.
- * Memory: a few pieces of the body, and one field.
- *
+ * The one file of a `multipart/form-data` body (RFC 7578), as it arrives. Other fields are read and dropped. If the form
+ * turns out to be malformed, the iteration ends with an error, so that a part of a file is not taken for the whole. Memory:
+ * a few pieces of the body, and one field.
  * @throws AppError `bad_request`, at once without a boundary; later when the form has no file or several, too many parts,
- *   or is cut off; and what `pieces` throws
+ * or is cut off; errors of `pieces`
  */
 export function fileOfForm(contentType: string, pieces: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
   if (!BOUNDARY.test(contentType)) throw badForm("The multipart Content-Type names no boundary.");

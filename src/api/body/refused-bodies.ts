@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../platform/errors.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { HttpRequest } from "../request/request.ts";
 
-/** What says that a body was sent for nothing. Unknown credentials are charged where they are looked up. */
+/** Error codes of bodies that were sent in vain. Unknown credentials are charged where they are looked up. */
 const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
   "body_too_large",
   "invalid_signature",
@@ -13,9 +13,9 @@ const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 /**
- * Charges a refused body to the address of the client that sent it, unless a team sent it: that has a rate of its own, and
+ * Charges a refused body to the address of the client. A team's body is not charged: the team has a rate of its own, and
  * may share the address with others.
- * @param code what the request was refused with; null: it was not
+ * @param code the refusal; null: the request was not refused
  */
 export function chargeRefusedBody(
   clients: ClientLimiter,

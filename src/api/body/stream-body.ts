@@ -13,7 +13,7 @@ export interface StreamWriter {
   end(): unknown;
 }
 
-/** The stream gave another number of bytes than it had said. */
+/** The stream yielded another number of bytes than announced. */
 export class WrongStreamLength extends Error {
   override name = "WrongStreamLength";
 }
@@ -33,7 +33,7 @@ function createDrainWait({ clientGone: gone, clock }: StreamSendOptions) {
   let pass: ((isQuiet: boolean) => void) | null = null;
   return {
     open: () => pass?.(false),
-    /** Until the connection takes more, or for `withinMs`: then true. Rejects when the client has gone. */
+    /** Resolves when the connection takes more, or with true after `withinMs`. Rejects when the client has disconnected. */
     wait: (withinMs?: number): Promise<boolean> =>
       new Promise((resolve, reject) => {
         const timer = withinMs === undefined ? null : clock.after(withinMs, () => pass?.(true));
@@ -88,7 +88,7 @@ async function* inLargePieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator
   if (bytes > 0) yield Buffer.concat(small);
 }
 
-/** Sends a body of known length: `tryEnd` takes what the connection takes, and keeps nothing. */
+/** Sends a body of known length. `tryEnd` sends only what the connection takes, and buffers nothing. */
 async function sendWithLength(
   response: StreamWriter,
   pieces: AsyncIterable<Uint8Array>,
@@ -119,15 +119,12 @@ async function sendWithLength(
 }
 
 /**
- * Sends a body of unknown length, in chunks. uWebSockets.js keeps what the connection does not take, and never says how
- * much: a write returns only whether all earlier writes have gone out. So the kept bytes are counted as if none of them had
- * gone out until a write returns that they have. At the bound nothing is written any more, and the kept bytes go out as the
- * client takes them. A client that takes none of them within 12 s is cut off. So when nothing went out for `quietMs` and
- * the client was not cut off, nothing is kept.
- *
+ * Sends a body of unknown length, in chunks. uWebSockets.js buffers what the connection does not take, and does not tell
+ * how much: a write returns only whether all earlier writes were sent. So buffered bytes count until a write returns true.
+ * At the limit writing stops until the client has taken them. A client that takes none of them within 12 s is cut off. So
+ * when nothing was sent for `quietMs` and the client was not cut off, the buffer is empty.
  * No chunk exceeds what uWebSockets.js gathers before it writes. Versions before April 2026 drop the bytes of a larger
- * chunk when the connection has just become too full for the chunk's own head, and the client reads what follows as its
- * content.
+ * chunk when the connection becomes full at the chunk's own head, and the client reads the following bytes as its content.
  */
 async function sendChunks(
   response: StreamWriter,
@@ -135,7 +132,7 @@ async function sendChunks(
   { wait, onSent: sent }: Pick<StreamSendOptions, "onSent"> & { wait: Wait },
 ): Promise<void> {
   let kept = 0;
-  // The head was gathered in this turn; what is gathered from here on is the chunk's alone.
+  // The head was gathered in this tick. From the next tick on, a chunk is gathered alone.
   await turn();
   for await (const piece of pieces)
     for (let at = 0; at < piece.length; at += chunkBytes) {
@@ -153,9 +150,10 @@ async function sendChunks(
 }
 
 /**
- * Sends a body after its head, as fast as the client takes it, and in turns with others. A client that takes nothing for
- * about 10 s is cut off by uWebSockets.js.
- * @throws the reason of `gone`; WrongStreamLength; what the stream throws. The connection is to be closed then, if it is there.
+ * Sends a body after its head, as fast as the client takes it, and in turns with other streams. uWebSockets.js cuts off a
+ * client that takes nothing for about 10 s.
+ * @throws the reason of `gone`; WrongStreamLength; errors of the stream. If the connection is still open, the caller must
+ * close it then.
  */
 export async function sendStream(
   response: StreamWriter,
@@ -172,7 +170,7 @@ export async function sendStream(
   });
   const pieces = whileClientPresent(body.open(gone), gone);
   if (body.bytes !== null) await sendWithLength(response, pieces, body.bytes, { wait, sent });
-  // What has no end of its own is waited for piece by piece.
+  // An endless stream is sent piece by piece, without waiting for large pieces.
   else
     await sendChunks(response, body.endless === true ? pieces : inLargePieces(pieces), {
       wait,

@@ -6,7 +6,7 @@ import type { BodyStream } from "../reply/reply.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
 import { type StreamWriter, sendStream } from "./stream-body.ts";
 
-/** Why a body ended that had not come to its end. */
+/** The reason why a body was ended early. */
 class StreamCutOff extends Error {
   override name = "Cut";
 }
@@ -20,8 +20,8 @@ export interface ActiveStream {
   /** Called with the number of bytes that were sent. */
   onSent(bytes: number): void;
   /**
-   * The client has all, or is not to get more. Called once, and not when the client left; the response is dead then.
-   * @param error what the stream threw; null: it came to an end
+   * The response has ended: completely, or cut off by us. Called once, and not when the client disconnected.
+   * @param error error of the stream; null: it was sent completely
    */
   onEnded(error: unknown): void;
   /** No work is done for the body any more. Called once, last. */
@@ -29,7 +29,7 @@ export interface ActiveStream {
 }
 
 export interface Streams {
-  /** Sends a body whose head was written. Returns what is to be called when the client has gone. */
+  /** Sends a body whose head was written. Returns the function to call when the client disconnects. */
   start(streaming: ActiveStream): () => void;
   /** Ends those without an end of their own; resolves when all have ended. */
   drain(): Promise<void>;
@@ -50,9 +50,8 @@ function end({ response, body, onEnded }: ActiveStream, error: unknown): void {
 }
 
 /**
- * The streamed bodies under way. Each is cut off soon after its credential is revoked. A body that is cut off where it
- * should have gone on ends with its connection, so that no client takes a part for the whole; one without an end of its own
- * ends as if that were its end.
+ * The active streamed bodies. Each is cut off soon after its credential is revoked. Cutting off a finite body closes its
+ * connection, so that the client does not take a part for the whole. An endless one ends normally.
  */
 class RunningStreams implements Streams {
   readonly #deps: StreamsDeps;

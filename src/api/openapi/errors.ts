@@ -23,7 +23,7 @@ const SIGNED_BODY_ERRORS = [
 const IDEMPOTENCY_ERRORS = ["bad_request", "idempotency_in_flight", "idempotency_mismatch"] as const;
 const LOAD_ERRORS = ["overloaded", "unavailable"] as const;
 
-/** Every error a route may answer: those it names, and those that follow from what it takes. */
+/** Every error that a route may answer: its own, and those that follow from its input. */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
   const add = (more: readonly ErrorCode[]) => {

@@ -41,7 +41,7 @@ function problemResponse(status: number, codes: ErrorCode[], limited: boolean): 
   };
 }
 
-/** By content type: one schema, and what it looks like there. */
+/** The content by media type: one schema, and an example in each type. */
 function contentOf(success: Success, schema: v.GenericSchema, schemas: Schemas): Json {
   const { contentType = "application/json", example, alsoAs = {} } = success;
   const shown = ([type, like]: [string, unknown]) => [
@@ -91,7 +91,8 @@ function withTypedDefault(schema: Json): Json {
 }
 
 function parametersOf(schema: v.GenericSchema, where: "query" | "path", schemas: Schemas): Json[] {
-  // As they come out: a number and not its digits. What is required is as it goes in: a default is none.
+  // Types are those of the output, e.g. numbers instead of digits. `required` is that of the input: a field with a default
+  // is optional.
   const { properties = {} } = schemas.output(schema) as { properties?: Record<string, Json> };
   const { required = [] } = schemas.input(schema) as { required?: string[] };
   return Object.entries(properties).map(([name, { description, ...property }]) => ({
@@ -138,7 +139,7 @@ const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1
 function requestBodyOf(route: Route, schemas: Schemas): Json {
   if (route.incoming === true) {
     const bytes = route.incomingBody ?? "As many bytes as a list of the team may have.";
-    // Any type will do, which generators do not know how to say.
+    // Any media type is allowed, which generators cannot express.
     const content = {
       "application/octet-stream": {
         schema: { type: "string", format: "binary" },

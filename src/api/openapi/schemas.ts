@@ -5,11 +5,11 @@ import type * as v from "valibot";
 export type Json = Record<string, unknown>;
 
 export interface Schemas {
-  /** By title: what was converted so far. */
+  /** Schemas converted so far, by title. */
   components: Json;
-  /** What goes in: before transformations. */
+  /** Converts the schema of the input, before transformations. */
   input(schema: v.GenericSchema): Json;
-  /** What comes out. */
+  /** Converts the schema of the output. */
   output(schema: v.GenericSchema): Json;
 }
 
@@ -54,8 +54,8 @@ function describeDiscriminator(union: Json, name: string, components: Json): voi
 }
 
 /**
- * Moves what has a title among the components, and leaves a reference in its place.
- * @throws Error when two schemas that differ have one title
+ * Moves schemas with a title to the components, and leaves references in their place.
+ * @throws Error when two different schemas have one title
  */
 function refer(value: unknown, components: Json): unknown {
   if (Array.isArray(value)) return value.map((one) => refer(one, components));
@@ -66,7 +66,7 @@ function refer(value: unknown, components: Json): unknown {
   if (typeof inner.const === "string") inner.type = "string";
   if (isJson(inner.discriminator))
     describeDiscriminator(inner, inner.discriminator.propertyName as string, components);
-  // What is said of one field that has the schema stays with the field.
+  // A description of one field with this schema is left at the field.
   const { title, description, default: preset, ...schema } = inner;
   if (typeof title !== "string") return inner;
   components[title] ??= schema;

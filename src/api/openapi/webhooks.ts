@@ -6,7 +6,7 @@ import type { Json, Schemas } from "./schemas.ts";
 const text = (description: string) => v.pipe(v.string(), v.description(description));
 const cancelledJob = { ...queuedJob, status: "cancelled" as const, completed_at: "2026-01-01T00:00:01.000Z" };
 
-/** What tells of the end of a job: to webhooks, and to the `webhook_url` of the job. */
+/** The events at the end of a job, sent to webhooks and to the `webhook_url` of the job. */
 const BULK_EVENTS = [
   { type: "bulk.completed", summary: "A job is completed", example: completedJob },
   { type: "bulk.failed", summary: "A job has failed", example: failedJob },

@@ -39,9 +39,9 @@ function pathOf(file: string): string {
 }
 
 /**
- * Reads what `npm run build` made of `docs/`.
- * @param basePath of the address that the service is reached at, without a slash at its end; "": none
- * @returns nothing where it was not built
+ * Reads the pages that `npm run build` made from `docs/`.
+ * @param basePath path of the service's public URL, without a slash at its end; "": none
+ * @returns an empty map when they were not built
  */
 export async function loadDocsFiles(
   basePath: string,

@@ -5,7 +5,7 @@ import { builtFolder } from "../../platform/built-files.ts";
 import type { ContentType } from "../reply/reply.ts";
 import { readIfThere, type StaticFile, staticFile } from "./static-file.ts";
 
-/** What the portal is made of, read once. */
+/** The files of the portal, read once. */
 export interface PortalFiles {
   /** The page that all addresses of the portal show; null: the portal was not built. */
   page: StaticFile | null;
@@ -43,8 +43,8 @@ async function readAssets(folder: string): Promise<Map<string, StaticFile>> {
 }
 
 /**
- * Reads what `npm run build` made of `portal/`.
- * @param basePath of the address that the portal is served at, without a slash at its end; "": none
+ * Reads the files that `npm run build` made from `portal/`.
+ * @param basePath path of the portal's public URL, without a slash at its end; "": none
  */
 export async function loadPortalFiles(
   basePath: string,

@@ -1,6 +1,6 @@
 /**
- * Addresses of the portal: each shows the same page, whose script shows what belongs there and reads the parameters. The links
- * of mails lead to some of them. `portal/src/router.tsx` has the same; a test holds the two together.
+ * Paths of the portal's pages, some of which mails link to. All have the same HTML page; its script shows the page for the
+ * path and reads the parameters. `portal/src/router.tsx` has the same list, and a test compares them.
  */
 export const PORTAL_PATHS: readonly string[] = [
   "/",

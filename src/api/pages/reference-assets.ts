@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { ContentType } from "../reply/reply.ts";
 
-/** What the reference page at `/docs/reference` is made of. All of it comes from this process: nothing names another host. */
+/** The files of the reference page at `/docs/reference`. This process serves all of them: no file refers to another host. */
 export interface ReferenceAssets {
   html: string;
   /** Changes whenever a file does: files may be cached for ever under it. */

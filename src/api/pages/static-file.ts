@@ -13,7 +13,7 @@ export interface StaticFile {
   etag: string;
 }
 
-/** Where every name changes with what is under it. */
+/** For files whose name changes with their content. */
 export const A_YEAR = "public, max-age=31536000, immutable";
 
 /** The path of the address that the service is reached at, without a slash at its end; "": none. */

@@ -1,6 +1,6 @@
 import type { AnswerNote, WaitTimes } from "../../features/verify/answer/answer-note.ts";
 
-/** What the line of a verification says of its answer: verdicts, codes, times. Never the address, its domain or its server. */
+/** Log fields for the answer of a verification: verdicts, codes, times. Never the address, its domain or its server. */
 export function answerLogFields({ result, smtp, times }: AnswerNote): Record<string, unknown> {
   const { verdict, reason, cached, checks } = result;
   return {

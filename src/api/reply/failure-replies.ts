@@ -3,17 +3,20 @@ import type { Logger } from "../../platform/log.ts";
 import { problemReply } from "./problem.ts";
 import type { HttpReply } from "./reply.ts";
 
-/** What is thrown while a request is served, as its answer. */
+/** Turns errors of a request into replies and log lines. */
 export interface FailureReplies {
   /** Logs what is not the caller's affair. `id` is the request's, `route` its pattern. */
   replyTo(error: unknown, request: { id: string; route: string }): HttpReply;
-  /** The same after the client has gone, also by a request that it pipelined: its doing, so there is no stack to look into. */
+  /**
+   * Logs an error after the client disconnected, for example by pipelining a request. The client caused it, so no stack is
+   * logged.
+   */
   logAfterDisconnect(error: unknown, request: { id: string; route: string }): void;
 }
 
 export function createFailureReplies(deps: {
   log: Logger;
-  /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
+  /** True for errors of an unreachable store: a 503, not our fault. */
   isOutage(error: unknown): boolean;
 }): FailureReplies {
   const { log } = deps;

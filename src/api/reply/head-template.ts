@@ -4,17 +4,17 @@ import { NO_QUOTA, type RateLimitState } from "../../features/quota/limits-view.
 import type { RequestIds } from "../request/request-id.ts";
 import type { HttpReply } from "./reply.ts";
 
-/** What an answer's head says around its id and the numbers of `RateLimit`, ASCII. */
+/** The parts of a reply's head around its id and the numbers of `RateLimit`, ASCII. */
 export interface HeadParts {
   status: string;
   before: string;
   behind: string;
 }
 
-/** Heads of answers that many share, but for id and numbers: of those from the cache, and of refusals. */
+/** Heads that many replies share, except for the id and numbers: cached answers and refusals. */
 export interface HeadTemplates {
   /**
-   * The status line's status with all fields behind it. Good until the next call.
+   * The status line's status with all fields behind it. Valid until the next call.
    * @param reply whose head is shared
    * @param id number of a request's id
    * @param cors fields of the request's origin, each with CR LF before it
@@ -25,7 +25,7 @@ export interface HeadTemplates {
 /** Behind the status: all fields are written with it. */
 const ID_FIELD = "\r\nX-Request-Id: ";
 const DIGIT_0 = 48;
-/** Below it division is one of machine integers. */
+/** Below this, division is integer division of the machine. */
 const INT_END = 2 ** 31;
 /** Digits of the largest whole number. */
 const NUMBER_CHARS = 16;
@@ -82,9 +82,9 @@ class TextPlaceholder {
 }
 
 /**
- * Status and header fields of an answer as bytes: a form, in which each request fills in its id and its numbers. To join
- * strings, have them flattened and written as UTF-8 takes 0.5 us a request; this takes 0.1. With the status in it, it is one
- * call and one argument, 0.3 us less than a field with name and value.
+ * Status and header fields of a reply as bytes: a template, in which each request fills in its id and its numbers. Joining
+ * strings, flattening them and writing UTF-8 takes 0.5 us a request; this takes 0.1. With the status in it, it is one call
+ * with one argument, 0.3 us less than a field with name and value.
  */
 class HeadTemplate {
   readonly #form: Uint8Array;
@@ -142,9 +142,9 @@ export function createHeadTemplates(
   ids: RequestIds,
   partsOf: (reply: HttpReply, policy: string) => HeadParts,
 ): HeadTemplates {
-  /** By what replies with the same head share, then by policy, which says whether the quota is named, and origin. */
+  /** By the object of header fields that replies share, then by policy (which may name the quota) and origin. */
   const templates = new WeakMap<HttpReply["headers"], LRUCache<string, HeadTemplate>>();
-  /** Most that are sent one after the other have the limits of their tier, and are of one origin or none. */
+  /** The last template: most consecutive replies have the limits of one tier, and one origin or none. */
   let lastHeaders: HttpReply["headers"] | null = null;
   let lastPolicy = "";
   let lastCors = "";

@@ -48,7 +48,7 @@ interface ProblemTemplate {
   headers: Record<string, string>;
 }
 
-/** By what is thrown: in an overload one error refuses thousands of requests. */
+/** By error: in an overload one error refuses thousands of requests. */
 const templates = new WeakMap<AppError, ProblemTemplate>();
 
 function createTemplate(error: AppError): ProblemTemplate {
@@ -68,9 +68,9 @@ function createTemplate(error: AppError): ProblemTemplate {
 }
 
 /**
- * The reply to anything thrown. What is not an `AppError` is our fault and becomes a bare `internal_error`: its
- * message may hold an address, a query or a secret, so it goes to the log and never to the caller.
- * @param requestId sane: nothing in it has to be escaped
+ * The reply to any error. An error that is not an `AppError` is our fault and becomes a bare `internal_error`: its message
+ * may contain an address, a query or a secret, so it goes to the log and never to the caller.
+ * @param requestId contains only characters that need no escape
  */
 export function problemReply(error: unknown, requestId: string): HttpReply {
   const known =
@@ -81,7 +81,7 @@ export function problemReply(error: unknown, requestId: string): HttpReply {
   const template = before ?? createTemplate(known);
   if (before === undefined) templates.set(known, template);
   const { start, end, isAscii, headers } = template;
-  // What refused another before is likely to refuse more.
+  // An error that refused a request before is likely to refuse more.
   const isHeadShared = before !== undefined;
   const code = known.code;
   const contentType = "application/problem+json";

@@ -8,9 +8,10 @@ export interface BodyStream {
   /** The stream has no end of its own for a client to wait for: a process that shuts down ends it at once. */
   readonly endless?: boolean;
   /**
-   * Called at most once, and not for HEAD. Pieces may have any size; each is asked for when the one before has been taken.
-   * An error, or another number of bytes than `bytes`, closes the connection, so that no client takes a part for the whole.
-   * @param gone aborted when the client has gone or the body is cut off: no piece is asked for after that
+   * Called at most once, and not for HEAD. Pieces may have any size. Each is requested when the one before has been taken.
+   * An error, or another number of bytes than `bytes`, closes the connection, so that the client does not take a part for
+   * the whole.
+   * @param gone aborted when the client has disconnected or the body is cut off: no piece is requested after that
    */
   open(gone: AbortSignal): AsyncIterable<Uint8Array>;
 }
@@ -24,7 +25,7 @@ export function isStream(body: ReplyBody): body is BodyStream {
 /** Headers of a reply that has none of its own. */
 export const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
-/** What is sent back: how it reaches the socket is the server's business. */
+/** A reply to a request. The server writes it to the socket. */
 export class HttpReply {
   readonly status: number;
   /** null: no body (204). */
@@ -41,7 +42,7 @@ export class HttpReply {
   readonly isAscii: boolean;
   /** Others with the same `headers` object have the same head, but for id and numbers: it is made once for all of them. */
   readonly isHeadShared: boolean;
-  /** Called once when the body is not needed any more: it is sent, or the client has gone. null: there is no callback. */
+  /** Called once when the body is no longer needed: it is sent, or the client has disconnected. null: no callback. */
   readonly released: (() => void) | null;
 
   constructor(

@@ -54,12 +54,12 @@ function fieldsOfBody({ body, contentType, headers }: HttpReply): string {
   return block;
 }
 
-/** What stands between the id and the value of `RateLimit`. */
+/** The header fields between the id and the value of `RateLimit`. */
 function fieldsBeforeLimit(reply: HttpReply, policy: string): string {
   return `${fieldsOfBody(reply)}\r\nRateLimit-Policy: ${fieldValue(policy)}\r\nRateLimit: `;
 }
 
-/** What stands behind it. */
+/** The header fields behind it. */
 function fieldsBehindLimit({ headers }: HttpReply): string {
   let block = "";
   for (const name in headers) {
@@ -79,8 +79,8 @@ export function headParts(reply: HttpReply, policy: string): HeadParts {
 }
 
 /**
- * All header fields as the value of one: each call into uWebSockets.js costs more than joining the strings, and a value
- * is written as it is. Every part is a constant, a sane id or has passed `fieldValue`.
+ * All header fields as the value of one field. Each call into uWebSockets.js costs more than joining the strings, and it
+ * writes a value unchanged. Every part is a constant, a valid id or has passed `fieldValue`.
  */
 function fieldsAfterRequestId(reply: HttpReply, { rate, cors }: WriteOptions): string {
   if (rate !== null)
@@ -128,8 +128,8 @@ export function writeReply(response: ResponseWriter, reply: HttpReply, options: 
 }
 
 /**
- * The head of a reply whose body is sent by `sendStream`. Where the connection is to be closed the client is asked to, as
- * in `endBodyless`.
+ * Writes the head of a reply whose body `sendStream` sends. If the connection is to be closed, the client is asked to close
+ * it, as in `endBodyless`.
  */
 export function writeStreamHead(
   response: ResponseWriter,
@@ -141,10 +141,10 @@ export function writeStreamHead(
 }
 
 /**
- * The same for a large body, many of which may be under way at once: sent from the one copy as the client takes it, since
- * what `end` is given and the client does not take is copied for each of them. Where the connection is to be closed the
- * client is asked to, as in `endBodyless`.
- * @param done called when all was sent; never when the client goes before
+ * Writes a reply with a large body, many of which may be in progress at once. All are sent from one copy as the clients
+ * take it: `end` would copy the rest for each client. If the connection is to be closed, the client is asked to close it,
+ * as in `endBodyless`.
+ * @param done called when all was sent; never when the client disconnects before
  */
 export function writeWithBackPressure(
   response: LargeResponseWriter,

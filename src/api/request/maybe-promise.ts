@@ -4,7 +4,7 @@
  */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Goes on with a value at once when it is there, else when it arrives. What `next` throws or rejects passes through. */
+/** Calls `next` at once with a value, or when a promise resolves. Errors of `next` pass through. */
 export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -35,7 +35,7 @@ function pageSchema<S extends v.GenericSchema>(item: S) {
   );
 }
 
-/** What a list answers with, as its route says it. */
+/** The success of a list endpoint, as its route describes it. */
 export function pageSuccess<S extends v.GenericSchema>(
   description: string,
   item: S,

@@ -9,11 +9,13 @@ export interface HeaderSource extends FieldSource {
 const SESSION_COOKIE = "__Host-rcpt_session";
 /** Sent by the portal's scripts with each request: no other site's page can add it without asking first (CORS). */
 const PORTAL_HEADER = "x-rcpt-portal";
-/** Between cookies stands what browsers put there: other spaces could hide a name that they did not take for ours. */
+/**
+ * Only the separators that browsers write are accepted: other spaces could hide a name that browsers did not take for ours.
+ */
 const COOKIE = new RegExp(`(?:^|; ?)${SESSION_COOKIE}=(\\w*)(?=;|$)`, "g");
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
-/** What a request says of the page that it comes from. */
+/** The origin of a request, as far as it concerns the portal. */
 export interface PortalRequest {
   /** A script of the portal sent it. */
   isFromPortal: boolean;
@@ -40,8 +42,8 @@ function isOfThisOrigin(source: HeaderSource): boolean {
 }
 
 /**
- * A browser adds the cookie to whatever any page sends here, so the cookie counts only for requests that the portal's scripts
- * send, and for what one of its pages links to.
+ * A browser adds the cookie to requests of any page. So the cookie counts only for requests of the portal's scripts, and
+ * for links of its pages.
  */
 export function readPortalRequest(method: string, source: HeaderSource): PortalRequest {
   const isScript = source.getHeader(PORTAL_HEADER) !== "";

@@ -19,8 +19,8 @@ function ambiguous(): AppError {
 }
 
 /**
- * What each request says in the fields that matter to all, whatever it asks for. One object for all requests: each is done with
- * within its call. Of a field that comes several times the first counts, as uWebSockets.js itself has it.
+ * Header fields that are read of every request, whatever its route. One object serves all requests, since each reads it
+ * within its call. The first of repeated fields counts, as in uWebSockets.js itself.
  */
 export class RequestFields {
   /** "" if the field is absent. */
@@ -43,8 +43,8 @@ export class RequestFields {
   }
 
   /**
-   * In one call into uWebSockets.js, with the fields that do not matter: each by its name would be a call for each (0.15 us), and
-   * tell no doubles.
+   * Reads all fields with one call into uWebSockets.js. A call for each name would take 0.15 us, and would not show
+   * repeated fields.
    */
   read(source: FieldSource): void {
     this.authorization = "";
@@ -94,11 +94,9 @@ export class RequestFields {
   }
 
   /**
-   * How long the request's body is, in bytes: 0 without a body; null: chunked.
-   *
-   * Two lengths are how requests are smuggled past a proxy: such a request is refused on every route, its connection is
-   * closed, and nothing behind it is served (RFC 9112 §6.3). uWebSockets.js goes by the first field of a name, and by
-   * none where that is empty; so each field is looked at.
+   * Length of the request's body in bytes: 0 without a body; null: chunked. Two lengths allow to smuggle requests past a
+   * proxy. Such a request is refused on every route, its connection is closed, and nothing behind it is served (RFC 9112
+   * §6.3). uWebSockets.js uses the first field of a name, and none if that is empty; so each field is checked.
    * @throws AppError `bad_request`
    */
   declaredBytes(): number | null {

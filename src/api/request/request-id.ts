@@ -11,13 +11,11 @@ export function saneRequestId(header: string): string | null {
 }
 
 /**
- * Ids in the layout of `newId("req")`: the time and random bits of one such id, the last characters a counter. An id of
- * its own for each request would cost more (random bytes) than serving it from the cache; a request id must be unique, not
- * secret.
- *
- * A request takes a number. Its id is written only where it is shown: as bytes into the head of the answer,
- * as text in a log line. A number's name is to be asked for within the call that brought its request, since after 2 ** 30
- * requests others have the same numbers and another name.
+ * Ids in the layout of `newId("req")`: the time and random bits of one such id, the last characters a counter. A random id
+ * for each request would cost more than serving the request from the cache; a request id must be unique, not secret.
+ * A request takes a number. Its id is written only where it is shown: as bytes into the head of the reply, as text in a log
+ * line. The text of a number is valid only within the request's call: after 2 ** 30 requests the numbers are used again
+ * with another base.
  */
 export interface RequestIds {
   /** Characters of each. */
@@ -27,7 +25,8 @@ export interface RequestIds {
   text(number: number): string;
   /**
    * Writes the characters to `into`, from `at` on.
-   * @param since what the last call for that place returned: what cannot differ since is left as it stands there. Absent: nothing stands there
+   * @param since result of the last call for that place: characters that cannot have changed are not written again. Absent:
+   * the place is empty
    */
   write(number: number, into: Uint8Array, at: number, since?: number): number;
 }

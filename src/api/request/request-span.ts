@@ -7,7 +7,7 @@ type EndedRequest = Pick<HttpRequest, "id" | "actor" | "note"> & { span: Span };
 
 /**
  * Starts the span of an authenticated request. Spans of unauthenticated requests have a share of their own, so that
- * strangers cannot use up what may be recorded.
+ * strangers cannot use up the budget of recorded requests.
  * @param hasWaited authentication took time
  */
 export function beginRequestSpan(request: StartedRequest, hasWaited: boolean): void {
@@ -31,7 +31,7 @@ export function spanOfEnded(
   return sampled.by.startUnauthenticatedRequest(method, sampled.as, startedMs);
 }
 
-/** The request is over: its span says what its line in the log says, by OpenTelemetry's names where it has some. */
+/** Ends the span of a request, with the fields of its log line under OpenTelemetry's names, where those exist. */
 export function endRequestSpan(
   request: EndedRequest,
   method: string,

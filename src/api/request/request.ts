@@ -43,11 +43,11 @@ export interface HttpRequestInit {
   startedMs: number;
 }
 
-/** What a handler may ask of the exchange it serves, besides its validated input. */
+/** The exchange as a handler sees it, besides its validated input. */
 export interface Cancellation {
   /** True once the client has gone: the answer will not be read. */
   cancelled(): boolean;
-  /** Runs `callback` once if the client goes before the answer; at once when it has gone already. */
+  /** Runs `callback` once if the client disconnects before the answer; at once if it has. */
   onCancel(callback: () => void): void;
 }
 
@@ -77,7 +77,7 @@ export class HttpRequest implements Cancellation {
   actor: Actor | null = null;
   /** The request is to be traced if its authenticated sender may have it traced; null: it is not, or this is decided. */
   sampled: { by: Tracer; as: SampledRequest } | null = null;
-  /** Where the request is traced; null: it is not. */
+  /** Span of a traced request; null: it is not traced. */
   span: Span | null = null;
   /** Set once a verification is answered, for its line in the log. */
   note: AnswerNote | null = null;
@@ -87,7 +87,7 @@ export class HttpRequest implements Cancellation {
   cachedAnswer: CachedAnswer | null = null;
   /** Set for a verification without a cached answer: the question as read before its token was asked for. */
   addressQuestion: AddressQuestion | null = null;
-  /** What the route read of it before its token was asked for; null: nothing. */
+  /** Input that the route read before the token was taken; null: none. */
   input: unknown = null;
   /** Text: it was read; null: the call that could read it is over. */
   #clientAddress: string | (() => string) | null = null;
@@ -122,7 +122,7 @@ export class HttpRequest implements Cancellation {
     this.#clientAddress = read;
   }
 
-  /** The call that brought the request is over: what was not read of the server's own request is gone. */
+  /** The call that brought the request is over: the server's own request object can no longer be read. */
   endCall(): void {
     void this.id;
     if (typeof this.#clientAddress === "function") this.#clientAddress = null;

@@ -99,7 +99,7 @@ function optionsRoute(options: SignInOptions): PublicRoute {
   });
 }
 
-/** Open to strangers: what begins a session. */
+/** Public routes that start a session. */
 function entryRoutes(signIn: SignIn): Route[] {
   return [
     publicRoute({

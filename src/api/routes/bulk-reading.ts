@@ -50,7 +50,7 @@ const RESULTS_DESCRIPTION =
   `A process serves ${downloads} downloads at once (503), ${teamDownloads} of them a team's (429); of jobs that are ` +
   `not completed ${joinedDownloads}, ${teamJoinedDownloads} of them a team's.`;
 
-/** What the answers with all rows and with a range of them share. */
+/** Common fields of the successes for all rows and for a range. */
 const RESULTS_SUCCESS = {
   contentType: CONTENT_TYPES.csv,
   schema: v.string(),

@@ -19,7 +19,7 @@ import {
 import { readSourceOptions } from "../schemas/file-options.ts";
 import { createBulkReadingRoutes } from "./bulk-reading.ts";
 
-/** What most of them share. */
+/** Common fields of most routes. */
 const MEMBERS = { tag: "bulk", role: "member" } as const;
 
 export function createBulkRoutes(jobs: BulkJobs, parseLarge: ParseLargeBody): Route[] {
@@ -101,7 +101,7 @@ function submitRoute(jobs: BulkJobs, parseLarge: ParseLargeBody): Route {
         metadata: body.metadata,
         webhookUrl: body.webhook_url,
       });
-      // Where the job is traced too, it leads there.
+      // If the job is traced too, the request's span links to it.
       span?.link(jobSpanRef(job.id));
       span?.set({ "rcpt.job": job.id });
       const headers = { Location: `/v1/bulk-jobs/${job.id}` };

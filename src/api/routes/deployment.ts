@@ -2,7 +2,7 @@ import type { ReadDeploymentStatus } from "../../features/operator/deployment-st
 import { type Route, teamRoute } from "../routing/route.ts";
 import { DeploymentSchema, deploymentExample } from "../schemas/deployment.ts";
 
-/** For the team that runs the deployment: what it would ask the metrics port, in a few words. */
+/** State of the deployment for the team that runs it: a summary of the metrics port. */
 export function createDeploymentRoute(read: ReadDeploymentStatus): Route {
   return teamRoute({
     method: "GET",

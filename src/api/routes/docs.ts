@@ -24,7 +24,7 @@ const DOCS_HEADERS = {
   "Referrer-Policy": "no-referrer",
   "Cache-Control": "no-cache",
 };
-/** Styles may be inline: the scripts of the reference set them on what they make. */
+/** Inline styles are allowed, since the scripts of the reference set them on their elements. */
 const REFERENCE_HEADERS = {
   "Content-Security-Policy": policyWith("'unsafe-inline'"),
   "Referrer-Policy": "no-referrer",

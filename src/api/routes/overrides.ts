@@ -55,7 +55,7 @@ const merged: Override = {
 };
 const pending: Override = { ...merged, status: "pending", source: null, merged_at: null };
 
-/** What all of them share. */
+/** Common fields of all routes. */
 const OWNERS = { tag: "disposable", role: "owner" } as const;
 
 /** As the schema says it of a body that has come. */

@@ -56,7 +56,7 @@ function createRoute(uploads: Uploads): Route {
       "counted apart.",
     idempotent: true,
     feature: "bulk",
-    // What it answers with are URLs.
+    // The response contains URLs that expire.
     validUntilField: "expires_at",
     errors: ["bulk_too_large", "limit_reached", "feature_unconfigured"],
     body: CreateUploadSchema,

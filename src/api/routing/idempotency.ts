@@ -7,8 +7,8 @@ import type { HttpRequest } from "../request/request.ts";
 import type { TeamRoute } from "./route.ts";
 
 /**
- * Refusals that are kept: they say what is there already, as an answer to a request that was done twice would. Every
- * other releases the key, since its cause may pass within the day: a tier is raised, room is made, a dependency is back.
+ * Refusals that are stored: they report that something exists already, as the answer to a repeated request would. All
+ * others release the key, since the cause may end within the day: a tier is raised, room is made, a dependency is back.
  */
 const FINAL_REFUSALS: ReadonlySet<string> = new Set<ErrorCode>([
   "already_blocked",
@@ -59,13 +59,13 @@ async function settleAttempt(attempt: KeyedAttempt, reply: HttpReply, route: Tea
 
 function replayReply({ replay }: Replay): HttpReply {
   return new HttpReply(replay.status, replay.body, {
-    // What a reply said of itself, come back from where it was kept.
+    // Content type and header fields of the stored reply.
     contentType: replay.contentType as ContentType,
     headers: { ...replay.headers, "Idempotent-Replayed": "true" },
   });
 }
 
-/** The reply of the work; what it throws for its caller's sake is a reply too. @throws what is our own fault */
+/** The reply of the work, or the reply to an error that the caller caused. @throws errors that are our fault */
 async function replyOf(work: () => HttpReply | Promise<HttpReply>, requestId: string): Promise<HttpReply> {
   try {
     return await work();

@@ -21,7 +21,7 @@ export type RouteRate = RateClass | PublicRate;
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 type Schema<T> = v.GenericSchema<unknown, T>;
 
-/** What every route says of itself; the OpenAPI document is made from this, the server runs on it. */
+/** Properties of every route. The OpenAPI document is made from them, and the server runs on them. */
 export interface RouteInfo {
   method: Method;
   /** `/v1/keys/{id}`: a parameter is a whole segment. */
@@ -30,7 +30,7 @@ export interface RouteInfo {
   summary: string;
   description?: string;
   tag: string;
-  /** What each request takes a token of. A GET of the class `verify` charges, and is not served to HEAD. */
+  /** The rate limit that each request takes a token of. A GET of the class `verify` charges, and is not served to HEAD. */
   rate: RouteRate;
   /** Part of one of our own pages: not in the OpenAPI document, since clients do not program against it. */
   internal?: boolean;
@@ -50,7 +50,7 @@ export interface RouteInfo {
   feature?: TierFeature;
   /** Largest body in bytes, decoded, where it is not LIMITS.http.bodyBytes. */
   bodyBytes?: number;
-  /** What its JSON may have, where that is not LIMITS.http.bodies.json. */
+  /** Limits of its JSON that differ from LIMITS.http.bodies.json. */
   bodyBounds?: Partial<JsonBounds>;
   /** Set where the body may be over LIMITS.http.bodies.parsedHereBytes. */
   parseLarge?: ParseLarge<unknown>;
@@ -78,7 +78,7 @@ export interface RouteInfo {
   /** How many bytes such a body may have, in words; absent: as many as a list. */
   incomingBody?: string;
   success: Success;
-  /** Other documented replies, each of a status of its own, that are no errors of the caller, e.g. 503 of /readyz. */
+  /** Other documented replies, each with its own status, that are not errors of the caller, e.g. 503 of /readyz. */
   alternatives?: readonly Success[];
 }
 
@@ -87,7 +87,7 @@ export interface Success {
   description: string;
   /** null: no body. */
   schema: v.GenericSchema | null;
-  /** Where it is not JSON. */
+  /** Media type; absent: JSON. */
   contentType?: ContentType;
   /** Further content types of the same schema that the caller may ask for: of each, an example. */
   alsoAs?: Readonly<Partial<Record<ContentType, unknown>>>;
@@ -106,8 +106,8 @@ export type TeamRoute = RouteInfo & {
   access: { role: MemberRole };
   rate: RateClass;
   /**
-   * Before the token is asked for: what refuses it already, returned or thrown, and whatever else is settled then. Says nothing
-   * of the input.
+   * Runs before the token is taken. Returns or throws a refusal, and may do other early work. It must not reveal whether
+   * the input is valid.
    */
   early?(request: HttpRequest, actor: Actor): AppError | null;
   invoke(request: HttpRequest, actor: Actor): MaybePromise<HttpReply>;
@@ -128,7 +128,7 @@ export interface Input<P, Q, B> {
   body: B;
 }
 
-/** What a handler may know of its request besides the validated input. */
+/** The request as a handler sees it, besides the validated input. */
 export type Context = Cancellation &
   Pick<
     HttpRequest,
@@ -154,7 +154,7 @@ function readInput<P, Q, B, T>(
   spec: RouteSpec<P, Q, B, T>,
   request: HttpRequest,
 ): MaybePromise<Input<P, Q, B>> {
-  // Where the route has no schema, its type parameter is `undefined`.
+  // Without a schema the type parameter is `undefined`.
   const params = spec.params ? validate(spec.params, request.params, "path") : (undefined as P);
   let query = undefined as Q;
   if (spec.query === undefined) validate(NO_PARAMETERS, request.query(), "query");
@@ -164,7 +164,7 @@ function readInput<P, Q, B, T>(
   return readBody(request, { schema, parseLarge }).then((body) => ({ params, query, body }));
 }
 
-/** null: it is not valid, which is said when its turn has come. */
+/** null: the input is invalid, which is reported later, in the order of `dispatch`. */
 function readEarly<P, Q, B, T>(spec: RouteSpec<P, Q, B, T>, request: HttpRequest): Input<P, Q, B> | null {
   try {
     const input = readInput(spec, request);
@@ -220,14 +220,14 @@ export function signedRoute<T, B>(
   return { ...spec, access: "public", invoke };
 }
 
-/** What a route without a body settles before its token is asked for. Neither is called with input that is not valid. */
+/** Early steps of a route without a body, before the token is taken. They never get invalid input. */
 interface EarlySteps<I> {
   /** While its input is not known yet: what refuses it whatever that is, or once that is read. null: nothing does. */
   refuse?(actor: Actor, context: Context, read: () => I | null): AppError | null;
   enter(input: I, actor: Actor, context: Context): void;
 }
 
-/** Validated input by the query as it was written: of what was answered at once with 200, since that is asked again and again. */
+/** Validated input by raw query, of requests answered at once with 200: these are repeated again and again. */
 type RememberedInputs<I extends object> = LRUCache<string, I>;
 
 function rememberInput<I extends object>(

@@ -78,7 +78,7 @@ export interface RouteDeps {
   publicUrl: string | null;
 }
 
-/** Every route of the API: what the server runs on and what `/openapi.json` describes. */
+/** Every route of the API: the server runs them, and `/openapi.json` describes them. */
 export function createRoutes(deps: RouteDeps): Route[] {
   const routes: Route[] = [
     createVerifyRoute(deps.verify, deps.earlyAdmission),

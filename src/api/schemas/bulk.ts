@@ -141,7 +141,7 @@ const submission = v.strictObject({
 
 type Submission = v.InferOutput<typeof submission>;
 
-/** What is said of a file; a list in the request has one column and nothing else. */
+/** Requires a file for options that apply only to files: an inline list has one column and no format. */
 function requireFile<
   Name extends "email_column" | "has_header" | "delimiter" | "sheet" | "escape" | "encoding",
 >(name: Name) {

@@ -7,7 +7,7 @@ const { columns } = LIMITS.bulk;
 
 const described = (text: string) => v.description<string, string>(text);
 
-/** What the database can keep as JSON. */
+/** Text that the database can store as JSON. */
 export const storableText = v.regex<string, string>(
   /^[^\0\p{Cs}]*$/u,
   "must not hold NUL or half of a surrogate pair",
@@ -43,7 +43,7 @@ const sheet = v.union([
 
 const isDelimiter = /^[\t !#-~]$/;
 
-/** What may be said of a file, of a job and of a preview. */
+/** Reading options of a file, for jobs and previews. */
 export const fileOptionEntries = {
   email_column: v.optional(
     v.pipe(emailColumn, v.description("The column of a file that has the addresses; found out when absent.")),
@@ -82,7 +82,7 @@ export const fileOptionEntries = {
   ),
 };
 
-/** What is said of a file, as the services take it. */
+/** Converts the options to those of the services. */
 export function readSourceOptions(body: v.InferOutput<typeof FileOptionsSchema>): SourceOptions {
   return {
     ...(body.email_column === undefined ? {} : { emailColumn: body.email_column }),

@@ -6,7 +6,7 @@ import { roleField, tierField } from "./enums.ts";
 import { named } from "./fields.ts";
 
 const EMAIL_CHARS = LIMITS.check.addressChars;
-/** No password that was ever accepted is longer; what is longer is not worth reading. */
+/** Maximum length of a password that is read. No accepted password is longer. */
 const SECRET_CHARS = 2_000;
 const { passwordCharsMin, passwordCharsMax } = LIMITS.portal;
 

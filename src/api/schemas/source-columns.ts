@@ -17,7 +17,7 @@ export const CandidateSchema = named(
   }),
 );
 
-/** What a list was read as. */
+/** The columns that a list was read with. */
 export const SourceColumnsSchema = named(
   "SourceColumns",
   v.object({
@@ -90,7 +90,7 @@ export const SourceWarningSchema = named(
   }),
 );
 
-/** What every source has beside what it is. */
+/** Common fields of all sources. */
 const findings = {
   columns: v.pipe(
     v.nullable(SourceColumnsSchema),

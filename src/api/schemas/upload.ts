@@ -12,7 +12,7 @@ const { filenameChars, singleBytes, leastPartBytes, parts, previewRows, previewC
 const GIB = 1_073_741_824;
 const MIB = 1_048_576;
 
-/** What a file is called is shown and never used: not in a path, not in a key. */
+/** The name of a file is only shown. It is never part of a path or a key. */
 export const FilenameSchema = v.pipe(
   v.string(),
   v.minLength(1, "must not be empty"),

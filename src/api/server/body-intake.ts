@@ -67,7 +67,7 @@ export class BodyIntake {
     const options = {
       limitBytes: route.bodyBytes ?? this.#deps.limits.bodyBytes,
       account: () => this.#accountOf(request, route),
-      // What is no JSON is refused as such. A signed body is counted when its sender is known.
+      // JSON routes refuse other types as such. A signed body is counted when its sender is known.
       ...(route.body !== undefined && isJson(request.headers["content-type"]) ? bodyInspector(route) : {}),
     };
     // A signature is over the bytes as they came.
@@ -76,8 +76,8 @@ export class BodyIntake {
   }
 
   /**
-   * What a route without a credential collects is charged to its client's address, also where one came along.
-   * @throws AppError `rate_limited` when too many bodies were refused that came from there
+   * The account to charge for a body. A public route charges the client's address, even if a credential was sent.
+   * @throws AppError `rate_limited` when too many bodies from that address were refused
    */
   #accountOf({ actor, clientAddress }: HttpRequest, route: Route): BodyAccount {
     if (route.access !== "public" && actor !== null) return this.#teams.accountOf(actor.teamId);

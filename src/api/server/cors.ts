@@ -3,7 +3,7 @@ import type { HttpRequest } from "../request/request.ts";
 
 export type OriginFields = (origin: string) => string;
 
-/** What pages of other origins may do: see `CORS_ORIGINS`. Never with credentials that a browser adds by itself. */
+/** Access for pages of other origins: see `CORS_ORIGINS`. Never with credentials that a browser adds by itself. */
 export interface Cors {
   /** The same for any reply but those to OPTIONS, by the request's `Origin`, "" where there is none: one text for each origin. */
   fieldsForOrigin: OriginFields;

@@ -38,14 +38,14 @@ export interface RequestGate {
 }
 
 /**
- * Waits for a body that the route does not take, once nothing refuses the request: announcing one and sending nothing must
- * not keep a stranger's request among those in flight.
+ * Waits for a body that the route does not take, once no check refuses the request. Otherwise a stranger could hold a place
+ * in flight by announcing a body and sending nothing.
  */
 function awaitUnwantedBody(route: Route, { incoming }: HttpRequest): MaybePromise<void> {
   return incoming === null || acceptsBody(route) ? undefined : discardBody(incoming);
 }
 
-/** null: the session in a browser's cookie has ended, which is as good as none for a route that needs none. */
+/** null: the session of a browser's cookie has ended, which counts as no credential on a route that needs none. */
 function authenticateIfGood(
   gate: RequestGate,
   request: HttpRequest,
@@ -92,7 +92,7 @@ function requireUser(route: TeamRoute, actor: Actor): void {
   );
 }
 
-/** What may be said of the credential alone, in the order of the statuses: 403, then 402. */
+/** Checks that need only the credential, in the order of the statuses: 403, then 402. */
 function requirePermissions(route: TeamRoute, actor: Actor): void {
   const { role } = route.access;
   if (!hasAtLeastRole(actor.role, role)) throw insufficientRole(role, actor.role);
@@ -111,7 +111,7 @@ function invoke(
   return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
 }
 
-/** A request that gets no token, or whose body does not come to its end, leaves the place that it was let in to. */
+/** Takes a token and waits for an unwanted body. A failure of either releases the request's slot. */
 function takeToken(
   gate: RequestGate,
   route: TeamRoute,
@@ -153,10 +153,11 @@ function admit(
 
 /**
  * Serves a matched request: authenticate, role, tier, rate limit, then the body, idempotency key, validate, handle, in this
- * order, so that a stranger learns nothing of the input's validity and an exhausted limit costs little work: of a request that
- * is refused before its body, none of that is collected. Where a route settles something
- * before its token is asked for (`early`), since that may have to wait, its input is read there; what is wrong with it is still
- * said in its turn. Synchronous when every step is: a promise, or a function to go on with, is made only where something is awaited.
+ * order. So a stranger learns nothing of the input's validity, and an exhausted limit costs little work: a request that is
+ * refused before its body collects none of it.
+ * Some routes do work before the token is taken (`early`), since taking it may have to wait. Their input is read there, but
+ * its faults are reported in the order above. Synchronous when every step is: a promise or a continuation is created only
+ * for a step that is awaited.
  */
 export function dispatch(gate: RequestGate, route: Route, request: HttpRequest): MaybePromise<HttpReply> {
   if (route.access === "public") return invokePublic(gate, route, request);

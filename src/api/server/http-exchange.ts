@@ -14,7 +14,7 @@ export type NativeResponse = ConnectionSource &
     onAborted(handler: () => void): unknown;
   };
 
-/** One request on its way: what was matched and whether the client still waits. */
+/** One request in progress: its route, and whether the client still waits. */
 export interface HttpExchange {
   request: HttpRequest;
   match: Match | null;
@@ -25,7 +25,7 @@ export interface HttpExchange {
   headMs: number | null;
   /** Ends a body that is being streamed, or an early answer, when the client has gone; null: there is neither. */
   abortStream: (() => void) | null;
-  /** A large body is on its way, as far as the client takes it. */
+  /** True while a large body is being sent, as fast as the client takes it. */
   isSendingLargeBody: boolean;
   /** Answered or aborted: the native response must not be touched any more. */
   isOver: boolean;

@@ -1,18 +1,19 @@
 /**
- * What a shutdown waits for: requests being worked on, and large bodies that clients have not taken yet. Only requests are
- * bounded (`LIMITS.http.requestsInFlight`). Each large body costs a connection, and a client that takes nothing is cut off.
+ * The work that a shutdown waits for: requests in progress, and large bodies that clients have not taken yet. Only requests
+ * are bounded (`LIMITS.http.requestsInFlight`). Each large body costs a connection, and a client that takes nothing is cut
+ * off.
  */
 export interface InFlightRequests {
   /** Requests being worked on. */
   count(): number;
   started(): void;
-  /** After its answer was sent, or its body has begun. */
+  /** The answer was sent, or its body has begun. */
   ended(): void;
   bodyStarted(): void;
   bodyEnded(): void;
   /** Resolves once nothing is under way. */
   drain(): Promise<void>;
-  /** Nothing is under way and nothing may come: what was accepted now would be cut off, after it was charged. */
+  /** True when no work is in progress and none may start: a request accepted now would be cut off, after it was charged. */
   isDrained(): boolean;
 }
 

@@ -32,12 +32,12 @@ export interface Intake {
   /** Routes that the server itself may look up, by method and path. */
   readonly fixed: readonly Match[];
   /**
-   * Copies the request's line, its credential, its id, and its origin where that matters. Never throws.
-   * @param known what it matches, where the server has looked that up
+   * Copies the request's line, its credential, its id, and its origin if origins are read. Never throws.
+   * @param known the matched route, if the server has looked it up
    */
   begin(source: RequestSource, known: Match | null): HttpRequest;
   /**
-   * Before anything else may refuse it. Takes hold of the body, if there is one, and reads none of it.
+   * Attaches the body, if there is one, and reads none of it. Called before any other check may refuse the request.
    * @throws AppError `bad_request` when the body's length is ambiguous
    */
   frame(request: HttpRequest, source: RequestSource, connection: ConnectionSource): void;
@@ -61,13 +61,13 @@ function readNamed({ headers }: HttpRequest, source: RequestSource, names: Route
   if (names !== undefined) for (const name of names) headers[name] = source.getHeader(name);
 }
 
-/** Whether it is to be traced, as its sender or chance has it. */
+/** Decides whether the request is traced: by its sender, or by chance. */
 function sampleTrace(request: HttpRequest, source: RequestSource, tracer: Tracer): void {
   const sampled = tracer.sample(source.getHeader("traceparent"));
   if (sampled !== null) request.sampled = { by: tracer, as: sampled };
 }
 
-/** What the request is made with. A person in the portal has it in a cookie, which is taken for the header that it stands for. */
+/** Reads the credential of the request. The portal's session is in a cookie, which replaces the header. */
 function takeCredential(request: HttpRequest, fields: RequestFields, source: RequestSource): void {
   if (fields.authorization !== "") {
     request.headers.authorization = fields.authorization;

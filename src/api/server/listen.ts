@@ -22,7 +22,7 @@ export function listenExclusively<Socket>(
   });
 }
 
-/** uWebSockets.js' app, by what tells of its connections. */
+/** uWebSockets.js' app, for reports of its connections. */
 interface ConnectionEvents {
   filter(handler: (response: { close(): unknown }, change: unknown) => void): unknown;
 }

@@ -11,15 +11,16 @@ export interface MetricsServer {
 
 const UNCACHED_JSON_HEADERS = { "Content-Type": "application/json", "Cache-Control": "no-store" };
 
-/** What a process says of itself: whether it has begun to do its work and goes on with it. */
+/** The state of the process: starting, serving, or shutting down. */
 export type ProcessState = "starting" | "ready" | "draining";
 
 /**
  * `/metrics` (Prometheus text), `/healthz`, `/readyz` (200 when `ready`, 503 before and from SIGTERM on; the API reports
- * its dependencies on its own port) and, where the process probes, `/preflight` (JSON: the last check of our sender
- * identity). They have a port of their own: none of them is reachable where the API is, and roles without an API can be
- * scraped and probed too. `/preflight` shows our source addresses and the host and port of each proxy to every caller of
- * this port, so the port is the operator's: METRICS_HOST is loopback unless it is set.
+ * its dependencies on its own port) and, in processes that probe, `/preflight` (JSON: the last check of our sender
+ * identity).
+ * They have a port of their own, so that the API's callers cannot reach them, and roles without an API can be scraped and
+ * probed too. `/preflight` shows our source addresses and the host and port of each proxy to every caller of this port, so
+ * the port is the operator's: METRICS_HOST is loopback unless it is set.
  */
 export function createMetricsServer(deps: {
   registry: Registry;

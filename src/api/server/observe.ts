@@ -27,7 +27,7 @@ export interface RequestOutcome {
   bytes: number;
   /** Error code of a problem. */
   code: string | null;
-  /** How long the head of a streamed body took, which is what the caller waited for; null: the body was not streamed. */
+  /** Time to the head of a streamed body, for which the caller waited, in milliseconds; null: the body was not streamed. */
   headMs: number | null;
 }
 
@@ -91,10 +91,11 @@ class RouteSeries {
 }
 
 /**
- * Which requests get a line. Failures and slow ones always; what is refused with 503 `overloaded` is no failure here. A line
- * costs as much as twenty cached answers, and 10 a second tell as much as 1 000: so one success in `logSampleEvery`, and none
- * within `successQuietMs` of the last. One refusal in as many, since strangers can have as many of them as they like, and besides
- * the first after a quiet time.
+ * Chooses the requests that are logged. Failures and slow requests always; a 503 `overloaded` does not count as a failure
+ * here.
+ * A line costs as much as twenty cached answers, and 10 a second are as informative as 1 000. So one success in
+ * `logSampleEvery` is logged, and none within `successQuietMs` of the last. Refusals are sampled at the same rate, since
+ * strangers can cause any number. The first one after a quiet time is logged too.
  */
 class LogSample {
   readonly #limits: ObserverLimits;

@@ -99,7 +99,7 @@ export class ReplySender {
   abort(exchange: HttpExchange): void {
     if (exchange.isOver) return;
     exchange.abortStream?.();
-    // It may have been answered before its body had come.
+    // The answer may have been sent before the body had arrived.
     if (!exchange.isOver) this.#finish(exchange, CLIENT_CLOSED, 0, null);
     try {
       exchange.request.cancel();

@@ -52,8 +52,8 @@ export interface HttpServer {
   startDraining(): void;
   isDraining(): boolean;
   /**
-   * Leaves, stops listening and resolves when no request is in flight, and clients have taken their bodies or have gone. What
-   * still comes over open connections after that is refused with 503.
+   * Leaves and stops listening. Resolves when no request is in flight, and clients have taken their bodies or have
+   * disconnected. Later requests over open connections are refused with 503.
    */
   drain(): Promise<void>;
   /** Closes whatever is still open. Idempotent. */
@@ -64,19 +64,19 @@ export interface HttpLimits extends IntakeLimits, ObserverLimits {
   headerBytes: number;
   /** Connections beyond this are closed as they come. */
   connections: number;
-  /** Requests being worked on, those whose client has gone included; beyond this they are refused with 503. */
+  /** Maximum requests in progress, those of disconnected clients included; further ones are refused with 503. */
   requestsInFlight: number;
 }
 
 export interface HttpServerDeps {
   routes: readonly Route[];
   gate: RequestGate;
-  /** Charged for refused bodies, and asked before a stranger's body is read. */
+  /** Charged for refused bodies, and consulted before a stranger's body is read. */
   clients: ClientLimiter;
   log: Logger;
   metrics: Metrics;
   clock: Clock;
-  /** Whether something thrown says that a store cannot be reached now: a 503, not a fault of ours. */
+  /** True for errors of an unreachable store: a 503, not our fault. */
   isOutage(error: unknown): boolean;
   /** Absent: nothing is traced. */
   tracer?: Tracer | null;
@@ -84,13 +84,13 @@ export interface HttpServerDeps {
     host: string;
     port: number;
     trustedProxies: readonly string[];
-    /** Origins whose pages may call; none: no browser's page may. */
+    /** Origins whose pages may call the API; empty: none. */
     corsOrigins: readonly string[];
   };
   limits: HttpLimits;
 }
 
-/** What uWebSockets.js calls them. */
+/** Names of the methods in uWebSockets.js. */
 const NATIVE_METHODS = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "del" } as const;
 
 /** One per process: the event loop is shared by all servers on it. */
@@ -147,9 +147,9 @@ class UwsServer implements HttpServer {
   }
 
   /**
-   * An answer that is there at once is written within the call, which uWebSockets.js has corked, and needs no
-   * `onAborted`: nothing can happen to the connection in between.
-   * @param known what it matches, where uWebSockets.js has looked that up
+   * Serves a request. An answer that is ready at once is written within the call, which uWebSockets.js has corked. It needs
+   * no `onAborted`: the connection cannot change within the call.
+   * @param known the matched route, if uWebSockets.js has looked it up
    */
   #serve(response: HttpResponse, native: NativeRequest, known: Match | null): void {
     longTurns.onRequestRead();
@@ -206,7 +206,7 @@ class UwsServer implements HttpServer {
     return request.method === "GET" || this.#lastAnswers.isGiven();
   }
 
-  /** A request counts until its work has ended, also when its client has gone: work is what is bounded. */
+  /** A request counts until its work has ended, even if its client has disconnected: the limit is on work. */
   #sendLater(exchange: HttpExchange, pending: Promise<HttpReply>): void {
     const { response } = exchange;
     const send = (reply: HttpReply) => response.cork(() => this.#sender.send(exchange, reply, this.#leaving));
@@ -239,7 +239,7 @@ class UwsServer implements HttpServer {
     if (this.#listening !== null) this.#stopListening(this.#listening);
     this.#listening = null;
     const idle = this.#inFlight.drain();
-    // At once: what would never end must not wait for the others.
+    // Without waiting: endless streams must not wait for the others.
     void this.#sender.drainStreams();
     await idle;
     await this.#sender.drainStreams();

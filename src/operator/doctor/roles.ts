@@ -3,9 +3,9 @@ import type { Config } from "../../config/config.ts";
 type Role = Config["role"];
 
 /**
-* Parts of the service's work, and the roles that do them. A process has only what its role needs, and reaches only the services of its
- * role. In `k8s/` only some roles have secrets or access to the mail server. So a missing part that only another role needs
- * is not a fault.
+ * Parts of the service's work, and the roles that do them. A process has only what its role needs, and reaches only the
+ * services of its role. In `k8s/` only some roles have secrets or access to the mail server. So a missing part that only
+ * another role needs is not a fault.
  */
 const ROLES_OF = {
   /** Answers requests, and has to be left by balancers before it ends. */
