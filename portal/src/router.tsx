@@ -28,7 +28,7 @@ function NotFound() {
 
 const root = createRootRoute({ notFoundComponent: NotFound });
 
-/** Only addresses of the portal itself, perhaps with a query: a link must not lead from signing in to somewhere else. */
+/** Only paths of the portal itself, perhaps with a query: a link must not lead from signing in to another site. */
 const isOwnAddress = (next: unknown): next is string =>
   typeof next === "string" && /^\/(?![/\\])[\w\-/]*(\?[^#\s\\]*)?$/.test(next);
 
@@ -36,7 +36,7 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   component: SignInPage,
-  // What is not said to be undefined stays as it came.
+  // Parameters left out of the result would remain as they came, so `undefined` is explicit.
   validateSearch: ({ next }: Record<string, unknown>): { next?: string | undefined } => ({
     next: isOwnAddress(next) ? next : undefined,
   }),
@@ -70,7 +70,7 @@ const mailedLinks = [
   }),
 ] as const;
 
-/** Pages for who is signed in. */
+/** Pages for signed-in people. */
 const frame = createRoute({
   getParentRoute: () => root,
   id: "frame",

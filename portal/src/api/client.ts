@@ -6,7 +6,7 @@ import type { components, paths } from "./schema.d.ts";
 export type Schemas = components["schemas"];
 type ProblemCode = Schemas["Problem"]["code"];
 
-/** What the API refused, in its own words; or that it could not be reached. */
+/** An error response of the API, with its own text; or a failure to reach the API. */
 export class Problem extends Error {
   override name = "Problem";
   /** HTTP status; 0: there was no answer. */
@@ -15,7 +15,7 @@ export class Problem extends Error {
   readonly code: ProblemCode | null;
   /** Fields that are wrong, by their dotted name. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Seconds after which it may be tried again; null: none were named. */
+  /** Seconds after which to try again; null: the API named no time. */
   readonly retryAfterS: number | null;
   /** The same as milliseconds of the browser's clock. */
   readonly retryAtMs: number | null;
@@ -42,7 +42,7 @@ async function problemOf(response: Response): Promise<Problem> {
   return new Problem(response.status, body, retryAfterS);
 }
 
-/** Other sites' pages cannot send this header: with it the session's cookie counts. */
+/** Pages of other sites cannot send this header. The session's cookie counts only with it. */
 export const PORTAL_HEADERS = { "X-Rcpt-Portal": "1" } as const;
 
 /** The documented API, by its own description. Every call either has data or throws a Problem. */

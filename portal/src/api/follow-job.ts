@@ -15,7 +15,7 @@ interface JobListener {
   onLost(): void;
 }
 
-/** Where a follower stands between two connections. */
+/** State of a follower between two connections. */
 interface Position {
   lastEventId: string;
   waitMs: number;
@@ -81,8 +81,8 @@ async function connect(
 }
 
 /**
- * Follows a job by its server-sent events until it has ended, through as many connections as that takes.
- * @throws Problem that trying again does not mend; what `signal` is aborted with
+ * Follows a job by its server-sent events until it has ended, through any number of connections.
+ * @throws Problem that a retry does not solve; the reason of `signal`
  */
 export async function followJob(id: string, listener: JobListener, signal: AbortSignal): Promise<void> {
   const position: Position = { lastEventId: "", waitMs: FIRST_WAIT_MS };

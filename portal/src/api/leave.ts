@@ -1,6 +1,9 @@
 import { BASE_PATH } from "../base-path.ts";
 
-/** Loads the page for signing in, so that nothing of what was shown stays. @param next where to go from there, below BASE_PATH */
+/**
+ * Loads the sign-in page anew, so that no data of the session is left in memory.
+ * @param next page to return to, below BASE_PATH
+ */
 export function leaveForSignIn(next?: string): void {
   const search = next === undefined || next === "/" ? "" : `?${new URLSearchParams({ next })}`;
   location.assign(`${BASE_PATH}/sign-in${search}`);

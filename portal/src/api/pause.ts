@@ -1,4 +1,4 @@
-/** Resolves after so long, or when the browser is on a network again; rejects when `signal` is aborted. */
+/** Resolves after `ms`, or when the browser is online again; rejects when `signal` is aborted. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = new AbortController();

@@ -5,14 +5,14 @@ import { useIdentity } from "./session.ts";
 const readPlans = () => dataOf(api.GET("/v1/plans"));
 export type Plan = Awaited<ReturnType<typeof readPlans>>["data"][number];
 
-/** Every plan; they stay the same while a deployment runs. */
+/** Every plan. They do not change while a deployment runs. */
 export const plansQuery = queryOptions({
   queryKey: ["plans"],
   queryFn: readPlans,
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** What the team's plan holds; null: not known yet. */
+/** The team's plan; null: not known yet. */
 export function useOwnPlan(): Plan | null {
   const { team } = useIdentity();
   const { data } = useQuery(plansQuery);

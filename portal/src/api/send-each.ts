@@ -5,7 +5,7 @@ const AT_ONCE = 4;
 /** Attempts at one request before it is given up. */
 const ATTEMPTS_MAX = 10;
 
-/** How long to wait before the same is sent again; null: it is not. */
+/** Milliseconds until the same item may be sent again; null: it is not sent again. */
 const waitMsOf = (error: unknown): number | null =>
   error instanceof Problem && error.code === "rate_limited" && error.retryAfterS !== null
     ? error.retryAfterS * 1_000

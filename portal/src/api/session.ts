@@ -10,10 +10,10 @@ export type Role = Schemas["OwnTeam"]["role"];
 const readIdentity = () => dataOf(api.GET("/v1/auth/me"));
 const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 };
 
-/** Who is signed in, and in which team. */
+/** The signed-in person, and the team. */
 export const identityQuery = queryOptions({ queryKey: ["me"], queryFn: readIdentity, staleTime: 60_000 });
 
-/** Of pages for people who are signed in; others are sent to sign in, and come back. */
+/** Guards pages for signed-in people. Others are redirected to the sign-in page, and return after it. */
 export async function requireSession(at: { pathname: string; searchStr: string }): Promise<void> {
   try {
     await queryClient.ensureQueryData(identityQuery);
@@ -41,8 +41,8 @@ const isSame = (one: Identity, other: Identity): boolean =>
   one.user?.id === other.user?.id && one.team.id === other.team.id;
 
 /**
- * Whose page is this now? Another person, or another team, is not to see what is shown. For the same one the page stays,
- * with what is under way in it: a file that is being sent, a form that is half filled in.
+ * Checks again who is signed in. Another person, or another team, must not see the data shown. For the same person and team
+ * the page remains, with its file transfers and half-filled forms.
  */
 async function lookAgain(): Promise<void> {
   const before = queryClient.getQueryData(identityQuery.queryKey);
@@ -52,7 +52,7 @@ async function lookAgain(): Promise<void> {
   else location.reload();
 }
 
-/** To the browser's other pages: the session has begun or ended, perhaps another person's. */
+/** Tells other tabs that the session has begun or ended, perhaps of another person. */
 const changes = new BroadcastChannel("rcpt session");
 changes.onmessage = () => void lookAgain();
 // The browser took the page out of its memory, as it was left: by Back, perhaps after signing out.
@@ -61,13 +61,13 @@ window.addEventListener("pageshow", ({ persisted }) => {
 });
 const notifyOtherPages = () => changes.postMessage(null);
 
-/** Another person is signed in from now on: what was shown to the one before is forgotten. */
+/** Another person signs in: forgets the data of the person before. */
 export function forgetSession(): void {
   queryClient.clear();
   notifyOtherPages();
 }
 
-/** After signing in. @throws Error when the browser did not take the cookie */
+/** Checks after signing in that the browser stored the cookie. @throws Error when it did not */
 export async function ensureKept(): Promise<void> {
   try {
     await queryClient.fetchQuery(identityQuery);

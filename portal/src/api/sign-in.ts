@@ -1,7 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, dataOf } from "./client.ts";
 
-/** What this deployment offers to who is not signed in. */
+/** The deployment's options for people who are not signed in. */
 export const signInOptionsQuery = queryOptions({
   queryKey: ["sign-in options"],
   queryFn: () => dataOf(api.GET("/v1/auth/options")),
@@ -9,8 +9,8 @@ export const signInOptionsQuery = queryOptions({
 });
 
 /**
- * The token of a mailed link, which stands behind `#` so that it is in no request; it leaves the address bar, and with it the
- * history, at once. "": there is none.
+ * Takes the token of a mailed link from behind `#`, so that no request contains it. It is removed from the address bar, and
+ * with it from the history, at once. "": no token.
  */
 export function takeLinkToken(): string {
   const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";

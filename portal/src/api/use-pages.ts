@@ -10,8 +10,8 @@ export interface Page<T> {
 export const pageQuery = (cursor: string | null) => (cursor === null ? {} : { cursor });
 
 /**
- * A list that comes in pages: the rows of those read so far, and how to read the next.
- * @param key what the list is kept under, and forgotten by when it has changed
+ * A list in pages: the rows read so far, and a function that reads the next page.
+ * @param key cache key of the list, to forget it after a change
  */
 export function usePages<T>(key: readonly string[], readPage: (cursor: string | null) => Promise<Page<T>>) {
   const pages = useInfiniteQuery({

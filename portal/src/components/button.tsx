@@ -2,7 +2,7 @@ import type { ButtonHTMLAttributes } from "react";
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: "primary" | "danger" | "quiet";
-  /** What it began is under way: it cannot be pressed again, says so, and keeps the focus. */
+  /** The action of the button is in progress: it cannot be pressed again, shows that, and keeps the focus. */
   busy?: boolean;
 }
 

@@ -1,11 +1,11 @@
 import { type DragEvent, useId, useState } from "react";
 import { Notice } from "./notice.tsx";
 
-/** Of lists. */
+/** File types of lists. */
 const LIST_KINDS =
   ".csv,.tsv,.txt,.xlsx,.xlsm,.gz,text/csv,text/plain,text/tab-separated-values,application/gzip";
 
-/** What is wrong with what was dropped or chosen; null: nothing. */
+/** The fault of the dropped or chosen files; null: they are right. */
 function faultOf(files: readonly File[]): string | null {
   if (files.length === 0) return "That was no file.";
   if (files.length > 1) return "One file at a time, please.";
@@ -15,7 +15,7 @@ function faultOf(files: readonly File[]): string | null {
 interface Props {
   label: string;
   hint: string;
-  /** What is offered first when a file is chosen; absent: lists. */
+  /** File types that the dialog offers first; absent: lists. */
   kinds?: string;
   onFile(file: File): void;
 }

@@ -11,14 +11,14 @@ import { Button } from "./button.tsx";
 import { Failure } from "./notice.tsx";
 
 interface Props {
-  /** What opens it. */
+  /** Text of the button that opens it. */
   trigger: string;
   title: string;
   children: ReactNode;
   action: string;
-  /** What leaves it without doing anything, where "Cancel" could be taken for the action. */
+  /** Text of the button that closes it without an action, when "Cancel" could be taken for the action. */
   dismissal?: string;
-  /** Closes the dialog when it has succeeded; what it throws is shown. */
+  /** Closes the dialog on success; an error is shown. */
   onConfirm(): Promise<void>;
 }
 

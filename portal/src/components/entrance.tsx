@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { useTitle } from "./page-head.tsx";
 
-/** A page for who is not signed in. */
+/** A page for people who are not signed in. */
 export function Entrance({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className="entrance">

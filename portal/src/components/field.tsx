@@ -3,13 +3,13 @@ import { type InputHTMLAttributes, type ReactNode, useId } from "react";
 interface Props extends Omit<InputHTMLAttributes<HTMLInputElement>, "onChange"> {
   label: string;
   hint?: ReactNode;
-  /** What is wrong with what stands there. */
+  /** The fault of the value. */
   fault?: string | undefined;
   value: string;
   onChange(value: string): void;
 }
 
-/** A line of text with its label, a hint, and what is wrong with it. */
+/** A text field with its label, a hint and its fault. */
 export function Field({ label, hint, fault, value, onChange, ...rest }: Props) {
   const id = useId();
   const ids = [hint === undefined ? null : `${id}-hint`, fault === undefined ? null : `${id}-fault`];

@@ -23,7 +23,7 @@ function adviceOf(error: unknown, hasToWait: boolean): string | null {
   return null;
 }
 
-/** Why something did not work, and what to do; nothing where there is no error. */
+/** The reason of a failure, and advice; nothing without an error. */
 export function Failure({ error }: { error: unknown }) {
   const leftS = useSecondsUntil(error instanceof Problem ? error.retryAtMs : null);
   if (error === null || error === undefined) return null;

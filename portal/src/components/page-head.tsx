@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { ForeignText, shownText } from "./foreign-text.tsx";
 
-/** Until a link of the portal was followed the browser itself says where the reader is. */
+/** True until the first link is followed: the browser itself announces the first page. */
 let isFirstPage = true;
 
 /**
@@ -20,7 +20,7 @@ export function useTitle(title: string) {
   return { ref: heading, tabIndex: -1 };
 }
 
-/** The heading of a page, and what stands beside it. */
+/** The heading of a page, and the elements beside it. */
 export function PageHead({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="page-head">

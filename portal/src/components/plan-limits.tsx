@@ -3,7 +3,7 @@ import { useOwnPlan } from "../api/plans.ts";
 import { TIERS } from "../words/tiers.ts";
 import { Notice } from "./notice.tsx";
 
-/** That mail servers are not asked, in a plan without that: no address is answered valid then. */
+/** Notice of a plan without probing: mail servers are not asked, so no address is answered valid. */
 export function NoProbing() {
   const plan = useOwnPlan();
   if (plan === null || plan.probing) return null;
@@ -15,7 +15,7 @@ export function NoProbing() {
   );
 }
 
-/** That there are no lists in the plan. */
+/** Notice of a plan without lists. */
 export function NoLists() {
   const plan = useOwnPlan();
   if (plan === null || plan.bulk_bytes > 0) return null;

@@ -2,7 +2,7 @@ import { useToday } from "../api/use-today.ts";
 import { grouped } from "../words/numbers.ts";
 import { Time } from "./time.tsx";
 
-/** What is left of today's quota, and when there is more. */
+/** The remaining units of today's quota, and the time of the next quota. */
 export function QuotaLeft() {
   const { data } = useToday();
   if (data === undefined) return null;

@@ -2,11 +2,7 @@ import { type FormEvent, useState } from "react";
 import { flushSync } from "react-dom";
 import { Problem } from "../api/client.ts";
 
-/**
- * The texts of a form, and what becomes of them.
- * @param send throws what went wrong
- * @param paths what the API calls the fields
- */
+/** State and submission of a form's texts. @param send throws the failure @param paths names of the fields in the API */
 export function useForm<T extends Record<string, string>>(
   initial: T,
   send: (values: T) => Promise<void>,
@@ -26,7 +22,7 @@ export function useForm<T extends Record<string, string>>(
     try {
       await send(values);
     } catch (thrown) {
-      // At once, so that the first field that is wrong is marked, and can have the focus.
+      // Rendered synchronously, so that the first wrong field is marked and can get the focus.
       flushSync(() => setError(thrown));
       form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
     } finally {
@@ -38,9 +34,9 @@ export function useForm<T extends Record<string, string>>(
     values,
     busy,
     submit,
-    /** What is wrong with no field in particular. */
+    /** The error, unless the fields show all of it. */
     error: fields.size > 0 && [...fields.keys()].every((name) => paths.includes(name)) ? null : error,
-    /** What a field is given. @param path what the API calls it */
+    /** Props of a field. @param path its name in the API */
     field: (name: keyof T & string, path: string = name) => ({
       name,
       value: values[name] ?? "",

@@ -11,7 +11,7 @@ import { useForm } from "../components/use-form.ts";
 
 interface LinkForm {
   title: string;
-  /** What the password is for. */
+  /** Purpose of the password. */
   label: string;
   hint?: ReactNode;
   autoComplete: "current-password" | "new-password";

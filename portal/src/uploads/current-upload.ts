@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 import { FileUpload, type UploadState } from "./file-upload.ts";
 import type { KeptUpload } from "./kept-uploads.ts";
 
-/** The file that is being sent. It goes on while other pages of the portal are looked at. */
+/** The file that is being sent. It continues while other pages of the portal are open. */
 let current: FileUpload | null = null;
 const listeners = new Set<() => void>();
 
@@ -22,7 +22,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Sends a file, from its beginning or from where it was left. @param kept what was sent of it before */
+/** Sends a file, from its beginning or from where it was interrupted. @param kept record of the earlier upload */
 export function beginUpload(file: File, teamId: string, kept: KeptUpload | null = null): void {
   current?.pause();
   replace(new FileUpload(file, teamId, kept));

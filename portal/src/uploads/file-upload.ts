@@ -19,7 +19,7 @@ export interface UploadState {
   phase: "sending" | "paused" | "completing" | "stored" | "failed";
   /** The connection broke off, and is tried again. */
   isLost: boolean;
-  /** Through the API, since object storage is out of reach: it cannot be paused, nor gone on with. */
+  /** Sent through the API, since object storage is unreachable: it cannot be paused or resumed. */
   isThroughApi: boolean;
   sentBytes: number;
   /** null: not known yet. */
@@ -31,13 +31,13 @@ export interface UploadState {
 const partBytesOf = (bytes: number): number =>
   Math.min(PART_BYTES.most, Math.max(PART_BYTES.least, Math.ceil(bytes / PARTS)));
 
-/** What the API takes as a name: no control characters, no slashes, 255 characters. */
+/** Converts a name to one that the API takes: no control characters, no slashes, 255 characters. */
 function namedForApi(name: string): string {
   const cleaned = name.replace(/[\p{Cc}\p{Cs}/\\]/gu, "_");
   return Array.from(cleaned).slice(0, 255).join("").slice(0, 255) || "list";
 }
 
-/** A file on its way to object storage: in parts, so that it can be paused, and gone on with after the page was left. */
+/** A file being sent to object storage, in parts. So it can be paused, and resumed even after the page was closed. */
 export class FileUpload {
   readonly file: File;
   readonly #teamId: string;
@@ -58,7 +58,7 @@ export class FileUpload {
     error: null,
   };
 
-  /** @param kept of an upload of this file that was begun before */
+  /** @param kept record of an earlier upload of this file */
   constructor(file: File, teamId: string, kept: KeptUpload | null = null) {
     this.file = file;
     this.#teamId = teamId;
@@ -72,7 +72,7 @@ export class FileUpload {
 
   readonly state = (): UploadState => this.#state;
 
-  /** Begins, or goes on after a pause or a failure. */
+  /** Starts, or resumes after a pause or a failure. */
   readonly start = (): void => {
     if (!["paused", "failed"].includes(this.#state.phase)) return;
     this.#control = new AbortController();
@@ -90,7 +90,7 @@ export class FileUpload {
     this.#change({ phase: "paused", isLost: false, bytesPerS: null, sentBytes: this.#countSent() });
   };
 
-  /** Ends it for good; what was sent is deleted. */
+  /** Cancels the upload; sent parts are deleted. */
   readonly giveUp = async (): Promise<void> => {
     this.pause();
     this.#control.abort();
@@ -107,7 +107,7 @@ export class FileUpload {
   }
 
   #fail(error: unknown, isGone: boolean): void {
-    // Whatever is tried next begins with what object storage has; or anew, where the upload is gone.
+    // The next attempt resumes with the parts that object storage has. If the upload is gone, it starts from the beginning.
     this.#parts = null;
     if (isGone && this.#state.uploadId !== null) forgetUpload(this.#state.uploadId);
     this.#change({ phase: "failed", error, ...(isGone ? { uploadId: null, sentBytes: 0 } : {}) });
@@ -223,7 +223,7 @@ async function isStored(id: string, signal: AbortSignal): Promise<boolean> {
   return upload?.status === "stored";
 }
 
-/** Deletes an upload that may be gone already, and forgets it here. */
+/** Deletes an upload, which may be gone already, and its local record. */
 export async function deleteUpload(id: string): Promise<void> {
   try {
     await api.DELETE("/v1/uploads/{upload}", { params: { path: { upload: id } } });

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** An upload that was begun in this browser, to be gone on with after the page was left: no credential, no content. */
+/** Record of an upload in this browser, to resume it after the page was closed: no credential, no content. */
 export interface KeptUpload {
   id: string;
   teamId: string;
@@ -34,7 +34,7 @@ function write(uploads: readonly KeptUpload[]): void {
     if (uploads.length === 0) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, JSON.stringify(uploads));
   } catch {
-    // The browser keeps nothing for us: an upload that is interrupted then begins anew.
+    // The browser stores nothing for us: an interrupted upload then starts from the beginning.
   }
   for (const listener of listeners) listener();
 }
@@ -57,7 +57,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The team's uploads that were begun in this browser and are not known to have ended. */
+/** The team's uploads that started in this browser and are not known to have ended. */
 export function useKeptUploads(teamId: string): readonly KeptUpload[] {
   return read(useSyncExternalStore(subscribe, storedText)).filter((upload) => upload.teamId === teamId);
 }

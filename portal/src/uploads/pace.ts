@@ -1,11 +1,11 @@
 const SPAN_MS = 8_000;
 const LEAST_MS = 1_000;
 
-/** How fast bytes went in the last seconds. */
+/** Bytes a second, over the last seconds. */
 export class Pace {
   #samples: { atMs: number; bytes: number }[] = [];
 
-  /** After a pause the count begins anew. */
+  /** Starts a new measurement after a pause. */
   clear(): void {
     this.#samples = [];
   }

@@ -8,14 +8,14 @@ const LAST_WAIT_MS = 30_000;
 export class Waits {
   #nextMs = FIRST_WAIT_MS;
 
-  /** @param leastMs what was asked for @throws what `signal` is aborted with */
+  /** @param leastMs minimum wait that the service asks for @throws the reason of `signal` */
   async wait(signal: AbortSignal, leastMs = 0): Promise<void> {
     await pause(Math.max(leastMs, this.#nextMs), signal);
     this.#nextMs = Math.min(this.#nextMs * 2, LAST_WAIT_MS);
   }
 }
 
-/** What may be otherwise the next time: no answer, a service that is overloaded or starting. */
+/** True for temporary failures: no response, or a service that is overloaded or starting. */
 export const mayPass = (status: number): boolean => status === 0 || status === 429 || status >= 500;
 
 /**

@@ -1,4 +1,4 @@
-/** No byte moved for this long: the connection leads nowhere. */
+/** After this long without progress the connection counts as dead. */
 const SILENCE_MS = 60_000;
 
 interface PutAnswer {
@@ -13,7 +13,7 @@ interface PutOptions {
   signal: AbortSignal;
 }
 
-/** Sends bytes; `fetch` would not tell how many are on their way. Rejects when `signal` is aborted alone. */
+/** Sends bytes; `fetch` would not report progress. Rejects only when `signal` is aborted. */
 export function put(url: string, body: Blob, options: PutOptions): Promise<PutAnswer> {
   const { headers = {}, onProgress, signal } = options;
   return new Promise((resolve, reject) => {

@@ -2,9 +2,9 @@ import { api, dataOf } from "../api/client.ts";
 import { mayPass, persistently, Waits } from "./persistently.ts";
 import { put } from "./put.ts";
 
-/** At once: more do not make a line faster. */
+/** Concurrent parts: more would not make the connection faster. */
 const PARTS_AT_ONCE = 3;
-/** New URLs for a part that is refused with the ones it had. */
+/** Times that a refused part gets new URLs. */
 const RENEWALS = 2;
 /** The URL has expired, or the upload is not open any more: to ask for its parts says which. */
 const OUTDATED: ReadonlySet<number> = new Set([403, 404]);
@@ -26,7 +26,7 @@ export class StorageOutOfReach extends Error {
 }
 
 interface PartsListener {
-  /** Bytes of a part that are on their way; 0: none any more. */
+  /** Bytes of a part sent in the current attempt; 0: no attempt is in progress. */
   onProgress(part: Part, bytes: number): void;
   onLost(): void;
 }
@@ -65,7 +65,7 @@ async function renewUrls({ uploadId, parts, listener, signal }: Sending): Promis
   const fresh = await persistently(() => readParts(uploadId, signal), signal, listener.onLost);
   for (const [i, part] of parts.entries()) {
     part.url = fresh[i]?.url ?? null;
-    // Its answer was lost: it has arrived all the same.
+    // The response was lost, but the part has arrived.
     part.isSent ||= fresh[i]?.isSent === true;
   }
 }
@@ -120,8 +120,8 @@ async function sendPart(sending: Sending, part: Part): Promise<void> {
 }
 
 /**
- * Sends the parts that object storage does not have yet, through as many attempts as that takes.
- * @throws StorageOutOfReach, Problem, Error; what `signal` is aborted with
+ * Sends the parts that object storage does not have yet, in as many attempts as needed.
+ * @throws StorageOutOfReach, Problem, Error; the reason of `signal`
  */
 export async function sendParts(sending: Sending): Promise<void> {
   const failure = new AbortController();
@@ -133,7 +133,7 @@ export async function sendParts(sending: Sending): Promise<void> {
   try {
     await Promise.all(Array.from({ length: PARTS_AT_ONCE }, sendNext));
   } finally {
-    // What is still on its way is of no use when one has failed.
+    // After a failure, parts in progress are of no use.
     failure.abort();
   }
 }

@@ -1,4 +1,4 @@
-/** What a subscription's state means, and what to do, in Stripe's words for it; others are shown as they are. */
+/** Meaning of a subscription's state, and advice, by Stripe's name. Unknown states are shown by name. */
 export const SUBSCRIPTIONS: Readonly<Record<string, string>> = {
   active: "Paid.",
   trialing: "On trial.",
@@ -10,9 +10,9 @@ export const SUBSCRIPTIONS: Readonly<Record<string, string>> = {
   canceled: "It has ended.",
 };
 
-/** Of these, nothing is left to manage. */
+/** States in which nothing is left to manage. */
 export const ENDED: ReadonlySet<string> = new Set(["canceled", "incomplete_expired"]);
-/** Of these, something has to be done. */
+/** States that need an action. */
 export const IN_TROUBLE: ReadonlySet<string> = new Set(["past_due", "unpaid", "incomplete", "paused"]);
 
 export const INTERVALS = { month: "monthly", year: "yearly" } as const;

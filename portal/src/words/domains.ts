@@ -1,7 +1,7 @@
 /** The domains of a text: one a line, or with commas, semicolons or spaces between them. */
 export const domainsOf = (text: string): string[] => text.split(/[\s,;]+/).filter((part) => part !== "");
 
-/** What a domain, or a part of one, has to contain to be found by the text: U-labels are listed as A-labels. */
+/** Finds domains that contain the text. U-labels are listed as A-labels, so both forms of the text are tried. */
 export function domainFinder(text: string): (domain: string) => boolean {
   const plain = text.trim().toLowerCase();
   const needles = [plain];

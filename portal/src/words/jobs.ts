@@ -4,7 +4,7 @@ export type BulkJob = operations["getBulkJob"]["responses"][200]["content"]["app
 export type JobStatus = BulkJob["status"];
 export type JobErrorCode = NonNullable<BulkJob["error"]>["code"];
 
-/** What a job is at. */
+/** Descriptions of a job's status. */
 export const JOB_STATUSES: Readonly<Record<JobStatus, string>> = {
   queued: "Waiting to begin",
   analyzing: "Reading the file",
@@ -19,7 +19,7 @@ export const JOB_STATUSES: Readonly<Record<JobStatus, string>> = {
 const ENDS: readonly JobStatus[] = ["completed", "failed", "cancelled"];
 export const hasEnded = ({ status }: Pick<BulkJob, "status">): boolean => ENDS.includes(status);
 
-/** What a list is called. */
+/** The name of a list. */
 export function listName({ source }: Pick<BulkJob, "source">): string {
   if (source.type === "upload") return source.filename;
   if (source.type === "s3") return source.key;
@@ -35,7 +35,7 @@ interface ErrorWords {
 
 const READ_OTHERWISE = "Try another delimiter, encoding or sheet.";
 
-/** Every error of a job in words: a new one does not compile until it has its own. */
+/** Texts for every error of a job: a new error without texts does not compile. */
 export const JOB_ERRORS: Readonly<Record<JobErrorCode, ErrorWords>> = {
   empty_source: {
     says: "The file has no rows.",

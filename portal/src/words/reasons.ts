@@ -8,13 +8,13 @@ type Fault = NonNullable<VerificationResult["checks"]["smtp"]["fault"]>;
 interface ReasonWords {
   /** Why, as one sentence. */
   says: string;
-  /** What to do about it. */
+  /** Advice for the person. */
   advice: string;
 }
 
 const TRY_LATER = "Ask again later; nothing was charged.";
 
-/** Every reason of the API in words: a new one does not compile until it has its own. */
+/** Texts for every reason of the API: a new reason without texts does not compile. */
 export const REASONS: Readonly<Record<Reason, ReasonWords>> = {
   empty: { says: "There is no text.", advice: "Enter an address." },
   several_addresses: {
@@ -110,7 +110,7 @@ export const VERDICTS: Readonly<Record<Verdict, string>> = {
   unknown: "Unknown",
 };
 
-/** What to do with addresses of a verdict; the reason of each says more. */
+/** Advice for addresses of a verdict; each reason's text has details. */
 export const VERDICT_ADVICE: Readonly<Record<Verdict, string>> = {
   valid: "Safe to send to.",
   invalid: "Do not send: it would bounce.",
@@ -118,7 +118,7 @@ export const VERDICT_ADVICE: Readonly<Record<Verdict, string>> = {
   unknown: "Not proven either way: the reason says why.",
 };
 
-/** Whose failure it was. */
+/** Who caused the failure. */
 export const FAULTS: Readonly<Record<Fault, string>> = {
   recipient: "the recipient's",
   their_server: "their server's",

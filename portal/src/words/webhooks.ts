@@ -9,7 +9,7 @@ export type Webhook = Answer<"listWebhooks">["data"][number];
 export type Delivery = Answer<"listWebhookDeliveries">["data"][number];
 export type EventType = Webhook["events"][number];
 
-/** Every event of webhooks in words; `ping` comes on demand alone, and cannot be left out. */
+/** Description of every event. `ping` is sent on demand only, and cannot be deselected. */
 export const EVENTS: Readonly<Record<EventType, string>> = {
   "bulk.completed": "A list is done, and its results are there.",
   "bulk.failed": "A list could not be verified, and why.",
@@ -37,7 +37,7 @@ export const STATUSES: Readonly<Record<Delivery["status"], string>> = {
   failed: "given up",
 };
 
-/** Why an attempt failed, and what to look at. */
+/** Reasons why an attempt failed, and what to check. */
 export const DELIVERY_ERRORS_IN_WORDS: Readonly<Record<NonNullable<Delivery["error"]>, string>> = {
   invalid_url: "The URL cannot be used.",
   host_not_found: "The DNS does not know the host.",

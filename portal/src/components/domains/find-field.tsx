@@ -9,7 +9,7 @@ interface Props {
   pages: { rows: readonly unknown[] };
 }
 
-/** Finds among the domains of a list; says how many there are. @param props what `useFind` answers */
+/** Searches among the domains of a list, and shows the number found. @param props result of `useFind` */
 export function FindField({ text, setText, isFinding, isReading, pages }: Props) {
   return (
     <div className="stack">

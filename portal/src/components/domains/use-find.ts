@@ -20,9 +20,9 @@ export function useFind<T extends { domain: string }>(pages: ReturnType<typeof u
     text,
     setText,
     isFinding,
-    /** Not all rows have been looked at yet. */
+    /** True while not all rows have been searched. */
     isReading: readsOn,
-    /** What was found, or all; what is read on by itself need not be asked for. */
+    /** The found rows, or all. While searching, further pages load by themselves. */
     pages: { ...pages, rows: found, hasNextPage: hasNextPage && !isFinding },
   };
 }

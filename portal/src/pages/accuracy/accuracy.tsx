@@ -42,7 +42,7 @@ function Details({ groups, wrong }: Accuracy) {
   );
 }
 
-/** How good the answers were, by what became of the team's messages. */
+/** The accuracy of answers, measured by the outcomes of the team's messages. */
 export function AccuracyPage() {
   const [days, setDays] = useState<(typeof SPANS)[number]>("30");
   const accuracy = useAccuracy(Number(days));

@@ -9,7 +9,7 @@ const curlText = (url: string) => `curl ${url}/v1/feedback \\
 
 const COMMAND = "rcpt feedback bounces.mbox --job job_…";
 
-/** What to do where nothing has been reported: how it is, by programs. */
+/** Help while no outcome has been reported: how programs report. */
 export function FirstReport() {
   const call = curlText(`${location.origin}${BASE_PATH}`);
   return (

@@ -16,10 +16,10 @@ export const useAccuracy = (days: number) =>
     placeholderData: keepPreviousData,
   });
 
-/** Below this many messages a rate says little. */
+/** With fewer messages a rate is not meaningful. */
 export const FEW = 30;
 
-/** What became known of: a message was either delivered or came back. */
+/** Messages with a known outcome: delivered or bounced. */
 export const messagesOf = ({ delivered, bounced }: Counts) => delivered + bounced;
 
 const ORDER: readonly (Group["verdict"] | null)[] = ["valid", "risky", "unknown", "invalid", null];
@@ -49,7 +49,7 @@ export const reportFile = (file: Blob, outcome: Outcome | undefined, signal: Abo
   dataOf(
     api.POST("/v1/feedback/files", {
       params: { query: outcome === undefined ? {} : { outcome } },
-      // Which kind it is the service sees itself.
+      // The service detects the type itself.
       headers: { "Content-Type": "application/octet-stream" },
       body: file as never,
       bodySerializer: (body) => body,

@@ -62,7 +62,7 @@ function Taken({ of: { accepted, duplicates, ignored } }: { of: Recorded }) {
   );
 }
 
-/** Where bounces are brought in: as a file, or pasted. */
+/** Import of bounces: as a file, or pasted. */
 export function Report() {
   const [outcome, setOutcome] = useState<Outcome | "">("");
   const [text, setText] = useState("");

@@ -22,7 +22,7 @@ function Verdict({ of }: { of: Group["verdict"] }) {
   return of === null ? <span className="muted">Not reported</span> : <VerdictBadge verdict={of} />;
 }
 
-/** The share that came back for good; none where there are too few to tell. */
+/** The share of hard bounces; a note when there are too few messages. */
 function HardRate({ of }: { of: Counts }) {
   const messages = messagesOf(of);
   if (messages < FEW) return <span className="muted nowrap">too few to tell</span>;
@@ -48,7 +48,7 @@ function CountCells({ of }: { of: Counts }) {
   );
 }
 
-/** What became of messages, a verdict a row. */
+/** Outcomes of messages, one row per verdict. */
 export function VerdictTable({ groups }: { groups: readonly Group[] }) {
   return (
     <Table label="By verdict" columns={["Answered", ...COUNT_COLUMNS]}>

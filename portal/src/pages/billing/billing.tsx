@@ -15,7 +15,7 @@ import { readBilling, type Subscription, useSubscribe } from "./subscribe.ts";
 
 const isManaged = ({ status }: Subscription) => status !== null && !ENDED.has(status);
 
-/** The subscription as it stands. */
+/** The state of the subscription. */
 function Standing({ of: { tier, ...subscription } }: { of: Subscription }) {
   const { status, interval, current_period_end: end, cancel_at_period_end: ends } = subscription;
   return (
@@ -45,7 +45,7 @@ function Standing({ of: { tier, ...subscription } }: { of: Subscription }) {
   );
 }
 
-/** What can be done about the plan, by whom. */
+/** Actions for the plan, and who may take them. */
 function Offer({ subscription, plans }: { subscription: Subscription; plans: readonly Plan[] }) {
   const isAdmin = useHasRole("admin");
   const subscribe = useSubscribe();
@@ -112,7 +112,7 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
   );
 }
 
-/** What the team pays for, and could. */
+/** The team's plan, and the plans that it can buy. */
 export function BillingPage() {
   const plans = useQuery(plansQuery);
   const billing = useQuery({ queryKey: ["billing"], queryFn: readBilling });

@@ -35,7 +35,7 @@ interface Props {
   buy: { busy: boolean; choose(plan: Plan, interval: Interval): void } | null;
 }
 
-/** What is in each plan, side by side. */
+/** The plans side by side. */
 export function PlanTable({ plans, tier, buy }: Props) {
   return (
     <TableScroll label="Plans">

@@ -8,7 +8,7 @@ type Tier = Plan["tier"];
 export const readBilling = () => dataOf(api.GET("/v1/billing"));
 export type Subscription = Awaited<ReturnType<typeof readBilling>>;
 
-/** What can be subscribed to. */
+/** Plans for sale. */
 type SoldTier = Extract<Tier, "starter" | "pro" | "pro_plus">;
 const isSold = (tier: Tier): tier is SoldTier => tier !== "free" && tier !== "enterprise";
 
@@ -19,7 +19,7 @@ function leaveTo(url: string): void {
   location.assign(url);
 }
 
-/** Goes on to where a plan is paid; with a subscription, to where it is managed. */
+/** Opens the page that takes the payment; with a subscription, the page that manages it. */
 export function useSubscribe() {
   return useMutation({
     async mutationFn({ tier, interval }: { tier: Tier; interval: Interval }) {

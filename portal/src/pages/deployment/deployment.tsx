@@ -81,7 +81,7 @@ function ReducedSites({ of: { reduced_sites: sites, sites_reduced: count } }: { 
   );
 }
 
-/** Those that are there, such as "2 processing, 1 queued". */
+/** The counts above zero, such as "2 processing, 1 queued". */
 function countsOf(counts: Record<string, number>): string {
   const there = Object.entries(counts).filter(([, count]) => count > 0);
   return there.length === 0 ? "none" : there.map(([name, count]) => `${grouped(count)} ${name}`).join(", ");

@@ -7,7 +7,7 @@ import type { Deployment } from "./deployment.tsx";
 type Route = Deployment["egress"]["routes"][number];
 type Finding = Route["findings"][number];
 
-/** What a failure of a check means for answers. */
+/** The effect of a failed check on answers. */
 const WEIGHTS: Record<Finding["weight"], string> = {
   trust: "Refusals may be about us: none makes an address invalid",
   service: "Nothing can be probed by this route",
@@ -19,7 +19,7 @@ const RESULTS: Record<Finding["result"], { text: string; look: string }> = {
   pass: { text: "passes", look: "valid" },
   skipped: { text: "does not apply", look: "" },
 };
-/** What needs work comes first. */
+/** Findings that need work come first. */
 const ORDER = Object.keys(RESULTS);
 
 function FindingRow({ of: finding }: { of: Finding }) {
@@ -66,7 +66,7 @@ function stateOf(route: Route): { text: string; look: string } {
     : { text: "in order", look: "valid" };
 }
 
-/** Each egress route, by what preflight found of it last. */
+/** Each egress route with its last preflight findings. */
 export function Routes({ of: routes }: { of: readonly Route[] }) {
   if (routes.length === 0) return <p className="muted">This process probes by no route.</p>;
   return routes.map((route) => {

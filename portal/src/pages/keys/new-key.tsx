@@ -25,12 +25,12 @@ export function NewKey() {
   const queries = useQueryClient();
   const [env, setEnv] = useState<Env>("live");
   const { role: own } = useIdentity();
-  // What most programs need, and no more.
+  // The role that most programs need.
   const [role, setRole] = useState<Role>("member");
   const [made, setMade] = useState<{ label: string; secret: string } | null>(null);
   const form = useForm({ label: "" }, async ({ label }) => {
     const key = await dataOf(api.POST("/v1/keys", { params: { header: {} }, body: { label, env, role } }));
-    // Before all else: the API shows it this once.
+    // First of all: the API shows the secret only once.
     if (key.secret !== null) setMade({ label: key.label, secret: key.secret });
     form.reset();
     void queries.invalidateQueries({ queryKey: ["keys"] });

@@ -51,7 +51,7 @@ function Groups({ id }: { id: string }) {
   );
 }
 
-/** Why rows of a job wait, and until when; nothing where none do. */
+/** Reasons why rows of a job wait, and until when; nothing while no row waits. */
 export function Deferred({ job }: { job: BulkJob }) {
   if (hasEnded(job) || job.rows.deferred === 0) return null;
   return (

@@ -10,7 +10,9 @@ const FORMATS = [
   { format: "jsonl", title: "JSONL", spoken: "JSON lines" },
 ] as const;
 
-/** The results as files, or what there is of them: links of this origin, which the browser saves as they come. */
+/**
+ * Links to the results as files, also partial ones. They are of this origin, so that the browser saves them as they arrive.
+ */
 export function Downloads({ job }: { job: BulkJob }) {
   const kinds = [
     { title: "All rows", rows: totalOf(job.verdicts), filter: {} },

@@ -4,7 +4,7 @@ import { QuotaLeft } from "../../components/quota-left.tsx";
 import { type BulkJob, JOB_ERRORS, type JobErrorCode } from "../../words/jobs.ts";
 import { CandidateChoices } from "./candidate-choices.tsx";
 
-/** What a larger plan has room for. */
+/** Failures that a larger plan would avoid. */
 const LARGER_PLAN_HELPS: ReadonlySet<JobErrorCode> = new Set(["quota_exceeded", "bulk_too_large"]);
 
 type JobError = NonNullable<BulkJob["error"]>;

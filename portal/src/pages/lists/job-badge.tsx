@@ -6,7 +6,7 @@ const LOOKS: Readonly<Partial<Record<JobStatus, string>>> = {
   deferred: "risky",
 };
 
-/** What a job is at; while it is under way, also how far. */
+/** The status of a job; while it is being processed, also its progress. */
 export function JobBadge({ job }: { job: BulkJob }) {
   const percent = Math.floor(job.progress * 100);
   const isCounted = !hasEnded(job) && job.rows.total > 0;

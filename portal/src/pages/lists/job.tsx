@@ -69,7 +69,7 @@ function DeleteJob({ job }: { job: BulkJob }) {
   );
 }
 
-/** Rows by what became of them, and what they cost. */
+/** Numbers of rows by result, and their cost. */
 function RowFacts({ job: { rows, units } }: { job: BulkJob }) {
   const facts: [string, number][] = [
     ["Rows", rows.total],
@@ -135,7 +135,7 @@ function Dates({ job }: { job: BulkJob }) {
   );
 }
 
-/** A list that is verified, or was: how far it is, and what was found. */
+/** A list with its progress and results. */
 export function JobPage() {
   const { id } = useParams({ from: "/frame/lists/$id" });
   const { data: job, isPending, error, isLost } = useJob(id);

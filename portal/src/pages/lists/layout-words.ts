@@ -2,7 +2,7 @@ import type { BulkJob } from "../../words/jobs.ts";
 
 type Columns = NonNullable<BulkJob["source"]["columns"]>;
 
-/** What a column is called; those without a name by their place, from 1. */
+/** The title of a column; without a name its number, from 1. */
 export const columnTitle = ({ name, index }: { name: string | null; index: number }): string =>
   name === null || name === "" ? `Column ${index + 1}` : name;
 
@@ -14,7 +14,7 @@ export const CHOSEN_BY: Readonly<Record<Columns["email"]["chosen_by"], string>> 
   only: "no other column has addresses",
 };
 
-/** What stands between columns, by the character. */
+/** Names of delimiters, by character. */
 export const DELIMITERS: Readonly<Record<string, string>> = {
   ",": "comma",
   ";": "semicolon",

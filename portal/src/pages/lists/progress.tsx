@@ -19,14 +19,14 @@ export function Milestones({ job, isLost }: { job: BulkJob; isLost: boolean }) {
 
 function paceOf({ status, rows_per_second: pace, eta_seconds: eta }: BulkJob): string {
   const parts = [
-    // Of rows that wait the pace says nothing.
+    // The pace is meaningless for rows that wait.
     pace === null || status !== "processing" ? null : `${grouped(Math.round(pace * 10) / 10)} rows/s`,
     eta === null ? null : `about ${duration(eta)} left`,
   ];
   return parts.filter((part) => part !== null).join(" · ");
 }
 
-/** How far a job is that has not ended. */
+/** Progress of a job that has not ended. */
 export function Progress({ job }: { job: BulkJob }) {
   const id = useId();
   const { rows, progress, status } = job;

@@ -2,28 +2,28 @@ import { api } from "../../api/client.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import type { Reason, Verdict, VerificationResult } from "../../words/reasons.ts";
 
-/** What a page shows of a list, however long that is. */
+/** Maximum rows of a list that a page shows. */
 export const SHOWN_ROWS = 1_000;
 
-/** One address of a list, and what was found. */
+/** One address of a list, and its result. */
 export interface ResultRow {
-  /** Of the list, from 1. */
+  /** Row number in the list, from 1. */
   row: number;
   input: string;
-  /** The row whose result this one repeats; null: none. */
+  /** Number of the row whose result this one repeats; null: it is not a repeat. */
   duplicateOf: number | null;
   result: VerificationResult;
 }
 
-/** What rows have to be; all of what is given. */
+/** Conditions on rows; all that are given must hold. */
 export interface ResultFilter {
   verdict?: Verdict;
   reason?: Reason;
-  /** Who runs the mail servers. */
+  /** Provider of the mail servers. */
   provider?: string;
 }
 
-/** Where rows are had as a file. */
+/** URL of the rows as a file. */
 export function resultsHref(id: string, format: "csv" | "jsonl", filter: ResultFilter): string {
   return `${BASE_PATH}/v1/bulk-jobs/${id}/results?${new URLSearchParams({ format, ...filter })}`;
 }
@@ -46,7 +46,7 @@ function rowsOf(text: string): ResultRow[] {
 
 /** The first results of a job, in the order of its list. Nothing behind them is loaded. */
 export async function readResults(id: string, filter: ResultFilter, signal: AbortSignal) {
-  // The one beyond tells that there are more.
+  // One more row than is shown, to know whether there are more.
   const query = { format: "jsonl" as const, limit: SHOWN_ROWS + 1, ...filter };
   const { data } = await api.GET("/v1/bulk-jobs/{id}/results", {
     params: { path: { id }, query },

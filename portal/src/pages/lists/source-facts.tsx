@@ -2,7 +2,7 @@ import { ForeignText } from "../../components/foreign-text.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { CHOSEN_BY, columnTitle, DELIMITERS } from "./layout-words.ts";
 
-/** How the list was read: its columns, and what was tolerated in it. */
+/** How the list was read: its columns, and the warnings. */
 export function SourceFacts({ source }: Pick<BulkJob, "source">) {
   const { columns, warnings } = source;
   if (columns === null || (source.type === "inline" && warnings.length === 0)) return null;
@@ -45,7 +45,7 @@ export function SourceFacts({ source }: Pick<BulkJob, "source">) {
   );
 }
 
-/** What was tolerated in a list, or should be looked at. */
+/** Warnings about a list: irregularities that were tolerated or should be checked. */
 export function Warnings({ warnings }: Pick<BulkJob["source"], "warnings">) {
   if (warnings.length === 0) return null;
   return (

@@ -4,14 +4,14 @@ import { api, dataOf } from "../../api/client.ts";
 import { followJob } from "../../api/follow-job.ts";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
 
-/** What all lists are kept under. */
+/** Cache key of all lists. */
 export const jobsKey = ["jobs"];
 export const jobKey = (id: string) => ["job", id];
 
 /** A connection that is back by then was not missed. */
 const LOST_AFTER_MS = 2_000;
 
-/** What has changed with a job beside itself. */
+/** Invalidates the data that depends on a job: the list of jobs, and the usage. */
 export async function forgetJobLists(queries: QueryClient): Promise<void> {
   await Promise.all([jobsKey, ["usage"]].map((queryKey) => queries.invalidateQueries({ queryKey })));
 }
@@ -45,7 +45,7 @@ export function useJob(id: string) {
       },
     };
     followJob(id, listener, control.signal).catch(() => {
-      // It is gone, or may not be followed: to ask for it says which.
+      // The job is gone, or may not be followed. Requesting it shows which.
       if (!control.signal.aborted) void queries.invalidateQueries({ queryKey: jobKey(id) });
     });
     return () => {

@@ -10,7 +10,7 @@ const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFrac
 export const totalOf = (counts: VerdictCounts): number =>
   VERDICT_NAMES.reduce((sum, verdict) => sum + counts[verdict], 0);
 
-/** A part of a whole for people; "–" where there is no whole yet. */
+/** A share as a percentage; "–" while the whole is 0. */
 export const share = (part: number, whole: number): string =>
   whole === 0 ? "–" : PERCENT.format(part / whole);
 
@@ -29,7 +29,7 @@ export function VerdictBar({ counts }: { counts: VerdictCounts }) {
   );
 }
 
-/** The same as numbers, with what to do with such addresses. */
+/** The same as numbers, with advice for the addresses of each verdict. */
 export function VerdictTiles({ counts }: { counts: VerdictCounts }) {
   const total = totalOf(counts);
   return (

@@ -21,7 +21,7 @@ const readPage = (cursor: string | null) =>
   dataOf(api.GET("/v1/admin/disposable", { params: { query: { ...pageQuery(cursor), limit: 100 } } }));
 type Override = Awaited<ReturnType<typeof readPage>>["data"][number];
 
-/** How many are not in effect yet; asked again until all are. */
+/** Number of overrides that are not in effect yet. Polled until all are. */
 function Pending() {
   const queries = useQueryClient();
   const pending = useQuery({

@@ -48,7 +48,7 @@ function ChangePassword() {
   );
 }
 
-/** What concerns the person, in whichever team. */
+/** Settings of the person, independent of the team. */
 export function SettingsPage() {
   const { user, teams } = useIdentity();
   return (

@@ -101,7 +101,7 @@ function InviteRow({ of: invite }: { of: Invite }) {
 
 const COLUMNS = ["Invited", "Role", "Good until", { hidden: "Withdraw" }];
 
-/** Who is invited, and one more. */
+/** The open invitations, and a form for a new one. */
 export function Invitations() {
   const invites = usePages(invitesKey, readPage);
   return (

@@ -13,7 +13,7 @@ type Member = Awaited<ReturnType<typeof readTeam>>["members"][number];
 
 const ROLES: readonly Role[] = ["member", "admin", "owner"];
 
-/** A member's role: a choice for who may change it. Only owners make or unmake owners. */
+/** A member's role, as a choice for those who may change it. Only owners may add or remove owners. */
 function RoleOf({ member }: { member: Member }) {
   const queries = useQueryClient();
   const isAdmin = useHasRole("admin");

@@ -35,7 +35,7 @@ function Rename({ name }: { name: string }) {
   );
 }
 
-/** Who is in the team, who is invited, and what it is called. */
+/** Members, invitations and name of the team. */
 export function TeamPage() {
   const { team: own } = useIdentity();
   const isAdmin = useHasRole("admin");

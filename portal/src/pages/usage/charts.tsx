@@ -13,7 +13,7 @@ const SOURCE_PARTS = [
   { name: "In lists", color: "var(--valid)" },
 ];
 
-/** With more days a bar is a week: a day would be too thin to be seen, or pointed at. */
+/** Above this number of days a bar is a week: a day would be too thin to see, or to point at. */
 const DAYS_MAX = 90;
 const WEEK = 7;
 const DATE = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
@@ -34,7 +34,7 @@ function spansOf(days: readonly Day[]): { label: string; days: Day[] }[] {
 const sum = (days: readonly Day[], of: (day: Day) => number) =>
   days.reduce((total, day) => total + of(day), 0);
 
-/** How days were used, as two charts; the table beside them holds the same numbers. */
+/** Daily usage as two charts. The table beside them has the same numbers. */
 export function Charts({ days }: { days: readonly Day[] }) {
   const spans = spansOf(days);
   const by = days.length > DAYS_MAX ? "week" : "day";

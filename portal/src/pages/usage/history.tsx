@@ -10,7 +10,7 @@ import { saveFile } from "./save-file.ts";
 import "../../styles/charts.css";
 
 const readHistory = (days: number) => dataOf(api.GET("/v1/usage/history", { params: { query: { days } } }));
-/** A day as the API tells it. */
+/** A day of the API's usage history. */
 export type Day = Awaited<ReturnType<typeof readHistory>>["data"][number];
 
 const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] = [

@@ -15,7 +15,7 @@ import { grouped } from "../../words/numbers.ts";
 
 const COMPACT = new Intl.NumberFormat(undefined, { notation: "compact" });
 
-/** By what the parts of a bar differ beside their colour; the first is plain. */
+/** Textures that distinguish the parts of a bar besides their colour; the first has none. */
 const TEXTURES: readonly (RechartsPattern | null)[] = [
   null,
   patterns.diagonal,
@@ -38,7 +38,7 @@ function fillOf(color: string, place: number): string | RechartsFill {
   return fill;
 }
 
-/** What a bar is made of. */
+/** One part of a bar. */
 export interface Part {
   name: string;
   /** A colour of the tokens, such as `var(--valid)`. */
@@ -53,7 +53,7 @@ interface Props {
   bars: readonly { label: string; values: readonly number[] }[];
 }
 
-/** Stacked bars, drawn as SVG, that can be gone through with the arrow keys. */
+/** Stacked bars in SVG. The arrow keys move between bars. */
 export function StackedBars({ title, parts, bars }: Props) {
   return (
     <BarChart

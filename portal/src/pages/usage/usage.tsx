@@ -35,7 +35,7 @@ function Today() {
 
 const SPANS = ["7", "30", "90", "365"] as const;
 
-/** What the team has used of its quota: today, and by day. */
+/** The team's use of its quota: today, and by day. */
 export function UsagePage() {
   const [days, setDays] = useState<(typeof SPANS)[number]>("30");
   return (

@@ -1,7 +1,7 @@
 /** A text as one word of a shell. */
 const shellWord = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A text as a literal: what JSON allows, TypeScript and Python read alike. */
+/** A text as a literal. JSON's form is valid in TypeScript and Python too. */
 const literal = (text: string) => JSON.stringify(text);
 
 const curlText = (url: string, email: string) =>

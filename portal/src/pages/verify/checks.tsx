@@ -7,7 +7,7 @@ const spaced = (name: string) => name.replaceAll("_", " ");
 
 type Found = VerificationResult["checks"];
 
-/** What the server says to an address that cannot exist. */
+/** Descriptions of the server's answer to an address that cannot exist. */
 const CATCH_ALL: Readonly<Record<Found["smtp"]["catch_all"], string>> = {
   accepted: "yes: every address is accepted",
   refused: "no: an address that cannot exist is refused",
@@ -31,7 +31,7 @@ function smtp({ smtp: found }: Found): string {
   return `${spaced(found.status)}${code}, ${found.latency_ms} ms`;
 }
 
-/** Each check by its name, and what it found. */
+/** The name of each check, and its finding. */
 function rowsOf({ checks: found, evidence }: VerificationResult): [string, ReactNode][] {
   const { disposable, role, alias, free_provider: free, reputation } = found;
   const unless = (check: { status: string }, text: string) => (check.status === "skipped" ? SKIPPED : text);
@@ -64,7 +64,7 @@ function rowsOf({ checks: found, evidence }: VerificationResult): [string, React
   return rows;
 }
 
-/** What the verdict rests on. Replies of servers are shown as text, whatever they are. */
+/** The checks behind the verdict. Servers' replies are always shown as text. */
 export function Checks({ result }: { result: VerificationResult }) {
   return (
     <table>

@@ -15,7 +15,7 @@ interface Step {
   what: ReactNode;
 }
 
-/** What the team has done so far, by what the API tells; null: not known. */
+/** The team's progress, according to the API; null: unknown. */
 function useProgress(isWanted: boolean) {
   const options = { staleTime: FRESH_MS, enabled: isWanted };
   const usage = useQuery({
@@ -42,7 +42,7 @@ function useProgress(isWanted: boolean) {
   };
 }
 
-/** What leads an account that is still empty: it ticks itself, and goes when all is done or it is hidden. */
+/** Guides a new account. Steps are ticked automatically. It disappears when all are done, or when it is hidden. */
 export function FirstSteps({ hasVerified }: { hasVerified: boolean }) {
   const { team } = useIdentity();
   const plan = useOwnPlan();

@@ -35,12 +35,12 @@ interface Props {
   result: VerificationResult;
   /** The same address, once more. */
   onAgain(): void;
-  /** It is asked again by itself, when that makes sense. */
+  /** The page repeats the request by itself when that makes sense. */
   asksByItself: boolean;
   onTry(email: string): void;
 }
 
-/** What was found of one address: the verdict, why in a sentence, and what it rests on. */
+/** The result of one address: the verdict, the reason in a sentence, and the checks. */
 export function Result({ result, onAgain, asksByItself, onTry }: Props) {
   const { says, advice } = REASONS[result.reason];
   const { fault } = result.checks.smtp;

@@ -16,7 +16,7 @@ import { Result } from "./result.tsx";
 const verify = (email: string) =>
   dataOf(api.GET("/v1/verify", { params: { query: { email, evidence: true } } }));
 
-/** Verifies one address, and shows what was found. */
+/** Verifies one address, and shows the result. */
 export function VerifyPage() {
   const { email: asked } = useSearch({ from: "/frame/verify" });
   const navigate = useNavigate();
@@ -26,7 +26,7 @@ export function VerifyPage() {
   // Once for each address: a page that is left open does not ask for ever.
   const [asksByItself, setAsksByItself] = useState(true);
 
-  /** Only on demand: a link of another site's that leads here with an address must not cost anything. */
+  /** Called only on demand: a link from another site with an address must not cost anything. */
   function ask(email: string): void {
     setText(email);
     setAsksByItself(true);

@@ -22,11 +22,11 @@ const BADGES: Readonly<Record<Delivery["status"], string>> = {
   failed: "invalid",
 };
 
-/** Whether an attempt is under way, or comes soon. */
+/** True when an attempt is in progress, or due soon. */
 const isDueSoon = ({ status, next_attempt_at: next }: Delivery) =>
   status === "pending" && next !== null && Date.parse(next) - Date.now() < SOON_MS;
 
-/** The last answer, or why there was none. */
+/** The last response, or the reason why there was none. */
 function Outcome({ of: delivery }: { of: Delivery }) {
   const { response_status: status, error, duration_ms: durationMs } = delivery;
   return (

@@ -13,7 +13,7 @@ import { ChangeWebhook } from "./change-webhook.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { receivesAll } from "./webhook-fields.tsx";
 
-/** What has to be known of a webhook that does not work as it should. */
+/** Notice of a webhook that is disabled or failing. */
 function Trouble({ webhook }: { webhook: Webhook }) {
   const { status, disabled_reason: reason, disabled_at: at, failing_since: failingSince } = webhook;
   if (status === "disabled")
@@ -76,7 +76,7 @@ interface ActionProps {
   onPing(): void;
 }
 
-/** What admins and owners do with a webhook. */
+/** Actions of admins and owners on a webhook. */
 function Actions({ webhook, onPing }: ActionProps) {
   const queries = useQueryClient();
   const [secret, setSecret] = useState<string | null>(null);
@@ -128,7 +128,7 @@ function Actions({ webhook, onPing }: ActionProps) {
   );
 }
 
-/** A webhook: its state, what can be done with it, and what it was sent. */
+/** A webhook: its state, actions and deliveries. */
 export function WebhookCard({ webhook }: { webhook: Webhook }) {
   const id = useId();
   const isAdmin = useHasRole("admin");

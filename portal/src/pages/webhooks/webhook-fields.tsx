@@ -6,7 +6,7 @@ import { CHOICES, EVENTS, type EventType, type Webhook } from "../../words/webho
 /** Events that are chosen; null: all, also those to come. */
 type Chosen = ReadonlySet<EventType> | null;
 
-/** What people say of a webhook. */
+/** Fields of a webhook that people enter. */
 interface WebhookText {
   url: string;
   description: string;
@@ -16,7 +16,7 @@ interface WebhookText {
 /** Whether a webhook receives every event. */
 export const receivesAll = ({ events }: Webhook): boolean => CHOICES.every((event) => events.includes(event));
 
-/** The form of a webhook. @param webhook as it is; null: a new one. @param send throws what went wrong */
+/** The form of a webhook. @param webhook the present one; null: a new one @param send throws the failure */
 export function useWebhookForm(webhook: Webhook | null, send: (text: WebhookText) => Promise<void>) {
   const [chosen, setChosen] = useState<Chosen>(
     webhook === null || receivesAll(webhook) ? null : new Set(webhook.events),

@@ -32,7 +32,7 @@ function WebhookList() {
   );
 }
 
-/** What the addresses are signed with that a program gives along with a list. */
+/** The team's secret, which signs events to the webhook URLs of single lists. */
 function TeamSecret() {
   const [secret, setSecret] = useState<string | null>(null);
   async function rotate(): Promise<void> {

@@ -6,7 +6,7 @@ import { grouped } from "../../../words/numbers.ts";
 import { type Estimate, estimateOf, unitsText } from "./estimate.ts";
 import type { Preview } from "./use-preview.ts";
 
-/** What the rows cost, and which cost nothing. */
+/** The cost of the rows, and the rows that cost nothing. */
 function Units({ estimate, repeats }: { estimate: Estimate | null; repeats: number }) {
   if (estimate === null)
     return (

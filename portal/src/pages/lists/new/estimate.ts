@@ -6,7 +6,7 @@ const ROUNDED = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 }
 export interface Estimate {
   /** "30 rows", "about 19,900 rows". */
   rows: string;
-  /** What they cost at most. */
+  /** Their maximum cost. */
   units: number;
   /** The number is known, and no estimate. */
   isExact: boolean;

@@ -91,7 +91,10 @@ function HeaderChoice({ options, onChange, known }: Props) {
   );
 }
 
-/** What may be said of a file, each found out while nothing is said. What changes the columns forgets the one chosen. */
+/**
+ * Choice of the reading options, each detected automatically by default. A change that affects the columns clears the
+ * chosen column.
+ */
 export function ReadingOptions({ options, onChange, known }: Props) {
   const isWorkbook = known !== null && known.layout.sheet !== null;
   const set = (name: TextOption) => (value: string) => {

@@ -24,7 +24,7 @@ async function readUpload(id: string) {
   }
 }
 
-/** One of them; nothing once it turns out to be whole, or gone. */
+/** One interrupted upload; nothing once it proves to be complete, or gone. */
 function InterruptedUpload({ of: kept }: { of: KeptUpload }) {
   const { team } = useIdentity();
   const [isOther, setOther] = useState(false);
@@ -84,7 +84,7 @@ function InterruptedUpload({ of: kept }: { of: KeptUpload }) {
   );
 }
 
-/** Uploads that were begun in this browser, and left. */
+/** Uploads that were interrupted in this browser. */
 export function Interrupted() {
   const { team } = useIdentity();
   return useKeptUploads(team.id).map((kept) => <InterruptedUpload key={kept.id} of={kept} />);

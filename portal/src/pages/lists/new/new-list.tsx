@@ -11,7 +11,7 @@ import { PreviewUpload } from "./preview.tsx";
 import { Sending } from "./sending.tsx";
 import { WaitingUploads } from "./waiting-uploads.tsx";
 
-/** Where a list comes from: a file, or text. */
+/** Sources of a list: a file, or text. */
 function Sources() {
   const { team } = useIdentity();
   const begin = (file: File) => beginUpload(file, team.id);

@@ -7,10 +7,10 @@ import { grouped } from "../../../words/numbers.ts";
 import { csvOf, pastedAddresses } from "./pasted.ts";
 import { useSubmission } from "./use-submission.ts";
 
-/** As many as the API takes within a request; more become a file. */
+/** Maximum rows of a request to the API; more are sent as a file. */
 const INLINE_ROWS = 10_000;
 
-/** Takes addresses as text. @param onFile what to do with more than a request holds */
+/** Input of addresses as text. @param onFile called with a file of more addresses than a request takes */
 export function Paste({ onFile }: { onFile(file: File): void }) {
   const id = useId();
   const [text, setText] = useState("");

@@ -1,4 +1,4 @@
-/** What is between addresses of one line. */
+/** Separators between the addresses of one line. */
 const BETWEEN = /[,;\t ]+/;
 
 /** Addresses as a list of one column: names may hold commas and quotes. */
@@ -11,7 +11,7 @@ export function pastedAddresses(text: string): string[] {
   for (const line of text.split(/\r\n?|\n/)) {
     const entry = line.trim();
     if (entry === "") continue;
-    // "Doe, Jane <jane@example.com>" is one.
+    // "Doe, Jane <jane@example.com>" is one address.
     const isOne = entry.indexOf("@") === entry.lastIndexOf("@");
     if (isOne) addresses.push(entry);
     else addresses.push(...entry.split(BETWEEN).filter((part) => part.includes("@")));

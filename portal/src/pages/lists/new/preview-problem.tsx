@@ -8,7 +8,10 @@ import { CandidateChoices } from "../candidate-choices.tsx";
 const isListCode = (code: string | null): code is JobErrorCode =>
   code !== null && Object.hasOwn(JOB_ERRORS, code);
 
-/** Why a file cannot be read so, and what to do. @param onColumn another column is the one of the addresses */
+/**
+ * The reason why a file cannot be read with the options, and advice.
+ * @param onColumn called when another column is chosen for the addresses
+ */
 export function PreviewProblem({ error, onColumn }: { error: Error; onColumn(index: number): void }) {
   if (!(error instanceof Problem) || !isListCode(error.code) || error.status !== 422)
     return <Failure error={error} />;

@@ -4,7 +4,7 @@ import { grouped } from "../../../words/numbers.ts";
 import { columnTitle } from "../layout-words.ts";
 import { columnCount, type Preview } from "./use-preview.ts";
 
-/** Beside the one of the addresses. */
+/** Maximum columns shown beside the address column. */
 const SHOWN_COLUMNS = 30;
 
 /** The columns that are shown: the first ones, and the one of the addresses. */

@@ -19,7 +19,7 @@ import { PreviewTable } from "./preview-table.tsx";
 import { type FileOptions, type Preview, usePreview } from "./use-preview.ts";
 import { useSubmission } from "./use-submission.ts";
 
-/** Which column was chosen, and why. */
+/** The chosen column, and the reason. */
 function ChosenColumn({ preview: { layout, candidates } }: { preview: Preview }) {
   const { email } = layout;
   const found = candidates.find(({ index }) => index === email.index);
@@ -43,7 +43,7 @@ interface SubmitProps {
   uploadId: string;
   fileOptions: FileOptions;
   preview: Preview;
-  /** It is the preview with these options, and not the one before. */
+  /** True when the preview was made with these options. */
   isCurrent: boolean;
 }
 

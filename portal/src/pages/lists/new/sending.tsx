@@ -64,7 +64,7 @@ export function Sending({ upload }: { upload: FileUpload }) {
   const { name, size } = upload.file;
   useEffect(() => {
     if (phase !== "stored" || uploadId === null) return;
-    // Only then: until the page is the preview's, this is what it shows.
+    // Not earlier: until the preview is shown, this page shows the upload.
     void navigate({ to: "/lists/new", search: { upload: uploadId }, replace: true }).then(() =>
       leaveUpload(upload),
     );

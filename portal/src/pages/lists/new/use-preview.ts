@@ -31,6 +31,6 @@ export function usePreview(uploadId: string, options: FileOptions) {
   return { ...preview, known };
 }
 
-/** How many columns the first rows have. */
+/** Number of columns of the first rows. */
 export const columnCount = ({ header, rows }: Preview): number =>
   Math.max(header?.length ?? 0, ...rows.map(({ columns }) => columns.length));

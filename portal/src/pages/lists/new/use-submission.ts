@@ -6,7 +6,7 @@ import { forgetJobLists } from "../use-job.ts";
 
 type IdempotencyHeader = { "Idempotency-Key": string };
 
-/** Submits a list, once: what was sent and not answered is sent again under the same key, and costs once. */
+/** Submits a list once. A submission without an answer is repeated under the same key, and charged once. */
 export function useSubmission() {
   const queries = useQueryClient();
   const key = useRef<string | null>(null);
@@ -21,7 +21,8 @@ export function useSubmission() {
       await forgetJobLists(queries);
       return job;
     } catch (thrown) {
-      // It was refused: whatever is sent next is another question. After a failure it is not known whether it was taken.
+      // A refusal ends the submission: the next one gets a new key. After a failure it is unknown whether the job was
+      // created.
       if (thrown instanceof Problem && thrown.status >= 400 && thrown.status < 500) key.current = null;
       setError(thrown);
       return null;

@@ -8,12 +8,12 @@ import { Time } from "../../../components/time.tsx";
 import { deleteUpload } from "../../../uploads/file-upload.ts";
 import { byteSize } from "../../../words/bytes.ts";
 
-/** What waiting uploads are kept under. */
+/** Cache key of the waiting uploads. */
 const waitingKey = ["waiting uploads"];
 
 /**
- * Uploads that are whole and of which there is no job. A job is younger than its upload: among the newest jobs, back to the
- * oldest that was read, every job of an upload made since then is there.
+ * Complete uploads without a job. A job is younger than its upload. So the newest jobs, down to the oldest one read,
+ * include every job of an upload made since then.
  */
 async function readWaiting() {
   const [uploads, jobs] = await Promise.all([
@@ -64,7 +64,7 @@ function WaitingUpload({ of: upload }: { of: Waiting }) {
   );
 }
 
-/** Files that were sent and not verified yet; nothing where there are none. */
+/** Files that were sent and not verified yet; nothing without such files. */
 export function WaitingUploads() {
   const waiting = useQuery({ queryKey: waitingKey, queryFn: readWaiting, staleTime: 0 });
   if (waiting.data === undefined || waiting.data.length === 0) return null;
