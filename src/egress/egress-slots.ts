@@ -11,11 +11,13 @@ import { SlotReports } from "./slot-reports.ts";
  * This process's share of the slots of all processes of the egress. A request is granted at once from an idle leased slot,
  * else from the store: one call at a time for a site, all sites of a tick in one, and no more slots than are requested. A
  * released slot stays leased for a short while, so that the next connection costs no call; then it is given back.
+ *
  * Waiters of this process are served in order of arrival. When a site is full, a waiter presses the holders in this
  * process, and this process queues at the store, which notifies the other holders. A notified process gives its idle slots
  * back at once. If it has no idle slot, and uses more slots than the requesting process, it presses a holder and *owes* the
  * next released slot. That slot goes to the store, not to a waiter here, and the waiters here queue behind the other
  * process.
+ *
  * While the store is unreachable, a process keeps the slots it holds, and may use LIMITS.slots.slotsWithoutStore of a site
  * without a slot. Once the store answers, the process states all its slots; surplus ones are given back as connections end.
  */

@@ -4,12 +4,15 @@ import type { Clock, Timer } from "../platform/time/clock.ts";
 /**
  * Distinguishes "that server does not answer" from "nothing leaves from here" (port 25 closed by the provider, no route, a
  * dead proxy), for one egress route.
+ *
  * Suspicion: a dial was silent for `LIMITS.network.silentMs`, and no mail server accepted a connection since it began. Or
  * dials failed to several sites, which add up to `suspicion`. Then *sentinels* are dialled at once: addresses of other
  * sites that accepted a connection last, and the exchangers of the biggest providers. If one accepts the connection, the
  * network is up. If all fail, and they were of two sites at least, the route is down.
+ *
  * If so many are not known, several suspects suffice. Their own addresses are dialled too, so that a slow process does not
  * look like an outage. So no single site can be taken for the network, however many addresses it has.
+ *
  * While the route is down this process dials, every `trialEveryMs`, some of the addresses reported to it, until one accepts
  * the connection. The first time is at once; no request is spent on that. If that takes longer than sentinels are given,
  * the network is slow, and sentinels get the longer time from then on. They also get it while no server was ever reached,

@@ -7,8 +7,10 @@ import { LearnedLimit } from "../smtp/session/learned-limit.ts";
  * The number of connections of this process that a site accepts, learned from its refusals. `site` is a key of slots. A
  * refusal halves the open connections. A cap in full use without refusals for a while grows by one, up to the number that
  * was refused last, which is retried less and less often. A cap that has returned to the policy's is forgotten.
+ *
  * Connections above a cap are not closed: the server accepts them. While there are more than the cap allows, an earlier cut
  * is still taking effect, and refusals teach nothing new.
+ *
  * Each process learns for itself. What all processes of an egress hold stays within the policy's cap, which they share, and
  * within the sum of their learned caps. Each process may always hold at least one.
  */

@@ -3,8 +3,10 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 /**
  * Encrypts secrets that must be read again (webhook secrets, queued mails), with AES-256-GCM under SECRETS_KEY. Sealed: 1
  * byte of version, 12 of nonce, 16 of tag, then the cipher text, as long as the text's UTF-8.
+ *
  * The context names the field and row of the text. With the version it is authenticated (AAD) and not stored, so that a
  * text copied to another row or column does not open there.
+ *
  * Nonces are random: with one key, 2^32 texts may be sealed before the probability of a repeated nonce exceeds 2^-32.
  */
 export interface SecretBox {

@@ -29,6 +29,7 @@ export interface DropPace {
  * One rate for all bodies that are read and dropped. uWebSockets.js hands each piece over as memory outside of V8's heap,
  * to which V8 responds with full collections. Two connections that sent refused bodies of 10 MB at full speed made the
  * slowest hundredth of other answers nine times slower.
+ *
  * Reads are as large as uWebSockets.js makes them (up to 512 KiB), so one piece may overdraw the rate; the next waits
  * longer. Clients take turns, independent of their number of connections.
  */

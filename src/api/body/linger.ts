@@ -17,8 +17,10 @@ export interface LingeringWriter extends HeadWriter {
  * Answers a request whose body is still arriving. Closing a connection with unread bytes resets it, and the client may lose
  * the answer. Reading on takes any amount of bytes. So the answer is sent at once, without its last chunk, and the body is
  * dropped for a while: a client that reads the answer stops sending.
+ *
  * If the body ends in time, so does the answer. The connection then stays open if the announced body was short. Else the
  * answer ends after that time, and reading stops: uWebSockets.js closes the connection as an idle one.
+ *
  * The answer must not end before the body: uWebSockets.js would then never again apply its idle timeout to the connection.
  * @param done called once when the response is dead
  * @returns a function to call when the client has disconnected

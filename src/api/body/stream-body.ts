@@ -123,6 +123,7 @@ async function sendWithLength(
  * how much: a write returns only whether all earlier writes were sent. So buffered bytes count until a write returns true.
  * At the limit writing stops until the client has taken them. A client that takes none of them within 12 s is cut off. So
  * when nothing was sent for `quietMs` and the client was not cut off, the buffer is empty.
+ *
  * No chunk exceeds what uWebSockets.js gathers before it writes. Versions before April 2026 drop the bytes of a larger
  * chunk when the connection becomes full at the chunk's own head, and the client reads the following bytes as its content.
  */

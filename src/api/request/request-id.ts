@@ -13,6 +13,7 @@ export function saneRequestId(header: string): string | null {
 /**
  * Ids in the layout of `newId("req")`: the time and random bits of one such id, the last characters a counter. A random id
  * for each request would cost more than serving the request from the cache; a request id must be unique, not secret.
+ *
  * A request takes a number. Its id is written only where it is shown: as bytes into the head of the reply, as text in a log
  * line. The text of a number is valid only within the request's call: after 2 ** 30 requests the numbers are used again
  * with another base.

@@ -155,6 +155,7 @@ function admit(
  * Serves a matched request: authenticate, role, tier, rate limit, then the body, idempotency key, validate, handle, in this
  * order. So a stranger learns nothing of the input's validity, and an exhausted limit costs little work: a request that is
  * refused before its body collects none of it.
+ *
  * Some routes do work before the token is taken (`early`), since taking it may have to wait. Their input is read there, but
  * its faults are reported in the order above. Synchronous when every step is: a promise or a continuation is created only
  * for a step that is awaited.

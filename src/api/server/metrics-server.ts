@@ -18,6 +18,7 @@ export type ProcessState = "starting" | "ready" | "draining";
  * `/metrics` (Prometheus text), `/healthz`, `/readyz` (200 when `ready`, 503 before and from SIGTERM on; the API reports
  * its dependencies on its own port) and, in processes that probe, `/preflight` (JSON: the last check of our sender
  * identity).
+ *
  * They have a port of their own, so that the API's callers cannot reach them, and roles without an API can be scraped and
  * probed too. `/preflight` shows our source addresses and the host and port of each proxy to every caller of this port, so
  * the port is the operator's: METRICS_HOST is loopback unless it is set.

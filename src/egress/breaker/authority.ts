@@ -22,16 +22,20 @@ import type { BreakerStore, LocalBreakerState, OpenBreakerState, TrialSettlement
 
 /**
  * The circuit breakers of a process, in its main thread, shared with the other processes of its egress.
+ *
  * Closed → *open* when the answers over a route show that we are blocked there (`block-tally.ts`). Each process counts for
  * itself, so n processes may meet n times as many blocks. A breaker that one of them opens is open for all.
+ *
  * Open → a *trial* after the first time, then after twice as long each time, with some jitter. A trial is one probe of the
  * egress, the first that wants to go there. Accepted → closed; blocked again → open for longer; no result → open for as
  * long again. If it was not sent, for reasons of ours, or its thread died, the next one may go at once. Probes that were in
  * flight when the breaker opened change nothing. A site that blocks us again soon after a recovery is avoided for as long
  * as before and longer.
+ *
  * A site's trial that is blocked at RCPT may have met a customer's own list. That domain gets a breaker of its own, and the
  * next trial uses another domain. The site is open for longer only when as many domains are blocked as it takes to open the
  * site.
+ *
  * Without the store a process has its breakers for itself, and n processes may try n times. When the store is back, the
  * next trial reports what is open here. Just after the store was emptied, a second trial may start during another's. A
  * process that starts later, or was disconnected, learns of an open breaker by the first block it meets.

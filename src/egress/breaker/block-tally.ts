@@ -8,8 +8,10 @@ interface Answer {
 
 /**
  * The latest answers over a route whose breaker is closed, and whether they show that we are blocked there.
+ *
  * `blocksToOpen` in a row do: a site that has started to block us hardly accepts a probe again, and each further probe
  * makes it worse. So do `blocksInWindow` of the last `window`: some hosts of a site may learn of us sooner than others.
+ *
  * A refusal at RCPT may come from a customer's own list. Blocks of one domain alone count for that domain. At a provider
  * one customer may have any number of domains. There the blocks of `domainsOfProvider` domains in a row, without an
  * accepted probe between, count for the provider. Blocks before RCPT count by themselves.

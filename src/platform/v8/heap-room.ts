@@ -40,6 +40,7 @@ export interface HeapRoomDeps {
  * Lets V8 wait until `roomBytes` have accumulated before it marks the heap of this thread. Heaps of other threads may grow
  * by the same share. It takes effect after the next collection. A heap that grew before that may once grow by the share of
  * its earlier size. V8 then ignores its other criteria, such as how near its limit a heap is; the limit itself holds.
+ *
  * V8 sizes a heap by its live objects, and counts external memory, in buffers, against that. For lists answered from memory
  * it marked heaps of 15 to 30 MB 30 times for each million rows, mostly by its helper threads: a sixth of all CPU. A row
  * took 7.5 µs, and 6.5 with room, where it marks 8 times (medians of fifteen, in turn).

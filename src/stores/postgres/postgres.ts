@@ -110,6 +110,7 @@ const isLoss = (error: unknown) =>
  * The client, with a `begin` that sends nothing on a connection that was lost during its transaction. The client's own
  * `begin` still sends the `rollback`, `commit` or next statement. Without a socket that ends the process by an uncaught
  * error; on a new connection the statement would run outside any transaction.
+ *
  * `begin` rejects as soon as the connection is lost, even if the work never ends. (When the work met another connection's
  * loss, the server ends the idle transaction after its timeout.)
  */

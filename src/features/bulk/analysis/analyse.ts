@@ -23,28 +23,28 @@ import { FoundCells } from "./found-cells.ts";
 import type { JobProblem, SourceColumns, SourceLayout, SourceOptions, SourceWarning } from "./layout.ts";
 import type { RepeatFinder } from "./repeat-finder.ts";
 
-/** What a job may have. */
+/** Maximum size of a job. */
 export interface AnalysisBounds {
   rows: number;
-  /** Of the text: decompressed, in UTF-8. */
+  /** Bytes of the text: decompressed, in UTF-8. */
   bytes: number;
 }
 
-/** What receives the rows and the text that the analysis reads. */
+/** Receivers of the rows and the text that the analysis reads. */
 export interface AnalysisSinks {
-  /** Of the well-formed addresses. */
+  /** Receives the well-formed addresses. */
   repeats: Pick<RepeatFinder, "add">;
-  /** Takes the text, piece by piece, of a source whose bytes are not the text as they are, or whose cells are split; asked for once. */
+  /** Called once, to write the text of a source whose bytes are not the text itself, or whose cells are split. */
   rewrite(): { write(piece: Buffer): Promise<void> };
-  /** What is read out of each row. What it throws ends the analysis. */
+  /** Receives the reading of each row. An error of it ends the analysis. */
   inspect?(reading: AddressReading): void;
 }
 
-/** What a source is made of. Repeats are not in it: the sink that counted them knows them. */
+/** The structure of a source. The finder of repeats has the repeats. */
 export interface ScannedSource {
   ok: true;
   layout: SourceLayout;
-  /** Of the text: the source, or what it was rewritten to. */
+  /** Chunks of the text, which is the source or its converted form. */
   chunks: CutChunk[];
   rows: number;
   /** Rows with something in the cell of the address that is not one address. */
@@ -63,7 +63,7 @@ const ROWS_TO_JUDGE = 5;
 
 type Refusal = { ok: false } & JobProblem;
 
-/** What the reader of rows needs to know of the text. */
+/** Properties of the text that the reader of rows needs. */
 type ReadText = Pick<OpenedText, "form" | "rangeReadable" | "tolerated"> & { sheet: object | null };
 
 interface Plan {
@@ -76,12 +76,10 @@ interface Plan {
 }
 
 /**
- * Reads a source from its beginning to its end, once: what it is, where its rows are, which of them are addresses. A
- * quarter of a megabyte is looked at for the layout; after that memory is a piece of LIMITS.bulk.analysisTurnBytes, a
- * record, 24 bytes for each row of a piece, and some 60 bytes a chunk (createChunkCutter), the only thing that grows with
- * the rows. Lets other work go on after each piece.
- *
- * @throws what the source and the sinks do; the reason of `cancelled`
+ * Reads a source once, from its beginning to its end: its layout, its rows and their addresses. A quarter of a megabyte is
+ * read for the layout. After that memory is a piece of LIMITS.bulk.analysisTurnBytes, a record, 24 bytes for each row of a
+ * piece, and some 60 bytes a chunk (createChunkCutter). Only the chunks grow with the rows. Other work runs between pieces.
+ * @throws errors of the source and the sinks; the reason of `cancelled`
  */
 export async function analyseSource(
   source: AsyncIterable<Uint8Array>,
@@ -175,7 +173,7 @@ async function scan(
   return scanned;
 }
 
-/** What goes on the sentence where cells are split. */
+/** Added to the sentence when cells are split. */
 const SPLIT_BYTES = ", a row counted once for each address in its cell";
 
 function tooManyBytes({ bytes }: AnalysisBounds, of: string): Refusal {
@@ -195,8 +193,8 @@ function noAddress({ header, emailColumn, encoding }: DetectedLayout, rows: numb
 }
 
 /**
- * A class, as all that a list's rows go through should be: what V8 compiles of a closure it drops with the last one, and of a list
- * whose closures are its own compiles all of them anew.
+ * A class, like all code that a list's rows pass through. V8 drops the compiled code of closures with the last of them; a
+ * list with closures of its own compiles all of them again.
  */
 class RowReader {
   readonly #opened: ReadText;
@@ -254,7 +252,7 @@ class RowReader {
     );
   }
 
-  /** The text is to be written, or what its rows come to. */
+  /** True when the text has to be written, or its split rows. */
   get isRewriting(): boolean {
     return this.#splitter !== null || !this.#opened.rangeReadable;
   }
@@ -264,7 +262,7 @@ class RowReader {
     return this.#splitter?.repeatedBytes ?? 0;
   }
 
-  /** What is to be written of what was read last. @param piece null: there is none, and the text has ended */
+  /** The bytes to write for the piece read last. @param piece null: the text has ended */
   rewritten(piece: Buffer | null): Iterable<Buffer> {
     if (this.#splitter !== null) return this.#splitter.takeWritten();
     return piece === null || this.#opened.rangeReadable ? [] : [piece];
@@ -331,7 +329,7 @@ class RowReader {
     return undefined;
   }
 
-  /** @param skipped so many bytes of the piece stand above the first row */
+  /** @param skipped bytes of the piece above the first row */
   async read(piece: Buffer, skipped: number): Promise<Refusal | undefined> {
     this.#text.push(piece);
     const rest = piece.subarray(skipped);
@@ -347,7 +345,7 @@ class RowReader {
     return broken === undefined ? this.#takeRows() : { ok: false, ...broken };
   }
 
-  /** Why the rows, all of which were read, make no job; null: they do. */
+  /** The reason why the rows, once all are read, make no job; null: they make one. */
   uselessness(): FirstRows["useless"] {
     const [rows, malformed] = [this.#rows, this.#malformed];
     if (rows === 0) return problem("empty_source", "The file has a header and no rows.");

@@ -3,7 +3,7 @@ export interface BlockIndex {
   size(): number;
   /** @param row larger than all before */
   add(row: number, position: number): void;
-  /** @returns the number of the block that has `row` if any has; -1: none begins so early */
+  /** @returns number of the block that contains `row`, if any block does; -1: all begin behind it */
   search(row: number): number;
   position(number: number): number;
   heldBytes(): number;

@@ -1,6 +1,6 @@
 import { AppError } from "../../../platform/errors.ts";
 
-/** What is asked for of an object, as the headers have it; "" where there is none. */
+/** Header fields of a range request; "" when absent. */
 export interface RangeHeaders {
   range: string;
   ifRange: string;
@@ -15,8 +15,8 @@ export interface RequestedRange {
 const SINGLE = /^bytes=(\d{0,15})-(\d{0,15})$/i;
 
 /**
- * The one range that a `Range` field asks for (RFC 9110, section 14); null: the whole. What is no single range of bytes is
- * ignored, as the RFC allows; so is one with an `If-Range` that does not name this very object.
+ * The single range that a `Range` field requests (RFC 9110, section 14); null: the whole object. Other values are ignored,
+ * as the RFC allows. So is a range with an `If-Range` that does not name this object.
  * @throws AppError `range_not_satisfiable`
  */
 export function parseRange(

@@ -37,18 +37,18 @@ function joined(chunks: readonly CutChunk[]): CutChunk[] {
   return large;
 }
 
-/** Where a chunk is full, and may yet take the other rows of its last one's domain. */
+/** The position at which a chunk became full. It may still take further rows of its last row's domain. */
 interface FullPlace {
   rows: number;
   lastByte: number;
-  /** Of the row behind it; null: none has come. */
+  /** First byte of the next row; null: no row has followed yet. */
   nextByte: number | null;
   domain: Uint8Array;
 }
 
 const AT = 0x40;
 
-/** The beginning of what stands behind the last `@`. */
+/** Index of the domain, behind the last `@`. */
 function domainFrom({ bytes, from, to }: ValuePlace): number {
   for (let i = to - 1; i >= from; i--) if (bytes[i] === AT) return i + 1;
   return to;
@@ -62,12 +62,17 @@ function isOfDomain({ domain }: FullPlace, address: ValuePlace): boolean {
 }
 
 /**
- * A chunk has LIMITS.bulk.rowsPerChunk rows, behind the first `smallChunks` of them `rowsPerLargeChunk`, or fewer when they have
- * LIMITS.bulk.chunkBytes or more. A small one has up to `chunkSlackRows` more, where a domain ends with them that would begin
- * another chunk besides: in a list that is sorted by domain two processes would take its site's connection from each other, once a second,
- * to open it anew. Of a list that has as many large ones as there would be small ones, all are large: a chunk is
- * seven requests and statements, and 24 fewer took 1 us of 12 from a row of 200 000. What lies between
- * two rows of a chunk (blank lines) belongs to it, so a chunk has less than `chunkBytes` and one record's bytes.
+ * A chunk has LIMITS.bulk.rowsPerChunk rows, and after the first `smallChunks` of them `rowsPerLargeChunk`. It has fewer
+ * when they reach LIMITS.bulk.chunkBytes.
+ *
+ * A small chunk has up to `chunkSlackRows` more, if its last domain ends within them. Otherwise, in a list sorted by
+ * domain, two processes would take the site's connection from each other once a second, and open it again.
+ *
+ * If a list has as many large chunks as there would be small ones, all are large: a chunk is seven requests and statements,
+ * and 24 chunks fewer took 1 us of 12 from a row of 200 000.
+ *
+ * Bytes between two rows of a chunk (blank lines) belong to it, so a chunk has less than `chunkBytes` and one record's
+ * bytes.
  *
  * Memory: some 60 bytes a chunk, and there is at most one for every `rowsPerChunk` rows and one for every `chunkBytes`.
  */
@@ -87,7 +92,7 @@ export function createChunkCutter(): ChunkCutter {
     full = null;
   }
 
-  /** Where it was full; what came since begins the next one. */
+  /** Cuts at the earlier position; the rows after it begin the next chunk. */
   function cutThere(place: FullPlace): void {
     const since = rows - place.rows;
     const end = lastByte;

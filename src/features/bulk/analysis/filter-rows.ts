@@ -9,8 +9,8 @@ import type { FilteredJson, RowFilter } from "../results/row-filter.ts";
 import { keepWanted, splitValues } from "../split/joined-cells.ts";
 
 /**
- * Tells of each row of assembled results: where it ends in what was pushed so far, and whether it may be wanted, by what can be
- * seen of it without reading it.
+ * Finds the rows of assembled results in the pushed bytes, and reports the end and kind of each. A `candidate` may be
+ * wanted, as far as can be seen without parsing it.
  */
 type RowScanner = { push(bytes: Buffer): void; end(): void };
 type RowKind = "header" | "candidate" | "unwanted";
@@ -64,7 +64,7 @@ function csvNarrowing({ layout }: JobMaterial, filter: RowFilter): Narrow {
 
 function jsonlNarrowing(filter: RowFilter): Narrow {
   return (row) => {
-    // As latin1: what is not looked at is written as it stood.
+    // As latin1: columns that are not parsed are written unchanged.
     const line = JSON.parse(row.toString("latin1")) as { parts?: FilteredJson[] };
     if (line.parts === undefined) return row;
     const parts = line.parts.filter((part) => filter.wantsJson(part));
@@ -74,7 +74,7 @@ function jsonlNarrowing(filter: RowFilter): Narrow {
 
 function narrowing(format: Format, job: JobMaterial, filter: RowFilter): Narrow {
   const isSplit = job.layout.split !== undefined;
-  // In lines of JSON, and in CSV with one criterion, the scanner has seen all there is to see.
+  // In JSON lines, and in CSV with one criterion, the scanner's check is complete.
   const isSeen = !isSplit && (format === "jsonl" || filter.criteria.length < 2);
   if (isSeen || filter.criteria.length === 0) return (row) => row;
   return format === "csv" ? csvNarrowing(job, filter) : jsonlNarrowing(filter);
@@ -96,7 +96,7 @@ function jsonlScanner(filter: RowFilter, onRow: OnRow): RowScanner {
         const rest = bytes.subarray(from, end);
         const line = kept.length === 0 ? rest : Buffer.concat([...kept, rest]);
         kept = [];
-        // Where a line has several parts, one of them must meet all criteria: that is looked at later.
+        // Of a line with several parts, one part must meet all criteria. That is checked later.
         onRow(pushed + end + 1, filter.wantsLine(line) ? "candidate" : "unwanted");
         from = end + 1;
       }
@@ -107,19 +107,19 @@ function jsonlScanner(filter: RowFilter, onRow: OnRow): RowScanner {
   };
 }
 
-/** What is read of assembled results. */
+/** The selection of assembled results. */
 export interface FilteredRows {
   format: Format;
   filter: RowFilter;
-  /** At most so many rows; null: all. */
+  /** Maximum number of rows; null: all. */
   limit: number | null;
 }
 
 /**
- * The rows of assembled results that are wanted, and the header of a CSV, as they stand there; of rows with several
- * addresses (split/splitter.ts) those that are wanted. Memory: a piece and the
- * longest row. Between pieces the event loop has a turn. Behind the last row that may come no piece is taken.
- * @throws Error when they are no assembled results; what `pieces` throws
+ * Yields the wanted rows of assembled results, and the header of a CSV, byte for byte. Of a row with several addresses
+ * (split/splitter.ts) it keeps the wanted ones. Memory: a piece and the longest row. Other work runs between pieces. After
+ * the last possible row no piece is read.
+ * @throws Error when the bytes are not assembled results; errors of `pieces`
  */
 export async function* filterRows(
   pieces: AsyncIterable<Buffer>,

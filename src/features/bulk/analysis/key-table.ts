@@ -1,9 +1,9 @@
-/** What a table says of a key that it has no room for. */
+/** Result for a new key when the table is full. */
 export const NO_ROOM = -1;
 
 /**
- * The first rows of keys, and how often each was repeated: open addressing in flat arrays. Keys are a hash in four words
- * (key-hash.ts), none of whose low bits is known.
+ * The first row of each key, and the number of its repeats: open addressing in flat arrays. Keys are a hash in four words
+ * (key-hash.ts), whose low bits are unpredictable.
  */
 export interface KeyTable {
   /**
@@ -12,7 +12,7 @@ export interface KeyTable {
    *   first; NO_ROOM, when it would be and the table is full
    */
   findOrAdd(key0: number, key1: number, key2: number, key3: number, row: number): number;
-  /** Of the distinct keys so far. */
+  /** Number of distinct keys so far. */
   size(): number;
   /** The first row of each of them, ascending, and by how many rows it was repeated. */
   readonly rows: Uint32Array;
@@ -22,12 +22,15 @@ export interface KeyTable {
 }
 
 const KEY_WORDS = 4;
-/** A table of which no more than this part was used is cleared where it was: a megabyte for each of 512 lists took 45 ms of any job. */
+/**
+ * If at most this part of a table was used, only the used places are cleared. Clearing a megabyte for each of 512 lists
+ * took 45 ms of any job.
+ */
 const FEW = 16;
 
 /** @param capacity distinct keys */
 export function createKeyTable(capacity: number): KeyTable {
-  /** At least half of the places are free, so that a key is found, or not found, within a few of them. */
+  /** At least half of the places are free, so that a search ends within a few places. */
   const places = new Uint32Array(2 ** Math.ceil(Math.log2(2 * capacity)));
   const mask = places.length - 1;
   const keys = new Uint32Array(capacity * KEY_WORDS);

@@ -2,35 +2,35 @@ import type { JobErrorCode } from "../../../platform/job-errors.ts";
 import type { Dialect } from "../csv/dialect.ts";
 
 /**
- * How the records of a source are to be read. Records are bytes, read as latin1 strings: a character a byte, so that
- * values stay what they are in whatever encoding. Only addresses, and what goes into JSON, are decoded (csv/field.ts).
+ * How to read the records of a source. Records are bytes, read as latin1 strings: a character a byte, so that values are
+ * unchanged in any encoding. Only addresses and JSON output are decoded (csv/field.ts).
  */
 export interface SourceLayout extends Dialect {
   /** Counted from 0. */
   emailColumn: number;
-  /** Of the widest record: shorter ones are padded in the results. */
+  /** Columns of the widest record. Shorter ones are padded in the results. */
   columns: number;
   /** Names of the columns, latin1; null: the source has none. */
   header: string[] | null;
   /** The source began with a byte order mark, and so do the results. */
   bom: boolean;
   /**
-   * The records have two fields of ours (split/splitter.ts) before those of the list, and `emailColumn` counts from these. What
-   * is said of columns besides is of the list, and so is this one. Absent: they are as the list has them.
+   * Set when cells were split: each record then has two fields of ours (split/splitter.ts) before those of the list, and
+   * the outer `emailColumn` counts them. All other column numbers, and this one, are those of the list.
    */
   split?: { emailColumn: number };
 }
 
-/** What a submission says of its source; what it does not say is found out. */
+/** The submitter's options for a source; absent ones are detected. */
 export interface SourceOptions {
   /** A name in the header, or an index from 0. */
   emailColumn?: string | number;
   hasHeader?: boolean;
   delimiter?: string;
-  /** Of a workbook: the name of a sheet, or its index from 0. */
+  /** For a workbook: the name of a sheet, or its index from 0. */
   sheet?: string | number;
   escape?: Escape;
-  /** Of ENCODINGS (csv/encoding/charset.ts). */
+  /** One of ENCODINGS (csv/encoding/charset.ts). */
   charset?: string;
 }
 
@@ -45,7 +45,7 @@ export interface CandidateColumn {
   distinct: number;
 }
 
-/** A line of a source that is no row of its table. */
+/** A line of a source that is not a row of its table. */
 export interface SkippedLine {
   /** From 1. */
   line: number;
@@ -54,7 +54,7 @@ export interface SkippedLine {
   reason: "comment" | "title" | "rule" | "footer";
 }
 
-/** What the source is read as although it is not clean, or what its owner should look at. */
+/** An irregularity that was tolerated in a source, or a matter that its owner should check. */
 export interface SourceWarning {
   code: string;
   /** A sentence. */
@@ -69,14 +69,14 @@ export interface SourceColumns {
   delimiter: string;
   has_header: boolean;
   encoding: string;
-  /** What makes a quote in a quoted field part of it: a quote before it, or a backslash. */
+  /** How a quote within quotes is escaped: by a quote, or by a backslash. */
   escape: '"' | "\\";
   skipped_lines: SkippedLine[];
-  /** Of a workbook: the sheet that was read, its index from 0 and the names of the others; null of any other list. */
+  /** For a workbook: the sheet that was read, its index from 0 and the names of the others; null for any other list. */
   sheet: { index: number; name: string; others: string[] } | null;
 }
 
-/** How a quote stands within quotes: doubled, or behind a backslash. */
+/** How a quote within quotes is written: doubled, or behind a backslash. */
 export type Escape = '"' | "\\";
 
 /** How the cells of the results are written. */
@@ -89,6 +89,6 @@ export interface CellStyle extends Dialect {
 export interface JobProblem {
   code: JobErrorCode;
   detail: string;
-  /** Of `email_column_ambiguous`: the columns to choose from. */
+  /** For `email_column_ambiguous`: the columns to choose from. */
   candidates?: CandidateColumn[];
 }

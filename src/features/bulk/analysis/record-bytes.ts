@@ -6,13 +6,15 @@ import type { RowBuffer } from "./row-buffer.ts";
 const QUOTE = 0x22;
 
 /**
- * Writes a record as it stands in the source, where `writeRecord` would make of its fields the record itself: most are so, and
- * need no look at their fields. A class, as all that is made for each list here: V8 drops what it compiled of closures with the last of
- * them, and compiled these anew for each list.
+ * Copies a record's bytes from the source, if `writeRecord` would write the same bytes for its fields. Most records are so,
+ * and their fields need not be read.
+ *
+ * A class, like everything made for each list here: V8 drops the compiled code of closures with the last of them, and
+ * compiled these again for each list.
  */
 export class RecordCopier {
   readonly #mayCopy: boolean;
-  /** Results have the escapes of their source: what stands there reads the same here. */
+  /** Results have the escapes of their source, so that copied bytes have the same meaning. */
   readonly #isEscaped: boolean;
   readonly #columns: number;
 

@@ -15,28 +15,28 @@ import type { ChunkRepeats } from "./repeats.ts";
 /**
  * Finds the rows of a job that have the address of an earlier one: exactly, in memory that does not grow with the rows.
  *
- * Each row is written to one of many lists on disk, by the hash of its key. The lists are then read one after the other: all
- * rows of a key are in the same, and a list's distinct keys have room in a table. What the table says of a row (whose copy it
- * is; how many copies it has) is written to further lists, one of each range of rows, which are read in the order of rows.
- * Keys that find the table full go round again, all rows of them. So no input, however skewed, is out of bounds: a key
- * takes one place in the table, however often it comes.
+ * Each row is written to one of many lists on disk, by the hash of its key. The lists are then read one after the other:
+ * all rows of a key are in the same list, and a list's distinct keys fit a table. The table's result for a row (the row it
+ * copies, or its number of copies) is written to further lists. Each of these covers a range of rows, and they are read in
+ * the order of rows. If a key finds the table full, all its rows go through another round. So skewed input has no limit
+ * either: a key takes one place in the table, however many rows have it.
  *
- * Keys are compared by a hash of 120 bits (key-hash.ts). Of 100 million keys, the most that a job has, two different ones have the
- * same with a chance of 4e-21, far below that of a machine's memory being wrong; and since each finder draws its own secret after the
- * list is written, that holds for every list: no client can make keys that collide.
+ * Keys are compared by a hash of 120 bits (key-hash.ts). A job has at most 100 million keys; the probability that two
+ * different ones have the same hash is 4e-21, far below that of a memory fault. Each finder draws its own secret after the
+ * list is written, so clients cannot make keys that collide.
  */
 export interface RepeatFinder {
   /**
-   * To be called in the order of rows; rows may be left out.
+   * Call it in the order of rows; rows may be left out.
    * @param row below `rowsMax`
-   * @param bytes have the key from `from` to before `to`, 254 at most; they are the caller's again when this returns
-   * @returns what to wait for before the next call, every few thousand rows; else null
-   * @throws ScratchFull, here or by what is returned
+   * @param bytes contain the key from `from` to before `to`, at most 254 bytes; the caller may reuse them afterwards
+   * @returns a promise to await before the next call, every few thousand rows; else null
+   * @throws ScratchFull, here or by the promise
    */
   add(row: number, bytes: Uint8Array, from: number, to: number): Promise<void> | null;
   /** When all have been added. @throws ScratchFull */
   finish(): Promise<RepeatsFound>;
-  /** Gives the disk space back, also of what was found; to be called whatever happened. */
+  /** Frees the disk space, also of the results. Must be called, even after an error. */
   close(): Promise<void>;
   /** Memory in buffers and tables now. */
   heldBytes(): number;
@@ -61,11 +61,11 @@ export interface FinderSizes {
   fileBytes: number;
 }
 
-/** Of an added row: its key's hash and itself. */
+/** Words of an added row: its key's hash and its number. */
 const ROW_WORDS = 5;
 
 export interface RepeatFinderOptions {
-  /** Above every row: what the number of lists goes by. */
+  /** Above every row number: it decides the number of lists. */
   rowsMax: number;
   sizes?: FinderSizes;
 }
@@ -126,11 +126,7 @@ interface Matching {
   table: KeyTable;
 }
 
-/**
- * Takes a list and finds what repeats what in it.
- * @param again two empty lists
- * @returns rows that repeat an earlier one
- */
+/** Reads a list, and finds its repeats. @param again two empty lists @returns number of rows that repeat an earlier one */
 async function matchList(matching: Matching, list: number, again: [number, number]): Promise<number> {
   let duplicates = 0;
   let [from, to] = [list, again[0]];
@@ -142,7 +138,7 @@ async function matchList(matching: Matching, list: number, again: [number, numbe
   }
 }
 
-/** One round: the keys that the table has room for. The rows of all others go to `left`. */
+/** One round over the keys that fit the table. The rows of all other keys go to `left`. */
 async function matchOnce({ added, outcomes, table }: Matching, list: number, left: number) {
   let duplicates = 0;
   let isLeft = false;

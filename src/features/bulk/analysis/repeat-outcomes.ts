@@ -1,9 +1,9 @@
 import { createScratchLists, type ScratchBlocks, type ScratchLists } from "../../../stores/scratch-lists.ts";
 import { CHUNK_ROWS_MAX, type ChunkRepeats } from "./repeats.ts";
 
-/** What has been found out about rows, in any order, to be read in the order of rows. A row has at most one outcome. */
+/** Outcomes of rows, added in any order and read in the order of rows. A row has at most one outcome. */
 export interface RepeatOutcomes {
-  /** @returns what to wait for before the next call. @throws ScratchFull, or by what is returned */
+  /** @returns a promise to await before the next call; null: no wait @throws ScratchFull, here or by the promise */
   addCopy(row: number, first: number): Promise<void> | null;
   addFirst(row: number, copies: number): Promise<void> | null;
   /** When all have been added. */

@@ -3,7 +3,7 @@ import type { CutChunk } from "./chunk-cutter.ts";
 import type { RepeatsFound } from "./repeat-finder.ts";
 import { encodeChunkRepeats } from "./repeats.ts";
 
-/** Where the index of a job's repeats is written, piece by piece. */
+/** Writer of the index of a job's repeats. */
 export interface IndexWriter {
   write(piece: Uint8Array): Promise<void>;
   end(): Promise<unknown>;
@@ -11,11 +11,11 @@ export interface IndexWriter {
 }
 
 /**
- * Writes the index of a job's repeats: those of each chunk, one behind the other. Memory: those of a chunk, and the
- * chunks themselves.
- * @param open asked for when there are repeats
- * @returns the chunks, each with the place of its repeats
- * @throws what finding and writing do; then nothing is written
+ * Writes the index of a job's repeats, one chunk's after the other. Memory: the repeats of a chunk, and the chunks
+ * themselves.
+ * @param open called if there are repeats
+ * @returns the chunks, each with the position of its repeats
+ * @throws errors of finding and writing; then nothing is written
  */
 export async function writeRepeatsIndex(
   chunks: readonly CutChunk[],

@@ -1,23 +1,23 @@
-/** What is known of the repeats in one chunk. Offsets are counted from 0 within the chunk, rows within the job. */
+/** The repeats in one chunk. Offsets are counted from 0 within the chunk, rows within the job. */
 export interface ChunkRepeats {
   /** Offset of a row whose address an earlier row of the job has -> the first of those. */
   sameAs: Map<number, number>;
-  /** Offset of a row whose address later rows of the job repeat, and none before -> how many do. */
+  /** Offset of a row that is the first with its address -> number of later rows of the job with that address. */
   copies: Map<number, number>;
 }
 
 /** Rows of a chunk: offsets have 16 bits. */
 export const CHUNK_ROWS_MAX = 65_535;
 const ROW_MAX = 0xffff_ffff;
-/** Of an entry: 17 bits and 34 bits in groups of seven. */
+/** Maximum bytes of an entry: 17 bits and 34 bits in groups of seven. */
 const ENTRY_BYTES_MAX = 3 + 5;
 const COUNT_BYTES_MAX = 3;
 
 /*
- * Both maps one behind the other, each: the number of entries; of each entry, in ascending order, the distance of its
- * offset from the offset before (-1 before the first), and its value. Of `sameAs` the value is the distance of the row from
- * the row before (0 before the first), in zigzag: lists that repeat each other in order cost two bytes a row. All numbers
- * are LEB128.
+ * Both maps, one after the other. Each has the number of entries, then the entries in ascending order: the distance of the
+ * offset from the one before (-1 before the first), and the value. A value of `sameAs` is the distance of the row from the
+ * row before (0 before the first), in zigzag: lists that repeat each other in order cost two bytes a row. All numbers are
+ * LEB128.
  */
 
 interface Writer {
@@ -98,10 +98,7 @@ function readEntries(from: Reader, read: () => number): Map<number, number> {
   return entries;
 }
 
-/**
- * @param bytes none: the chunk has no repeats
- * @throws Error when they are not what `encodeChunkRepeats` writes
- */
+/** @param bytes empty: the chunk has no repeats @throws Error when `encodeChunkRepeats` did not write them */
 export function decodeChunkRepeats(bytes: Uint8Array): ChunkRepeats {
   if (bytes.length === 0) return { sameAs: new Map(), copies: new Map() };
   const from = { bytes, at: 0 };

@@ -1,4 +1,6 @@
-/** Up to so many bytes of a larger buffer are copied in a loop, 1.6 ns each: a call costs 60 ns, as it makes a view first. */
+/**
+ * Up to this many bytes of a larger buffer are copied in a loop, 1.6 ns each: a call costs 60 ns, as it makes a view first.
+ */
 const LOOP_BYTES = 40;
 
 /** Those that are all of something. */
@@ -7,19 +9,19 @@ const FEW_BYTES = 16;
 const ZERO = 0x30;
 
 /**
- * Bytes of rows, one after the other, in a buffer that grows. Most of a row is there as bytes already; to make strings of them,
- * put these together and write them took twice the time, and half as much again to collect what was left of them.
+ * Bytes of rows, one after the other, in a buffer that grows. Most parts of a row exist as bytes already. Making, joining
+ * and writing strings took twice the time, and half as much again to collect them.
  */
 export class RowBuffer {
   bytes: Buffer;
-  /** So many are written. */
+  /** Number of bytes written. */
   at = 0;
 
   constructor(bytes: number) {
     this.bytes = Buffer.allocUnsafeSlow(bytes);
   }
 
-  /** Makes room for so many more. @returns the buffer, which is another one when it had to grow */
+  /** Makes room for `more` bytes. @returns the buffer, which is a new one when it had to grow */
   reserve(more: number): Buffer {
     const needed = this.at + more;
     if (needed <= this.bytes.length) return this.bytes;
@@ -46,7 +48,10 @@ export class RowBuffer {
     this.at = at;
   }
 
-  /** What is the same in each row is kept as bytes of its own: of more than a few a call takes 20 to 30 ns, however many they are. */
+  /**
+   * Appends all of `bytes`, for parts that are the same in each row. Above a few bytes the call takes 20 to 30 ns,
+   * independent of the length.
+   */
   all(bytes: Uint8Array): void {
     const { length } = bytes;
     const target = this.reserve(length);
@@ -70,7 +75,7 @@ export class RowBuffer {
     this.at += digits;
   }
 
-  /** What was written; of the buffer, which is written anew from here on. */
+  /** The written part of the buffer. The next write overwrites it. */
   take(): Buffer {
     const taken = this.bytes.subarray(0, this.at);
     this.at = 0;
@@ -78,14 +83,14 @@ export class RowBuffer {
   }
 }
 
-/** Where rows are written, about so many bytes of them. */
+/** Creates a buffer for about `bytes` bytes of rows. */
 export type RowBufferFactory = (bytes: number) => RowBuffer;
 
 export const newRowBuffer: RowBufferFactory = (bytes) => new RowBuffer(bytes);
 
 /**
- * One buffer again and again, for a caller that is done with some rows before it asks for the next: buffers of a kilobyte a
- * row, made anew, cost more to collect than to fill.
+ * Reuses one buffer, for a caller that is done with some rows before it asks for the next. New buffers of a kilobyte a row
+ * cost more to collect than to fill.
  */
 export function createReusableRowBuffer(): RowBufferFactory {
   let room: RowBuffer | null = null;

@@ -14,10 +14,10 @@ export interface AnalysisOutcome {
 }
 
 /**
- * Records the analysis of the job: in one transaction the task is done, the chunks are tasks, and the job holds what they
- * may cost of the day, by the limit that the team has now. When another worker did it before, or the job has ended, nothing
- * happens.
- * @returns null; or why there is too little quota: then nothing has changed
+ * Records the analysis of the job in one transaction: the task is done, the chunks are tasks, and the job holds their
+ * maximum cost of the day's quota, under the team's present limit. Does nothing when another worker did it before, or the
+ * job has ended.
+ * @returns null; or the shortage of quota: then nothing has changed
  */
 export async function settleAnalysis(
   deps: { sql: Database; clock: Clock },

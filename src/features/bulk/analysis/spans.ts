@@ -9,14 +9,14 @@ import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
 
 export interface SpanDeps extends SourceRowsDeps {
   /**
-   * Chunks of a job after a number (-1: from the first), in order, `limit` at most; none: there are no more. May wait for
+   * Chunks of a job after a number (-1: from the first), in order, at most `limit`; empty: there are no more. May wait for
    * them.
    */
   chunksOf(jobId: string, after: number, limit: number): Promise<ChunkOfResults[]>;
   objects: Pick<JobObjects, "get" | "getRange">;
 }
 
-/** How much is read in one request: LIMITS.results says what each is. */
+/** Maximum sizes of one request: LIMITS.results describes each. */
 export interface SpanSizes {
   spanChunks: number;
   spanBytes: number;
@@ -29,11 +29,11 @@ export interface LoadedChunk {
   firstRow: number;
   repeats: ChunkRepeats;
   results: Shard;
-  /** Each row as it stands in the source. @throws Error when the source does not hold what was analysed */
+  /** The rows as they are in the source. @throws Error when the source differs from the analysed one */
   lines(): Lines;
 }
 
-/** Chunks that stand side by side, all of which the results may have rows of. */
+/** Adjacent chunks with rows for the results. */
 export interface LoadedSpan {
   chunks: LoadedChunk[];
   /** Whether the bytes of the rows are there. */
@@ -83,7 +83,7 @@ export async function* spansOf(
   if (span.length > 0) yield span;
 }
 
-/** Where all of the chunks' parts of an object begin, and how long they are together. */
+/** Start and length of the range that covers all of the chunks' parts of an object. */
 function rangeOver(parts: readonly { firstByte: number; bytes: number }[]) {
   const first = parts[0]?.firstByte ?? 0;
   const last = parts.at(-1);
@@ -123,8 +123,8 @@ async function readShards(
 }
 
 /**
- * Reads what there is of a span; the bytes of its rows only when one of its rows has a result of its own.
- * @throws SourceLost; MissingObject when an object of ours is gone; Error when one is not what was written
+ * Loads a span. It reads the bytes of its rows only when one of the rows has a result of its own.
+ * @throws SourceLost; MissingObject when an object of ours is gone; Error when one differs from the one written
  */
 export async function loadSpan(
   deps: SpanDeps,

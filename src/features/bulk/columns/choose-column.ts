@@ -3,7 +3,7 @@ import { type HeaderMeaning, headerMeaning } from "./header-meaning.ts";
 
 /** Points of each kind of evidence. They add up to a column's score. */
 export interface ScoreParts {
-  /** What the name says. */
+  /** Points for the column's name. */
   header: number;
   /** The share of the filled cells that are addresses. */
   addresses: number;
@@ -11,7 +11,7 @@ export interface ScoreParts {
   distinct: number;
   /** How many of the rows have one. */
   filled: number;
-  /** What stands further left is likelier, all else being equal. */
+  /** A column further left is likelier, all else being equal. */
   position: number;
 }
 
@@ -65,7 +65,7 @@ const MARGIN = 10;
 /** Fewer addresses than this tell little about how much they repeat. */
 const REPEATS_FROM = 5;
 
-/** Of the filled cells of a column whose name does not say e-mail, at least this share are addresses. */
+/** Minimum share of addresses among the filled cells, for a column whose name does not mean e-mail. */
 const CONTENT_SHARE = 0.25;
 
 /** A further column of the contact's that is filled so seldom beside the first does not make the list ambiguous. */
@@ -83,7 +83,9 @@ function meaningOf(header: readonly string[] | null, index: number): HeaderMeani
   return header === null ? "none" : headerMeaning(header[index] ?? "");
 }
 
-/** Its addresses count half where something stands around them: the column with the bare ones is the one that is meant. */
+/**
+ * The share of addresses. An address with text around it counts half: a column of bare addresses is likelier the right one.
+ */
 function shareOf({ addresses, wrapped, filled }: ColumnEvidence): number {
   return filled === 0 ? 0 : (addresses - wrapped / 2) / filled;
 }
@@ -125,7 +127,7 @@ function judge(table: SampledTable, all: readonly ColumnEvidence[]): JudgedColum
 /** The two are so close that which of them is meant cannot be told. */
 function areClose(best: JudgedColumn, other: JudgedColumn, whole: boolean): boolean {
   if (best.score - other.score >= MARGIN) return false;
-  // Of columns that are empty to the end the first will do.
+  // If all columns are empty to the end, the first is chosen.
   if (other.addresses === 0 && best.addresses === 0 && whole) return false;
   if (other.addresses > 0 && isCopy(other.evidence, best.evidence)) return false;
   const isSparse = best.addresses >= REPEATS_FROM && other.addresses <= best.addresses * SPARSE_SHARE;
@@ -143,8 +145,8 @@ export function isContradicted(
 }
 
 /**
- * The sampled rows say that the column has the addresses of a few, its name does not say that they are the contacts', and
- * the table has other columns: most likely they are their owners'.
+ * True when the column probably has the addresses of the contacts' owners. The sampled rows have few different addresses,
+ * the column's name does not say that they are the contacts', and the table has other columns.
  */
 export function isSuspect(
   meaning: HeaderMeaning,
@@ -172,10 +174,10 @@ function nearlyColumn(all: readonly ColumnEvidence[]): number | undefined {
 }
 
 /**
- * The column of the contacts' addresses, by what the columns are called and what the sampled rows hold. Candidates are
- * columns that hold addresses, and empty ones whose name says e-mail; each gets points for its name, for the share of
- * addresses among its cells, for how different they are, how many rows have one, and its place. Close ones are not
- * guessed between: then the choice is `ambiguous`.
+ * Chooses the column of the contacts' addresses, from the names of the columns and the sampled rows. Candidates are columns
+ * with addresses, and empty ones whose name means e-mail. A candidate gets points for its name, the share of addresses
+ * among its cells, the share of different ones, the share of rows with one, and its position. If the scores are too close,
+ * the choice is `ambiguous`.
  */
 export function chooseColumn(table: SampledTable): ColumnChoice {
   const all = columnEvidence(table.rows, table.header?.length ?? 0);

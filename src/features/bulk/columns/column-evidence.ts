@@ -1,7 +1,7 @@
 import { readAddresses } from "../../../verification/address/addresses-in.ts";
 import { toText } from "../csv/field.ts";
 
-/** Longer than any address (RFC 5321 §4.5.3.1.3) with what may stand around it. */
+/** Longer than any address (RFC 5321 §4.5.3.1.3) with usual text around it. */
 const CELL_CHARS = 400;
 
 /** Also in full width, in UTF-8. */
@@ -13,7 +13,7 @@ const HOLDS_ADDRESS = /[^\x00-\x20@<>(),;:"]@[^\x00-\x20@<>(),;:".]+\.[^\x00-\x2
 /** Characters that part the columns of tables whose delimiter is not given: such a cell is a whole row. */
 const ODD_DELIMITER = /[\^~\x01\x1f]/;
 
-/** What the sampled rows hold in a column. */
+/** Counts of a column's cells in the sampled rows. */
 export interface ColumnEvidence {
   /** From 0. */
   index: number;
@@ -21,17 +21,17 @@ export interface ColumnEvidence {
   filled: number;
   /** Cells that hold one address, or several. */
   addresses: number;
-  /** Of those, cells with something around the address: `Jane <jane@example.com>`. */
+  /** Cells of these with text around the address: `Jane <jane@example.com>`. */
   wrapped: number;
   /** Different addresses; case does not count. */
   distinct: number;
-  /** Filled cells that are no address, but hold what looks like one. */
+  /** Filled cells without an address, but with something similar to one. */
   nearly: number;
   /** By row of the sample, for a comparison of columns; only where there is an address. */
   keys: ReadonlyMap<number, string>;
 }
 
-/** What is in a cell (latin1), for comparison; null: it holds none. */
+/** The address of a cell (latin1), as a key for comparison; null: the cell has no address. */
 function readCell(value: string): { key: string; isWrapped: boolean } | null {
   if (value.length > CELL_CHARS || !AT.test(value)) return null;
   const text = toText(value);
@@ -81,8 +81,8 @@ export function columnEvidence(rows: readonly string[][], columns: number): Colu
 }
 
 /**
- * So few addresses in so many cells as the owners of a list's contacts are, and hardly its contacts: three in 300, or one in
- * five.
+ * True when hardly any address is different: at most a tenth of 20 or more, or one address at least five times. Such
+ * addresses belong to the contacts' owners rather than to the contacts.
  */
 export function areFew(distinct: number, addresses: number): boolean {
   return addresses >= 20 ? distinct * 10 <= addresses : addresses >= 5 && distinct === 1;

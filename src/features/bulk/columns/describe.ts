@@ -2,7 +2,7 @@ import type { CandidateColumn } from "../analysis/layout.ts";
 import { toText } from "../csv/field.ts";
 import type { ScoredColumn } from "./choose-column.ts";
 
-/** Of a column's name, as it is shown. */
+/** Maximum characters of a column's name, as shown. */
 const NAME_CHARS = 200;
 
 /** Columns of addresses that are shown. */

@@ -1,7 +1,7 @@
 /**
- * What people call an e-mail address, by language (BCP 47). Words of scripts with spaces are compared as words of a header,
- * folded (header-text.ts): several make a phrase, `*` stands for any ending. Words of scripts without spaces, and of those
- * that attach articles and particles, are looked for anywhere (`inText`).
+ * Words for an e-mail address, by language (BCP 47). Words of scripts with spaces are compared as words of a header, folded
+ * (header-text.ts): several make a phrase, `*` stands for any ending. Words of scripts without spaces, and of those that
+ * attach articles and particles, are searched anywhere (`inText`).
  */
 export const EMAIL_WORDS: Readonly<Record<string, string>> = {
   en: "email, emails, e mail, e mails, mail, mails, electronic mail, gmail",

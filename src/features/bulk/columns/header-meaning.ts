@@ -4,10 +4,10 @@ import { CONTACT_WORDS, FILLER_WORDS, PRIMARY_WORDS, SECONDARY_WORDS } from "./k
 import { ATTRIBUTE_WORDS, OWNER_WORDS, OWNER_WORDS_ALONE } from "./role-words.ts";
 
 /**
- * What a column's name says of its cells.
- * `primary`: the first of several addresses; `email`: an address, and nothing besides; `contact`: one of the row's contact;
- * `qualified`: an address of some kind ("Work Email"); `secondary`: a further one ("E-mail 2"); `attribute`: something about an
- * address or a message ("Email Opt In"); `owner`: the person who looks after the row, whether it says e-mail or not; `none`: nothing.
+ * The meaning of a column's name. `primary`: the first of several addresses; `email`: just an address; `contact`: an
+ * address of the row's contact; `qualified`: an address of some kind ("Work Email"); `secondary`: a further one ("E-mail
+ * 2"); `attribute`: a property of an address or a message ("Email Opt In"); `owner`: the person who looks after the row,
+ * with or without the word e-mail; `none`: any other meaning.
  */
 export type HeaderMeaning =
   | "primary"
@@ -29,7 +29,7 @@ const secondaries = new WordList([SECONDARY_WORDS]);
 const fillers = new WordList([FILLER_WORDS]);
 const allLists = [owners, ownersAlone, attributes, contacts, primaries, secondaries, fillers];
 
-/** What a word for e-mail is within a longer word: "kundenemail", "epostadress", "usermail". The longest first. */
+/** Stems for e-mail within a longer word: "kundenemail", "epostadress", "usermail". The longest first. */
 const CORES =
   /e?mail|sahkoposti|courriel|correo|emejl|imejl|mejl|eposta?|epasts?|имейл|емейл|емайл|мейл|почт|пошт|ταχυδρομ/;
 

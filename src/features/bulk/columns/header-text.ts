@@ -26,7 +26,7 @@ const PLAIN_LETTERS: Readonly<Record<string, string>> = {
   þ: "th",
 };
 
-/** Lower case, without accents, in one form: what differs only by those is one word. */
+/** Lower case, without accents, in one normal form, so that words that differ only by those are equal. */
 export function foldHeaderText(text: string): string {
   return text
     .normalize("NFKD")
@@ -38,8 +38,9 @@ export function foldHeaderText(text: string): string {
 }
 
 /**
- * The words of a column's name (latin1, as fields are): "E-Mail (privat)" is e, mail, privat; `workEmail1` is work, email, 1;
- * Salesforce's `Email_Address__c` is email, address. None: it is empty or too long, or holds what parts columns, and so no name.
+ * The words of a column's name (latin1, as fields are): "E-Mail (privat)" is e, mail, privat; `workEmail1` is work, email,
+ * 1; Salesforce's `Email_Address__c` is email, address. Empty when the name is empty or too long, or contains a delimiter,
+ * and so is not a name.
  */
 export function wordsOf(name: string): string[] {
   if (name.length > 4 * NAME_CHARS) return [];
@@ -56,7 +57,10 @@ export function wordsOf(name: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Scripts whose words are parted by spaces and bear no particles; of all others words are looked for anywhere. */
+/**
+ * Scripts whose words are separated by spaces and have no particles attached. In all other scripts words are searched
+ * anywhere.
+ */
 const SPACED =
   /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Georgian}\p{N}]+$/u;
 
@@ -69,7 +73,7 @@ export class WordList {
 
   constructor(languages: readonly WordsByLanguage[]) {
     for (const words of languages.flatMap((byLanguage) => Object.values(byLanguage))) this.#add(words);
-    // "电子邮件" is to be found before "邮件".
+    // The longest first, so that "电子邮件" is found before "邮件".
     this.#inText.sort((a, b) => b.length - a.length);
   }
 
@@ -83,7 +87,7 @@ export class WordList {
     }
   }
 
-  /** Length of the longest stem or phrase that the text is, or begins with; 0: there is none. */
+  /** Length of the longest phrase or stem that equals the text, or begins it; 0: no match. */
   #length(text: string): number {
     if (this.#phrases.has(text)) return text.length;
     // A stem has any ending, not further words.
@@ -97,7 +101,7 @@ export class WordList {
     return this.#length(word) > 0;
   }
 
-  /** The words without those of the list; of words without spaces between them, what is left of each. */
+  /** The words without those of the list. Of words in scripts without spaces, the rest of each. */
   without(words: readonly string[]): string[] {
     const left: string[] = [];
     for (let at = 0; at < words.length; ) {

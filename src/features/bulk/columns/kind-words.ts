@@ -1,6 +1,9 @@
 import type { WordsByLanguage } from "./role-words.ts";
 
-/** The contact of the row by the terms of CRMs, shops and events. A contact *person* is not there: that may be somebody else of it, or of ours. */
+/**
+ * Words for the contact of the row in CRMs, shops and events. A contact *person* is not included: that may be another
+ * person, at the contact's side or ours.
+ */
 export const CONTACT_WORDS: WordsByLanguage = {
   en: "contact, contacts, customer*, client, clients, guest*, attendee*, invitee*, recipient*, subscriber*, lead, leads, prospect*, participant*, registrant*, requester*, requestor*, respondent*, to",
   de: "kontakt, kontakte, kontakts, kunde, kunden, kundin*, gast, gaste, teilnehmer*, empfanger*, abonnent*, interessent*",

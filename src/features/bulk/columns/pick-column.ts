@@ -3,7 +3,7 @@ import { toText } from "../csv/field.ts";
 import { type ChosenBy, chooseColumn, type SampledTable, type ScoredColumn } from "./choose-column.ts";
 import { candidateColumns } from "./describe.ts";
 
-/** Names of columns in a detail: so many, and so much of each. */
+/** Column names in an error detail: maximum number, and maximum characters of each. */
 const NAMES_SHOWN = 20;
 const NAME_CHARS = 40;
 /** Candidates in a detail; the error has more. */
@@ -73,7 +73,7 @@ function indexesOf({ header, rows }: SampledTable, wanted: number): number[] | s
   return `Column ${wanted}, counted from 0, is not there: the first rows have ${width} columns.`;
 }
 
-/** A column's name as names are compared with what was asked for: "E-Mail Adresse" and "email_adresse" are one. */
+/** A column's name in the form for comparison with the requested one: "E-Mail Adresse" and "email_adresse" are equal. */
 function normaliseName(name: string): string {
   return name
     .normalize("NFKD")
@@ -81,7 +81,7 @@ function normaliseName(name: string): string {
     .replace(/[^\p{L}\p{N}]/gu, "");
 }
 
-/** Those with the very name; if there are none, those whose letters and digits are the same. */
+/** Columns with exactly the requested name; if there are none, those with the same letters and digits. */
 function namedColumns(header: readonly string[] | null, wanted: string): number[] | string {
   if (header === null) return `In a file without a header no column is named ${shownColumnName(wanted)}.`;
   const names = header.map(toText);

@@ -14,9 +14,9 @@ export interface ReadTable {
 }
 
 /**
- * Judges the choice of a column, which was made by the first rows, by all of them.
- * @param counts rows with an address in the chosen column, and how many of these are different
- * @returns null: it stands
+ * Checks the choice of a column, made from the first rows, against all rows.
+ * @param counts rows with an address in the chosen column, and the number of different addresses
+ * @returns null: the choice is right
  */
 export function recheckColumn(
   { columns, candidates, layout }: ReadTable,
@@ -35,7 +35,7 @@ export function recheckColumn(
   return { code, detail, candidates: told };
 }
 
-/** What is worth a look though the column is called so and is read. */
+/** Warnings about a column with few different addresses, unless the submitter chose it. */
 export function repeatWarnings(
   { columns, layout }: ReadTable,
   counts: { addresses: number; distinct: number },

@@ -1,7 +1,7 @@
 /** As EMAIL_WORDS; by language, so that a speaker of the language can maintain its list. */
 export type WordsByLanguage = Readonly<Record<string, string>>;
 
-/** People who look after a contact, wrote to it or brought it: their address stands in many rows, and is not the row's. */
+/** People who look after a contact, wrote to it or referred it. Their address repeats in many rows, and is not the row's. */
 export const OWNER_WORDS: WordsByLanguage = {
   en: `owner*, agent, agents, manager, managers, sender, from, organizer, organiser, reply to, replyto, return path, created by,
     modified by, updated by, edited by, changed by, added by, entered by, assigned*, assignee, owned by, managed by, handled by,

@@ -4,8 +4,8 @@ import { toText } from "./field.ts";
 import { writeValue } from "./write.ts";
 
 /**
- * Texts that are addresses and nothing else, several on a line: `a@x.test; b@x.test, c@x.test`. They are no table, but lists,
- * and become text of an address a line.
+ * Texts that consist of addresses only, several on a line: `a@x.test; b@x.test, c@x.test`. They are lists, not tables, and
+ * are converted to one address a line. LIST_DELIMITER is the delimiter of the converted text.
  */
 
 /** What is written between rows, and what is read there. */
@@ -18,7 +18,10 @@ const BOM = "\xef\xbb\xbf";
 const LINES_JUDGED = 1_000;
 const BYTES_JUDGED = 65_536;
 
-/** From so many equal columns of addresses on lines are wrapped lists; fewer may be a contact's and others'. */
+/**
+ * From this number of columns, with addresses in all, lines are wrapped lists. Fewer columns may be the addresses of one
+ * contact and of others.
+ */
 const TABLE_COLUMNS = 4;
 
 const LF = 0x0a;
@@ -30,7 +33,7 @@ const CLOSE = 0x3e;
 /** Ends of lines, and what parts addresses. */
 const SEPARATORS = new Set([...";,|\t\n\r"].map((character) => character.charCodeAt(0)));
 
-/** Cuts text at separators that stand neither in quotes nor in angle brackets. Neither goes beyond its line. */
+/** Cuts text at separators outside quotes and angle brackets. Quotes and brackets end with their line. */
 class Cutter {
   #isQuoted = false;
   #isAngled = false;
@@ -91,7 +94,7 @@ function judgeLine(text: string): Line | null {
  */
 export function isAddressList(head: Buffer, whole: boolean): boolean {
   const text = head.toString("latin1", 0, BYTES_JUDGED).replace(BOM, "");
-  // What is cut may be half of an address.
+  // The text may have been cut within an address.
   const end =
     whole && head.length <= BYTES_JUDGED
       ? text.length

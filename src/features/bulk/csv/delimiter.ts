@@ -16,16 +16,16 @@ export interface Sample {
   shape: TableShape;
   /** No more than LIMITS.bulk.sampleRows. */
   records: string[][];
-  /** Where in the text each of them begins, and where it ends. */
+  /** Start and end of each record, as bytes of the text. */
   starts: number[];
   ends: number[];
   /** The records are all that there are. */
   complete: boolean;
-  /** What ends the list within the sample. */
+  /** The problem that ends the list within the sample. */
   problem: CsvProblem | undefined;
   /** The first of its quotes that are not to be believed. */
   suspicion: CsvProblem | undefined;
-  /** Where in the text the quote stands within which the sample ends. */
+  /** Position in the text of the quote that is still open at the end of the sample. */
   openQuote: number | undefined;
 }
 
@@ -34,9 +34,9 @@ export interface SampleText {
   bytes: Buffer;
   /** There are no more. */
   whole: boolean;
-  /** Where in the text they begin. */
+  /** Position of the first byte in the text. */
   firstByte: number;
-  /** What details call the first record, and what bytes are counted of: as the scanner takes them. */
+  /** Name of the first record, and the unit of byte positions, for details: see `ScanOptions`. */
   firstRow: string;
   bytesOf: string;
 }
@@ -120,9 +120,9 @@ export function isAddressTable({ records, shape }: Pick<Sample, "records" | "sha
 }
 
 /**
- * The delimiter by which the records look most like a table: as many as can be have the same number of columns, more
- * than one, and one of the columns holds addresses. Without any, it is a list of one column; but not where a delimiter makes
- * more columns of the first record than there may be, and no other finds addresses.
+ * Detects the delimiter that makes the best table: most records have the same number of columns, more than one, and one
+ * column has addresses. Without such a delimiter it is a list of one column. Exception: a delimiter that makes too many
+ * columns of the first record, if no other finds addresses.
  */
 export async function detectDelimiter(
   text: SampleText,
@@ -146,7 +146,7 @@ export async function detectDelimiter(
   return samples.find(isTooWide) ?? best;
 }
 
-/** A header stands in one of so many records, of so many cells together. */
+/** The header is searched in this many records, and this many cells in all. */
 const HEADER_RECORDS = 5;
 const HEADER_CELLS = 500;
 
@@ -168,10 +168,10 @@ function score(sample: Sample): { sum: number; width: number } {
   return { sum: consistency + 2 * addressShare(records) + named, width };
 }
 
-/** By so many records a delimiter is judged: by a wrong one a cell is half a record, which takes 0.1 ms to be read. */
+/** Records that a delimiter is judged by. With a wrong delimiter a cell is half a record, which takes 0.1 ms to read. */
 const SHARE_RECORDS = 150;
 
-/** How many of the first records have what looks like an address in the column that has most of them. */
+/** The share of the first records with an apparent address in the column that has most of them. */
 function addressShare(all: readonly string[][]): number {
   const records = all.slice(0, SHARE_RECORDS);
   const counts: number[] = [];

@@ -15,25 +15,25 @@ import { quoteHint } from "./scan-problems.ts";
 import { linesAbove } from "./skipped-lines.ts";
 import type { TableShape } from "./suspicion.ts";
 
-/** All of a layout but what only the whole source can tell. */
+/** A layout without the field that depends on the whole source. */
 export type DetectedLayout = Omit<SourceLayout, "columns">;
 
 export interface DetectOptions extends SourceOptions {
   /** The head is the whole text. */
   whole: boolean;
-  /** What its bytes are counted of, behind their number (text-form.ts); "" when absent. */
+  /** Unit of byte positions, added to their number (text-form.ts); absent: "". */
   bytesOf?: string;
-  /** What the text was decoded from; absent: its bytes are as they were. */
+  /** Encoding that the text was decoded from; absent: the bytes are unchanged. */
   encoding?: string;
   /** For a workbook: the sheet that is read. */
   sheetRead?: SourceColumns["sheet"];
 }
 
-/** How a head is to be read, and why so. */
+/** The layout of a head, and the reasons for it. */
 export interface DetectedTable {
   ok: true;
   layout: DetectedLayout;
-  /** Where in the text the first row begins: after byte order mark, `sep=` line, titles and header. */
+  /** Position of the first row in the text: after byte order mark, `sep=` line, titles and header. */
   firstByte: number;
   /** As its team sees it. */
   columns: SourceColumns;
@@ -50,16 +50,15 @@ export type Detection = DetectedTable | ({ ok: false } & CsvProblem);
 /** `detectLayout`, or what runs it elsewhere. */
 export type DetectLayout = (head: Buffer, options: DetectOptions) => Promise<Detection>;
 
-/** A first line that spreadsheets write for one another: it names the delimiter and is no record. */
+/** A first line for spreadsheets: it names the delimiter and is not a record. */
 const SEP_LINE = /^"?sep=([\t -~])"?(?:\r\n|\r|\n|$)/i;
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
- * How a list is to be read, from its head (decode.ts: the first bytes of its text) and from what its owner says of it. Lets
- * other work go on between readings of the head.
- * Problems: `empty_source`, `not_csv`, `no_email_column`, `email_column_ambiguous`, `too_many_columns`, `record_too_large`,
- * `quote_not_closed`.
+ * Detects the layout of a list from its head (decode.ts: the first bytes of its text) and its owner's options. Other work
+ * runs between readings of the head. Problems: `empty_source`, `not_csv`, `no_email_column`, `email_column_ambiguous`,
+ * `too_many_columns`, `record_too_large`, `quote_not_closed`.
  */
 export async function detectLayout(head: Buffer, options: DetectOptions): Promise<Detection> {
   // Text that was written here from a sheet is a table, and its quotes are right, whatever its cells hold.
@@ -137,14 +136,14 @@ function detectColumns(
   return { ok: true, layout, firstByte, columns, candidates, warnings: [], rows, shape: sample.shape };
 }
 
-/** Of bytes that are their own text, as its owner says or as they look; undefined: UTF-8 or windows-1252. */
+/** Encoding of a source whose bytes are the text, from the options or detected; undefined: UTF-8 or windows-1252. */
 function encodingOfSource(head: Buffer, options: DetectOptions, isWritten: boolean): string | undefined {
   if (isWritten || options.encoding !== undefined) return undefined;
   const { charset } = options;
   return charset === undefined ? detectEncoding(head) : charset === "utf-8" ? undefined : charset;
 }
 
-/** Of bytes that are their own text: values that are no UTF-8 are read as windows-1252 (field.ts). */
+/** Encoding of a source whose bytes are the text. Values that are not UTF-8 are read as windows-1252 (field.ts). */
 function encodingOf(head: Buffer): string {
   // The head may end within a character.
   const cut = [0, 1, 2, 3].some((bytes) => isUtf8(head.subarray(0, head.length - bytes)));
@@ -159,7 +158,7 @@ function adviceFor(kind: string): string {
     : "Open it in the program it comes from and save it as CSV, or as .xlsx without a password.";
 }
 
-/** It names the row as rows are counted: behind what is above them. */
+/** The suspicion with the row's number as rows are counted: after the lines above the table. */
 function suspicionOf(sample: Sample, text: SampleText, { firstRow }: TableStart): CsvProblem | undefined {
   const firstByte = sample.starts[firstRow];
   if (firstByte === undefined) return sample.suspicion;
@@ -176,7 +175,7 @@ function noRecord({ problem: found, openQuote }: Sample, text: SampleText): Dete
   return problem("record_too_large", `No row ends within the first ${end} bytes${text.bytesOf}.${cause}`);
 }
 
-/** What the first record is called before anything is known of it but what the owner says. */
+/** Name of the first record in details, from the options alone. */
 function firstRowOf({ hasHeader, emailColumn }: DetectOptions): string {
   if (hasHeader === false) return "row 1";
   return hasHeader === true || typeof emailColumn === "string" ? "the header" : "the header or first row";
@@ -188,7 +187,7 @@ function belowRule({ records }: Sample, { header, firstRow }: TableStart): Table
   return { header, firstRow: hasRule ? firstRow + 1 : firstRow };
 }
 
-/** Where the table begins: as its owner says, or as its records look. */
+/** Finds the start of the table: from the options, or from the records. */
 function tableStart({ records }: Sample, { hasHeader, emailColumn }: DetectOptions): TableStart {
   if (hasHeader === false) return { header: null, firstRow: 0 };
   if (typeof emailColumn === "string") {

@@ -3,8 +3,8 @@ export interface Dialect {
   /** One ASCII character. */
   delimiter: string;
   /**
-   * A backslash takes the meaning from a delimiter, quote, backslash or line end that follows it, within quotes and outside, as
-   * MySQL and PostgreSQL write it. Absent: a quote within quotes is doubled, and a backslash is a character like others.
+   * A backslash escapes a delimiter, quote, backslash or line end that follows it, within quotes and outside, as MySQL and
+   * PostgreSQL write it. Absent: a quote within quotes is doubled, and a backslash is an ordinary character.
    */
   escapedBy?: "\\";
   /**
@@ -12,7 +12,10 @@ export interface Dialect {
    * only as the first character of a field.
    */
   quotes?: "text" | "after_space";
-  /** Of the text, by its name in the WHATWG's Encoding Standard, in lower case. Absent: UTF-8, or windows-1252 value by value. */
+  /**
+   * Encoding of the text, by its name in the WHATWG's Encoding Standard, in lower case. Absent: UTF-8, or windows-1252
+   * value by value.
+   */
   encoding?: string;
 }
 
@@ -62,15 +65,15 @@ const FIRST_BYTES: ReadonlyMap<string, Uint8Array> = new Map(
 export const SECOND_BYTE_MIN = 0x40;
 
 /**
- * By byte: 1 for the first of a character whose second could be taken for the delimiter or an escape; undefined: no byte of this
- * list can be mistaken so. Comma, semicolon, tab and quote are never a second byte.
+ * By byte: 1 for the first byte of a character whose second one could be taken for the delimiter or an escape. undefined:
+ * no byte of this list can be mistaken. Comma, semicolon, tab and quote are never a second byte.
  */
 export function firstBytesOf({ delimiter, escapedBy, encoding }: Dialect): Uint8Array | undefined {
   const isAtRisk = escapedBy !== undefined || delimiter.charCodeAt(0) >= SECOND_BYTE_MIN;
   return encoding !== undefined && isAtRisk ? FIRST_BYTES.get(encoding) : undefined;
 }
 
-/** Each byte stands for itself, unless it is a delimiter, a quote or part of a line end. */
+/** True when each byte is literal, except for delimiters, quotes and line ends. */
 export function isSimple(dialect: Dialect): boolean {
   return dialect.escapedBy === undefined && firstBytesOf(dialect) === undefined;
 }
@@ -106,11 +109,11 @@ function find(text: string, sought: string, from: number, dialect: Dialect): num
 /** The quoted part of a field: from the opening quote to the closing one. */
 export interface QuotedPart {
   open: number;
-  /** Of the closing quote; the text's length where there is none. */
+  /** Index of the closing quote; the text's length if there is none. */
   close: number;
 }
 
-/** The quoted part of the field that begins at `from`; undefined: it has none. */
+/** The quoted part of the field that begins at `from`; undefined: the field is not quoted. */
 export function quotedPart(text: string, from: number, dialect: Dialect): QuotedPart | undefined {
   if (dialect.quotes === "text") return undefined;
   let open = from;
@@ -121,7 +124,9 @@ export function quotedPart(text: string, from: number, dialect: Dialect): Quoted
   return { open, close };
 }
 
-/** Where the field ends that begins at `from`: its delimiter, or the end of the text, which is one record without its line end. */
+/**
+ * End of the field that begins at `from`: its delimiter, or the end of the text, which is one record without its line end.
+ */
 export function endOfField(text: string, from: number, dialect: Dialect): number {
   const quoted = quotedPart(text, from, dialect);
   return find(text, dialect.delimiter, quoted === undefined ? from : quoted.close + 1, dialect);

@@ -5,13 +5,13 @@ import { type Dialect, endOfField, firstBytesOf, isSimple, lengthAt, quotedPart 
 const QUOTE = '"';
 const BACKSLASH = "\\";
 
-/** What a field is in files of MySQL and PostgreSQL that has no value (NULL). */
+/** A field without a value (NULL) in files of MySQL and PostgreSQL. */
 export const NULL_FIELD = "\\N";
 
 /**
- * The value of a field as it stands between its delimiters. `""` within quotes is a quote. When more follows the closing quote,
- * the quotes stay part of the value, as csv-parse has it with `relax_quotes`; but not when what follows is a NUL, which closes a
- * quoted field and is itself kept.
+ * The value of a field, from its text between delimiters. `""` within quotes is a quote. If more text follows the closing
+ * quote, the quotes are part of the value, like csv-parse's `relax_quotes`. Exception: a NUL behind the closing quote,
+ * which itself is kept.
  */
 export function fieldValue(raw: string, dialect: Dialect): string {
   const quoted = quotedPart(raw, 0, dialect);
@@ -23,7 +23,7 @@ export function fieldValue(raw: string, dialect: Dialect): string {
   return rest === "" || rest.startsWith("\0") ? value + rest : `${raw.slice(0, open)}"${value}"${rest}`;
 }
 
-/** What means nothing is not escaped: `\N` and `C:\temp` are what they are. */
+/** A backslash before an ordinary character is kept: `\N` and `C:\temp` are unchanged. */
 function unescaped(text: string, dialect: Dialect, isQuoted: boolean): string {
   if (dialect.escapedBy === undefined)
     return isQuoted && text.includes(QUOTE) ? text.replaceAll('""', QUOTE) : text;
@@ -56,7 +56,7 @@ export function fieldsOf(line: string, dialect: Dialect): string[] {
     from = end + 1;
   }
 }
-/** What windows-1252 has where Latin-1 has the controls 80 to 9F, by the WHATWG's Encoding Standard. */
+/** The characters of windows-1252 at the positions of Latin-1's controls 80 to 9F, by the WHATWG's Encoding Standard. */
 const WINDOWS_1252 =
   "\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178";
 

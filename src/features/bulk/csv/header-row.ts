@@ -2,11 +2,11 @@ import { chooseColumn } from "../columns/choose-column.ts";
 import { addressWeight, looksLikeAddress } from "../columns/column-evidence.ts";
 import { namesAddresses } from "../columns/header-meaning.ts";
 
-/** A header is looked for below so many lines, and in so many cells. */
+/** Maximum lines above a header, and maximum cells that are examined for it. */
 export const LINES_ABOVE = 30;
 const CELLS_LOOKED_AT = 4_000;
 
-/** Where a table begins among the records of a sample. */
+/** The start of a table among the records of a sample. */
 export interface TableStart {
   /** null: the columns have no names. */
   header: number | null;
@@ -78,7 +78,7 @@ function addressColumns(rows: readonly string[][]): number[] {
 }
 
 /**
- * Where the table of a sample begins: at its header, or at its first row. Titles and comments may stand above it. A record
+ * Finds the start of the table in a sample: its header, or its first row. Titles and comments may be above it. A record
  * with a bare address is always a row.
  */
 export function findTableStart(records: readonly string[][], emailColumn: number | undefined): TableStart {

@@ -3,19 +3,22 @@ import { BACKSLASH, CR, type Dialect, firstBytesOf, LF, QUOTE, SECOND_BYTE_MIN, 
 const FIRST_VISIBLE = 0x21;
 const LAST_VISIBLE = 0x7e;
 
-/** Of a record, what stands in it: a quote or an escape; a field that begins or ends with a space; a byte that JSON has otherwise, or may have. */
+/**
+ * Marks of a record: it has a quote or an escape; a field begins or ends with a space; a byte is, or may be, written
+ * differently in JSON.
+ */
 export const HAS_QUOTE = 1;
 export const HAS_EDGE_SPACE = 2;
 export const HAS_ESCAPED = 4;
 
 /**
- * The records of some bytes as places in them: a string for each would cost more to collect than to write anew. The same
- * pass finds what a copy of the records has to know.
+ * The records of some bytes as positions in them: a string for each would cost more to collect than to write again. The
+ * same pass finds the marks that copying the records needs.
  */
 export interface Lines {
   readonly bytes: Buffer;
   readonly count: number;
-  /** Of each record its first byte, and the one behind its last, without its end. */
+  /** Of each record the first byte, and the byte behind its last one, without the line end. */
   readonly from: Uint32Array;
   readonly to: Uint32Array;
   /** HAS_…, and how many fields there are. Of a record with a quote only that is known. */
@@ -26,7 +29,7 @@ export interface Lines {
   readonly addressTo: Uint32Array;
 }
 
-/** By byte: what stands for itself everywhere, and what does not. */
+/** Kinds of bytes: literal ones, and those with a meaning. */
 const PLAIN = 0;
 const DELIMITER = 1;
 const END = 2;
@@ -52,9 +55,9 @@ function kindsBy(dialect: Dialect): Uint8Array {
 }
 
 /**
- * Where the records of whole records' bytes stand, without their ends. Blank lines are none. It reads as the scanner does
- * (scan.ts), which besides bounds records and finds a field.
- * @param rows records that are expected: of more the first `rows` + 1 are found
+ * Finds the records in bytes of whole records, without their line ends. Blank lines are skipped. It applies the rules of
+ * the scanner (scan.ts), which in addition limits records and finds a field.
+ * @param rows expected records: at most `rows` + 1 are returned
  * @throws Error when a quote is not closed, which the analysis has refused before
  */
 export function findLines(bytes: Buffer, layout: Dialect & { emailColumn: number }, rows: number): Lines {

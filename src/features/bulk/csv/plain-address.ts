@@ -2,10 +2,10 @@ import { mailboxRulesOf } from "../../../verification/mailbox/rules.ts";
 import type { ValuePlace } from "./value-place.ts";
 
 /**
- * The kind of a cell, decided by its bytes alone. `PLAIN_CELL`: an address that is verified as it stands and is its own cache
- * key. `NO_ADDRESS_CELL`: characters of a local part without an `@`, such as a name or a number. `UNSURE_CELL`: has to be read
- * by `readAddresses`, which decides; a test compares the first two with it. Nearly all cells of a list are one of the first
- * two, and take a tenth of the time of `readAddresses`.
+ * The kind of a cell, decided by its bytes alone. `PLAIN_CELL`: an address that is verified unchanged and is its own cache
+ * key. `NO_ADDRESS_CELL`: characters of a local part without an `@`, such as a name or a number. `UNSURE_CELL`:
+ * `readAddresses` must decide. A test compares the first two with it. Nearly all cells of a list are one of the first two,
+ * and take a tenth of the time of `readAddresses`.
  */
 export const UNSURE_CELL = 0;
 export const PLAIN_CELL = 1;
@@ -62,7 +62,10 @@ function ignoresCase(bytes: Buffer, from: number, to: number): boolean {
   return mailboxRulesOf(bytes.toString("latin1", from, to)) !== null;
 }
 
-/** Two labels or more, in lower case, none with two hyphens side by side, as A-labels have them; the last begins with a letter. */
+/**
+ * True for two labels or more, in lower case, without two adjacent hyphens, which A-labels have. The last label begins with
+ * a letter.
+ */
 function isPlainDomain(bytes: Buffer, from: number, to: number): boolean {
   let labelAt = from;
   let before = HYPHEN;

@@ -24,7 +24,7 @@ export function problem(code: CsvProblemCode, detail: string): { ok: false } & C
   return { ok: false, code, detail };
 }
 
-/** What a stream of text ends with when the list turns out to be unreadable while it is read. */
+/** Error of a stream of text whose list turns out to be unreadable. */
 export class CsvProblemError extends Error {
   readonly problem: CsvProblem;
 

@@ -5,7 +5,7 @@ import { countRests } from "./suspicion.ts";
 /** All of a dialect but its delimiter. */
 export type Quoting = Omit<Dialect, "delimiter">;
 
-/** What its owner says of a list. */
+/** The owner's options for quotes. */
 export interface RequestedQuoting {
   delimiter?: string;
   escape?: '"' | "\\";
@@ -27,8 +27,9 @@ const HAS_NULL_FIELD = /(?:^|[,;\t|\r\n])\\N(?:$|[,;\t|\r\n])/;
 const HAS_SPACED_QUOTE = /[,;\t|] +"/;
 
 /**
- * The sample as its quotes are meant. That is by the usual rules, unless these make no sense of it and others do: a backslash escapes,
- * a quote opens a field behind spaces, or quotes are plain text, where that alone makes a whole table of it.
+ * Reads the sample with the rules that its quotes follow. These are the usual ones, unless they make no sense of the sample
+ * and others do: a backslash escapes; a quote opens a field behind spaces; or quotes are plain text, if only that makes a
+ * table of the whole sample.
  */
 export async function readSample(
   text: SampleText,

@@ -5,7 +5,7 @@ import type { ScanOptions, Suspicion } from "./scan-types.ts";
 export interface RecordPlace {
   /** Those before it. */
   records: number;
-  /** Where it begins in the source. */
+  /** First byte of the record in the source. */
   start: number;
 }
 

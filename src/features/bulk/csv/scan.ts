@@ -30,33 +30,33 @@ const QUOTED = 2;
 /** After a quote in a quoted field: the closing one, or the first of two that stand for one. */
 const QUOTE_SEEN = 3;
 
-/** What ends an unquoted field, and what stands within quotes; 0 in either: a byte that means nothing. */
+/** Meaning of a byte: ends an unquoted field, or is special within quotes; 0: literal in both. */
 const STOP = 1;
 /** A backslash, or the first byte of a character: it has the next byte beside it. */
 const PAIRED = 2;
 const LINE_END = 3;
 
-/** What the byte that comes next is, by the one before it. */
+/** Meaning of the next byte, from the byte before it. */
 const NOT_PAIRED = 0;
 const ESCAPED = 1;
 /** A CR was escaped: a LF is, too. */
 const ESCAPED_LF = 2;
 const SECOND_BYTE = 3;
 
-/** Of a record: a quoted field; a line end within a field; something behind a closing quote. */
+/** Flags of a record: a quoted field; a line end within a field; text behind a closing quote. */
 const HAS_QUOTE = 1;
 const HAS_LINE_END = 2;
 const HAS_REST = 4;
-/** Its first bytes are those of an earlier push. */
+/** The record's first bytes were in an earlier push. */
 const IS_KEPT = 8;
 
 /**
  * Finds the records of a list in its bytes, in memory bounded by one record.
  *
- * Fields are parted by the delimiter, records by CR LF, LF or CR, mixed as they come. A quote opens only at the start of
- * a field; within quotes delimiters and ends of lines are part of the value, `""` is a quote. After the closing quote the
- * field goes on unquoted to its delimiter (fieldValue says what it is then). A line of no bytes is no record; `""` is
- * one. The last record needs no end. csv-parse reads every input the same way. What differs by dialect: dialect.ts.
+ * The delimiter separates fields; CR LF, LF or CR, even mixed, separate records. A quote opens only at the start of a
+ * field. Within quotes, delimiters and line ends are part of the value, and `""` is a quote. After the closing quote the
+ * field continues unquoted to its delimiter (fieldValue decides its value). An empty line is not a record; `""` is one. The
+ * last record needs no line end. csv-parse reads every input the same way. dialect.ts has the differences between dialects.
  */
 export function createRecordScanner(options: ScanOptions, sink: RecordSink): RecordScanner {
   return new Scanner(options, sink);
@@ -67,24 +67,24 @@ class Scanner implements RecordScanner {
   readonly #options: ScanOptions;
   readonly #delimiter: number;
   readonly #passesSpaces: boolean;
-  /** By byte: 1 for what a field may begin with that is not its value's first. */
+  /** By byte: 1 for bytes at the start of a field that are not part of its value. */
   readonly #starts = new Uint8Array(256);
   readonly #hasPairs: boolean;
   readonly #judge: QuoteJudge | undefined;
-  /** By byte: what it means outside quotes, and within them. */
+  /** By byte: its meaning outside quotes, and within them. */
   readonly #stops = new Uint8Array(256);
   readonly #quotedStops = new Uint8Array(256);
   #state = FIELD_START;
   #pairing = NOT_PAIRED;
   /** HAS_… of the record. */
   #flags = 0;
-  /** What earlier pushes held of the record, for the judge. */
+  /** Bytes of the record from earlier pushes, for the judge. */
   #pieces: Buffer[] = [];
   /** In bytes of the source: the next byte to be pushed, where the record began, where a quote opened last. */
   #position: number;
   #recordStart: number;
   #quoteAt = 0;
-  /** Where that quote's closing one stands, if it has come. */
+  /** Position of that quote's closing one, if it has been read. */
   #closedAt = 0;
   /** Two quotes within those stand for one. */
   #isDoubled = false;
@@ -92,7 +92,7 @@ class Scanner implements RecordScanner {
   /** Fields of the record that have ended. */
   #columns = 0;
   readonly #address: ValuePlace = { bytes: NO_BYTES, from: 0, to: 0 };
-  /** What earlier pushes held of the address field, when it has not ended. */
+  /** The address field's bytes from earlier pushes, if the field has not ended. */
   #carry = "";
   /** The record has ended with a CR, the last byte so far: a LF that comes next is part of its end. */
   #afterCr = false;
@@ -175,7 +175,7 @@ class Scanner implements RecordScanner {
     }
   }
 
-  /** Where the field ends in which `from` is: the index of its delimiter or end of line, or the end of the bytes. */
+  /** End of the field that contains `from`: the index of its delimiter or line end, or the end of the bytes. */
   #fieldEnd(bytes: Buffer, from: number): number {
     const stops = this.#stops;
     const { length } = bytes;
@@ -199,7 +199,10 @@ class Scanner implements RecordScanner {
     return i;
   }
 
-  /** Passes a byte that has the next one beside it, and that; or what is left of them. Returns the index of what follows. */
+  /**
+   * Skips a byte that forms a pair with the next one, and the next one; or the second one from the last push. Returns the
+   * index behind.
+   */
   #passPair(bytes: Buffer, from: number): number {
     let i = from;
     if (this.#pairing === NOT_PAIRED) {
@@ -279,7 +282,7 @@ class Scanner implements RecordScanner {
     return i + 1;
   }
 
-  /** At the end of a line: of a record, or of one without a byte, which is skipped. Returns where the next begins. */
+  /** At the end of a line: ends the record, or skips an empty line. Returns the index of the next line. */
   #endLine(bytes: Buffer, fieldStart: number, i: number): number {
     const position = this.#position + i;
     if (position === this.#recordStart) {
@@ -299,7 +302,7 @@ class Scanner implements RecordScanner {
     return i + 1;
   }
 
-  /** What the bytes at hand hold of the field is `from` to before `to`. `end`: of the field, in the source. */
+  /** Ends a field whose part in `bytes` is `from` to before `to`. `end`: the field's end in the source. */
   #endField(bytes: Buffer, from: number, to: number, end: number): void {
     if (this.#columns === this.#options.emailColumn) this.#placeAddress(bytes, from, to);
     this.#columns += 1;
@@ -344,7 +347,7 @@ class Scanner implements RecordScanner {
     this.#afterCr = false;
   }
 
-  /** The record's quotes are to be believed. What is kept of it is given up. */
+  /** True when the record's quotes are plausible. Drops its kept bytes. */
   #isRight(bytes: Buffer, end: number): boolean {
     const flags = this.#flags & ~IS_KEPT;
     const pieces = this.#pieces;

@@ -4,7 +4,7 @@ import { toText } from "./field.ts";
 import { isComment, isRule, type TableStart } from "./header-row.ts";
 import { countLineEnds } from "./source-text.ts";
 
-/** Of a line that is named. */
+/** Maximum characters of a skipped line that is shown. */
 const TEXT_CHARS = 200;
 
 /** The beginning of a line, for people. */

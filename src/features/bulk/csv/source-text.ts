@@ -1,7 +1,7 @@
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** Ends of lines in the bytes: LF, CR LF, CR. A CR at their very end is one. */
+/** Counts line ends: LF, CR LF, CR. A CR as the last byte counts. */
 export function countLineEnds(bytes: Buffer): number {
   let count = 0;
   for (let at = 0; at < bytes.length; at++) {
@@ -11,7 +11,7 @@ export function countLineEnds(bytes: Buffer): number {
   return count;
 }
 
-/** Of the text that was read before, so much is kept: a record that began there may be looked at. */
+/** Bytes kept of earlier pieces: a record that began there may be needed. */
 const KEPT_BYTES = 4_096;
 
 const NO_BYTES = Buffer.alloc(0);
@@ -19,10 +19,10 @@ const NO_BYTES = Buffer.alloc(0);
 /** A text as it is read, piece by piece: the numbers of its lines, and the bytes of records that have just ended. */
 export class SourceText {
   #piece: Buffer = NO_BYTES;
-  /** Where in the text the piece begins; ends of lines before it. */
+  /** Position of the piece in the text, and line ends before it. */
   #pieceAt = 0;
   #linesBefore = 0;
-  /** What stood before the piece, and what will have stood before the next: copies, since pieces may be used anew. */
+  /** The bytes before the piece, and those before the next piece. They are copies, since pieces may be reused. */
   #tail: Buffer = NO_BYTES;
   #nextTail: Buffer = NO_BYTES;
   #nextAt = 0;
@@ -43,7 +43,7 @@ export class SourceText {
     if (piece.length > 0) this.#endsInCr = piece.at(-1) === CR;
   }
 
-  /** From 1. Of a record that began before the last piece: the line that it ends in. */
+  /** Line number, from 1. For a record that began before the last piece: the line of its end. */
   lineAt(position: number): number {
     const inPiece = this.#piece.subarray(0, Math.max(0, position - this.#pieceAt));
     return this.#linesBefore + countLineEnds(inPiece) + 1;

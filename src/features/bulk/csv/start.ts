@@ -1,6 +1,6 @@
-/** A stream whose start has been read to see what it is. */
+/** A stream whose first bytes were read to detect its type. */
 export interface PeekedStream {
-  /** At most so many bytes as were asked for. */
+  /** At most as many bytes as requested. */
   start: Buffer;
   /** There is no more than the start. */
   whole: boolean;

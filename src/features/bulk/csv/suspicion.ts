@@ -5,7 +5,7 @@ import { fieldsOf } from "./field.ts";
 import { findLines, HAS_QUOTE, lineAt } from "./lines.ts";
 import type { QuoteJudge, Suspicion } from "./scan-types.ts";
 
-/** What the rows of a list look like, by its sample. */
+/** The usual shape of a list's rows, from its sample. */
 export interface TableShape {
   /** Fields of most rows. */
   width: number;
@@ -15,11 +15,14 @@ export interface TableShape {
   isSpaced: boolean;
 }
 
-/** At least this share of a field's lines must look like rows for a quote to be missing; else the field has many lines. */
+/**
+ * Minimum share of a field's lines that must look like rows before a quote counts as missing. With fewer, the field really
+ * has many lines.
+ */
 const ROWS_SHARE = 0.8;
 /** Lines of the table's width count without addresses if they have so many delimiters: prose has them by chance. */
 const DELIMITERS_MIN = 9;
-/** At least so many lines, of any width, must hold an address in a field of its own. */
+/** Minimum number of lines, of any width, that must have an address in a field of its own. */
 const RAGGED_LINES = 3;
 const RAGGED_SHARE = 0.5;
 /** A list of one column: a cell of more addresses than these was never one cell. */
@@ -49,9 +52,10 @@ export function quoteJudge(dialect: Dialect, shape: TableShape): QuoteJudge {
 }
 
 /**
- * Whether the quotes of a record are to be believed. A quote that is stray or has no closing one makes one field of all up to the
- * next quote, rows included, and what follows that quote is seldom the end of a field. Where it is, the field's lines, read without
- * quotes, are rows of the table. Lines of an address or a note are not, also where they mention an email address.
+ * Judges whether the quotes of a record are plausible. A stray or unclosed quote makes one field of everything up to the
+ * next quote, rows included, and that quote is seldom followed by the end of a field. If it is, the field's lines, read
+ * without quotes, are rows of the table. Lines of a postal address or a note are not, even if they mention an email
+ * address.
  */
 export function judgeQuotes(text: string, dialect: Dialect, shape: TableShape): Suspicion | undefined {
   const record = text.replace(/(?:\r\n|\r|\n)$/, "");
@@ -114,7 +118,7 @@ function areRows(lines: readonly string[], { delimiter }: Dialect, shape: TableS
   return ragged >= RAGGED_LINES && ragged >= RAGGED_SHARE * rows.length;
 }
 
-/** A record of one line is no row of the table, and would be one if its quotes were text. */
+/** True for a record of one line that does not fit the table, but would if its quotes were text. */
 function isShifted(record: string, dialect: Dialect, shape: TableShape): boolean {
   const { width, addressColumns } = shape;
   const cells = record.split(dialect.delimiter);
@@ -123,7 +127,7 @@ function isShifted(record: string, dialect: Dialect, shape: TableShape): boolean
   return addressColumns.some((column) => isAddress(cells[column] ?? "") && !isAddress(fields[column] ?? ""));
 }
 
-/** Behind a comma of a text stands a space. */
+/** True for a text with commas: a space follows each comma. */
 function isProse(row: readonly string[], { isSpaced }: TableShape): boolean {
   return !isSpaced && row.some((cell, i) => i > 0 && cell.startsWith(" "));
 }

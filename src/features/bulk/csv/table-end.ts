@@ -11,7 +11,7 @@ const FOOTER_BYTES = 2_000;
 
 const AT = 0x40;
 
-/** What lines below a table begin with. */
+/** Words at the start of lines below a table. */
 const FOOTER_WORDS =
   /^[\s"']*(?:(?:grand )?totals?\b|sub-?total|sum\b|summe\b|gesamt|somme\b|total\b|totaal|totale|suma\b|razem|celkem|итого|всего|合計|总计|總計|합계|records?\b|rows?\b|count\b|generated\b|exported\b|erstellt\b|exportiert\b|copyright|\(c\)|©|confidential|end of\b|page \d|source:|report\b)/i;
 
@@ -50,8 +50,8 @@ export function tableWidth(header: readonly string[] | null, rows: readonly stri
 }
 
 /**
- * Tells the lines below a table from its rows: short ones without any address behind the last row, in a table whose rows are
- * not short. They are held back until a row follows, which makes rows of them: a ragged table's short rows are its own.
+ * Separates the lines below a table from its rows: short lines without an address behind the last row, if the table's rows
+ * are not short. They are held back. A row that follows makes rows of them, since a ragged table has short rows.
  */
 export class TableEnd {
   readonly #width: number;
@@ -107,7 +107,7 @@ export class TableEnd {
     return true;
   }
 
-  /** What was held are rows. */
+  /** The held lines are rows. */
   #release(): void {
     if (this.#held.length === 0) return;
     this.#isRagged = true;

@@ -5,12 +5,12 @@ const CTRL_Z = 0x1a;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Different bytes by turns at an end of a text: more of them are no padding. */
+/** Maximum alternations of different bytes at an end of a text: more are not padding. */
 const RUNS_MAX = 1_000;
-/** Of a run that turns out to be text, so much is given on at once. */
+/** Bytes passed on at once of a run that turns out to be text. */
 const RUN_PIECE_BYTES = 65_536;
 
-/** What was read of a source although it does not belong there. Complete when its text has been read. */
+/** Irregularities that were tolerated in a source. Complete when its text has been read. */
 export class Tolerated {
   /** Behind the members of a gzip file. */
   gzipZeros = 0;
@@ -61,7 +61,7 @@ function addRuns(runs: Run[], bytes: Buffer): void {
   }
 }
 
-/** Where the bytes begin that may be an end: from a first of `starts` on, all are of `starts` or `others`. */
+/** Index at which an end of the text may begin: from a byte of `starts` on, all bytes are of `starts` or `others`. */
 function endOf(
   bytes: Buffer,
   isBegun: boolean,
@@ -109,10 +109,13 @@ export async function* withoutPadding(
   }
 }
 
-/** Of the last zeros of a gzip file, so many may be its own: of its trailer (RFC 1952 §2.3.1), and of zeros that are not compressed. */
+/**
+ * Maximum zeros at the end of a gzip file that may belong to it: to its trailer (RFC 1952 §2.3.1), or to uncompressed
+ * zeros.
+ */
 const OWN_ZEROS_MAX = 1_048_576;
 
-/** Of a gzip file. */
+/** Zeros at the end of a gzip file. */
 export interface TrailingZeros {
   /** Bytes before them. */
   before: number;

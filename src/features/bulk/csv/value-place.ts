@@ -1,6 +1,6 @@
 /**
- * Where a field's value stands: in bytes that were read, or, where these have it with quotes or in pieces, in a copy. Millions of
- * addresses are looked at as they stand; a string for each is 0.15 us, and as much again to look into it.
+ * Place of a field's value: in the bytes read, or in a copy if the value is quoted or in pieces. Millions of addresses are
+ * examined in place; a string for each costs 0.15 us, and reading it as much again.
  */
 export interface ValuePlace {
   bytes: Buffer;

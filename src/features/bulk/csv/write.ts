@@ -7,18 +7,18 @@ export interface RecordStyle extends CellStyle {
   columns: number;
 }
 
-/** What spreadsheets begin a formula with; the last four are the full-width forms of = + - @ in UTF-8. */
+/** Characters with which spreadsheets begin a formula. The last four are the full-width forms of = + - @ in UTF-8. */
 const FORMULA = /^(?:[=+\-@\t\r\n]|\xef\xbc[\x9d\x8b\x8d\xa0])/;
 
-/** What some readers drop before they look for a formula: spaces, quotes, delimiters that are not this list's. */
+/** Characters that some readers drop before a formula: spaces, quotes, delimiters of other lists. */
 const BEFORE_FORMULA = /^[ ",;|]+/;
 
 const PLAIN_NUMBER = /^[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * A record of values (latin1) without its end, such that reading it by the rules of scan.ts gives the same values:
- * RFC 4180 quotes round what holds a delimiter, a quote or the end of a line, and round values with a space at an end,
- * which other readers would drop. Formulas are guarded only where the style says so: the guard changes values.
+ * A record of values (latin1) without its line end. Reading it by the rules of scan.ts gives the same values. RFC 4180
+ * quotes enclose values with a delimiter, a quote or a line end, and values with a space at either end, which other readers
+ * would drop. Formulas are guarded only if the style says so: the guard changes values.
  */
 export function writeRecord(values: readonly string[], style: RecordStyle): string {
   const { delimiter, columns, escapeFormulas } = style;
@@ -62,13 +62,13 @@ function writeEscaped(value: string, style: CellStyle): string {
 
 function isQuoted(value: string, style: CellStyle): boolean {
   if (/["\r\n]|^ | $/.test(value) || value.includes(style.delimiter)) return true;
-  // What may be half of a character would take the delimiter for the other one.
+  // A byte that may be half of a character would combine with the delimiter.
   return /[\x80-\xff]$/.test(value) && firstBytesOf(style) !== undefined;
 }
 
 /**
- * A value that no spreadsheet takes for a formula (OWASP, CSV Injection): an apostrophe comes before one that begins like
- * a formula, also behind spaces, quotes or foreign delimiters. Plain numbers may have their sign.
+ * Guards against formulas (OWASP, CSV Injection): an apostrophe is added before a value that begins like a formula, also
+ * behind spaces, quotes or foreign delimiters. Plain numbers may have a sign.
  */
 export function guardFormula(value: string): string {
   if (!FORMULA.test(value.replace(BEFORE_FORMULA, "")) || PLAIN_NUMBER.test(value)) return value;

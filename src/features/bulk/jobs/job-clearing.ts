@@ -4,8 +4,8 @@ import type { Queryable } from "../../../stores/postgres/postgres.ts";
 /** SQL that ends tasks: a large job has too many for one statement. */
 
 /**
- * Removes open tasks of a job that ends, or has ended, from all queues, LIMITS.bulk.tasksPerStatement at a time: nothing
- * else would. Its chunks stay, as done: their rows may copy an answered row. True: no task is left.
+ * Removes open tasks of a job that ends, or has ended, from all queues, LIMITS.bulk.tasksPerStatement at a time. No other
+ * code removes them. Its chunks remain, as done: their rows may copy an answered row. True: no task is left.
  */
 export async function clearTasks(sql: Queryable, jobId: string): Promise<boolean> {
   const { tasksPerStatement } = LIMITS.bulk;

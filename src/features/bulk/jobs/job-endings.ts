@@ -29,9 +29,10 @@ export function isActive(status: JobStatus): boolean {
 /** The ends of jobs: state, charge, counters and the event are one transaction. */
 export interface JobEndings {
   /**
-   * Ends a job of the team in the caller's transaction, which has locked nothing of the team's yet. What its finished
-   * chunks cost is charged and the rest of what it held is given back; a failed one costs nothing, unless `ending.charges`.
-   * @returns the job as it ended; its status when it had ended before; null when the team has no such job
+   * Ends a job of the team in the caller's transaction, which must not hold a lock of the team's rows yet. The cost of its
+   * finished chunks is charged, and the rest of its hold is given back. A failed job costs nothing, unless
+   * `ending.charges`.
+   * @returns the ended job; its status when it had ended before; null when the team has no such job
    */
   end(tx: Transaction, teamId: string, jobId: string, ending: JobEnding): Promise<EndedJob>;
   /** To be called by the caller of `end` once its transaction has committed. */

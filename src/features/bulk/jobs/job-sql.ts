@@ -16,7 +16,7 @@ export type JobStatus =
   | "failed"
   | "cancelled";
 
-/** Where the list came from, as its team sees it. */
+/** The origin of the list, as its team sees it. */
 export type JobSource =
   | { type: "inline" }
   | { type: "upload"; upload_id: string; filename: string }
@@ -137,7 +137,7 @@ export interface NewJob {
 
 /** The findings of a source's analysis. */
 export interface Analysis {
-  /** Where the bytes of the chunks are. */
+  /** Object with the bytes of the chunks. */
   place: ObjectPlace;
   layout: JobLayout;
   findings: SourceFindings;
@@ -154,7 +154,7 @@ export type JobEnding =
   | { status: "failed"; code: JobErrorCode; detail: string; candidates?: JobCandidate[]; charges?: boolean }
   | { status: "cancelled" };
 
-/** Only retries have a due time: the last one is one index look-up, however many there are. */
+/** Only retries have a due time. So the last one is one index look-up, with any number of retries. */
 const columns = (sql: Queryable) => sql`
   j.id, j.team_id, j.livemode, j.status, j.source, j.metadata, j.webhook_url, j.rows_total, j.duplicates, j.malformed, j.empty,
   j.valid, j.invalid, j.risky, j.unknown, j.charged, j.deferred,
@@ -268,7 +268,7 @@ export async function setJobDay(tx: Transaction, id: string, day: string): Promi
   await tx`update jobs set day = ${day} where id = ${id}`;
 }
 
-/** The source is stored: the job waits for a worker. False: the submission was given up meanwhile. */
+/** Queues the job once its source is stored. False: the submission was given up before. */
 export async function queueJob(tx: Transaction, id: string): Promise<boolean> {
   const queued = await tx`
     update jobs set status = 'queued' where id = ${id} and status = 'submitting' and removed_at is null`;
@@ -387,7 +387,7 @@ export async function removableJobs(
     order by removed_at limit ${limit}`;
 }
 
-/** Hides a team's active jobs and releases what they hold: for a team that is being deleted. */
+/** Hides the active jobs of a team that is being deleted, and releases their quota. */
 export async function hideActiveJobs(tx: Transaction, teamId: string): Promise<void> {
   await tx`
     with hidden as (

@@ -43,7 +43,7 @@ export interface ViewSettings {
   retentionDays: number;
 }
 
-/** The first rows tell nothing: what is answered without asking comes at once. */
+/** Until then the pace is not meaningful: rows that need no mail server are answered first. */
 const ETA_FROM_S = 5;
 const PROGRESS_STEPS = 10_000;
 

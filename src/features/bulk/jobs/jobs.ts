@@ -19,7 +19,7 @@ export interface BulkJobs {
   submit: SubmitBulk;
   /** @throws AppError `not_found` */
   get(actor: Actor, id: string): Promise<BulkJob>;
-  /** The rows that are asked again later; none of a job that has ended. @throws AppError `not_found` */
+  /** The rows that will be retried; empty for a job that has ended. @throws AppError `not_found` */
   deferred(actor: Actor, id: string): Promise<DeferredRows>;
   /** The answered rows by provider, so far or in all. @throws AppError `not_found` */
   providers(actor: Actor, id: string): Promise<JobProviders>;
@@ -30,14 +30,14 @@ export interface BulkJobs {
   /** Cancels it if it runs, and removes it with its results. @throws AppError `not_found` */
   remove(actor: Actor, id: string): Promise<void>;
   /**
-   * To be released when it is sent.
-   * @param gone aborted when the client has gone
+   * The caller must release the body when it is sent.
+   * @param gone aborted when the client has disconnected
    * @throws AppError `not_found`, and those of `Results`
    */
   results(actor: Actor, id: string, ask: ResultsQuery, gone: AbortSignal): Promise<ResultsBody>;
   /**
-   * To be released when the follower has left.
-   * @param lastEventId the id of the last event that the follower received; "": it received none
+   * The caller must release the events when the follower has disconnected.
+   * @param lastEventId id of the last event that the follower received; "": it received none
    * @returns null: the job has ended, and the follower has received its end
    * @throws AppError `not_found`, and those of `JobFollowers`
    */

@@ -18,10 +18,10 @@ import {
 /** Clears away what jobs leave behind. Any number of processes may do it at once. */
 export interface BulkRemoval {
   /**
-   * Gives up submissions that were never finished, and hides what is past its retention. Removes objects and rows of what
-   * is hidden. Of jobs that ended a while ago it removes what no reader may get any more: what the results were made from,
-   * except of cancelled jobs, and what killed processes had begun of them. Objects go first, so that a failure leaves a row
-   * to try again by. One failure does not keep the rest from being done.
+   * Gives up submissions that were never finished, and hides jobs past their retention. Removes objects and rows of hidden
+   * jobs. Of jobs that ended a while ago it removes objects that no reader needs any more: inputs of the results, except of
+   * cancelled jobs, and unfinished results of killed processes. Objects are removed first, so that a row remains for
+   * another attempt after a failure. A failure does not stop the rest.
    */
   sweep(isStopping: () => boolean): Promise<void>;
 }
@@ -45,8 +45,8 @@ export function createBulkRemoval(deps: {
   }
 
   /**
-   * Removes what results are made from and are made from no more, and all results but those that count. A killed process
-   * has written the others, or begun to, in parts that are paid for until they are aborted.
+   * Removes the inputs of results that will not be made again, and all results except the ones that count. The others are
+   * of killed processes; unfinished ones consist of parts that are paid for until they are aborted.
    */
   async function removeSpent({ teamId, id, keepsSource, resultsKey }: SpentJob): Promise<boolean> {
     const sources = [sourceKey(teamId, id), repeatsKey(teamId, id), shardsPrefix(teamId, id)];

@@ -4,24 +4,24 @@ import type { RowTemplate } from "../../verify/batch/row-templates.ts";
 import { RowBuffer } from "../analysis/row-buffer.ts";
 
 /**
- * Of a drawn row in a shard, before its address: its offset (u16), template, times, latency (u32 each), bytes of the address and of
- * the normal form behind it (u16 each; 0: that is the address).
+ * Bytes of a drawn row in a shard, before its address: its offset (u16), template, times, latency (u32 each), bytes of the
+ * address and of the normal form behind it (u16 each; 0: the address is its own normal form).
  */
 export const DRAWN_HEAD_BYTES = 2 + 4 + 4 + 4 + 2 + 2;
 
-/** Of a row, about. */
+/** Approximate bytes of a row. */
 const ROW_BYTES = 48;
 
 /**
- * Rows of a chunk that were drawn, as a shard has them (drawn-shard.ts): bytes, one row behind the other, and what they have in
- * common. A chunk has thousands of them and a few templates: an object for each row, or its strings kept in columns, cost 2 us a
- * row and more to collect, since all of them live as long as their chunk takes.
+ * Rows of a chunk whose results were drawn from templates, as bytes, one row after the other, with their common data. The
+ * layout is that of a shard (drawn-shard.ts). A chunk has thousands of them and a few templates. An object for each row, or
+ * its strings in columns, cost 2 us a row, and more to collect, since all of them live as long as their chunk takes.
  */
 export class DrawnRows {
   /** Each row's number of its template and of its times are places in these. */
   readonly templates: RowTemplate[] = [];
   readonly times: string[] = [];
-  /** Of each template, its rows. */
+  /** Number of rows of each template. */
   readonly rowsOf: number[] = [];
   size = 0;
   readonly #rows: RowBuffer;
@@ -85,7 +85,7 @@ export class DrawnRows {
   }
 
   #templateNumber(template: RowTemplate): number {
-    // Rows of a list are answered in few ways, by turns.
+    // Rows of a list have few different answers, often the same several times in a row.
     if (template === this.#lastTemplate) return this.#lastNumber;
     const number = this.#numberOf(template);
     this.#lastTemplate = template;
@@ -116,7 +116,7 @@ export class DrawnRows {
   }
 }
 
-/** What stands before a row's address. @returns where it ends */
+/** Writes the fixed part before a row's address. @returns the index behind it */
 function writeHead(
   to: Uint8Array,
   start: number,

@@ -17,11 +17,11 @@ import { RowResult, renderCells } from "./result-cells.ts";
  * Version 1, which workers of an earlier build write, has no normal forms: four texts a template, and a row's address alone.
  */
 
-/** No frame of shard.ts begins with it, whose first two bytes are an offset, and no gzip file. */
+/** First byte of the part. Frames of shard.ts, which begin with an offset, and gzip files never begin with it. */
 const MARK = 0xff;
 const VERSION = 2;
 const WITHOUT_NORMALIZED = 1;
-/** Of a row of that version, before its address. */
+/** Bytes of a row of version 1, before its address. */
 const OLD_HEAD_BYTES = DRAWN_HEAD_BYTES - 2;
 const HEAD_BYTES = 2;
 const TEMPLATE_BYTES = 1 + 5 * 4;
@@ -32,12 +32,12 @@ interface TemplateTexts {
   cellsStart: Buffer;
   cellsEnd: Buffer;
   afterEmail: Buffer;
-  /** None: the results have no normal form. */
+  /** Empty: the results have no normal form. */
   afterNormalized: Buffer;
   afterLatency: Buffer;
 }
 
-/** Where a row has the bytes of its address. */
+/** Position of the lengths within a row. */
 const LENGTHS_AT = 14;
 const NO_TEXT = Buffer.alloc(0);
 /** Behind the brace. */
@@ -100,7 +100,7 @@ export class DrawnResult extends RowResult {
   }
 }
 
-/** What templates come to in each style: rendered once, since shard after shard has rows of them. */
+/** Cells of templates in each style, rendered once, since many shards have rows of the same templates. */
 const cells = new WeakMap<RowTemplate, Map<string, TemplateCells>>();
 
 interface TemplateCells {
@@ -247,7 +247,7 @@ class Reader {
 export interface DrawnPart {
   readonly size: number;
   get(offset: number): DrawnResult | undefined;
-  /** Where what follows it begins. */
+  /** Index behind it. */
   readonly end: number;
 }
 
@@ -269,7 +269,7 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
       afterLatency: reader.oneOf(texts),
     };
   });
-  /** Where each row is, and 1; 0: there is none of it. */
+  /** 1 + the position of each row; 0: there is no such row. */
   const places = new Uint32Array(LIMITS.bulk.rowsPerLargeChunk);
   const size = reader.number(4);
   let at = reader.at;
@@ -309,7 +309,7 @@ function drawnAt(
   return new DrawnResult(template, content, from, to, end, number32(content, at + 10), times);
 }
 
-/** Big-endian. Buffer's own ways to read one look at what they are given, which costs as much again. */
+/** Reads a big-endian number. Buffer's own methods check their arguments, which costs as much again. */
 function number16(bytes: Buffer, at: number): number {
   return ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
 }

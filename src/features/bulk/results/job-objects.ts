@@ -13,9 +13,10 @@ export { MissingObject } from "../../../stores/objects/object-errors.ts";
  * parts, `source-<attempt>`: its converted form;
  * - `repeats`: the index of repeated rows, the same for every writer with the same division into chunks; kept as long as
  * the source;
- * - `shards/<chunk>-<attempt>`: a worker's results of a chunk, kept as long; the task says which attempt counts;
- * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job says which. Other attempts are deleted
- * LIMITS.bulk.spentRestMs after the job's end, also where the source stays, as for a cancelled job.
+ * - `shards/<chunk>-<attempt>`: a worker's results of a chunk, kept as long; the task names the attempt that counts;
+ * - `results-<attempt>.jsonl`, `.csv`: the assembled results; the job names the attempt that counts.
+ *
+ * Other attempts are deleted LIMITS.bulk.spentRestMs after the job's end, even if the source is kept, as for a cancelled job.
  *
  * An object is written whole or not at all. Every operation ends within LIMITS.objects.operationMs, or as soon as it is
  * cancelled: then it rejects with the signal's reason.

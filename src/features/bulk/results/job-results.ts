@@ -6,7 +6,7 @@ export interface JobMaterial {
   jobId: string;
   teamId: string;
   status: JobStatus;
-  /** Where the bytes of the chunks are. */
+  /** Object with the bytes of the chunks. */
   place: ObjectPlace;
   layout: JobLayout;
   escapeFormulas: boolean;

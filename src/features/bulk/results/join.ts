@@ -18,7 +18,7 @@ import type { JobMaterial } from "./job-results.ts";
 import type { RowResult } from "./result-cells.ts";
 import { StoredResult, VERDICTS } from "./shard.ts";
 
-/** What a join holds: LIMITS.results and LIMITS.bulk.copies say what each is. */
+/** Memory of a join: LIMITS.results and LIMITS.bulk.copies describe each size. */
 export interface JoinSizes extends SpanSizes {
   spansAhead: number;
   copies: CopiedSizes;
@@ -26,7 +26,7 @@ export interface JoinSizes extends SpanSizes {
 
 export interface JoinDeps extends SpanDeps {
   scratch: Scratch;
-  /** Those of an assembly, where not said. */
+  /** Default: those of an assembly. */
   sizes?: JoinSizes;
 }
 
@@ -34,9 +34,9 @@ const ASSEMBLY: JoinSizes = { ...LIMITS.results, copies: LIMITS.bulk.copies };
 
 /** A row of the results; of a list whose cells were split, one address of a row. */
 export interface JoinedRow {
-  /** Of the list, counted from 0. */
+  /** Row number in the list, from 0. */
   row: number;
-  /** As it stands in the source: `lineAt` of these. */
+  /** The source's lines, in which `lineAt` finds this row by `offset`. */
   lines: Lines;
   offset: number;
   /** The row, counted from 0, whose result this one copies; null: this is its own. */
@@ -160,12 +160,11 @@ async function* loadAhead(
 }
 
 /**
- * The rows of a job that are answered, in input order: those with a result of their own, and those that copy one of them,
- * in whatever chunk they stand. So they are as many as the job counts, of each verdict.
- *
- * Memory: `spansAhead` + 1 spans with their shards, and what `CopiedResults` holds. Between parts the event loop has a turn.
- * @throws SourceLost; MissingObject; ObjectsOutage; ScratchFull; the reason of `signal`; Error when an object is not what was
- *   written
+ * The answered rows of a job, in input order: those with a result of their own, and those that copy one of them, in any
+ * chunk. Their number is the job's count, for each verdict. Memory: `spansAhead` + 1 spans with their shards, and the
+ * results in `CopiedResults`. Other work runs between parts.
+ * @throws SourceLost; MissingObject; ObjectsOutage; ScratchFull; the reason of `signal`; Error when an object differs from
+ * the one written
  */
 export async function* readJoined(
   deps: JoinDeps,

@@ -17,7 +17,7 @@ export const RESULT_COLUMNS = [
   "rcpt_mx_provider",
 ] as const;
 
-/** What a CSV of results has beyond those where the job asked for evidence. */
+/** Additional columns of CSV results, if the job asked for evidence. */
 export const EVIDENCE_COLUMNS = [
   "rcpt_smtp_stage",
   "rcpt_smtp_code",
@@ -27,7 +27,7 @@ export const EVIDENCE_COLUMNS = [
   "rcpt_mx_host",
 ] as const;
 
-/** What a verdict rests on in EVIDENCE_COLUMNS; empty where no server was asked. */
+/** The evidence of a verdict, in EVIDENCE_COLUMNS; empty if no server was asked. */
 function evidenceCells(evidence: NonNullable<VerificationResult["evidence"]> | null): string[] {
   if (evidence === null) return EVIDENCE_COLUMNS.map(() => "");
   const { stage, code, enhanced_code, reply, rule, mx_host } = evidence;
@@ -66,7 +66,7 @@ export function renderCells(result: VerificationResult, style: CellStyle): strin
   return text;
 }
 
-/** Of one result, about: a buffer that is too small grows. */
+/** Approximate bytes of one result. A buffer that is too small grows. */
 const RESULT_BYTES = 1_024;
 
 const BRACE = Buffer.from("{");

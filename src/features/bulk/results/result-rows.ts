@@ -17,16 +17,16 @@ export const CONTENT_TYPES = { csv: "text/csv; charset=utf-8", jsonl: "applicati
 
 /** How the results of a job are written in a format. */
 export interface RowsFormat {
-  /** What comes before the first row. */
+  /** Bytes before the first row. */
   readonly start: Buffer;
   rows(rows: readonly JoinedRow[]): Buffer;
-  /** What comes behind the last row. */
+  /** Bytes after the last row. */
   end(): Buffer;
 }
 
 const NOTHING = Buffer.alloc(0);
 
-/** Of rows, a row, about: a buffer that is too small grows. */
+/** Approximate bytes of one row. A buffer that is too small grows. */
 const ROW_BYTES = 1_536;
 
 const BOM = "\xef\xbb\xbf";
@@ -145,7 +145,7 @@ class JsonlRows implements RowsFormat, PartsWriter {
     return NOTHING;
   }
 
-  /** What comes before the row's result, the part of its result, and an end. */
+  /** Writes the row's start, its part of the result, and its end. */
   write(to: RowBuffer, row: JoinedRow): void {
     const { result } = row;
     to.all(ROW);
@@ -193,9 +193,9 @@ class JsonlRows implements RowsFormat, PartsWriter {
 }
 
 /**
- * CSV by RFC 4180, with the delimiter of the job and the byte order mark of its source; or JSONL: a line for each row, its
- * result with `row` (from 1), `input`, `duplicate_of`, and `columns` where the source has any. Of a list whose cells were split
- * the addresses of a row stand together (split/rows.ts).
+ * CSV by RFC 4180, with the delimiter of the job and the byte order mark of its source. Or JSONL: a line for each row, with
+ * its result, `row` (from 1), `input`, `duplicate_of`, and `columns` if the source has further ones. If cells were split,
+ * the addresses of a row are joined again (split/rows.ts).
  */
 export function formatOf(
   format: Format,

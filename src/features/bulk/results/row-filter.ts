@@ -4,7 +4,7 @@ import type { Dialect } from "../csv/dialect.ts";
 import { fieldsOf } from "../csv/field.ts";
 import { RESULT_COLUMNS, type RowResult } from "./result-cells.ts";
 
-/** Which rows are asked for: those with an address of which all that is given is so; null: not given. */
+/** Conditions on rows: one address of the row must meet all of them. null: no condition. */
 export interface WantedRows {
   verdict: Verdict | null;
   reason: Reason | null;
@@ -12,7 +12,7 @@ export interface WantedRows {
   provider: string | null;
 }
 
-/** What a result must have. */
+/** One condition on a result. */
 interface Criterion {
   /** Index in RESULT_COLUMNS. */
   column: number;

@@ -11,15 +11,15 @@ import { encodeDrawn, isDrawnPart, readDrawn, UnknownShardForm } from "./drawn-s
 import { RowResult, renderCells } from "./result-cells.ts";
 
 /**
- * A shard: what the rows of a chunk came to that have a result of their own; rows that copy another are in none. A *patch*
- * is a shard of those rows of a chunk that had to wait.
+ * A shard: the results of a chunk's rows that have a result of their own; rows that copy another are in no shard. A *patch*
+ * is a shard of the chunk's rows that had to wait.
  *
  * Gzipped frames, one for each row: its offset in the chunk (u16), its verdict (u8), the bytes of its cells and of its JSON
- * (u32 each), all big-endian; the cells of RESULT_COLUMNS as the results will have them, each with its delimiter before it,
- * and the result as JSON. So joining shards parses and renders nothing.
+ * (u32 each), all big-endian. Then the cells of RESULT_COLUMNS in the form of the results, each with its delimiter before
+ * it, and the result as JSON. So joining shards needs no parsing or rendering.
  *
  * Rows whose results were drawn from templates (verify/batch/draw-rows.ts) come before the frames, in a part of their own
- * (drawn-shard.ts): a tenth of the bytes, so that a small shard is kept as it is.
+ * (drawn-shard.ts). That takes a tenth of the bytes, so that a small shard is stored without gzip.
  */
 export const VERDICTS: readonly Verdict[] = ["valid", "invalid", "risky", "unknown"];
 
@@ -70,8 +70,8 @@ export class StoredResult extends RowResult {
 }
 
 /**
- * What shards hold of the rows of a chunk, by the row's offset in it. Memory: the frames as they are, and four bytes for
- * each row that a chunk may have.
+ * The results in shards of a chunk, by the row's offset in it. Memory: the frames, and four bytes for each row that a chunk
+ * may have.
  */
 export interface Shard {
   /** Results. */
@@ -113,7 +113,8 @@ function frameOf(offset: number, result: VerificationResult, style: CellStyle): 
 /**
  * @param rows in any order, each offset once, LIMITS.bulk.rowsPerLargeChunk at most
  * @param drawn further rows
- * @throws ResultsTooLarge, naming all of them; what verifies bounds its parts, so there are hardly ever any
+ * @throws ResultsTooLarge, which names all results that are too large; they are rare, since verification limits the parts
+ * of a result
  */
 export async function encodeShard(
   rows: readonly OwnResult[],
@@ -167,7 +168,7 @@ function readContent(content: Buffer): Shard {
 
 /** @param from where the first of the frames is @throws Error when they are not what `encodeShard` wrote */
 function readFrames(frames: Buffer, from: number): Shard {
-  /** Where each row's frame is, and 1; 0: the row has none. */
+  /** 1 + the position of each row's frame; 0: the row has none. */
   const places = new Uint32Array(LIMITS.bulk.rowsPerLargeChunk);
   let size = 0;
   let at = from;
@@ -208,8 +209,8 @@ export function joinShards(shards: readonly Shard[]): Shard {
 }
 
 /**
- * How many bytes to unzip at a time: all of them and one more, so that they come in one piece without a copy, and take one
- * round trip to another thread. A wrong size at the end of `content` costs no more than shardBytes.
+ * Bytes to unzip at a time: the whole size and one byte more. So the content comes in one piece without a copy, and takes
+ * one round trip to another thread. A wrong size at the end of `content` costs no more than shardBytes.
  */
 function pieceBytes(content: Uint8Array): number {
   const { buffer, byteOffset, length } = content;
@@ -219,9 +220,9 @@ function pieceBytes(content: Uint8Array): number {
 }
 
 /**
- * By the offset of the row in its chunk.
- * @throws UnknownShardForm where its first byte or its version is that of a form to come; Error when it is not what `encodeShard` wrote,
- *   or over LIMITS.results.shardBytes
+ * Reads a shard, by the offset of the row in its chunk.
+ * @throws UnknownShardForm when its first byte or its version is of a newer build; Error when `encodeShard` did not write
+ * it, or it is over LIMITS.results.shardBytes
  */
 export async function decodeShard(content: Uint8Array): Promise<Shard> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);

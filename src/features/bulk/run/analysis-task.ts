@@ -48,7 +48,7 @@ export interface AnalysisDeps {
   scratch: Scratch;
   endings: JobEndings;
   clock: Clock;
-  /** Of the deployment. */
+  /** Name of the deployment's own bucket. */
   bucket: string;
 }
 
@@ -94,7 +94,7 @@ function optionsOf(asked: JobOptions): SourceOptions & { splitCells: boolean } {
   };
 }
 
-/** What was granted may have been revoked since the job was submitted. */
+/** Checks the grant again: it may have been revoked since the job was submitted. */
 async function checkGrant({ sql, bucket: own }: AnalysisDeps, teamId: string, place: ObjectPlace) {
   const { bucket, key } = place;
   if (
@@ -130,7 +130,7 @@ function rewrittenBytes({ split_cells }: JobOptions, { rows, bytes }: AnalysisBo
 
 const MARK_BYTES = 12;
 
-/** What is written while the source is read: nothing, where its bytes are the text. */
+/** Writes the converted text while the source is read. Writes nothing if the source's bytes are the text. */
 function createRewriter({ deps, task, job, bounds, control }: Attempt) {
   const key = newRowsKey(task.teamId, task.jobId);
   let writer: ObjectWriter | null = null;
@@ -140,7 +140,7 @@ function createRewriter({ deps, task, job, bounds, control }: Attempt) {
       return writer;
     },
     abort: async () => writer?.abort(),
-    /** Where the text lies. */
+    /** @returns the object with the text */
     async end(): Promise<ObjectPlace> {
       if (writer === null) return job.place;
       const { etag } = await writer.end();
@@ -222,16 +222,15 @@ async function analyseInScratch(attempt: Attempt): Promise<void> {
 }
 
 /**
- * The analysis of a job's source: it is read once from beginning to end, its rows are cut into chunks, its repeats are
- * found, and what it may cost is held; then its chunks are tasks. A source that cannot be read as a list, or has more than
- * the team may have, fails the job, which costs nothing.
+ * The analysis of a job's source. The source is read once from beginning to end: its rows are cut into chunks, its repeats
+ * are found, and its maximum cost is held. Then its chunks are tasks. A source that cannot be read as a list, or exceeds
+ * the team's limits, fails the job, which costs nothing.
  *
- * An attempt that is interrupted leaves objects below the job's prefix, or nothing; the next one begins from the
- * beginning. Of attempts at the same time one makes its findings the job's.
+ * An interrupted attempt leaves at most some objects below the job's prefix; the next one starts from the beginning. Of
+ * concurrent attempts, one records its findings.
  *
  * Memory: LIMITS.objects.partsInFlight parts while something is written, one RepeatFinder, a piece and a record of the
- * source, of a workbook what openWorkbook says, and some 200 bytes a chunk.
- *
+ * source, the memory of openWorkbook for a workbook, and some 200 bytes a chunk.
  * @throws Interruption; Error for any other failure
  */
 export async function runAnalysis(

@@ -22,8 +22,8 @@ export function withoutRows({ drawn, others }: AnsweredRows, offsets: ReadonlySe
 }
 
 /**
- * Each answered row counts with all that copy it, and costs once.
- * @param copies by a row's offset how many copy it; none, where none do
+ * Counts verdicts: an answered row counts with all rows that copy it, and costs one unit.
+ * @param copies number of copies by a row's offset; absent for rows without copies
  */
 export function countRows(
   copies: ReadonlyMap<number, number>,
@@ -52,7 +52,7 @@ export function countRows(
   return { counts, providers: [...providers.values()] };
 }
 
-/** Tells of the rows, `count` of them alike. */
+/** Reports each result with the number of rows that have it. */
 export function forEachResult(
   { drawn, others }: AnsweredRows,
   onResult: (result: VerificationResult, count: number) => void,

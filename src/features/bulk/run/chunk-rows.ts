@@ -24,7 +24,7 @@ export interface TaskRows {
   readonly distinct: readonly DistinctRow[];
 }
 
-/** @throws SourceLost, MissingObject; Error when the source does not hold what was analysed */
+/** @throws SourceLost, MissingObject; Error when the source differs from the analysed one */
 export async function readTaskRows(
   deps: ChunkRowsDeps,
   task: RowsTask,

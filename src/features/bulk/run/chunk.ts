@@ -29,7 +29,7 @@ export interface ChunkDeps extends ChunkRowsDeps {
   clock: Clock;
   log: Logger;
   rows: RowVerifier;
-  /** What the team says of domains: what it changed before the job was submitted, or more than a second ago, is known. */
+  /** The team's domain lists: changes before the job's submission, or more than a second ago, are included. */
   overlayOf(teamId: string, jobId: string): Promise<TeamOverlay>;
   deferral: DeferralSettings;
   /** The egress that asks mail servers here: a row that was deferred is asked again by the same one. */
@@ -61,7 +61,7 @@ interface Attempt {
   report: TaskReport;
 }
 
-/** What the rows of a task came to: those that were drawn are not among `answered`. */
+/** Results of a task's rows; drawn ones are not among `answered`. */
 interface Examined extends SortedRows {
   drawn: DrawnRows;
 }
@@ -109,7 +109,10 @@ interface WrittenShard {
   shard: Buffer;
 }
 
-/** As a shard; what is too large for one is given up, for nothing: its row alone is to blame, not its job. */
+/**
+ * Encodes the results as a shard. A result that is too large is given up without a charge: that affects its row, not the
+ * job.
+ */
 async function encodeResults(
   deps: ChunkDeps,
   task: RowsTask,
@@ -162,11 +165,12 @@ async function releaseParked({ parking }: ChunkDeps, parkedAt: readonly string[]
 }
 
 /**
- * A chunk, or a retry of some of its rows: they are read, verified, written as a shard, and only then is the task done.
- * Rows that have to wait become retries in the same transaction. When nothing is left, the assembly of the job can begin.
- * @param attempt its report receives what became of the rows
+ * Runs a chunk, or a retry of some of its rows. The rows are read, verified and written as a shard; only then is the task
+ * done. Rows that have to wait become retries in the same transaction. When no task is left, the assembly of the job can
+ * begin.
+ * @param attempt its report receives the numbers of results
  * @param givenUp no mail server is asked: every row is `unknown`, `internal_error`
- * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
+ * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one differs from the one written
  */
 export async function runRows(
   deps: ChunkDeps,

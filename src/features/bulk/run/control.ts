@@ -30,14 +30,17 @@ export function createControl(): Control {
   };
 }
 
-/** Postgres, Redis, object storage or this machine's disk failed, or the task is not wanted any more: it is not to blame. */
+/**
+ * Postgres, Redis, object storage or this machine's disk failed, or the task was cancelled: the task itself is not at
+ * fault.
+ */
 export class Interruption extends Error {
   override name = "Interruption";
 }
 
 /**
- * SQLSTATEs by which Postgres speaks of itself, not of the statement: a standby that is not yet, or a primary no longer,
- * one to write to; our login or database is not there; its disk fails.
+ * SQLSTATEs of a fault of the server, not of the statement: a standby that is not yet writable, or a primary that no longer
+ * is; a missing login or database; a disk failure.
  */
 const NOT_SERVING = /^(?:25006|28...|3D000|58...)$/;
 
@@ -46,9 +49,8 @@ function isNotServing(error: unknown): boolean {
 }
 
 /**
- * What a dependency answers.
- * @throws Interruption when it is away, or there is no disk space, or the task was cancelled; the error itself for any other: that is no reason to
- *   wait
+ * Runs `work`, and turns outages into interruptions.
+ * @throws Interruption when a dependency is unreachable, or there is no disk space; other errors of `work` unchanged
  */
 export async function interruptOnOutage<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -4,7 +4,7 @@ import { isCatchAllDeferred, retryProspectOf } from "../../../verification/verdi
 import type { Reason } from "../../../verification/verdict/table.ts";
 import type { Decision } from "../../../verification/verdict/verdict.ts";
 
-/** Reasons that let a row wait. What a reason says of a server is `retryProspectOf`'s. */
+/** Reasons for which a row may wait. `retryProspectOf` judges the server's reply. */
 export const DEFERRAL_REASONS = [
   "greylisted",
   "rate_limited_by_server",
@@ -39,13 +39,13 @@ const PATIENCE_MS: Partial<Record<DeferralReason, number>> = {
 };
 
 /**
- * Whether asking again later may bring another answer: the server answered with a temporary reply, to the address or to the
- * catch-all probe behind it; it blocks us; or our own network is down. Null for every other answer, also for failures
- * without a reply.
+ * Decides whether a later probe may bring another answer. It may after a temporary reply of the server, to the address or
+ * to the catch-all probe behind it; while the site blocks us; and while our own network is down. Null for every other
+ * answer, also for failures without a reply.
  *
- * The evidence decides, not the reason of the verdict: a refusal that makes no address invalid, because our sender identity is
- * not in order, has the reason `sender_blocked` too. A retry would bring the same for as long as that lasts, and burden a source
- * address that is in trouble already. Such a row is answered at once, uncharged.
+ * The evidence decides, not the reason of the verdict: a refusal that makes no address invalid, because our sender identity
+ * is not in order, has the reason `sender_blocked` too. A retry would bring the same for as long as that lasts, and burden
+ * a source address that is in trouble already. Such a row is answered at once, uncharged.
  */
 export function deferrable(decision: Pick<Decision, "reason">, evidence: Evidence | null): Deferrable | null {
   const smtp = evidence?.smtp ?? null;

@@ -5,18 +5,19 @@ import type { RowWait, RowWithAnswer, VerifiedRow } from "./row-verifier.ts";
 /**
  * Decides which rows of a task wait, until when, and which get their last answer.
  *
- * Rows at a *busy* site are due again at once: the retry window of the site paces them. Only the rows of a retry of which none
- * got a connection wait first. Their time is counted from the first deferral.
+ * Rows at a *busy* site are due again at once: the retry window of the site paces them. Only if no row of a retry got a
+ * connection, its rows wait first. Their time is counted from the first deferral.
  *
- * Rows that were *refused* temporarily are due when the server said, else after a delay that doubles each time. Their time is
- * counted from the first refusal, so that a row that waited at a busy site before has all of it. The count restarts at most
- * once, so no row waits longer than both bounds together.
+ * Rows that were *refused* temporarily are due at the server's time, else after a delay that doubles each time. Their time
+ * is counted from the first refusal, so that waiting at a busy site before costs them none of it. The count restarts at
+ * most once, so no row waits longer than both bounds together.
  *
- * Rows at a site that blocks us are *parked* until the breaker's next trial there, each time anew. Like rows at busy sites they
- * use up no attempts. When the site lets us in again they are released at once, which is why a retry has rows of one site only.
+ * Rows at a site that blocks us are *parked* until the breaker's next trial there, each time anew. Like rows at busy sites
+ * they use up no attempts. When the site accepts us again they are released at once. That is why a retry has rows of one
+ * site only.
  *
  * Rows that could not be probed because our own *network* is down are parked too, each time for as long as they have waited
- * already, between two bounds: a short outage delays them little, and a long one causes few retries.
+ * already, between two bounds. So a short outage delays them little, and a long one causes few retries.
  */
 export interface DeferralSettings {
   /** Delay after the first refusal, where the server names no time. */
@@ -36,7 +37,7 @@ export interface WaitHistory {
 }
 
 export interface DeferralContext extends WaitHistory, DeferralSettings {
-  /** Of the chunk: the length of its sets of rows. */
+  /** Rows of the chunk, which is the length of its sets of rows. */
   chunkRows: number;
   /** The egress that has to ask again. */
   egress: string;
@@ -120,8 +121,8 @@ function nextWait(
   const waiting = { offset, reason, site, parked, patienceMs };
   if (isBusy(wait)) {
     if (deferredMs >= context.queueMaxMs) return null;
-    // Where no row got a connection, a retry at once would spin. Rows of a chunk have not queued at the site yet: they queue at
-    // once, since the site would be idle while they waited.
+    // If no row got a connection, an immediate retry would spin. Rows of a chunk have not queued at the site yet: they
+    // queue at once, so that the site is not idle while they wait.
     const dueInMs = progressed || deferredMs === 0 ? 0 : LIMITS.bulk.retryMaxMs;
     return { ...waiting, deferredMs, attempts, dueInMs };
   }
@@ -196,7 +197,7 @@ function memoizePerSite(parkedMs: DeferralContext["parkedMs"]): DeferralContext[
   };
 }
 
-/** Each row is answered or waits, none is both. */
+/** Splits rows into answered and waiting ones. Each row is in one of the two. */
 export function sortRows(rows: readonly RowWithAnswer[], given: DeferralContext): SortedRows {
   const context = { ...given, parkedMs: memoizePerSite(given.parkedMs) };
   const answered: SortedRows["answered"] = [];

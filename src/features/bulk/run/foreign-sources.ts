@@ -34,9 +34,9 @@ function isBucketFault(error: unknown): boolean {
 }
 
 /**
- * The same reads with a bound on waiting for buckets that are not the deployment's own: one that fails for
- * LIMITS.bulk.sourceAwayMs without a whole read between, as this process sees it, and one in another region. So no such
- * bucket keeps a job under way for ever. Our own bucket is waited for.
+ * Bounds the wait for buckets that are not the deployment's own, so that such a bucket cannot keep a job running for ever.
+ * A bucket is given up when it fails for LIMITS.bulk.sourceAwayMs without a complete read between, as this process sees it,
+ * or is in another region. For the own bucket tasks wait without limit.
  * @returns reads that throw SourceUnavailable too
  */
 export function watchForeignSources(streams: Reads, clock: Pick<Clock, "monotonic">): Reads {

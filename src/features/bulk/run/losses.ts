@@ -10,8 +10,8 @@ export interface Loss {
   /** It may be a moment's: worth a few more looks. */
   mayPass: boolean;
   /**
-   * The list's owner removed it. Then what was answered is charged: results can be read while a job runs, so a team that
-   * removes the list just before the end would have had them all for nothing.
+   * The list's owner removed it: the answered rows are charged. Results can be read while a job runs, so a team that
+   * removes the list just before the end would get them all for nothing.
    */
   charges: boolean;
 }

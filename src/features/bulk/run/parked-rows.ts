@@ -9,8 +9,9 @@ import { type RetryCursor, releaseBlockedRetries } from "../schedule/job-retries
 /** Rows of jobs that wait at sites which blocked the egress. */
 export interface ParkedRows {
   /**
-   * The site lets us in again: its parked rows are due now. Idempotent, in pieces, and for one site at most once in
-   * LIMITS.breaker.releaseEveryMs: calls made meanwhile share the next release. @returns how many rows
+   * Makes the parked rows of a site due, because it accepts us again. Idempotent, in pieces, and for one site at most once
+   * in LIMITS.breaker.releaseEveryMs: calls before then share the next release.
+   * @returns number of rows
    */
   release(site: string): Promise<number>;
   /** The same. Never rejects: those that are not called come when they are due. */
@@ -28,7 +29,7 @@ export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows 
   const { releasedAtOnce, releaseRounds, releaseEveryMs, ways } = LIMITS.breaker;
   const startedAtMs = new LRUCache<string, number>(upTo(ways));
   const running = new Map<string, Promise<number>>();
-  /** Releases that have not begun: each serves all calls until it begins. */
+  /** Releases that have not started: each serves all calls until it starts. */
   const scheduled = new Map<string, Promise<number>>();
 
   async function releaseAll(site: string): Promise<number> {

@@ -6,18 +6,18 @@ import type { ObjectStreams } from "../../../stores/objects/object-streams.ts";
 import type { JobObjects } from "../results/job-objects.ts";
 
 /**
- * What was read for a retry lately. Where rows of many sites stand among each other a chunk has a retry for each of these, and one
- * that another process put off is read from object storage: all of its chunk, for a fiftieth of it. Of eight workers seven in eight
- * retries are such. Those that come together read it once: of what is read at most one read is under way.
+ * Recent reads for retries. If rows of many sites are mixed, a chunk has a retry for each site. A retry that another
+ * process deferred reads the whole chunk from object storage, for a fiftieth of it. With eight workers, seven in eight
+ * retries are such. Concurrent reads of the same chunk share one request.
  *
- * Nothing depends on it. Memory: LIMITS.bulk.recentBytes, none of it for longer than twice LIMITS.bulk.recentMs.
+ * Only an optimisation. Memory: LIMITS.bulk.recentBytes, each read for at most twice LIMITS.bulk.recentMs.
  */
 export interface RecentReads {
   /**
-   * An error rejects all calls that wait for the read; a cancelled call leaves the read to the next of them. Rejects with
-   * the reason of `cancelled` also while another call reads.
-   * @param key of what never changes
-   * @param read brings it, where it is not in memory; it heeds `cancelled` itself
+   * An error rejects all calls that wait for the read. If a call is cancelled, the next waiting one reads. Rejects with the
+   * reason of `cancelled` even while another call reads.
+   * @param key of content that never changes
+   * @param read reads the content if it is not in memory; it must observe `cancelled` itself
    */
   read(key: string, read: () => Promise<Buffer>, cancelled?: AbortSignal): Promise<Buffer>;
   readonly heldBytes: number;
@@ -98,7 +98,7 @@ interface ReadParts {
   objects: Pick<JobObjects, "getRange">;
 }
 
-/** An entity tag says which of the objects that had this key is meant. */
+/** The entity tag distinguishes successive objects with one key. */
 const keyOf = (key: string, { firstByte, bytes }: ByteRange, etag = "") =>
   `${firstByte} ${bytes} ${etag} ${key}`;
 

@@ -10,9 +10,9 @@ export interface SlotGrant {
   atOnce: number;
 }
 
-/** Bounds the rows that are under way at once in the process: those of chunks, and those of retries in all and at each site. */
+/** Bounds the concurrent rows of the process: rows of chunks, and rows of retries in all and at each site. */
 export interface RowAdmission {
-  /** @param work with slots for those of `rows` that may be under way at once; it may give them back one by one */
+  /** @param work gets slots for the rows of `rows` that may run at once; it may give them back one by one */
   withSlots<T>(demand: SlotDemand, rows: number, work: (turn: SlotGrant) => Promise<T>): Promise<T>;
 }
 
@@ -39,7 +39,7 @@ function createSiteRowSlots() {
   };
 }
 
-/** @param work with so many slots of each; it may give them back one by one */
+/** @param work gets `atOnce` slots of each; it may give them back one by one */
 async function holdSlots<T>(
   all: readonly RowSlots[],
   atOnce: number,
@@ -60,10 +60,10 @@ export function createRowAdmission(deps: RowAdmissionDeps): RowAdmission {
   const siteSlots = createSiteRowSlots();
 
   /**
-   * How many of `rows` rows are under way at once. A list that is sorted by domain has retries of hundreds of rows of one
-   * small site each. With a slot for each row a few sites had them all (20,000 rows of 50 sites of a connection each: 490
-   * rows/s, 11 to 16 retries at a time and up to 45 waiting; 1,250 with slots for what keeps each site busy, all 50 at a
-   * time).
+   * Number of `rows` rows that run at once. A list that is sorted by domain has retries of hundreds of rows of one small
+   * site each. With a slot for each row, a few sites held all slots (20,000 rows of 50 sites with one connection each: 490
+   * rows/s, 11 to 16 retries at a time and up to 45 waiting). With slots only for the rows that keep each site busy, all 50
+   * ran at a time: 1,250 rows/s.
    */
   function concurrencyOf(demand: SlotDemand, rows: number): number {
     return demand.kind === "chunk" || demand.site === "" ? rows : Math.min(rows, deps.roomAt(demand.site));

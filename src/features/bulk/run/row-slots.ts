@@ -1,12 +1,14 @@
-/** Places that a task has taken. */
+/** Slots that a task holds. */
 export interface HeldRowSlots {
   /** Gives back all but `count` of them; nothing when it holds fewer. */
   shrinkTo(count: number): void;
 }
 
-/** Slots for so many rows at once. Requests are served in order, so that one for many slots is not passed over for ever. */
+/** Slots for `slots` concurrent rows. Requests are served in order, so that one for many slots is not starved. */
 export interface RowSlots {
-  /** Resolves when they are free; a request for more than there are gets all. They are to be given back by `shrinkTo(0)`. */
+  /**
+   * Resolves when they are free; a request for more than exist gets all. The holder must give them back with `shrinkTo(0)`.
+   */
   acquire(count: number): Promise<HeldRowSlots>;
 }
 

@@ -17,27 +17,27 @@ import { type DeferralReason, deferrable, wasDeferred } from "./deferrable.ts";
 import { createRowAdmission, type RowAdmission } from "./row-admission.ts";
 import type { HeldRowSlots } from "./row-slots.ts";
 
-/** What a row came to, and whether it costs a unit. */
+/** The result of a row, and whether it costs a unit. */
 export interface VerifiedRow {
   readonly result: VerificationResult;
   readonly charged: boolean;
 }
 
-/** `busy`: its site had no connection left for it, or it was not answered in the task's time. */
+/** `busy`: no connection to its site was free, or there was no answer in the task's time. */
 export type WaitReason = DeferralReason | "busy";
 
-/** Why a row should be asked about again later. */
+/** The reason why a row should be retried later. */
 export interface RowWait {
   reason: WaitReason;
   /** '': not known yet. */
   site: string;
   /** How long the server asked us to wait; null: it named no time. */
   retryAfterMs: number | null;
-  /** No server was asked: the site blocks us, until its next trial or until it lets us in; or nothing leaves from here. */
+  /** No server was asked: the site blocks us until its next trial or until it accepts us, or our network is down. */
   parked: boolean;
   /** Bound of all its waiting, where the usual one is too long. */
   patienceMs?: number;
-  /** What it is answered with when it waits no longer. */
+  /** The row's answer once it may wait no longer. */
   last(): VerifiedRow;
 }
 
@@ -71,9 +71,9 @@ export interface RowsVerifyOptions {
 }
 
 /**
- * How long rows are waited for. Rows of a chunk leave a busy site at once and wait in a retry, where no other rows wait
- * behind them. Rows of a retry wait for their site, ask a server again that deferred them, and have `site` in common ('':
- * none).
+ * How long the task waits for rows. Rows of a chunk leave a busy site at once and wait in a retry, where no other rows wait
+ * behind them. Rows of a retry wait for their site, and ask a server again that deferred them. All of them have `site` in
+ * common ('': none).
  */
 export type RowWaitPolicy = { kind: "chunk" } | { kind: "retry"; site: string };
 
@@ -83,8 +83,8 @@ export type RowWaitPolicy = { kind: "chunk" } | { kind: "retry"; site: string };
  */
 export interface RowVerifier {
   /**
-   * Reads the address of each row. A row of a chunk whose answer is in memory, or needs no lookup, is added to `drawn` at once: it
-   * waits for nothing and so takes no slot.
+   * Reads the address of each row. A row of a chunk whose answer is in memory, or needs no lookup, is added to `drawn` at
+   * once: it never waits and so takes no slot.
    * @returns the other rows, in order
    */
   read(
@@ -94,9 +94,9 @@ export interface RowVerifier {
     drawn: DrawnRows,
   ): RowQuestion[];
   /**
-   * Verifies what `read` returned.
+   * Verifies the rows that `read` returned.
    * @param drawn receives the rows whose results can be drawn from a template
-   * @param observer sees what was found for each row; null: not wanted
+   * @param observer receives the finding of each row; null: not wanted
    * @returns the other rows, in no particular order
    * @throws Interruption when the task was cancelled
    */
@@ -132,8 +132,8 @@ const INTERNAL_ERROR: EvidenceFinding = { entry: null, cached: false, failure: "
 const DEADLINE_PASSED: EvidenceFinding = { entry: null, cached: false, failure: "deadline" };
 
 /**
- * The rows of a chunk take their slots in pieces: a chunk that waited for slots for all of its rows would hold idle those of rows
- * that leave a busy site at once. The rows of a retry are all of one kind and stay together.
+ * Cuts the rows of a chunk into pieces, which take their slots separately. A chunk that waited for slots for all of its
+ * rows would hold idle slots for rows that leave a busy site at once. The rows of a retry have one site and stay together.
  */
 function cutIntoPieces(rows: readonly RowQuestion[], policy: RowWaitPolicy): (readonly RowQuestion[])[] {
   if (policy.kind === "retry") return [rows];
@@ -147,8 +147,8 @@ function cutIntoPieces(rows: readonly RowQuestion[], policy: RowWaitPolicy): (re
 }
 
 /**
- * Watches rows under way: places of those that are answered are given back, and what is left is handed in when its time is
- * over; that of the small rest of a chunk's piece is short, since the rows of whole chunks wait behind it.
+ * Watches rows in progress. It gives back the slots of answered rows, and ends the others when their time is over. The time
+ * of the last few rows of a chunk's piece is short, since the rows of whole chunks wait behind them.
  */
 function watchRun(
   clock: Clock,
@@ -247,7 +247,7 @@ class PooledRowVerifier implements RowVerifier {
     return { result: { ...result, livemode }, charged: false };
   }
 
-  /** @throws Interruption; also when the task was cancelled meanwhile: the answers may then only say that */
+  /** @throws Interruption, also when the task was cancelled during the call: the answers may then be cancelled ones */
   async #examine(
     questions: readonly AddressQuestion[],
     policy: RowWaitPolicy,

@@ -4,7 +4,7 @@ import type { RowsOutcome } from "../schedule/job-tasks.ts";
 import { type AnsweredRows, forEachResult } from "./answered-rows.ts";
 import type { TaskReport } from "./task-report.ts";
 
-/** What the rows of a task came to, in numbers: answers, and rows that wait by why they do. */
+/** Reports the numbers of a task's rows: answers, and waiting rows by reason. */
 export function reportRows(
   report: TaskReport,
   answered: AnsweredRows,

@@ -1,14 +1,14 @@
-/** Ends a turn. */
+/** Releases the lock. */
 export type Release = () => void;
 
 /**
  * The lock of a worker's tasks: shared by many at once, or held by one alone. It is granted in the order of requests, so
- * that one for exclusive use is not passed over for ever. Tasks behind it would wait, so a worker leaves new ones to others
- * meanwhile.
+ * that an exclusive request is not starved. Tasks behind it would wait, so a worker leaves new ones to other workers during
+ * that time.
  */
 export interface SharedExclusiveLock {
   acquire(exclusive: boolean): Promise<Release>;
-  /** null: the lock can be shared now. Otherwise a task holds it alone or waits to: resolves when none does. */
+  /** null: the lock can be shared now. Otherwise a task holds it alone, or waits to: resolves when no task does. */
   whenOpen(): Promise<void> | null;
 }
 

@@ -9,8 +9,8 @@ export type ReportedOutcome = "done" | "failed" | "dead" | "waits" | "cancelled"
 type Fields = Record<string, SpanValue>;
 
 /**
- * What one attempt at a task did, and how long each of its phases took: one line in the log, and a span with a child for each
- * phase where the job is traced. Of rows it knows numbers, never an address or a domain of one; of servers, the slowest's name.
+ * The report of one attempt at a task, with the duration of each phase: a line in the log, and for a traced job a span with
+ * a child for each phase. It has numbers of rows, never an address or its domain, and the name of the slowest server.
  */
 export class TaskReport {
   /** null: the job is not traced. */

@@ -6,22 +6,22 @@ import { createSharedExclusiveLock } from "./shared-exclusive-lock.ts";
 import { type AttemptHistory, type BulkTaskDeps, type Outcome, TaskAttempts } from "./task-attempts.ts";
 
 /**
- * Works on tasks, each until nothing of it is left to do.
+ * Runs each task until it is done. It waits for an unreachable dependency without a limit, at no cost to the task (for
+ * another owner's bucket there is a limit: foreign-sources.ts). After LIMITS.bulk.interruptions in a row the task is left
+ * to another worker, since the cause may be this one's disk or network.
  *
- * A dependency that is away is waited for, however long it takes, and costs the task nothing (another owner's bucket is
- * waited for only so long: foreign-sources.ts). After LIMITS.bulk.interruptions in a row the task is left to another
- * worker, since the cause may be this one's disk or network. A task that fails by itself, or takes its process with it, is
- * tried LIMITS.bulk.deliveries times, after longer and longer waits. Then a chunk or a retry is given up: its rows are
- * answered `unknown`, `internal_error`, and the job goes on. Where that cannot be done either, or it is the analysis or the
- * assembly, the job fails; so it does, sooner, when the list or an object is lost.
+ * A task that fails by itself, or ends its process, is tried LIMITS.bulk.deliveries times, after longer and longer waits.
+ * Then a chunk or a retry is given up: its rows are answered `unknown`, `internal_error`, and the job goes on. If that
+ * fails too, or the task is the analysis or the assembly, the job fails. It fails sooner when the list or an object is
+ * lost.
  *
- * When a process ends, what it had in hand counts one delivery each, and only one of them was to blame. So from
- * LIMITS.bulk.aloneFrom on a task is worked on alone in its process: then only the culprit's deliveries climb.
+ * When a process ends, each of its tasks counts one delivery, though only one task was the cause. So from
+ * LIMITS.bulk.aloneFrom on a task runs alone in its process: then only the deliveries of the cause increase.
  */
 export interface BulkTaskRunner {
   /**
-   * True: there is nothing left to do, its entries may go. False: it was cancelled, or interrupted so often in a row that
-   * another worker may fare better. Never rejects.
+   * True: the task needs no more work, so its stream entries can be deleted. False: it was cancelled, or interrupted so
+   * often in a row that another worker may have more success. Never rejects.
    */
   run(pointer: TaskPointer, control: Control): Promise<boolean>;
   /** null: tasks may come. Else one is alone, or waits to be, and what came now would wait behind it: until this resolves. */
@@ -53,11 +53,12 @@ export function createBulkTaskRunner(deps: BulkTaskDeps): BulkTaskRunner {
   }
 
   async function attempt(pointer: TaskPointer, control: Control, history: AttemptHistory): Promise<Outcome> {
-    // Nearly all are begun for the first time: only of others is asked how often, before they have their turn.
+    // Nearly all are started for the first time. The number of deliveries is read only for the others, before they get the
+    // lock.
     const below = LIMITS.bulk.aloneFrom - 1;
     const outcome = await withLock(pointer, { control, alone: false, below }, history);
     if (outcome !== null) return outcome;
-    // What cannot be asked now cannot be begun either.
+    // If it cannot be read now, the task cannot be started either.
     const deliveries = await countDeliveries(sql, pointer).catch(() => 0);
     const alone = deliveries + 1 >= LIMITS.bulk.aloneFrom;
     return (await withLock(pointer, { control, alone, below: null }, history)) ?? "done";

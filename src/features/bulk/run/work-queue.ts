@@ -39,8 +39,8 @@ export interface WorkQueueDeps {
 }
 
 /**
- * Takes tasks from streams, so many at a time, and takes over those of workers that give no sign of life any more. Each lane
- * has its own places: what fills one keeps nothing from the other.
+ * Takes tasks from streams, up to a number at a time, and takes over tasks of silent workers. Each lane has its own slots,
+ * so that a full lane does not block the other.
  */
 export interface WorkQueue {
   start(): Promise<void>;
@@ -59,7 +59,7 @@ class StreamWorkQueue implements WorkQueue {
   #reading: Promise<void> = Promise.resolve();
   #onSlotFree = () => {};
   #lastPollMs = Number.NEGATIVE_INFINITY;
-  /** What was given up here is for others to take over, if there are any. */
+  /** After a hand-back other workers, if there are any, may take the tasks first. */
   #noPollBeforeMs = Number.NEGATIVE_INFINITY;
   /** In a row. */
   #failures = 0;
@@ -107,7 +107,7 @@ class StreamWorkQueue implements WorkQueue {
     } catch (error) {
       if (this.#stopping) return;
       this.#failures += 1;
-      // One that comes alone is a moment in which Redis or this process had much to do.
+      // A single failure only means that Redis or this process was busy for a moment.
       if (this.#failures === 1) log.debug({ err: error }, "tasks were not read");
       if (this.#failures === 2) log.warn({ err: error }, "no tasks can be read");
       await sleep(clock, LIMITS.bulk.retryMs);
@@ -185,7 +185,7 @@ class StreamWorkQueue implements WorkQueue {
       if (done) this.#deps.onDone();
       else this.#deps.onHandedBack(pointer);
     } catch (error) {
-      // Others find what is not acknowledged when its lease is over.
+      // Other workers find an unacknowledged entry when its lease is over.
       log.debug({ err: error }, "a task's entry stays in the stream");
     }
   }

@@ -21,15 +21,16 @@ import { pointerKey } from "./job-stream.ts";
 import { jobsToAssemble, startAssembly, type TaskPointer } from "./job-tasks.ts";
 
 /**
- * Emits tasks from Postgres, which holds their true state, into the streams that workers read.
+ * Emits tasks from Postgres, which has their true state, into the streams that workers read.
  *
- * A task is marked as emitted, that is committed, and then it is put into its stream: no lock of Postgres waits for Redis.
- * When Redis fails it is made ready again. What is lost in between, since the process was killed, or later in Redis, is
- * found by comparing the two. So whatever happens, a task is emitted at least once, and done once; a second entry costs a
- * second look.
+ * A task is marked as emitted, the mark is committed, and then the task is put into its stream, so that no lock of Postgres
+ * waits for Redis. If Redis fails, the task is made ready again. Tasks lost in between, by a killed process, or later in
+ * Redis, are found by comparing the two. So a task is emitted at least once in any case, and done once; a second entry
+ * costs only a second look.
  *
- * Retries go to the workers of their egress, since a mail server remembers the address that probed it before. Where an
- * egress has had no worker for LIMITS.bulk.egressGoneMs, they go to any: a probe from another egress is better than none.
+ * Retries go to the workers of their egress, since a mail server remembers the address that probed it before. If an egress
+ * has had no worker for LIMITS.bulk.egressGoneMs, its retries go to any worker: a probe from another egress is better than
+ * none.
  */
 export interface Emitter {
   /** Fills the windows of the jobs under way. How many tasks were emitted. Rejects without Redis. */
@@ -37,16 +38,15 @@ export interface Emitter {
   /** Fills the windows of the sites whose retries are due. How many were emitted. Rejects without Redis. */
   emitRetries(): Promise<number>;
   /**
-   * How long a worker should wait between two emissions of retries that it asks for, milliseconds: each is six round trips an
-   * egress and serves the workers of all egresses that have retries, so that the more there are of these, the more seldom each
-   * need ask.
+   * Milliseconds that a worker should wait between two requests to emit retries. An emission is six round trips an egress,
+   * and serves the workers of all egresses with retries. So with more workers each needs to request less often.
    */
   retryRestMs(): number;
   /** Both at once, neither behind the other: when one fails, it rejects when the other is over. */
   emit(): Promise<number>;
   /**
-   * Makes ready again what the streams have lost, begins assemblies that no worker began, and clears away what ended jobs
-   * left to do.
+   * Makes tasks ready again that the streams have lost, starts assemblies that no worker started, and deletes tasks of
+   * ended jobs.
    */
   reconcile(isStopping: () => boolean): Promise<void>;
 }
@@ -113,14 +113,14 @@ class Reconciler {
     return emitted;
   }
 
-  /** Of tasks of one stream, those that are not there. */
+  /** Tasks of one stream that are missing there. */
   async #lostOf(stream: JobStream, emitted: readonly EmittedTask[]): Promise<EmittedTask[]> {
     if (emitted.length === 0) return [];
     const outstanding = await stream.outstanding(reconcilePage, reconcilePages);
     return outstanding === null ? [] : emitted.filter((task) => !outstanding.has(pointerKey(task)));
   }
 
-  /** Those of `absent` that were so at the last look too: others may be on their way, marked and not yet put there. */
+  /** Tasks of `absent` that were missing at the last look too. Others may be marked as emitted, but not in the stream yet. */
   #stillAbsent(absent: readonly EmittedTask[]): EmittedTask[] {
     const before = this.#missing;
     this.#missing = new Map(absent.map((task) => [pointerKey(task), task.emittedAt]));
@@ -182,7 +182,7 @@ class StreamEmitter implements Emitter {
   readonly #deps: EmitterDeps;
   readonly #workers: WorkerCounts;
   readonly #reconciler: Reconciler;
-  /** Where the next look at an egress's lines goes on. */
+  /** The retry queue at which the next look at an egress continues. */
   readonly #lines = new Map<string, RetryQueue>();
   #nextEgress: string | null = null;
   /** Workers that the last emission of retries served. */
@@ -219,7 +219,7 @@ class StreamEmitter implements Emitter {
     let all = 0;
     for (const egress of egresses) {
       const count = await this.#workers.of(`retries ${egress}`, this.#deps.streams.retries(egress));
-      // A worker has one egress, and takes what is anybody's besides.
+      // A worker serves its own egress, and the retries without an egress.
       if (egress === "") all = count;
       else named += count;
       emitted += await this.#emitRetriesOf(egress, count);

@@ -81,9 +81,9 @@ async function findRetryQueues(
 }
 
 /**
- * Takes due retries of an egress, up to the window of each site: first those of teams that have few emitted at the site,
- * then a team's jobs in turn; sites with few emitted come first. The retries go into their stream once the transaction has
- * committed. One emitter an egress at a time: a concurrent one gets none.
+ * Takes due retries of an egress, up to the window of each site. Sites with few emitted retries come first. At a site,
+ * teams with few emitted retries come first, and a team's jobs take turns. The retries go into their stream once the
+ * transaction has committed. Only one emitter an egress at a time: a concurrent one gets no retries.
  */
 export async function takeReadyRetries(
   tx: Transaction,
@@ -175,7 +175,7 @@ export interface RetryCursor {
 }
 
 /**
- * Makes retries due that wait for a site which blocked the egress, in parts, so that the statement ends.
+ * Makes retries due that wait for a site which blocked the egress. It works in parts, so that the statement ends in time.
  * @param where `after`: the `last` of the previous part, so that no part reads again what earlier ones released
  * @returns released retries and rows; fewer retries than `limit`: there are no more
  */

@@ -93,7 +93,7 @@ export function pointerKey({ jobId, number }: TaskPointer): string {
 }
 
 /**
- * KEYS: the stream. ARGV: group, consumer, ids. Renews only entries of the consumer, so that it takes none back from
+ * KEYS: the stream. ARGV: group, consumer, ids. Renews only entries of the consumer, so that it takes back no entry from
  * another.
  */
 const RENEW = `
@@ -176,7 +176,7 @@ function createJobStream(redis: RedisClient, name: string): JobStream {
       }, []),
     claim: (consumer, idleMs, count) =>
       whenGrouped(async () => {
-        // One call scans ten times `count` pending entries, then says where to go on.
+        // One call scans ten times `count` pending entries, and returns the position to continue at.
         let start = "0";
         for (let call = 0; call < CLAIM_CALLS; call++) {
           const answer = await redis.xautoclaim(key, GROUP, consumer, idleMs, start, "COUNT", count);

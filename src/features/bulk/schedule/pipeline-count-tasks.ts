@@ -12,7 +12,7 @@ export interface PipelineCount {
 }
 
 /**
- * Each count runs at its own interval: with very many tasks some take long, and none waits for them.
+ * Runs each count at its own interval: with very many tasks some counts take long, and must not delay the others.
  * @param onAllCounted called, with the oldest count's time in epoch milliseconds, whenever all have been counted
  */
 export function pipelineCountTasks(

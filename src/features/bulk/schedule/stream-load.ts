@@ -4,8 +4,9 @@ import { GROUP, isMissingGroup } from "./consumer-group.ts";
 /** Entries of a stream. */
 export interface StreamLoad {
   /**
-   * Entries that no worker has taken, as Redis counts. Where Redis cannot tell (before Redis 7, or after entries were
-   * deleted out of order), all but those taken, which is the same: a finished entry is deleted.
+   * Entries that no worker has taken, as Redis counts them. Sometimes Redis has no count (before Redis 7, or after entries
+   * were deleted out of order). Then it is the stream's length without pending entries, which is the same: a finished entry
+   * is deleted.
    */
   lag: number;
   /** In workers' hands. */

@@ -3,13 +3,13 @@ import { type Dialect, endOfField } from "../csv/dialect.ts";
 import { fieldsOf } from "../csv/field.ts";
 import { writeValue } from "../csv/write.ts";
 
-/** What parts the values of a row's addresses within a cell. */
+/** Separates the values of a row's addresses within a cell. */
 const SEPARATOR = ";";
 const ESCAPE = "\\";
 
 /**
- * The cell of a row in a column of ours, of the values that its addresses have there. Of one value it is that value. Of
- * several each has a backslash before its `;` and its backslashes, so that it is known again (latin1 or text alike).
+ * Joins the values of a row's addresses in one of our columns into a cell. A single value is unchanged. In several values,
+ * `;` and backslashes get a backslash before them, so that `splitValues` can separate them again (latin1 or text alike).
  */
 export function joinValues(values: readonly string[]): string {
   if (values.length === 1) return values[0] as string;
@@ -44,10 +44,10 @@ export function joinCells(results: readonly string[], style: CellStyle): string 
 }
 
 /**
- * A row of assembled results without those of its addresses that are not wanted; latin1, without its line end.
- * @param columns of the list; ours stand behind them
- * @param isWanted given the cells of one address
- * @param isSplit there may be rows with several
+ * Removes the unwanted addresses from a row of assembled results; latin1, without its line end.
+ * @param columns number of the list's columns; ours follow them
+ * @param isWanted gets the cells of one address
+ * @param isSplit true when rows may have several addresses
  * @returns null: none of its addresses is wanted
  */
 export function keepWanted(

@@ -1,6 +1,6 @@
 /*
- * The first field of a record of a list whose cells were split: which row of the list it belongs to, and whether it is one
- * address of several. A number: twice the row, counted from 0, and 1 for one of several.
+ * The first field of a record of a list whose cells were split. It has the number of the list's row, and whether the record
+ * is one address of several: twice the row, counted from 0, plus 1 for one of several.
  */
 
 const LETTERS = "pqrstuvwxy";

@@ -5,9 +5,9 @@ import { findLines, lineAt } from "../csv/lines.ts";
 import type { JoinedRow } from "../results/join.ts";
 import { readMark } from "./mark.ts";
 
-/** One address of a row that has several, and what it came to. */
+/** One address of a row that has several, and its result. */
 export interface RowPart extends Pick<JoinedRow, "duplicateOf" | "result"> {
-  /** As it stood in the cell. */
+  /** The text in the cell. */
   input: string;
 }
 
@@ -19,7 +19,7 @@ export interface PartsWriter {
   writeParts(to: RowBuffer, row: JoinedRow, parts: readonly RowPart[]): void;
 }
 
-/** Of rows, an address, about. */
+/** Approximate bytes of one address in the results. */
 const ADDRESS_BYTES = 1_536;
 
 /**

@@ -13,8 +13,8 @@ export const SPLIT_COLUMNS = 2;
 export const ADDRESS_COLUMN = 1;
 
 /**
- * Bounds of a record behind the split: the list's, and what stands before it. A value may be longer here than where it
- * stood: quotes that are doubled, backslashes that are escaped.
+ * Limits of a record after the split: those of the list, plus the fields before it. A value may be longer than in the list,
+ * by doubled quotes and escaped backslashes.
  */
 export function recordBounds({ split }: Pick<JobLayout, "split">): { recordBytes: number; columns: number } {
   const { recordBytes, columns } = LIMITS.bulk;
@@ -23,8 +23,8 @@ export function recordBounds({ split }: Pick<JobLayout, "split">): { recordBytes
 }
 
 /**
- * The texts of the addresses in a cell that are verified by themselves: of one that holds several, up to
- * LIMITS.bulk.cellAddresses. null: the cell is one text, whatever it is.
+ * The texts of several addresses in one cell, up to LIMITS.bulk.cellAddresses, each of which is verified. null: the cell is
+ * not split.
  */
 export function splitAddressTexts(cell: string): readonly string[] | null {
   const reading = readAddresses(cell);
@@ -43,16 +43,16 @@ const BACKSLASH = "\\";
 const isLineEnd = (byte: number | undefined) => byte === LF || byte === CR;
 
 /**
- * Rewrites a list so that each record has one address: a row with several in its cell becomes as many records. Each has
- * SPLIT_COLUMNS fields, and behind them the row's own, byte for byte. So whatever verifies, counts and charges rows does so
- * for addresses, and only the results (rows.ts) know of rows.
+ * Rewrites a list so that each record has one address: a row with several addresses in its cell becomes as many records.
+ * Each has SPLIT_COLUMNS fields, and behind them the row's own, byte for byte. So verification, counting and charging
+ * handle addresses as rows, and only the results (rows.ts) join them into rows again.
  *
- * Memory: a piece, a record, those that TableEnd holds, and what `takeWritten` has not taken.
+ * Memory: a piece, a record, the lines that TableEnd holds, and the pieces that `takeWritten` has not taken.
  */
 export class Splitter {
   readonly #dialect: Dialect;
   readonly #sink: RowSink;
-  /** What was read and is not known to be a record, and where it begins. */
+  /** Bytes that are not known to be a record yet, and their position. */
   #rest: Buffer = NO_BYTES;
   #restAt: number;
   /** Behind the last record that was found. */
@@ -76,14 +76,14 @@ export class Splitter {
   /** The next piece of the text from `firstByte` on, before the scanner has it. */
   push(piece: Buffer): void {
     let from = 0;
-    // Between records there are line ends alone, of which a list may have any number.
+    // Between records there may be any number of line ends.
     if (this.#rest.length === 0) while (isLineEnd(piece[from])) from += 1;
     this.#restAt += from;
     const more = piece.subarray(from);
     this.#rest = this.#rest.length === 0 ? Buffer.from(more) : Buffer.concat([this.#rest, more]);
   }
 
-  /** The scanner has found a record: its bytes are at hand now, and maybe not when it is known to be a row. */
+  /** The scanner has found a record. Its bytes are copied now: they may be gone once the record is known to be a row. */
   find(start: number, end: number): void {
     this.#found.set(start, this.#rest.subarray(start - this.#restAt, end - this.#restAt));
     this.#foundTo = end;
@@ -111,7 +111,7 @@ export class Splitter {
       this.#write(row, Buffer.from(text).toString("latin1"), line, fields, true);
   }
 
-  /** What was written since, in pieces of about LIMITS.bulk.analysisTurnBytes. */
+  /** The bytes written since the last call, in pieces of about LIMITS.bulk.analysisTurnBytes. */
   *takeWritten(): Generator<Buffer> {
     const written = this.#written;
     this.#written = [];
@@ -148,15 +148,15 @@ export class Splitter {
 }
 
 /**
- * Whether a text stands in a field of the list as it would by itself: where a quote is a character like others it cannot hold
- * what ends a field; and of a list in another encoding than UTF-8 only ASCII is the same in both.
+ * True when a text can be a field of the list without changing its meaning. If quotes are ordinary characters, it must not
+ * contain a delimiter or a line end. If the list has another encoding than UTF-8, only ASCII is the same in both.
  */
 function canBeWritten(text: string, { delimiter, escapedBy, quotes, encoding }: Dialect): boolean {
   if (encoding !== undefined && /[^\0-\x7f]/.test(text)) return false;
   return quotes !== "text" || escapedBy !== undefined || !(text.includes(delimiter) || /[\r\n]/.test(text));
 }
 
-/** A record, with a line end where it is the list's last and has none. */
+/** A record with a line end; the list's last one may lack it. */
 function withLineEnd(record: Buffer, dialect: Dialect): Buffer {
   const end = missingEnd(record, dialect);
   return end === "" ? record : Buffer.concat([record, Buffer.from(end)]);
@@ -164,7 +164,7 @@ function withLineEnd(record: Buffer, dialect: Dialect): Buffer {
 
 function missingEnd(record: Buffer, dialect: Dialect): string {
   if (dialect.escapedBy === undefined) return isLineEnd(record.at(-1)) ? "" : "\n";
-  // What nothing follows is escaped by nothing; a line end would be.
+  // A backslash at the very end escapes nothing, but it would escape an added line end.
   const last = lastPiece(record.toString("latin1"), dialect);
   if (last === BACKSLASH) return `${BACKSLASH}\n`;
   return last === "\n" || last === "\r" ? "" : "\n";

@@ -6,7 +6,7 @@ import { type OpenedText, type OpenOptions, openText } from "../csv/encoding/dec
 import { byteUnitOf } from "../csv/encoding/text-form.ts";
 import { peekStart } from "../csv/start.ts";
 
-/** A source whose beginning has been read, and how the rest is to be read. */
+/** A source whose beginning has been read, with the way to read the rest. */
 export interface OpenedSource {
   ok: true;
   opened: OpenedText;
@@ -31,11 +31,10 @@ async function asRows(list: OpenedText, sampleBytes: number): Promise<OpenedText
 }
 
 /**
- * Opens a source and finds out its layout by LIMITS.bulk.sampleBytes of its text: of a job and of a preview the same way.
- * The caller must read the text of an opened source, or close it. `options.detect` absent: `detectLayout`, within this
- * call.
- * @param decompressedBytes that a compressed source may have
- * @throws what the source throws
+ * Opens a source and detects its layout from LIMITS.bulk.sampleBytes of its text, for a job and a preview alike. The caller
+ * must read the text of an opened source, or close it. `options.detect` absent: `detectLayout`, within this call.
+ * @param decompressedBytes maximum for a compressed source
+ * @throws errors of the source
  */
 export async function openSource(
   source: AsyncIterable<Uint8Array>,

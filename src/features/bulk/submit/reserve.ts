@@ -4,7 +4,7 @@ import type { Transaction } from "../../../stores/postgres/postgres.ts";
 import { type HoldAnswer, holdQuota } from "../../quota/quota-holds.ts";
 import { setJobDay } from "../jobs/job-sql.ts";
 
-/** What a job is to hold of the day. */
+/** The units of a day's quota that a job needs. */
 export interface JobReservation {
   jobId: string;
   teamId: string;
@@ -43,13 +43,12 @@ export async function reserve(tx: Transaction, { jobId, ...hold }: JobReservatio
 }
 
 /**
- * Makes a transaction that reserves; where units are short that lie idle in some process, and come back by themselves,
- * again for LIMITS.bulk.quotaWaitMs.
- *
+ * Runs a transaction that reserves units. If units are short, but idle in other processes, which give them back by
+ * themselves, it is repeated for LIMITS.bulk.quotaWaitMs.
  * @param attempt a whole transaction with `reserve` in it
- * @param units that it reserves
- * @returns null when it was made; what was short when nothing of it remains
- * @throws what `attempt` does, save the shortage; the reason of `cancelled`
+ * @param units number that it reserves
+ * @returns null when it committed; the shortage when it was rolled back
+ * @throws errors of `attempt` except the shortage; the reason of `cancelled`
  */
 export async function reserveInTime(
   clock: Clock,

@@ -8,7 +8,7 @@ import type { ObjectPlace } from "../jobs/job-sql.ts";
 import { jobPrefix } from "../results/job-objects.ts";
 import type { GrantCheck } from "./grant-check.ts";
 
-/** A source that is not ours to keep: it has been removed or changed since it was analysed, or is ours to read no longer. */
+/** The source cannot be read any more: it was removed or changed since its analysis, or we lost the permission to read it. */
 export class SourceLost extends Error {
   override name = "SourceLost";
   readonly code: "source_missing" | "source_changed" | "s3_not_granted";

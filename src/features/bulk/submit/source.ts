@@ -9,11 +9,11 @@ import type { ChunkRange } from "../schedule/job-tasks.ts";
 import { writeMark } from "../split/mark.ts";
 import { ADDRESS_COLUMN, splitAddressTexts } from "../split/splitter.ts";
 
-/** What is known of a list before any of its addresses is verified. */
+/** A list before any of its addresses is verified. */
 export interface AnalysedSource {
   /** The source object. */
   content: Buffer;
-  /** Of a test key's list the first text that asks for an error; null: none does. */
+  /** For a list of a test key, the first text that requests an error; null: no text does. */
   testError: string | null;
   /** As `inlineBytes`; where cells are split, one counts once for each of its addresses. */
   bytes: number;
@@ -58,7 +58,7 @@ const SPLIT_LAYOUT: SourceLayout = {
   split: { emailColumn: INLINE_LAYOUT.emailColumn },
 };
 
-/** What is said of it: there was nothing to choose. */
+/** Columns of an inline list: there is only one. */
 export const INLINE_COLUMNS: SourceColumns = {
   email: { index: 0, name: "email", chosen_by: "only" },
   others: [],
@@ -79,16 +79,16 @@ interface Repeats {
   testError: string | null;
 }
 
-/** What becomes a record: of a text of the request its address, or one of them. */
+/** An address that becomes a record: a text of the request, or one address of it. */
 interface InlineCell {
-  /** Of the request's list, from 0. */
+  /** Row in the request's list, from 0. */
   row: number;
   text: string;
   isPart: boolean;
   given: string;
 }
 
-/** Where texts are split no more than one too many. */
+/** Cells of the list. With splitting it stops once there is one too many. */
 async function cellsOf(emails: readonly string[], splitCells: boolean): Promise<InlineCell[]> {
   const cells: InlineCell[] = [];
   for (const [row, given] of emails.entries()) {
@@ -144,8 +144,8 @@ function recordOf({ row, text, isPart, given }: InlineCell, splitCells: boolean)
 }
 
 /**
- * Analyses an inline list: repeats are found exactly, by normalised address; what is badly formed is counted, and
- * repeats nothing. Lets other work go on in between.
+ * Analyses an inline list. Repeats are found exactly, by normalised address; malformed texts are counted, and repeat
+ * nothing. Other work runs in between.
  * @param emails LIMITS.bulk.inlineRows at most
  */
 export async function analyseInline(

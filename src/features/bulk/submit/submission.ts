@@ -12,7 +12,7 @@ import {
   type ObjectPlace,
 } from "../jobs/job-sql.ts";
 
-/** What is asked for with a list, wherever it comes from; it has been checked. */
+/** The validated options of a submission, from any source. */
 export interface SubmissionTerms {
   options: SourceOptions & { escapeFormulas: boolean; splitCells?: boolean };
   withEvidence: boolean;
@@ -24,7 +24,7 @@ export interface SubmissionTerms {
 /** A list that became a job: its row as it was queued. */
 export type Submit<S> = (actor: Actor, source: S, terms: SubmissionTerms) => Promise<JobRow>;
 
-/** Where a new job's list comes from and lies. */
+/** The source of a new job's list. */
 export interface NewSource {
   source: JobSource;
   uploadId: string | null;

@@ -18,7 +18,7 @@ import {
 export interface SubmitFileDeps {
   sql: Database;
   objects: Pick<ObjectStreams, "head">;
-  /** Of the deployment. */
+  /** Name of the deployment's own bucket. */
   ownBucket: string;
   uploads: UploadSources;
 }
@@ -39,12 +39,12 @@ export interface UploadSources {
   keep(tx: Transaction, teamId: string, uploadId: string): Promise<boolean>;
 }
 
-/** What is to be checked again, or kept from changing, in the transaction that makes the job. */
+/** A check or lock in the transaction that creates the job. */
 type Claim = (tx: Transaction) => Promise<void>;
 
 /**
- * Makes a job of a list that lies in object storage. Nothing of it is read yet: its analysis is the first task, written
- * together with the job. So a process that dies on the way leaves either all or nothing.
+ * Creates a job from a list in object storage. The list is not read yet: its analysis is the first task, written together
+ * with the job. So a killed process leaves either both or neither.
  */
 async function submitFile(
   sql: Database,
@@ -91,7 +91,7 @@ export function createSubmitS3({ sql, objects, ownBucket }: SubmitFileDeps): Sub
     const place = { bucket, key };
     const isAllowed = async (at: Database | Transaction) =>
       isGranted(await listGrants(at, actor.teamId), place, ownBucket);
-    // Checked before object storage is asked: a team without a grant must not learn what is in the bucket.
+    // Checked before object storage is asked, so that a team without a grant does not learn what is in the bucket.
     if (!(await isAllowed(sql))) throw notGranted();
     const found = await find(place);
     if (found === null) throw new AppError("source_missing", "There is no such object.");

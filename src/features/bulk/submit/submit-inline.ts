@@ -28,7 +28,7 @@ export function inlineTooLarge(): AppError {
   return new AppError("inline_too_large", `A request may hold ${LIMITS.bulk.inlineRows} addresses.`);
 }
 
-/** What can be said of the list at a glance. */
+/** Checks the size of the list against limits that need no reading. */
 function checkSize(actor: Actor, { rows, bytes }: Pick<AnalysedSource, "rows" | "bytes">): void {
   const { inlineRows } = LIMITS.bulk;
   const { dailyQuota } = actor.limits;
@@ -39,8 +39,8 @@ function checkSize(actor: Actor, { rows, bytes }: Pick<AnalysedSource, "rows" | 
 }
 
 /**
- * Gives back what a submission held that came to nothing; its objects go later.
- * @returns the job where it came to something: it is queued, or further
+ * Gives back the quota of a failed submission; its objects are removed later.
+ * @returns the job if the submission succeeded after all: it is queued, or further
  */
 export async function giveUpSubmission(sql: Database, teamId: string, jobId: string): Promise<JobRow | null> {
   return sql.begin(async (tx) => {
@@ -60,18 +60,16 @@ export interface SubmitInlineDeps {
 }
 
 /**
- * Takes a list of the request's body, and analyses it at once.
- *
- * First the job is written, hidden, with what it holds of the quota; then its source goes to object storage; then it is
- * queued. So a refusal costs nothing, and what a process leaves behind that dies on the way is found by the relay.
- *
- * @throws AppError `inline_too_large`, `bulk_too_large`, `quota_exceeded`, `limit_reached`, `unavailable` when it fails; with
- *   a test key also what a test address asks for
+ * Creates a job from a list in the request's body, and analyses it at once. First the job is written, hidden, with its hold
+ * of the quota; then its source goes to object storage; then it is queued. So a refusal costs nothing, and the relay finds
+ * the remains of a killed process.
+ * @throws AppError `inline_too_large`, `bulk_too_large`, `quota_exceeded`, `limit_reached`, `unavailable` when it fails;
+ * with a test key also the error that a test address requests
  */
 export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly string[]> {
   const { sql, objects, analyse, clock, log } = deps;
 
-  /** The job, hidden, and what it holds, or neither. */
+  /** Writes the hidden job and its hold of the quota, or neither. */
   async function reserveJob(actor: Actor, job: NewJob, units: number): Promise<void> {
     const limit = actor.limits.dailyQuota;
     const shortage = await reserveInTime(clock, units, () =>
@@ -102,8 +100,8 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
       if (queued === null) throw new Error("the submission was given up");
       return queued;
     } catch (error) {
-      // Where this fails too, the relay gives up the submission when it is old. When only the answer to the commit was
-      // lost, the job is there, and is charged: a client that received an error would send the list again.
+      // If this fails too, the relay gives up the submission later. If only the response to the commit was lost, the job
+      // exists and is charged: a client that received an error would send the list again.
       const queued = await giveUpSubmission(sql, job.teamId, job.id).catch(() => null);
       if (queued !== null) return queued;
       log.warn({ err: error, job: job.id }, "a job could not be submitted");

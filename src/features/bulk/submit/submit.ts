@@ -17,7 +17,7 @@ import type { SubmissionTerms } from "./submission.ts";
 import { createSubmitS3, createSubmitUpload, type UploadSources } from "./submit-file.ts";
 import { createSubmitInline } from "./submit-inline.ts";
 
-/** Where a list is. */
+/** The list of a submission. */
 export type BulkList =
   /** In the request, as they were given: badly formed ones are rows too. */
   | { type: "inline"; emails: readonly string[] }
@@ -29,13 +29,11 @@ export interface BulkInput extends SubmissionTerms {
 }
 
 /**
- * Takes a list and makes a job of it.
- *
+ * Creates a job from a list.
  * @throws AppError `unavailable_in_tier`, `inline_too_large`, `bulk_too_large`, `quota_exceeded`, `limit_reached`,
- *   `not_found` and `upload_missing` (of an upload), `s3_not_granted` and `source_missing` (of a bucket's object),
- *   `live_credential_needed` (a bucket's object by a test key),
- *   `validation_failed` (webhook_url), `feature_unconfigured` without object storage, `unavailable` when it fails; with a
- *   test key also what a test address of the request asks for
+ * `not_found` and `upload_missing` (of an upload), `s3_not_granted` and `source_missing` (of a bucket's object),
+ * `live_credential_needed` (a bucket's object by a test key), `validation_failed` (webhook_url), `feature_unconfigured`
+ * without object storage, `unavailable` when it fails; with a test key also the error that a test address requests
  */
 export type SubmitBulk = (actor: Actor, input: BulkInput) => Promise<BulkJob>;
 
@@ -57,7 +55,7 @@ export interface SubmitDeps {
   onQueued(): void;
 }
 
-/** Each form of a list by its own way; null without object storage. */
+/** A submit function for each form of a list; null without object storage. */
 function submittersOf({ sql, storage, analyseInline, clock, log }: SubmitDeps) {
   if (storage === null) return null;
   const { objects, streams, uploads, bucket } = storage;

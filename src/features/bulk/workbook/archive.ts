@@ -17,7 +17,7 @@ class WindowedReader extends RandomAccessReader {
   readonly #source: RandomBytes;
   #window: Buffer = Buffer.alloc(0);
   #firstByte = 0;
-  /** What the source threw: not the archive's fault. */
+  /** An error of the source, which is not the archive's fault. */
   failure: unknown = null;
 
   constructor(source: RandomBytes) {
@@ -107,7 +107,7 @@ export class Archive {
   }
 }
 
-/** What yauzl says of an archive is the archive's fault, unless the source failed. */
+/** Errors of yauzl are the archive's fault, unless the source failed. */
 async function guarded<T>(reader: WindowedReader, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,7 +1,7 @@
 /** How values of cells are written: as a person sees them, where that is simple, and dates by ISO 8601. */
 
 const DAY_MS = 86_400_000;
-/** 9999-12-31: what comes behind is no date for spreadsheets either. */
+/** 9999-12-31: spreadsheets do not show later days as dates either. */
 const LAST_DAY = 2_958_466;
 /** Spreadsheets count digits of a number so far. */
 const DIGITS = 15;

@@ -14,7 +14,7 @@ export interface Sheet {
   part: string;
 }
 
-/** What a workbook's own parts say of its sheets. */
+/** A workbook's own description of its sheets. */
 export interface WorkbookParts {
   /** In the order of the tabs. */
   sheets: Sheet[];
@@ -123,7 +123,7 @@ function isTrue(value: string | undefined): boolean {
   return value === "1" || value === "true";
 }
 
-/** Of each style of cells, whether it shows a date or a time. */
+/** Whether each cell style shows a date or a time. */
 export async function readDateStyles(archive: Archive, part: string | null): Promise<boolean[]> {
   const styles: boolean[] = [];
   if (part === null) return styles;

@@ -41,7 +41,7 @@ export class RichText {
 
 /**
  * Reads a workbook's shared strings into the table.
- * @param bytesMax so many of the part, inflated, are read; a table that is cut says so (`areSignalsComplete`)
+ * @param bytesMax maximum inflated bytes that are read; beyond them the table is incomplete (`isComplete` is false)
  * @throws CsvProblemError
  */
 export async function readSharedStrings(

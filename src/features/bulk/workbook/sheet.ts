@@ -9,7 +9,7 @@ import type { Attributes, XmlHandler } from "./xml.ts";
 const { columns: COLUMNS_MAX, recordBytes } = LIMITS.bulk;
 const { blankRows: BLANK_ROWS_MAX } = LIMITS.bulk.workbook;
 
-/** What the cells of a sheet refer to. */
+/** Tables that the cells of a sheet refer to. */
 export interface SheetContext {
   strings: StringTable;
   /** By style. */
@@ -119,7 +119,10 @@ export class SheetRows implements XmlHandler {
     } else if (name === "row") this.#closeRow();
   }
 
-  /** As a person sees it. Of a link to an address whose text is none: the formula, since the address is nowhere else. */
+  /**
+   * The text that a person sees. For a link to an address without an address in its text: the formula, which alone has the
+   * address.
+   */
   #cellText(): string {
     const shown = this.#shownText();
     if (this.#formula === "" || shown.includes("@") || !LINK_TO_ADDRESS.test(this.#formula)) return shown;

@@ -4,13 +4,13 @@ import type { Scratch, ScratchFile } from "../../../stores/scratch.ts";
 
 const { blockStrings, blockChars, memoryBytes, decodedChars } = LIMITS.bulk.workbook.strings;
 
-/** Where a block lies: in memory, or in the scratch file. */
+/** Place of a block: in memory, or in the scratch file. */
 type Place = { block: Buffer } | { position: number; bytes: number };
 
 /**
- * Strings by number, in blocks: a workbook keeps each text once, and a million addresses do not fit a small heap. The first
- * `memoryBytes` stay in memory; what comes behind goes to a scratch file, and 32 bytes a block stay. Cells mostly name strings in
- * the order of the table, so a few decoded blocks serve nearly all.
+ * Strings by number, in blocks: a workbook stores each text once, and a million addresses do not fit a small heap. The
+ * first `memoryBytes` stay in memory. Further blocks go to a scratch file, and leave 32 bytes each in memory. Cells mostly
+ * name strings in the order of the table, so a few decoded blocks serve nearly all of them.
  */
 export class StringTable {
   readonly #scratch: Scratch | null;
@@ -41,7 +41,7 @@ export class StringTable {
     return this.#length;
   }
 
-  /** Of all strings, as they are kept. */
+  /** Bytes of all strings, as stored. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -73,7 +73,7 @@ export class StringTable {
     this.#unwritten.push(block);
   }
 
-  /** Writes what is to be written: strings that were added can be asked for after this. @throws ScratchFull */
+  /** Writes outstanding blocks. Afterwards added strings can be read. @throws ScratchFull */
   async settle(): Promise<void> {
     if (this.#unwritten.length === 0 || this.#scratch === null) return;
     this.#file ??= this.#scratch.open(this.#bytesMax + blockChars * 8);

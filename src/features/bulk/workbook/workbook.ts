@@ -11,19 +11,19 @@ import { StringTable } from "./string-table.ts";
 import { XmlReader } from "./xml.ts";
 
 /**
- * Reading .xlsx and .xlsm (Office Open XML, ECMA-376) as lists, in bounded memory.
+ * Reads .xlsx and .xlsm (Office Open XML, ECMA-376) as lists, in bounded memory.
  *
- * No kept library of the registry streams a sheet: exceljs and xlsx-stream-reader have had no release for years, xlsx reads all into
- * memory and is not released there any more, hucre and read-excel-file hold the shared strings, or the file, in memory. So two small kept
- * libraries do the general work, yauzl (the archive's directory) and saxes (XML; twice as fast as sax, 22 MB/s), and this folder what is
- * particular to sheets. Everything else (columns, rows, chunks, results) sees CSV.
+ * No maintained library of the registry streams a sheet. exceljs and xlsx-stream-reader have had no release for years; xlsx
+ * reads all into memory and is no longer released there; hucre and read-excel-file hold the shared strings, or the file, in
+ * memory. So two small maintained libraries do the general work, yauzl (the archive's directory) and saxes (XML; twice as
+ * fast as sax, 22 MB/s). This folder has the code for sheets. Everything else (columns, rows, chunks, results) sees CSV.
  */
 export interface WorkbookOptions {
   /** A name, or an index from 0; absent: the first that is not hidden. */
   sheet?: string | number;
   /** Delimiter of the CSV text. */
   delimiter?: string;
-  /** Where shared strings go that do not fit memory; null: reading ends where it needs them. */
+  /** Scratch space for shared strings that do not fit memory; null: reading ends when they do not fit. */
   scratch: Scratch | null;
   /** Limit of all shared strings. */
   stringsBytes: number;
@@ -100,9 +100,10 @@ function choose(
 }
 
 /**
- * Opens a workbook by its directory; reads its shared strings whole, its sheet as fast as the text is taken. Memory: what
- * StringTable says, one row, some pieces, and the directory. Without scratch LIMITS.bulk.workbook.previewBytes of each at most.
- * @throws CsvProblemError; what the source and the scratch throw
+ * Opens a workbook by its directory. It reads the shared strings whole, and the sheet as fast as its text is taken. Memory:
+ * a StringTable, one row, some pieces, and the directory. Without scratch LIMITS.bulk.workbook.previewBytes of each at
+ * most.
+ * @throws CsvProblemError; errors of the source and the scratch
  */
 export async function openWorkbook(source: RandomBytes, options: WorkbookOptions): Promise<OpenedWorkbook> {
   const { scratch, stringsBytes, delimiter = "," } = options;
@@ -126,7 +127,7 @@ export async function openWorkbook(source: RandomBytes, options: WorkbookOptions
   return { sheet, delimiter, text, isCut: () => state.isCut, close };
 }
 
-/** A cell of 30 bytes may name a string of a megabyte: so few bytes are read at once, and so much text is given on at once. */
+/** Bytes read at once, and text yielded at once: a cell of 30 bytes may refer to a string of a megabyte. */
 const SLICE_BYTES = 1_024;
 const TEXT_CHARS = 65_536;
 

@@ -1,6 +1,6 @@
 const bytes = (text: string): Buffer => Buffer.from(text, "latin1");
 
-/** What files begin with, and what to say of them. In order: the first that fits counts. */
+/** Signatures at the start of files, and the description of each. The first match counts. */
 const SIGNATURES: readonly { start: Buffer; holds?: string; is: string }[] = [
   { start: bytes("PK\x03\x04"), holds: "xl/", is: "a compressed Excel workbook (.xlsx)" },
   { start: bytes("PK\x03\x04"), holds: "[Content_Types].xml", is: "an Office document" },
@@ -29,7 +29,7 @@ const SIGNATURES: readonly { start: Buffer; holds?: string; is: string }[] = [
   { start: bytes("\x00\x00\xfe\xff"), is: "UTF-32 text, and only UTF-8 and UTF-16 are read" },
 ];
 
-/** What text begins with that is no table, behind a byte order mark and spaces. In order: the first that fits counts. */
+/** Starts of text files that are not tables, after a byte order mark and spaces. The first match counts. */
 const TEXTS: readonly { start: RegExp; is: string }[] = [
   { start: /^<(?:!doctype\b|html[\s>])/i, is: "a web page" },
   { start: /^<\?xml\b/i, is: "an XML document" },
@@ -38,10 +38,10 @@ const TEXTS: readonly { start: RegExp; is: string }[] = [
 ];
 
 const BEFORE_TEXT = /^(?:\xef\xbb\xbf)?[\t\r\n ]*/;
-/** So much of a file is looked at for these: a first name of JSON is shorter. */
+/** Bytes of a file that these are matched against: the first name in a JSON text is shorter. */
 const TEXT_BYTES = 512;
 
-/** Names the kind of file that begins so, when it surely is no list; undefined: it may be a list. */
+/** Describes a file that certainly is not a list; undefined: it may be a list. */
 export function knownBinary(head: Buffer): string | undefined {
   for (const { start, holds, is } of SIGNATURES) {
     if (
@@ -55,10 +55,10 @@ export function knownBinary(head: Buffer): string | undefined {
   return TEXTS.find(({ start }) => start.test(text))?.is;
 }
 
-/** Of text, at most one byte in a thousand is NUL, or a few in a short one: some exports have strays. */
+/** Text has at most one NUL in a thousand bytes, or a few in a short text: some exports have stray ones. */
 const STRAY_NULS = 3;
 
-/** Text has none of these but tab, line ends, form feed and the like: a short file with some is no list. */
+/** Control characters that text does not have, unlike tab, line ends and form feed: a short file with some is not a list. */
 const CONTROLS = /[\x01-\x08\x0e-\x19\x1b\x7f]/g;
 
 /** @param head without the padding at its end */

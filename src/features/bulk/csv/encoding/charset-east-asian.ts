@@ -19,16 +19,16 @@ const EAST_ASIAN = [
 ] as const;
 const COMMON = new Map(EAST_ASIAN.map(([encoding, , common]) => [encoding, new RegExp(common, "gu")]));
 
-/** So many of its characters the language is written with. */
+/** Minimum share of characters that are usual in the language. */
 const USUAL_SHARE = 0.8;
-/** So many are common ones: names of people have half and more, text in the wrong encoding has hardly any. */
+/** Minimum share of common characters: names of people have half and more, text in the wrong encoding hardly any. */
 const COMMON_SHARE = 0.15;
 /** Small Latin letters touch few of them: those of "Škoda" touch a character that is two letters. */
 const BESIDE_LATIN = /[a-z][^\0-\x7f]|[^\0-\x7f][a-z]/g;
 const BESIDE_LATIN_SHARE = 0.3;
 /** Fewer characters say nothing. */
 const CHARACTERS_MIN = 3;
-/** Of the text from its first foreign character on. */
+/** Bytes of the text that are read, from its first foreign character on. */
 const TEXT_BYTES = 16_384;
 
 /** The East Asian encoding in which the text is valid and has the most common characters. */

@@ -6,7 +6,7 @@ export type Languages = keyof typeof LETTER_PAIRS;
 
 /** How well text fits languages. */
 export interface LanguageFit {
-  /** Of the pairs of letters that are not both ASCII, those that are common in the languages: 0 to 1. */
+  /** Share of common pairs among the pairs of letters that are not both ASCII: 0 to 1. */
   share: number;
   pairs: number;
 }
@@ -56,6 +56,6 @@ const isSmall = (word: string, folded: string, at: number): boolean =>
 /** Each of the words (latin1) in the encoding; without one in windows-1252. Signs become edges of words. */
 export function wordsIn(words: readonly string[], encoding?: string): string[] {
   const text = encoding === undefined ? words.map(toText).join("\n") : textIn(words.join("\n"), encoding);
-  // What Turkish has for a capital i is two characters in lower case.
+  // The lower case of the Turkish capital İ is two characters.
   return text.replaceAll("İ", "I").replace(SIGNS, EDGE).split("\n");
 }

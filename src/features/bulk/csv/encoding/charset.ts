@@ -42,18 +42,18 @@ const WORDS_MAX = 400;
 const SIGNED = /^[A-Za-z]+[\xa9\xae\xb0\xb7]$/;
 /** Longer words are cut: they are no names. */
 const WORD_BYTES = 64;
-/** So many of the pairs of letters are common in the languages of the right encoding. */
+/** Minimum share of the pairs of letters that are common in the languages of the encoding. */
 const SHARE_MIN = 0.8;
-/** So much better it fits than windows-1252, which most lists are in that are no UTF-8: as a share, and in pairs of letters. */
+/** Minimum lead over windows-1252, the usual encoding of lists that are not UTF-8: as a share, and in pairs of letters. */
 const MARGIN_SHARE = 0.2;
 const MARGIN_PAIRS = 2;
-/** What a column that is named as one of addresses adds to the share and in pairs. */
+/** Bonus of a header with a column named as one of addresses: to the share, and in pairs. */
 const HEADER_SHARE = 0.3;
 const HEADER_PAIRS = 4;
 
 /**
- * The encoding of a list that is no UTF-8, by its first bytes: one in which its words fit a language that is written in it, and
- * fit clearly better than western languages in windows-1252. Undefined: UTF-8, or windows-1252 value by value.
+ * Detects the encoding of a list that is not UTF-8, from its first bytes. The words must fit a language written in it, and
+ * clearly better than western languages in windows-1252. Undefined: UTF-8, or windows-1252 value by value.
  */
 export function detectEncoding(head: Buffer): string | undefined {
   const isUnicode = [0, 1, 2, 3].some((cut) => isUtf8(head.subarray(0, Math.max(0, head.length - cut))));

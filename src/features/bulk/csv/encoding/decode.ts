@@ -8,17 +8,17 @@ import { Tolerated, withoutPadding } from "../tolerated.ts";
 import { gunzip, isGzip, transcoded, utf16Of } from "./encoding.ts";
 import type { TextForm } from "./text-form.ts";
 
-/** So much of an object says whether it is compressed, and which of the two UTF-16 it is. */
+/** Bytes of an object that reveal whether it is compressed, and which UTF-16 it is. */
 const SNIFF_BYTES = 4_096;
 
 export interface TextLimits {
-  /** Of what a gzip file may hold. */
+  /** Maximum bytes of a decompressed gzip file. */
   decompressedBytes: number;
-  /** Of `head`. */
+  /** Bytes of `head`. */
   sampleBytes: number;
 }
 
-/** What is said of a source, and how it is read where that is no stream. */
+/** Options of a source, and how to read sources that are not streams. */
 export interface OpenOptions extends Pick<SourceOptions, "sheet" | "delimiter"> {
   /** How a workbook is read; absent: it is refused. */
   workbook?: {
@@ -35,7 +35,7 @@ export interface OpenedText {
   form: TextForm;
   /** The object's bytes are the text as they are: parts of it can be read by ranges of the object. */
   rangeReadable: boolean;
-  /** Of a workbook: what `detectLayout` is to know; null: it is none. */
+  /** For a workbook: input for `detectLayout`; null: it is not a workbook. */
   sheet: { sheetRead: ChosenSheet; delimiter: string } | null;
   /** The first bytes of the text. */
   head: Buffer;
@@ -46,7 +46,7 @@ export interface OpenedText {
    * source. Ends with a CsvProblemError (`not_readable`, `bulk_too_large`) or with the source's own error.
    */
   text: AsyncIterable<Buffer>;
-  /** What does not belong in it, and is read all the same. */
+  /** Bytes that do not belong in it, and were tolerated. */
   tolerated: Tolerated;
   /** Closes the source, of a text that is not read. */
   close(): Promise<void>;
@@ -54,7 +54,8 @@ export interface OpenedText {
 
 /**
  * Opens an object as text: gzip (also of several members) is decompressed, UTF-16 with or without a byte order mark is
- * transcoded, of a workbook the sheet that the options name is written as CSV. Memory: the head and a few pieces as the source cuts them. Throws what the source throws.
+ * transcoded, and the chosen sheet of a workbook is written as CSV. Memory: the head and a few pieces of the source. Throws
+ * errors of the source.
  */
 export async function openText(
   source: AsyncIterable<Uint8Array>,

@@ -4,7 +4,7 @@ import { CsvProblemError } from "../problems.ts";
 import { type Tolerated, type TrailingZeros, withoutZeros } from "../tolerated.ts";
 import { knownBinary } from "./binary.ts";
 
-/** Of what is decompressed at once. */
+/** Bytes decompressed at once. */
 const GUNZIP_BYTES = 65_536;
 
 export type Utf16 = "utf-16le" | "utf-16be";
@@ -40,7 +40,7 @@ export async function* gunzip(
     if (!isZlibError(error)) throw error;
     throw notDecompressed(whyNot(error));
   }
-  // zlib takes a zero after a member for padding, ends there, and says nothing of what comes behind.
+  // zlib takes a zero after a member for padding. It ends there, without a report about the bytes behind.
   const behind =
     zeros.count === null ? Number.POSITIVE_INFINITY : zeros.before + zeros.count - unzip.bytesWritten;
   if (behind > (zeros.count ?? 0)) throw notDecompressed(NOT_GZIP_BEHIND);

@@ -1,6 +1,6 @@
 import type { Utf16 } from "./encoding.ts";
 
-/** What is done to an object's bytes to get its text. Neither: they are the text. */
+/** The conversion of an object's bytes to its text. Without gzip and UTF-16 they are the text. */
 export interface TextForm {
   gzip: boolean;
   utf16: Utf16 | null;
@@ -8,7 +8,7 @@ export interface TextForm {
   workbook?: boolean;
 }
 
-/** What the bytes are counted of that a detail speaks of: goes behind their number; "" of the object itself. */
+/** Unit of byte positions in details, added to their number; "" for bytes of the object itself. */
 export function byteUnitOf({ gzip, utf16, workbook = false }: TextForm): string {
   if (workbook) return " of the sheet when it is written as CSV";
   if (gzip) return ` of the decompressed text${utf16 !== null ? " when it is read as UTF-8" : ""}`;
