@@ -29,16 +29,17 @@ export interface InviteAcceptance {
 }
 
 /**
- * Accepts an invitation, once: makes its address's account a member of the team and opens a session there.
+ * Accepts an invitation, once: makes the account of its address a member of the team and opens a session there.
  *
  * The token proves an invitation, not an identity. An existing account joins only with its owner's session or password. A
- * new account is created with the password; where mail is sent only by the mailed token, since the inviter's token does not
- * prove the mailbox. An invitation is valid as long as its inviter may invite: the database revokes it, under the team's
- * lock, when the inviter leaves the team or loses the role.
+ * new account is created with the password. If mail is configured, only the mailed token may create it, since the inviter's
+ * token does not prove the mailbox.
  *
+ * An invitation is valid as long as its inviter may invite: the database revokes it, under the team's lock, when the
+ * inviter leaves the team or loses the role.
  * @throws AppError `token_unusable`; `already_member`, which uses the token up; `invalid_credentials`; `session_required`
- *   when a key was sent along; `registration_closed`; `account_exists` when the account was created meanwhile;
- *   `limit_reached`; `validation_failed`; `rate_limited` and `overloaded` as for signing in
+ * when a key was sent along; `registration_closed`; `account_exists` when the account was created during the call;
+ * `limit_reached`; `validation_failed`; `rate_limited` and `overloaded` as for signing in
  */
 export type AcceptInvite = (acceptance: InviteAcceptance) => Promise<SignedIn>;
 

@@ -8,7 +8,7 @@ export interface AttemptCount {
   windowMs: number;
 }
 
-/** What happens to the counters after a successful attempt. */
+/** Changes of the counters after a successful attempt. */
 export interface AttemptOutcome {
   /** Counters to reset. */
   clear: readonly string[];

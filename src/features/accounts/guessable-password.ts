@@ -73,8 +73,8 @@ export function isGuessable(
   if (repeated !== undefined)
     return isKnown(repeated) || [...repeated].length <= LIMITS.portal.repeatedCharsMax;
   const chars = [...text];
-  // A known password may end in digits itself: try each start of a tail without letters. The digits are collected on the
-  // way: collecting them for each start took 7 ms for 200 characters, which any client may send.
+  // A known password may end in digits itself, so each start of a tail without letters is tried. The digits are collected
+  // in the same loop: collecting them for each start took 7 ms for 200 characters, which any client may send.
   let digits = "";
   for (let at = chars.length - 1; at > 0 && !/\p{L}/u.test(chars[at] ?? ""); at--) {
     digits = wordOf(chars[at] ?? "") + digits;

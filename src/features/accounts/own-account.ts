@@ -46,9 +46,9 @@ export interface OwnAccount {
   logout(actor: Actor): Promise<void>;
   /**
    * Sets the user's password. Ends all their other sessions, in every team, and all password reset links.
-   * @param current null when none is set yet
+   * @param current null when the account has no password yet
    * @throws AppError `session_required`; `validation_failed` when `current` is missing or the new one is easily guessed;
-   *   `invalid_credentials`; `rate_limited`, by the counters of signing in; `overloaded`
+   * `invalid_credentials`; `rate_limited`, by the counters of signing in; `overloaded`
    */
   changePassword(
     actor: Actor,

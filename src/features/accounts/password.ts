@@ -8,7 +8,7 @@ const argon2 = () => import("@node-rs/argon2");
 const MIN = LIMITS.portal.passwordCharsMin;
 const MAX = LIMITS.portal.passwordCharsMax;
 
-/** One text for all ways to type it: keyboards differ in what they compose. */
+/** One form for all spellings of a text: keyboards differ in how they compose characters. */
 export function normalisedPassword(password: string): string {
   return password.normalize("NFKC");
 }
@@ -32,7 +32,7 @@ export function passwordFault(password: string): string | null {
   return isShort ? `must be at least ${MIN} characters` : hashFault(password);
 }
 
-/** Who requests a hash: a client that has proved an account, before or with this request, or any other. */
+/** The requester of a hash: a client that has proved an account, before or with this request, or any other. */
 export type HashRequester = "known" | "unknown";
 
 /** Passwords, stored as argon2id. */
@@ -57,9 +57,9 @@ function unmatchable(): string {
 }
 
 /**
- * Each hash takes tens of milliseconds of a thread and 19 MiB, so few run at once and not many wait: a flood of sign-ins is
- * refused and does not stop the process. Known requesters have a queue of their own, which goes first: unknown ones,
- * however many, do not delay them.
+ * Each hash takes tens of milliseconds of a thread and 19 MiB, so few run at once and few wait: a flood of sign-ins is
+ * refused and does not stop the process. Known requesters have a queue with priority, so that unknown ones, in any number,
+ * do not delay them.
  * @param cores of the machine: half of them hash, at most LIMITS.portal.hashesInFlight
  */
 export function createPasswords(cores: number): Passwords {

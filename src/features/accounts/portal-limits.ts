@@ -36,8 +36,8 @@ export interface PortalLimits {
    */
   invitationMail(team: { teamId: string; tier: Tier }, email: string): Promise<boolean>;
   /**
-   * A client has proved the account, by any means: resets the account's counters, and lets its owner sign in from that
-   * address whatever attempts of others fail.
+   * Called when a client has proved the account by any means. It resets the account's counters, and lets its owner sign in
+   * from that address even while other clients' attempts fail.
    */
   resetAfterProof(email: string, clientAddress: string): Promise<void>;
 }

@@ -170,7 +170,7 @@ class TeamRegistration implements Registration {
     return signedIn;
   }
 
-  /** Of the registration, or of the account that the address has by now. */
+  /** Checks the password of the registration, or of the account that the address has by now. */
   async #requirePassword(stored: string | null, password: string, attempt: SignInAttempt) {
     if (!(await this.#deps.passwords.verify(stored, password, attempt.standing)))
       throw new AppError("invalid_credentials", "This is not the password of the registration.");

@@ -12,9 +12,9 @@ export interface ResetLink {
 }
 
 /**
- * Creates a password reset link for the account of an address, in place of all its others, for the operator to hand over:
- * the only way back where no mail is sent, or for an account without a password.
- * @throws OperationError when the address has no account, or concurrent requests use up its links meanwhile
+ * Creates a password reset link for the account of an address, in place of all its others. The operator hands it over. No
+ * other recovery exists without mail, or for an account without a password.
+ * @throws OperationError when the address has no account, or concurrent requests use up its links
  */
 export type MakeResetLink = (email: string) => Promise<ResetLink>;
 

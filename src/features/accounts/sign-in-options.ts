@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 
-/** What this deployment offers without signing in. */
+/** The deployment's options for people who are not signed in. */
 export interface SignInOptions {
   registration: Config["registration"];
   /** Mail is sent: a forgotten password can be replaced. */

@@ -14,10 +14,10 @@ export interface ActingMember {
 
 /**
  * The caller's current role, with the team locked and the credential held until the transaction ends. Authentication may be
- * a second old: enough for two owners to demote each other, or for a key that was just revoked to create a successor.
- * Everything that outlasts the request (a key, an entry, a webhook) is created after this check.
+ * a second old: enough for two owners to demote each other, or for a key that was just revoked to create a successor. Every
+ * object that outlasts the request (a key, an entry, a webhook) is created after this check.
  * @throws AppError `unauthorized` when the team or the credential is gone, or the caller has left; `insufficient_role`
- *   below `least`
+ * below `least`
  */
 export async function lockActingMember(
   tx: Transaction,

@@ -5,7 +5,8 @@ import type { AuthChange } from "./auth-changes.ts";
 
 /**
  * Redis pub/sub channel of credential changes; a message is one `AuthChange` as JSON. Channels are common to all logical
- * databases of a Redis, so the name contains the database number: deployments that share a server must not hear each other.
+ * databases of a Redis. The name contains the database number, so that deployments that share a server do not receive each
+ * other's messages.
  */
 const CHANNEL = "rcpt:auth-changes";
 

@@ -19,7 +19,7 @@ export interface AuthChange {
 /** The answer to one poll. */
 export interface ChangePage {
   changes: AuthChange[];
-  /** Where the next poll starts. */
+  /** Position at which the next poll starts. */
   cursor: string;
   /** There were more changes than one poll reads: drop the whole cache. */
   overflow: boolean;
@@ -63,9 +63,9 @@ interface PolledRow {
 
 /**
  * Reads the feed. A sequence cannot be the cursor: number 7 may be committed after number 8 was read. The cursor is the
- * whole snapshot of the last poll. It does not show the changes of transactions that began after it (its `xmax` or later)
- * and of those in progress then (its `xip` list). A query for these misses none, returns each once, and costs no more while
- * a transaction stays open for long.
+ * whole snapshot of the last poll. It excludes the changes of transactions that began after it (its `xmax` or later) and of
+ * those in progress then (its `xip` list). A query for these misses no change, returns each once, and costs no more while a
+ * transaction stays open for long.
  */
 export function createAuthChanges(sql: Database): AuthChanges {
   return {

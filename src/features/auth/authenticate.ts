@@ -42,9 +42,9 @@ import { createTeamLists, type TeamListsStore } from "./team-lists.ts";
 export interface Authenticator {
   /**
    * The actor behind an `Authorization` header, "" when there is none: at once from memory, or a promise after a look-up.
-   * @param caller read within the call, and only where the credential is not in memory; absent: no address is charged
-   * @throws AppError `unauthorized`; `rate_limited` when the caller's address sent too many that are unknown; `unavailable`
-   *   without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
+   * @param caller read within the call, and only if the credential is not in memory; absent: no address is charged
+   * @throws AppError `unauthorized`; `rate_limited` when the caller's address sent too many unknown ones; `unavailable`
+   * without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
    */
   authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor>;
   /** Forgets what is cached of the subject, in this process. */
@@ -205,7 +205,7 @@ class CachingAuthenticator implements Authenticator {
   }
 
   #isUsable(entry: CachedCredential, nowMs: number): boolean {
-    // What is true of all entries first: their own numbers lie beside them, and are to be waited for.
+    // The proof of all entries is checked first: reading an entry's own numbers costs a memory access.
     const isProven =
       nowMs - this.#feed.confirmedAtMs() < LIMITS.keys.confirmMs ||
       nowMs - entry.loadedAtMs < LIMITS.keys.confirmMs;
@@ -239,7 +239,7 @@ class CachingAuthenticator implements Authenticator {
     return entry.actor;
   }
 
-  /** What was read since then is proven; -Infinity: all that is cached is. */
+  /** Entries read since then are proven; -Infinity: all cached entries are. */
   #usableSinceMs(): number {
     const sinceMs = this.#deps.clock.monotonic() - LIMITS.keys.confirmMs;
     return this.#feed.confirmedAtMs() > sinceMs ? Number.NEGATIVE_INFINITY : sinceMs;

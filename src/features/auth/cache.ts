@@ -39,7 +39,7 @@ export interface CredentialCache {
   wasValid(hash: string): boolean;
   /** True when the hash was looked up in vain a moment ago. */
   isUnknown(hash: string, nowMs: number): boolean;
-  /** The entry for what was found. Kept unless something changed since `epoch` was read. */
+  /** The entry for a found credential. It is cached unless something changed since `epoch` was read. */
   admit(
     hash: string,
     found: FoundCredential,

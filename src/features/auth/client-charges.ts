@@ -15,10 +15,10 @@ export interface ClientCharges {
   /** `error`, for which the caller pays. @throws AppError `rate_limited` instead, when the caller cannot */
   charge(error: AppError, caller: Caller | undefined): AppError;
   /**
-   * Looks up what may turn out to be unknown, and charges it then.
-   * @param isUnderWay `find` joins a look-up, and costs none of its own
-   * @throws AppError `rate_limited` when the caller could not pay for it, or has LIMITS.keys.lookupsPerSite under way;
-   *   nothing is looked up then
+   * Looks up a credential, and charges the caller if it is unknown.
+   * @param isUnderWay `find` joins a look-up in progress, and costs nothing itself
+   * @throws AppError `rate_limited` when the caller could not pay for it, or has LIMITS.keys.lookupsPerSite in progress;
+   * then there is no look-up
    */
   lookUp<T>(find: () => Promise<T>, caller: Caller | undefined, isUnderWay: boolean): Promise<T>;
 }
@@ -38,7 +38,7 @@ export function createClientCharges(deps: {
 }): ClientCharges {
   const { clients, clock, limited } = deps;
 
-  /** Look-ups under way, by IPv4 address or IPv6 site: what each costs is charged when it is over. */
+  /** Look-ups in progress, by IPv4 address or IPv6 site. Each is charged when it is over. */
   const underWay = new Map<string, number>();
 
   function limit(refusal: AppError): never {

@@ -9,7 +9,7 @@ import type { TeamDomains } from "./team-domains.ts";
  */
 export class DomainLists implements TeamOverlay {
   readonly #blocked = new Map<string, boolean>();
-  /** Each stands for what is below it too. */
+  /** Each domain covers its subdomains too. */
   readonly #disposable = new Set<string>();
 
   isBlocked(domain: string): boolean {

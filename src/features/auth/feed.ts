@@ -5,17 +5,17 @@ import type { AuthBus } from "./auth-bus.ts";
 import type { AuthChange, AuthChanges } from "./auth-changes.ts";
 
 /**
- * Follows what changes about credentials, and says up to when the cache is known to be right.
+ * Follows changes of credentials, and tells up to when the cache is known to be right.
  *
  * Every change is a row of `auth_changes`, written in the transaction that makes the change. A poll that began at T and
  * whose rows were applied proves all that was cached before T. Polls come every LIMITS.keys.pollMs, so a change is noticed
  * within that, with or without Redis; the bus only makes it immediate.
  *
- * While Postgres does not answer, nothing new is proven, and after LIMITS.keys.confirmMs nothing cached may be used:
- * another process might still reach Postgres and revoke a key. The bus bridges that: the process that commits a change
- * announces it, so a subscription that is unbroken since before the last good poll, and proven alive by a ping begun at T,
- * has brought every change committed before T. The one hole: a process that dies between commit and announcement while
- * Postgres is away from here. LIMITS.keys.busOnlyMs bounds it.
+ * While Postgres does not answer, nothing new is proven, and after LIMITS.keys.confirmMs no cached entry may be used:
+ * another process might still reach Postgres and revoke a key. The bus bridges that time: the process that commits a change
+ * announces it. So a subscription that is unbroken since before the last good poll, and proven alive by a ping begun at T,
+ * has received every change committed before T. One gap remains: a process that dies between commit and announcement while
+ * Postgres is unreachable from here. LIMITS.keys.busOnlyMs bounds it.
  */
 export interface ChangeFeed {
   /** Reads Postgres and pings the bus once. The timer calls it; settles when both have answered. Never rejects. */
@@ -35,7 +35,7 @@ export interface ChangeFeedDeps {
   apply(change: AuthChange): void;
   /** Drops everything: changes may have been missed. */
   reset(): void;
-  /** Called with each poll, whatever comes of it: for what has to go when its time is up. */
+  /** Called with each poll, whatever its result, to remove expired data. */
   onPoll(): void;
 }
 
@@ -56,7 +56,8 @@ class PolledChangeFeed implements ChangeFeed {
     this.#deps = deps;
   }
 
-  // One at a time of each: what hangs is joined, not multiplied. Pool and connection have time limits of their own.
+  // One of each at a time: callers join a hanging one instead of starting another. Pool and connection have time limits of
+  // their own.
   async poll(): Promise<void> {
     this.#deps.onPoll();
     this.#reading ??= this.#readChanges()
@@ -100,8 +101,9 @@ class PolledChangeFeed implements ChangeFeed {
     const beganAtMs = this.#deps.clock.monotonic();
     const session = this.#deps.bus.session;
     const page = await this.#deps.changes.since(this.#cursor);
-    // What was pruned before it was read is not known: the first read and one after a long silence start afresh. So does
-    // one after a failure: a standby that was promoted meanwhile may have lost transactions and given their ids anew.
+    // Changes may have been pruned before they were read. So the first read, and one after a long silence, start from the
+    // beginning. So does one after a failure: a standby that was promoted since may have lost transactions, and reuse their
+    // ids.
     const gap = beganAtMs - this.#readAtMs > LIMITS.keys.changesKeptMs / 2;
     if (gap || this.#failing || page.overflow) this.#deps.reset();
     else for (const change of page.changes) this.#deps.apply(change);

@@ -6,7 +6,7 @@ import type { Credentials } from "../identity/credentials.ts";
 export interface LastUsed {
   /** Remembers that the key was used; written later. Beyond LIMITS.keys.lastUsedBatch waiting keys it is forgotten. */
   note(keyId: string): void;
-  /** Writes what is waiting. Never rejects: what could not be written waits for the next time. */
+  /** Writes pending updates. Never rejects: a failed update is written the next time. */
   flush(): Promise<void>;
   start(): void;
   stop(): void;

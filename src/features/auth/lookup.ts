@@ -5,7 +5,7 @@ import type { RateSettings } from "../rate-limit/classes.ts";
 import type { TeamLists } from "./team-lists.ts";
 
 /**
- * What all credentials of a team share, but for its lists. Marked stale once anything of it has changed; never mutated
+ * Data common to all credentials of a team, except for its lists. Marked stale once any of it has changed; never mutated
  * otherwise.
  */
 export interface TeamContext {

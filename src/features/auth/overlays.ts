@@ -17,7 +17,7 @@ export interface OverlaysDeps {
 /** The overlay of every team without entries. */
 const NOTHING: TeamOverlay = { isBlocked: () => false, isDisposable: () => false };
 
-/** What the lists say, as an object of its own for each version of them. */
+/** The lists as an overlay; each version of them has an object of its own. */
 function overlayOf(lists: TeamLists): TeamOverlay {
   if (lists.size === 0) return NOTHING;
   return {
@@ -27,11 +27,11 @@ function overlayOf(lists: TeamLists): TeamOverlay {
 }
 
 /**
- * What teams say of domains, for the jobs of a worker, which have no credential to read it with: read once for each team
- * and kept right by the change feed, which is read again for a job after LIMITS.bulk.overlaysFreshMs, since each chunk of
- * it asks. Of each job by itself: one that was submitted after a change knows of it from its first row on.
+ * The domain lists of teams for a worker's jobs, which have no credential to read them with. They are read once for each
+ * team and updated by the change feed. For each job the feed is read again after LIMITS.bulk.overlaysFreshMs, since each of
+ * its chunks asks. A job that was submitted after a change applies it from its first row on.
  *
- * As long as a team says the same it is the same object: others keep what they have found by it.
+ * While a team's lists are unchanged the object is the same: callers key their caches by it.
  */
 export function createOverlays(deps: OverlaysDeps): (teamId: string, jobId: string) => Promise<TeamOverlay> {
   const { changes, clock } = deps;
@@ -51,7 +51,7 @@ export function createOverlays(deps: OverlaysDeps): (teamId: string, jobId: stri
     // Should it fail, nothing is known of the time up to the next one: see feed.ts.
     cursor = null;
     const page = await changes.since(last);
-    // What is older than that may be pruned.
+    // Older changes may be pruned.
     const gap = beganMs - readAtMs > LIMITS.keys.changesKeptMs / 2;
     if (last === null || gap || page.overflow) store.reset();
     else for (const { subject, domains } of page.changes) if (domains) store.changed(subject, domains);

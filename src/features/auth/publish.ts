@@ -5,10 +5,9 @@ import { type AuthChange, readOwnChanges } from "./auth-changes.ts";
 
 export interface ChangePublisher {
   /**
-   * Runs `work` in a transaction. What it changed of credentials, or of a team's tier, limits, members, blocklist or
-   * overrides, the database itself has noted in the feed (see the migration). Once committed, this process forgets what it
-   * had cached of it at once, and notifies the others. Without this, by plain SQL, they read it from the feed within
-   * LIMITS.keys.pollMs.
+   * Runs `work` in a transaction. The database itself notes changes of credentials, and of a team's tier, limits, members,
+   * blocklist or overrides, in the feed (see the migration). After the commit this process drops its cached copies at once,
+   * and notifies the others. Without this, by plain SQL, they read the change from the feed within LIMITS.keys.pollMs.
    */
   transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }

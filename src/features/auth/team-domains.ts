@@ -8,7 +8,7 @@ export interface TeamDomains {
   disposable: string[];
 }
 
-/** Where the next page of each list starts: after this domain; null: the list was read to its end. */
+/** Position of the next page of each list: after this domain; null: the list was read to its end. */
 export interface DomainsCursor {
   blocklist: string | null;
   disposable: string | null;
@@ -32,7 +32,7 @@ interface PageRow {
   below: string | null;
   exact: string | null;
   disposable: string | null;
-  /** Where the page ends; null: it is the last one. */
+  /** Last domain of the page; null: it is the last page. */
   blockedEnd: string | null;
   disposableEnd: string | null;
 }

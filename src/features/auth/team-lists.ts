@@ -14,7 +14,7 @@ const MOST_PAGES = Math.ceil(
 /** Stands for every domain of the team. */
 const ALL = "all";
 
-/** What one team says of domains, for all its credentials. Changed in place: every holder sees the present state. */
+/** The domain lists of one team, for all its credentials. Changed in place: every holder sees the present state. */
 export class TeamLists implements TeamOverlay {
   #lists = new DomainLists();
   /** False: a change was noted that has not been read yet; no request may be answered by the lists. */
@@ -48,7 +48,7 @@ export class TeamLists implements TeamOverlay {
     if (this.#unread.size > LIMITS.keys.domainsPerPage) this.#unread = ALL;
   }
 
-  /** What was noted, which is to be read now; null: nothing was. */
+  /** Takes the noted domains, to read them now; null: there are none. */
   takeUnread(): readonly string[] | typeof ALL | null {
     const unread = this.#unread;
     this.#unread = new Set();
@@ -77,7 +77,7 @@ export interface TeamListsStore {
   of(teamId: string, usableSinceMs: number): TeamLists | Promise<TeamLists>;
   /** Resolves when all that was noted is read. Rejects with what the read throws. */
   settled(teamId: string, lists: TeamLists): Promise<void>;
-  /** The domains may have come to the team's lists, or gone. @param domains none: any may have */
+  /** The domains may have been added to the team's lists, or removed. @param domains empty: any domain may have */
   changed(teamId: string, domains: readonly string[]): void;
   /** Forgets all: changes may have been missed. */
   reset(): void;
@@ -94,13 +94,12 @@ export interface TeamListsDeps {
 const { cacheEntries, domainsHeld } = LIMITS.keys;
 
 /**
- * The lists of teams, read once and then kept right by difference: a note of the change feed names the domains, and those
- * are read anew, in the background as soon as the note comes. In between no request is answered by the lists, so that they
- * are as old as the feed proves. Notes carry names, not entries: it does not matter in which order, or how often, they
- * come.
+ * The lists of teams, read once and then updated by difference. A note of the change feed names the domains. These are read
+ * again in the background as soon as the note arrives, and no request is answered by the lists before that. So the lists
+ * are as recent as the feed proves. Notes have names, not entries: their order and repetition do not matter.
  *
- * All of a team's lists are read in pages of LIMITS.keys.domainsPerPage, each of which holds the event loop for some 1.3
- * ms. Pages need no common snapshot: what changes between them is noted, and read behind them.
+ * All of a team's lists are read in pages of LIMITS.keys.domainsPerPage, each of which blocks the event loop for some 1.3
+ * ms. Pages need no common snapshot: changes between them are noted, and read after them.
  */
 class CachedTeamLists implements TeamListsStore {
   readonly #deps: TeamListsDeps;
@@ -175,7 +174,7 @@ class CachedTeamLists implements TeamListsStore {
         throw error;
       }
     }
-    // Within the turn in which nothing was left to read: what is noted behind it begins another read.
+    // In the same tick in which nothing was left to read: a later note starts another read.
     lists.reading = null;
     lists.isSettled = true;
     if (this.#held.peek(teamId) !== lists) return;

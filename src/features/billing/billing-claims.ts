@@ -6,7 +6,7 @@ import type { Database } from "../../stores/postgres/postgres.ts";
  * Takes the right to create the team's checkout, for LIMITS.billing.claimLeaseMs. It replaces a lock: calls to Stripe take
  * seconds, and no transaction may stay open that long.
  * @param claim a UUID of the caller
- * @returns false: another caller has it, or there is no such team
+ * @returns false: another caller has it, or the team does not exist
  */
 export async function takeClaim(sql: Database, teamId: string, claim: string): Promise<boolean> {
   const lease = intervalOf(LIMITS.billing.claimLeaseMs);

@@ -10,7 +10,7 @@ import type { Database, Queryable } from "../../stores/postgres/postgres.ts";
 
 export interface DueReread {
   customerId: string;
-  /** How often a read had been requested when the row was leased. */
+  /** Number of requests for a read when the row was leased. */
   requested: number;
   /** Leases of this request so far. */
   attempts: number;

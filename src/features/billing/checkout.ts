@@ -45,7 +45,7 @@ function tooSlow(): AppError {
   return new AppError("billing_provider_error", "The billing provider takes too long. Retry later.");
 }
 
-/** `work`, or an error after `ms`; the work goes on, and the next caller finds its result. */
+/** `work`, or an error after `ms`. The work continues, and the next caller finds its result. */
 function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => reject(tooSlow()));
@@ -55,7 +55,7 @@ function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
 
 export function createCheckouts(deps: CheckoutDeps): Checkouts {
   const { sql, clock, log } = deps;
-  /** Of this process: concurrent callers for the same team share the answer. */
+  /** Calls in progress in this process: concurrent callers for the same team share the answer. */
   const underWay = new Map<string, Promise<string>>();
 
   async function claimed(teamId: string, offer: Offer): Promise<string> {
@@ -107,7 +107,7 @@ async function negotiate(deps: CheckoutDeps, asked: Negotiation): Promise<string
   const rows = await listTeamSubscriptions(sql, teamId);
   const known = rows.map(({ id }) => id);
   asked.inTime();
-  // Ask Stripe itself: a customer who has just paid comes back sooner than the event, and the customer may be gone.
+  // Asks Stripe itself: a customer who has just paid returns before the event arrives, and the customer may be deleted.
   const listed = customerId === null ? null : await provider.listSubscriptions(customerId);
   const ours = (listed ?? []).filter((one) => isOurs(one, { teamId, known }, plans));
   const isEnterprise = team.tier === "enterprise";

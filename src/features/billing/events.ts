@@ -156,7 +156,7 @@ class StripeEvents implements BillingEvents {
     return merged.reread;
   }
 
-  /** What was just paid for counts at once, should the subscription's own events be late. */
+  /** A paid checkout counts at once, in case the subscription's own events are late. */
   async #takeCheckout(
     tx: Transaction,
     team: TeamBilling,

@@ -1,7 +1,7 @@
 import type { BillingConfig, BillingInterval } from "../../config/config.ts";
 import { TIER_LIMITS, TIERS, type Tier } from "../../config/tiers.ts";
 
-/** What a tier offers, for the choice of one. */
+/** A tier as shown to customers who choose one. */
 export interface Plan {
   tier: Tier;
   daily_quota: number;

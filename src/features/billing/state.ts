@@ -65,8 +65,8 @@ export interface Buyer {
 }
 
 /**
- * A subscription is the team's for this service when it is already known as that, whatever happened to its price or
- * metadata; or it names the team; or it names none and its price is for sale. A customer may buy other things too.
+ * True when a subscription is the team's for this service: it is already known as that, whatever its price or metadata is
+ * now; or it names the team; or it names no team and its price is for sale. A customer may have other subscriptions too.
  */
 export function isOurs(
   seen: Pick<SeenSubscription, "id" | "priceId" | "teamId">,
@@ -85,7 +85,7 @@ export interface MergedSubscription {
   reread: boolean;
 }
 
-/** When an event happened, by Stripe's clock, and when it arrived, by ours; seconds. */
+/** Time of an event by Stripe's clock, and of its arrival by ours; seconds. */
 export interface EventTime {
   atS: number;
   nowS: number;
@@ -148,7 +148,7 @@ function rowOf(
   return { id, status, priceId, plan, planAtS, createdS, periodEndS, cancelAtPeriodEnd, ...when };
 }
 
-/** A late event may still tell the plan of a price that is no longer for sale. */
+/** Keeps the known plan if the price is no longer for sale: a late event may still report such a price. */
 function withEarlierPlan(
   known: SubscriptionRow,
   seen: SeenSubscription,
@@ -200,8 +200,8 @@ function inRank(plans: Plans): (a: Ranked, b: Ranked) => number {
 }
 
 /**
- * The subscription that counts. One that grants a tier goes before one that does not, whatever their states: a foreign
- * price is no reason to end or keep what is paid here. Then good standing goes before suspended. null: none counts.
+ * The subscription that counts. One that grants a tier comes before one that does not, whatever their states: a foreign
+ * price must neither end nor replace a paid tier. Then good standing comes before suspended. null: no subscription counts.
  */
 function effectiveSubscriptionOf<S extends Ranked>(all: readonly S[], plans: Plans): S | null {
   const ranked = [...all].sort(inRank(plans));
@@ -232,9 +232,9 @@ export interface SettledTier {
 }
 
 /**
- * The tier that follows from the team's subscriptions, and the subscription it follows. Nothing changes when none counts
- * and the followed one has not ended: a tier that the operator set stays. `enterprise` is never sold, so no event at Stripe
- * removes it.
+ * The tier that follows from the team's subscriptions, and the subscription it follows. Without a subscription that counts,
+ * the tier remains until the followed one has ended: the operator may have set it. `enterprise` is never sold, so no event
+ * at Stripe removes it.
  */
 export function settleTier(
   team: Pick<TeamBilling, "tier" | "subscriptionId">,

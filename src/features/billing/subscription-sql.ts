@@ -148,7 +148,7 @@ export interface Orphan {
   subscriptionId: string | null;
 }
 
-/** The deleted team that had this customer; null: none known. */
+/** The deleted team that had this customer; null: not known. */
 export async function findOrphan(sql: Queryable, customerId: string): Promise<Orphan | null> {
   const [row] = await sql<Orphan[]>`
     select team_id as "teamId", subscription_id as "subscriptionId" from billing_orphans where customer_id = ${customerId}`;

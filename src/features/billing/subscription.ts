@@ -85,7 +85,7 @@ export interface SeenCheckout {
   customerId: string | null;
   subscriptionId: string | null;
   teamId: string | null;
-  /** As recorded when we created it; null: not one of ours. */
+  /** Price id recorded when we created it; null: we did not create it. */
   priceId: string | null;
   sold: BillingPlan | null;
   paid: boolean;

@@ -30,7 +30,7 @@ export interface WrongAnswers {
   events: number;
 }
 
-/** What became of a team's messages, by what rcpt had answered. */
+/** Outcomes of a team's messages, by rcpt's earlier answers. */
 export interface Accuracy {
   days: number;
   groups: AccuracyGroup[];

@@ -1,11 +1,11 @@
 import type { Verdict } from "../../verification/verdict/table.ts";
 import type { BounceClass, BounceStatement } from "./read/bounce-class.ts";
 
-/** What became of a message to an address. */
+/** The outcome of a message to an address. */
 export const MESSAGE_OUTCOMES = ["delivered", "bounced", "complained"] as const;
 export type MessageOutcome = (typeof MESSAGE_OUTCOMES)[number];
 
-/** What rcpt had answered about the address, as the team says it. */
+/** The answer that rcpt had given about the address, as the team reports it. */
 export interface GivenAnswer {
   verdict: Verdict | null;
   reason: string | null;
@@ -22,7 +22,7 @@ export interface ReportedEvent extends GivenAnswer {
   outcome: MessageOutcome;
   /** Epoch milliseconds; null: not said. */
   atMs: number | null;
-  /** What a bounce says, and how it is read; null where the event is not a bounce. */
+  /** The statement of a bounce, and its class; null for other events. */
   bounce: (BounceClass & { said: BounceStatement }) | null;
 }
 

@@ -14,16 +14,16 @@ export interface FeedbackRow extends GivenAnswer {
   hard: boolean;
 }
 
-/** What a team has reported on the present UTC day. */
+/** Counts of a team's reports on the present UTC day. */
 export interface DayCounts {
   events: number;
   withdrawals: number;
 }
 
 /**
- * Adds rows of one team, no two of the same day, outcome and address. A row that is there stays, but takes the answer that
- * it lacks, and a hard bounce in place of a soft one. The caller holds the team's lock.
- * @returns the place of each row that is new
+ * Adds rows of one team, which must differ in day, outcome or address. An existing row is completed by a missing answer,
+ * and a hard bounce replaces a soft one. The caller holds the team's lock.
+ * @returns indexes of the new rows
  */
 export async function insertFeedback(
   tx: Transaction,
@@ -74,7 +74,7 @@ export async function countReports(tx: Transaction, teamId: string, add: DayCoun
   return row ?? add;
 }
 
-/** Addresses by what rcpt had answered. An address that was reported on several days counts on each. */
+/** Number of addresses by rcpt's answer. An address that was reported on several days counts on each. */
 export interface FeedbackGroup {
   verdict: Verdict | null;
   reason: string | null;
@@ -134,7 +134,7 @@ export async function readWrong(sql: Queryable, teamId: string, days: number): P
     limit ${LIMITS.feedback.wrong}`;
 }
 
-/** Deletes what is over its retention, some rows of each table. @returns the rows of the table that had most */
+/** Deletes rows past their retention, a number of each table. @returns the largest number of rows deleted from one table */
 export async function pruneFeedback(sql: Database): Promise<number> {
   const { keptDays, prunedPerRound } = LIMITS.feedback;
   const gone = await Promise.all([

@@ -14,7 +14,7 @@ export interface FeedbackFile {
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
 }
 
-/** What became of messages: teams report it, and see how good the answers were. Each team for itself. */
+/** Outcomes of messages: teams report them, and see the accuracy of the answers. Each team sees only its own. */
 export interface Feedback {
   /** @throws AppError as `RecordFeedback`; `overloaded` */
   record(actor: Actor, events: readonly JsonEvent[], isCancelled: () => boolean): Promise<Recorded>;

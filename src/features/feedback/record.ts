@@ -14,7 +14,7 @@ import type { WithdrawEvidence } from "../verify/cache/withdraw-evidence.ts";
 import type { MessageOutcome, ReportedEvent } from "./event.ts";
 import { countReports, type FeedbackRow, insertFeedback } from "./feedback-sql.ts";
 
-/** What became of a report. */
+/** The result of a report. */
 export interface Recorded {
   /** Events that are new. */
   accepted: number;
@@ -25,8 +25,9 @@ export interface Recorded {
 }
 
 /**
- * Keeps events of the caller's team, all or none; of a test key none, whose answer is as if there were no others.
- * @throws AppError `limit_reached` over LIMITS.feedback.eventsPerTeamDay; what `lockActingMember` throws
+ * Stores events of the caller's team, all or none. A test key's events are not stored; the answer is as if there were no
+ * other events.
+ * @throws AppError `limit_reached` over LIMITS.feedback.eventsPerTeamDay; errors of `lockActingMember`
  */
 export type RecordFeedback = (actor: Actor, events: readonly ReportedEvent[]) => Promise<Recorded>;
 
@@ -121,7 +122,7 @@ async function insertAll(
   return added;
 }
 
-/** A bounce that contradicts what is cached: the team was answered `valid`, and there is no such mailbox. */
+/** True for a bounce that contradicts the cache: the team was answered `valid`, and the mailbox does not exist. */
 const contradicts = ({ row }: KeptEvent) => row.verdict === "valid" && row.hard;
 
 /**
@@ -136,9 +137,11 @@ const isOver =
     storedAt <= nowMs - LIMITS.feedback.withdrawnAfterMs;
 
 /**
- * Records what became of a team's messages. Nothing that a team reports changes what another team is answered: the reports are
- * counted for the team alone. A hard bounce of an address that it was answered `valid` ends the cached evidence, so that the
- * next request probes again: what `refresh=true` does too, hence only for tiers that have it and probe, and for
+ * Records the outcomes of a team's messages. A team's reports change no other team's answers: they are counted for the team
+ * alone.
+ *
+ * A hard bounce of an address that was answered `valid` withdraws the cached evidence, so that the next request probes
+ * again. That is the effect of `refresh=true` too. So it is limited to tiers that have `refresh` and probe, and to
  * LIMITS.feedback.withdrawalsPerTeamDay bounces a day.
  */
 export function createRecordFeedback(deps: RecordFeedbackDeps): RecordFeedback {

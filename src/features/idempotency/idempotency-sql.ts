@@ -72,7 +72,7 @@ interface KeyRow {
   held: number;
 }
 
-/** What prevents a claim. */
+/** The stored state that prevents a claim. */
 export async function readIdempotencyKey(
   sql: Queryable,
   key: IdempotencyClaim,

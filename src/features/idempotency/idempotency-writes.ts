@@ -4,9 +4,9 @@ import type { Clock } from "../../platform/time/clock.ts";
 import { isOutage } from "../../stores/postgres/postgres.ts";
 
 /**
- * What is written of an idempotency key after the work: its answer, or that it is free. The caller's answer does not
- * wait for a Postgres that is away, but the key would turn a repeated request away until its lease ends, and then have
- * it done again. So the statement is repeated in the background, while the lease lasts.
+ * Writes the result of an idempotency key after the work: its answer, or that it is free. The caller's answer does not wait
+ * for an unreachable Postgres. But without the write, the key would refuse a repeated request until its lease ends, and
+ * then allow the work again. So the statement is repeated in the background during the lease.
  */
 export interface IdempotencyWrites {
   /**

@@ -19,18 +19,18 @@ import {
 import { createIdempotencyWrites } from "./idempotency-writes.ts";
 
 /**
- * `Idempotency-Key` (IETF httpapi draft): a request that may have been lost on its way can be sent again without being done
- * twice. The key belongs to the team, apart for live and test mode. It is claimed before the work begins, by one statement,
- * and settled with the answer after it; of any number at once exactly one works.
+ * `Idempotency-Key` (IETF httpapi draft): a request that may have been lost can be sent again without being done twice. The
+ * key belongs to the team, separately for live and test mode.
  *
- * The work and the settling are two transactions: when the process dies between them, or Postgres goes and stays away, the
- * key is free again once its lease has ended, and a request sent again after that is done again. Within the lease it is
- * refused, since the first is still running.
+ * It is claimed before the work starts, by one statement, and settled with the answer after it; of any number of concurrent
+ * requests exactly one works. The work and the settling are two transactions. If the process dies between them, or Postgres
+ * becomes unreachable for long, the key is free again once its lease has ended, and a request sent after that is done
+ * again. Within the lease it is refused, since the first is still running.
  */
 export interface Idempotency {
   /**
-   * @throws AppError `bad_request` for a key that is none; `idempotency_mismatch`, `idempotency_in_flight`; `overloaded`
-   *   when more of the team's keys are being worked on than are remembered; `unavailable` without Postgres: nothing has been done then.
+   * @throws AppError `bad_request` for a malformed key; `idempotency_mismatch`, `idempotency_in_flight`; `overloaded` when
+   * more of the team's keys are in progress than are stored; `unavailable` without Postgres: nothing has been done then
    */
   begin(request: KeyedRequest): Promise<KeyedAttempt | Replay>;
   /** Tries once more to write what could not be written. */
@@ -112,7 +112,7 @@ export function createIdempotency(deps: { sql: Database; clock: Clock; log: Logg
     if (await claimIdempotencyKey(sql, key)) return null;
     const found = await readIdempotencyKey(sql, key);
     if (found.state === "full") await evictIdempotencyKeys(sql, key);
-    // Free: others have made room meanwhile, or it was released.
+    // Free: others have made room since, or it was released.
     else if (found.state !== "free") return found;
     return (await claimIdempotencyKey(sql, key)) ? null : readIdempotencyKey(sql, key);
   }

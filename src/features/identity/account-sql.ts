@@ -21,7 +21,7 @@ export interface NewKey {
   role: string;
   /** SHA-256 of the secret, 32 bytes. */
   hash: Buffer;
-  /** What is shown of the secret in lists. */
+  /** The start of the secret, as lists show it. */
   prefix: string;
   last4: string;
 }

@@ -12,7 +12,7 @@ export function lowerRole(one: MemberRole, other: MemberRole): MemberRole {
   return hasAtLeastRole(one, other) ? other : one;
 }
 
-/** The role of a name as stored; where there is none, or none that is known, the lowest. */
+/** The role with this stored name; for a missing or unknown name, the lowest. */
 export function parseMemberRole(name: string | null): MemberRole {
   return MEMBER_ROLES.find((role) => role === name) ?? "member";
 }
@@ -37,14 +37,14 @@ export interface Actor {
 }
 
 /**
- * Whether the caller may see and change something of its team that was made in `livemode`, or in test mode: a test key knows
- * of nothing live, a live key or session of both.
+ * True when the caller may see and change its team's object made in live or test mode. A test key has no access to live
+ * objects; a live key or session has access to both.
  */
 export function canAccessMode({ livemode }: Pick<Actor, "livemode">, made: { livemode: boolean }): boolean {
   return livemode || !made.livemode;
 }
 
-/** What a team has said about domains, laid over the evidence that all teams share. */
+/** A team's domain lists, applied over the evidence that all teams share. */
 export interface TeamOverlay {
   /** True when the A-label domain, or a parent entered with subdomains, is on the team's blocklist. */
   isBlocked(domain: string): boolean;

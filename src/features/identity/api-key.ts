@@ -12,8 +12,8 @@ import { crc32 } from "node:zlib";
 export const CREDENTIAL_KINDS = ["live", "test", "sess"] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 /**
- * Tokens of links, good for one thing and once: an invitation, a new password, a registration. They are no credentials:
- * they authenticate no request.
+ * Tokens of links, each for one purpose and one use: an invitation, a new password, a registration. They are not
+ * credentials: they authenticate no request.
  */
 export type TokenKind = "inv" | "pwr" | "reg";
 
@@ -51,7 +51,7 @@ export function newSecret(kind: CredentialKind | TokenKind): string {
   return body + checksum(body);
 }
 
-/** True when `text` has the form of a secret and its checksum: false says that it cannot be one of ours. */
+/** True when `text` has the form of a secret and its checksum. False: it cannot be one of our secrets. */
 export function isWellFormedSecret(text: string): boolean {
   return SHAPE.test(text) && hasChecksum(text);
 }
@@ -65,7 +65,7 @@ function hasChecksum(text: string): boolean {
   return checksum(text.slice(0, -CHECKSUM_CHARS)) === text.slice(text.length - CHECKSUM_CHARS);
 }
 
-/** What lists show of a secret: how it starts, and its last four characters. */
+/** The parts of a secret that lists show: its start, and its last four characters. */
 export function secretHint(secret: string): { prefix: string; last4: string } {
   return { prefix: secret.slice(0, 14), last4: secret.slice(-4) };
 }

@@ -67,8 +67,8 @@ function toRows(row: FoundRow): { credential: CredentialRow; team: TeamRow } {
 }
 
 /**
- * SQL that reads credentials. Its cost does not grow with the team: the team's lists are read apart (team-domains.ts). A
- * look-up by the hash of a secret of 160 random bits leaks nothing by its timing: a guess that shares leading bytes of a
+ * SQL that reads credentials. Its cost does not grow with the team: the team's lists are read separately (team-domains.ts).
+ * A look-up by the hash of a secret of 160 random bits leaks nothing by its timing: a guess that shares leading bytes of a
  * hash is no nearer.
  */
 export function createCredentials(sql: Database): Credentials {
@@ -108,7 +108,7 @@ export function createCredentials(sql: Database): Credentials {
 }
 
 /**
- * Prevents the credential's revocation until the transaction ends. False when it is no longer its user's, was revoked or
+ * Prevents the credential's revocation until the transaction ends. False when it belongs to another user, was revoked or
  * has expired. The caller holds the lock of its team or, for a session, of its user.
  */
 export async function shareLockCredential(

@@ -41,8 +41,8 @@ export async function renameTeam(tx: Transaction, teamId: string, name: string):
 }
 
 /**
- * Deletes a team's unbounded history, at most `limit` rows a table; returns the rows of the table that had most. Rows in
- * use are left. Deletes tasks only of jobs that have ended or are hidden: nothing needs them.
+ * Deletes a team's unbounded history, at most `limit` rows a table. Returns the largest number of rows deleted from one
+ * table. Rows in use are left. It deletes tasks only of jobs that have ended or are hidden, which need them no more.
  */
 export async function deleteHistory(tx: Transaction, teamId: string, limit: number): Promise<number> {
   const deleted = [

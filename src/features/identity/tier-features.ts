@@ -1,7 +1,7 @@
 import { AppError } from "../../platform/errors.ts";
 import type { Actor } from "./actor.ts";
 
-/** What a tier has or has not, where a whole route is for nothing else. */
+/** Features that a whole route depends on, and that not every tier has. */
 export type TierFeature = "bulk" | "webhooks";
 
 /** @throws AppError `unavailable_in_tier` */

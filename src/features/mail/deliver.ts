@@ -9,7 +9,7 @@ export type MailOutcome = { sent: true } | { sent: false; permanent: boolean; co
 /** Sends a mail through the configured mail server, within LIMITS.mail.attemptMs. Never rejects. */
 export type SendMail = (id: string, mail: Mail) => Promise<MailOutcome>;
 
-/** Delivers due mails until none is left, or `isStopping`. Any number of relays may run it at once. */
+/** Delivers due mails until there are no more, or `isStopping`. Any number of relays may run it at once. */
 export type DeliverMail = (isStopping: () => boolean) => Promise<void>;
 
 export interface DeliverMailDeps {

@@ -8,11 +8,11 @@ import type { MailOutcome, SendMail } from "./deliver.ts";
  * address.
  */
 interface TransportError {
-  /** Of the client, e.g. `ECONNECTION`, `EENVELOPE`. */
+  /** Error code of the client, e.g. `ECONNECTION`, `EENVELOPE`. */
   code?: unknown;
   /** The current SMTP command, e.g. `RCPT TO`. */
   command?: unknown;
-  /** Of the server's reply. */
+  /** Code of the server's reply. */
   responseCode?: unknown;
 }
 
@@ -57,12 +57,12 @@ export async function tryMailServer(url: string, attemptMs: number): Promise<voi
 }
 
 /**
- * Sends by SMTP, each mail over a connection of its own. The recipient is passed as it is, not as text to be parsed, and
- * header values are encoded, so that nothing in them ends a header or adds a recipient. The id names the message: a
- * recipient that gets it twice, because we died between sending and recording it, can tell.
+ * Sends by SMTP, each mail over a connection of its own. The recipient is passed unparsed, and header values are encoded,
+ * so that they cannot end a header or add a recipient. The id names the message: if we die between sending and recording
+ * it, the recipient gets it twice and can recognise that.
  *
- * Mails contain tokens, and the URL a password: neither leaves the machine in clear, even when an attacker on the way
- * removes STARTTLS from the server's answer. `?requireTLS=false` in the URL permits it.
+ * Mails contain tokens, and the URL a password. Neither leaves the machine in clear text, even when an attacker removes
+ * STARTTLS from the server's answer. `?requireTLS=false` in the URL permits it.
  * @param url `smtp://` or `smtps://`, with credentials if any, and options of nodemailer as its query
  * @param attemptMs time limit of one whole attempt
  */

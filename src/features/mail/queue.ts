@@ -9,7 +9,7 @@ const MailSchema = v.object({ to: v.string(), subject: v.string(), text: v.strin
 /** A plain-text mail. `subject` is one line. */
 export type Mail = v.InferOutput<typeof MailSchema>;
 
-/** What a mail is about: it is deleted with it. null: nothing that can be revoked. */
+/** The object that a mail is about: the mail is deleted with it. null: nothing that can be revoked. */
 export type MailAbout = { inviteId: string } | { resetHash: Buffer } | null;
 
 /** Mails to be sent, encrypted: they contain addresses and tokens. */

@@ -12,7 +12,7 @@ interface RouteStatus {
   network: "up" | "down";
   /** `pending`: its first look has not ended. */
   state: "ok" | "failing" | "pending";
-  /** What most mail servers take for our address; null: not known. */
+  /** The address that most mail servers see us come from; null: not known. */
   address: string | null;
   checked_at: string | null;
   findings: RouteFinding[];
@@ -26,11 +26,11 @@ interface BreakerStatus {
   domain: string | null;
   open_since: string;
   next_trial_at: string;
-  /** What the server said, redacted. "": another process heard it. */
+  /** The server's reply, redacted. "": another process received it. */
   reply: string;
 }
 
-/** What the process that answers knows of the way to mail servers: breakers of all processes of its egress, the rest its own. */
+/** The answering process's view of its egress: breakers of all processes of the egress, the rest its own. */
 export interface EgressStatus {
   egress: string;
   routes: RouteStatus[];

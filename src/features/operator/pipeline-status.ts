@@ -5,7 +5,7 @@ import { deferredRows } from "../bulk/schedule/job-retries.ts";
 import type { JobStreams } from "../bulk/schedule/job-stream.ts";
 import { countOutstandingTasks } from "../bulk/schedule/job-tasks.ts";
 
-/** What bulk jobs have before them, in the whole deployment. */
+/** Outstanding work of bulk jobs in the whole deployment. */
 export interface PipelineStatus {
   /** Processes that take tasks. */
   workers: number;
@@ -20,7 +20,7 @@ export interface PipelineStatus {
   dead_letters: number;
 }
 
-/** Counts it, by the questions that a relay asks for its metrics. Rejects when Postgres or Redis does not tell. */
+/** Counts it with the queries of the relay's metrics. Rejects when Postgres or Redis does not answer. */
 export async function countPipeline(
   sql: Database,
   streams: Pick<JobStreams, "tasks" | "buried">,

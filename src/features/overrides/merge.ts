@@ -7,9 +7,9 @@ import { recordEvent } from "../webhooks/outbox.ts";
 import { mergeOverrides, teamsToMerge } from "./override-sql.ts";
 
 /**
- * Merges pending overrides of all teams, each batch of a team with its event in one transaction; any number of processes
- * may run it at once. Ends when none is left, after LIMITS.overrides.mergeRounds rounds, or when `isStopping`. A team that
- * fails waits for the next interval and blocks no other; after LIMITS.relay.teamFailures of them it rejects.
+ * Merges pending overrides of all teams. Each batch of a team is one transaction with its event; any number of processes
+ * may run it at once. Ends when no override is left, after LIMITS.overrides.mergeRounds rounds, or when `isStopping`. A
+ * team that fails waits for the next interval and blocks no other. After LIMITS.relay.teamFailures failures it rejects.
  */
 export type MergeOverrides = (isStopping: () => boolean) => Promise<void>;
 

@@ -7,7 +7,10 @@ import { isPromoted } from "../../verification/lists/promoted.ts";
 export interface PromotedDisposables {
   /** Whether the A-label domain or a parent of it is promoted. No I/O. */
   covers(domain: string): boolean;
-  /** They have changed, or may have: reads them again, soon and until it succeeds. The known ones stay in force meanwhile. */
+  /**
+   * Called when they have changed, or may have: reads them again soon, until it succeeds. The known ones stay in force
+   * until then.
+   */
   reload(): void;
   /** Resolves when they were read. @throws what the read throws */
   start(): Promise<void>;

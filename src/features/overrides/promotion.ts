@@ -21,7 +21,7 @@ export interface PromotionRefusal {
   why: string;
 }
 
-/** For any number of domains: all or, when one is refused, none. */
+/** The outcome for several domains: all are changed or, if one is refused, none. */
 export type PromotionOutcome = { changed: string[]; unchanged: string[] } | { refused: PromotionRefusal[] };
 
 export interface PromotableDomain {

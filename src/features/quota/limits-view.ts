@@ -29,10 +29,10 @@ export interface LimitsView {
 
 const DAY_S = 86_400;
 
-/** What an answer says of its limits: the value of `RateLimit-Policy`, and the numbers of `RateLimit`, whole and not negative. */
+/** The limits in an answer: the value of `RateLimit-Policy`, and the numbers of `RateLimit`, whole and not negative. */
 export interface RateLimitState {
   policy: string;
-  /** What the policy of the rate is called. */
+  /** Name of the rate's policy. */
   name: string;
   rate: number;
   rateResetS: number;
@@ -44,9 +44,9 @@ export interface RateLimitState {
 export const NO_QUOTA = -1;
 
 /**
- * For `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): lists of structured
- * field strings with parameters `q` quota and `w` window in seconds, `r` what is left and `t` the seconds that has to
- * last. The window of the rate is the time in which an empty bucket fills, so that q / w is the sustained rate.
+ * Values for `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11): lists of structured field
+ * strings with parameters. `q` is the quota and `w` its window in seconds, `r` the remaining units and `t` the seconds
+ * until the reset. The window of the rate is the time in which an empty bucket fills, so that q / w is the sustained rate.
  */
 export function rateLimitState({ limits, rateClass, rate, quota }: LimitsView): RateLimitState {
   const policies = policiesOf(limits);
@@ -87,8 +87,8 @@ function ratePolicy(limits: RateSettings, rateClass: RateClass): string {
 }
 
 /**
- * What every answer to an actor says of the limits that its request was subject to, as far as this process knows: the
- * bucket of its class, and the quota where the request may have cost of it. No I/O.
+ * The limits for every answer to an actor, as far as this process knows: the bucket of the request's class, and the quota
+ * if the request may have used it. No I/O.
  */
 export function createLimitsView(deps: {
   rateLimiter: Pick<RateLimiter, "snapshot">;

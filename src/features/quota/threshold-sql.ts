@@ -7,7 +7,7 @@ import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 export interface ThresholdScan {
   day: string;
   until: string;
-  /** Where the next scan starts: some way back, since a change is committed a moment after its time was noted. */
+  /** Start of the next scan. It overlaps this one, since a change is committed a moment after its time was noted. */
   nextSince: string;
 }
 

@@ -18,16 +18,15 @@ const THRESHOLDS_PERCENT = [80, 100] as const;
 
 export interface QuotaThresholds {
   /**
-   * Records `quota.threshold_reached` for the teams whose settled use of the present UTC day has reached a threshold of
-   * the limit in force. Once a day each, whatever becomes of the limit afterwards and however many processes look. Only
-   * days that changed since the last look are looked at; a look that is stopped, or in which a team failed, is made again
-   * from its beginning.
+   * Records `quota.threshold_reached` for the teams whose settled use of the present UTC day has reached a threshold of the
+   * limit in force. Once a day each, even if the limit changes afterwards or several processes look. Only days that changed
+   * since the last look are read. A look that is stopped, or in which a team failed, is repeated from its beginning.
    */
   recordReached(isStopping: () => boolean): Promise<void>;
 }
 
 export function createQuotaThresholds({ sql, log }: { sql: Database; log: Logger }): QuotaThresholds {
-  /** Where the next look begins; null: with the day. */
+  /** Start of the next look; null: the start of the day. */
   let since: string | null = null;
 
   async function tell(day: string, { teamId, used }: ChangedDay, limit: number, percent: number) {

@@ -11,7 +11,7 @@ export interface BucketQueries {
    * when there is none within LIMITS.rate.answerMs. See `isRedisUnavailable`.
    */
   ask(bucket: SharedBucket, request: BucketRequest): Promise<void>;
-  /** Gives up what was asked LIMITS.rate.answerMs ago and before. */
+  /** Gives up requests that were sent LIMITS.rate.answerMs ago or earlier. */
   giveUpLate(): void;
   /** Resolves when nothing is asked any more, within LIMITS.rate.answerMs. */
   settled(): Promise<void>;
@@ -24,7 +24,7 @@ export function isRedisUnavailable(error: unknown): boolean {
   return error instanceof NoAnswer || isRedisOutage(error);
 }
 
-/** A count that is none would hand out tokens that are not there, or none for ever. */
+/** Rejects invalid counts: they would grant tokens that do not exist, or block a bucket for ever. */
 function requireGrant({ granted, left, nextMs }: BucketGrant, { want }: BucketRequest): void {
   const areCounts = [granted, left, nextMs].every((count) => Number.isSafeInteger(count) && count >= 0);
   if (!areCounts || granted > want)
@@ -59,7 +59,7 @@ export function createBucketQueries({
     for (const settle of onSettled.splice(0)) settle();
   }
 
-  /** Within this call, so that what is asked in one turn goes together. */
+  /** Sent within this call, so that requests of one tick are batched. */
   function send(key: string, request: BucketRequest, sentAtMs: number): Promise<BucketGrant> {
     return new Promise((resolve, reject) => {
       const question = { sentAtMs, giveUp: reject };

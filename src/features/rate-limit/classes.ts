@@ -1,8 +1,8 @@
 import type { TierLimits } from "../../config/tiers.ts";
 
 /**
- * What a request takes a token of. Each team has a bucket for each class, one for live and one for test credentials, so
- * that a dashboard which polls does not use up the rate of its verifications.
+ * Classes of requests, each with its own rate limit. Each team has a bucket for each class, one for live and one for test
+ * credentials. So a polling dashboard does not use up the rate of verifications.
  */
 export const RATE_CLASSES = ["verify", "read", "write"] as const;
 export type RateClass = (typeof RATE_CLASSES)[number];
@@ -10,7 +10,7 @@ export type RateClass = (typeof RATE_CLASSES)[number];
 /** Names of the policies in `RateLimit-Policy`, which clients look for. */
 export const POLICY_NAMES: Record<RateClass, string> = { verify: "rate", read: "read", write: "write" };
 
-/** What a refusal calls the requests of the class. */
+/** Name of the class's requests in a refusal. */
 export const REQUEST_NAMES: Record<RateClass, string> = {
   verify: "verifications",
   read: "reads",

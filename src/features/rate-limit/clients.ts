@@ -13,11 +13,10 @@ export interface ClientLimits {
 }
 
 /**
- * What strangers cost, by client address: a token bucket for each IPv4 address or IPv6 /64, and one of `clientsPerSite`
- * times the size for each IPv6 /48. Of this process alone, so that it needs nothing that may be away and no call.
- *
- * One limiter is charged only what is refused: clients that send what they should are never looked at, however many share an
- * address. Another is charged each request to what needs no credential, and allows far more.
+ * Limits the load from unauthenticated clients, by address: a token bucket for each IPv4 address or IPv6 /64, and one of
+ * `clientsPerSite` times the size for each IPv6 /48. It is local to the process, so that it needs no other service. One
+ * limiter charges only refusals: well-behaved clients are never limited, however many share an address. Another charges
+ * each request to a route without credentials, and allows far more.
  */
 export interface ClientLimiter {
   /**
@@ -45,7 +44,7 @@ export function createClientLimiter(
   const unitMs = 1000 / limits.unitsPerS;
   const emptyMs = limits.burst * unitMs;
   const deepestMs = (limits.burst + limits.debt) * unitMs;
-  /** By the seconds they tell: they come by the thousand, and each costs a stack. */
+  /** By their seconds: refusals come by the thousand, and each new error costs a stack. */
   const refusals = new Map<number, AppError>();
 
   function take(key: string, spanMs: number, nowMs: number): void {

@@ -31,7 +31,7 @@ export interface RateLimiter {
   isLeased(actor: Actor, nowMs: number): boolean;
   /** Whether some team's requests are refused without asking anybody, or were a moment ago: for all that come, one look. */
   isRefusing(nowMs: number): boolean;
-  /** With what `take` would refuse a verification at once; null: it would not. Takes nothing. */
+  /** The error with which `take` would refuse a verification at once; null: it would not. Takes no token. */
   refusal(actor: Actor, nowMs: number): AppError | null;
   /** Tokens left as far as this process knows, and whole seconds until there is one more. No I/O. */
   snapshot(actor: Actor, rateClass: RateClass): { remaining: number; resetS: number };
@@ -49,7 +49,7 @@ export interface RateLimiterDeps {
 /** Thrown by the thousand in an overload: its stack would cost more than all else. */
 const TOO_MANY_WAIT = new AppError("overloaded", "Too many requests of the team wait.", { retryAfterS: 1 });
 
-/** What a bucket refuses with, until it says something else: each costs a stack, and they come by the thousand. */
+/** The refusal of a bucket, reused while its text is the same: each costs a stack, and they come by the thousand. */
 const refusals = new WeakMap<SharedBucket, AppError>();
 
 function rateLimited(bucket: SharedBucket, waitMs: number): AppError {
@@ -63,7 +63,7 @@ function rateLimited(bucket: SharedBucket, waitMs: number): AppError {
   return refusal;
 }
 
-/** What a bucket holds that nothing was taken from by this process. */
+/** The state of a bucket from which this process took nothing. */
 function fullBucketState({ limits }: Actor, rateClass: RateClass): { remaining: number; resetS: number } {
   const { ratePerS, burst } = rateOf(limits, rateClass);
   return { remaining: burst, resetS: Math.max(1, Math.ceil(1 / ratePerS)) };
@@ -80,7 +80,7 @@ function createFaultLog({ clock, log }: Pick<RateLimiterDeps, "clock" | "log">):
   };
 }
 
-/** What is certain without asking. */
+/** The refusal that is certain without a call to Redis. */
 function refusalOf(bucket: SharedBucket, nowMs: number): AppError | null {
   const waitMs = bucket.refusedUntilMs - nowMs;
   if (waitMs <= 0 && !bucket.isExhausted(nowMs)) return null;
@@ -155,7 +155,7 @@ class LeasingRateLimiter implements RateLimiter {
   async drain(): Promise<void> {
     this.#draining = true;
     this.#timer?.cancel();
-    // What is on its way here is brought back, too.
+    // Tokens in replies that are still on their way are returned, too.
     this.#deps.buckets.hurry();
     await this.#questions.settled();
     const returned = this.#returnLeftovers(true);
@@ -211,8 +211,8 @@ class LeasingRateLimiter implements RateLimiter {
   #wait(bucket: SharedBucket): Promise<void> {
     if (bucket.waiters.length >= LIMITS.rate.waitersPerBucket) throw TOO_MANY_WAIT;
     return new Promise((resolve, reject) => {
-      // A question that was asked ahead, or that brings tokens back, may still be waiting for its batch: it goes now, since
-      // this request waits.
+      // A request sent ahead, or one that returns tokens, may still be waiting for its batch. It is sent now, since this
+      // request waits.
       this.#deps.buckets.hurry(bucket.key);
       bucket.waiters.push({ resolve, reject });
       if (!bucket.serving) void this.#serve(bucket);

@@ -16,7 +16,7 @@ export interface TeamBuckets {
   all(): Iterable<SharedBucket>;
 }
 
-/** Verifications have the key that they had when theirs was the only class: processes of both versions share it. */
+/** Verifications keep their key from the time when theirs was the only class: processes of both versions share it. */
 function keyOf({ teamId, livemode }: Actor, rateClass: RateClass): string {
   const key = `${teamId}:${livemode ? "live" : "test"}`;
   return rateClass === "verify" ? key : `${key}:${rateClass}`;

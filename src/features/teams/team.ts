@@ -35,9 +35,9 @@ export interface Team {
   transfer(actor: Actor, userId: string): Promise<TeamView>;
   /**
    * Deletes the team with all its data in the database: its credentials stop here at once, in every other process within a
-   * second. The relay deletes the rest (objects, the subscription) soon after. When the deletion fails, the team remains,
-   * but its events, their deliveries, its active jobs and the partial results of cancelled ones may be gone; another
-   * attempt continues there.
+   * second. The relay deletes the rest (objects, the subscription) soon after. If the deletion fails, the team remains, but
+   * its events, their deliveries, its active jobs and the partial results of cancelled ones may be gone; another attempt
+   * continues there.
    */
   remove(actor: Actor): Promise<void>;
 }

@@ -11,9 +11,9 @@ export interface UploadPart {
 const MIB = 1_048_576;
 
 /**
- * How a file of that size is split; null: it goes in one request.
- * @param wantedBytes the size of each part, as the client asks for it; null: only a file that is too large for one request is
- *   split. A size that would give more parts than LIMITS.uploads.parts is raised.
+ * How a file of that size is split into parts; null: it is sent in one request.
+ * @param wantedBytes size of each part that the client asks for; null: only a file that is too large for one request is
+ * split. A size with more than LIMITS.uploads.parts parts is raised.
  */
 export function partsOf(bytes: number, wantedBytes: number | null): UploadPart[] | null {
   const { singleBytes, partBytes, parts } = LIMITS.uploads;

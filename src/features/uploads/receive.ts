@@ -65,7 +65,7 @@ export function createReceiveUpload(deps: {
     const { teamId, livemode } = actor;
     const id = newId("upl");
     const key = uploadKey(teamId, id);
-    // Before the object: the row leads to what a killed process leaves behind.
+    // Before the object: if the process is killed, the row leads to the remains.
     await insertWithinLimit(sql, actor, {
       id,
       teamId,

@@ -47,7 +47,7 @@ export interface UploadObjects {
   ): Promise<string[]>;
   /** @returns the id of a multipart upload */
   startMultipart(key: string): Promise<string>;
-  /** All of them, by number. @throws MissingObject when there is no such upload (any more) */
+  /** All parts, by number. @throws MissingObject when the upload does not exist (any more) */
   listParts(key: string, multipartId: string): Promise<StoredPart[]>;
   /** Combines the parts into the object. @throws MissingObject as `listParts` */
   completeMultipart(
@@ -95,7 +95,7 @@ function createSigner(settings: NonNullable<Config["objects"]>): S3Client {
   });
 }
 
-/** From a URL that is signed like any other, but without real credentials: to get those may take a request. */
+/** From a URL that is signed without real credentials: getting those may take a request. */
 async function readOrigin(settings: NonNullable<Config["objects"]>): Promise<string> {
   const signer = createSigner({ ...settings, credentials: { accessKeyId: "none", secretAccessKey: "none" } });
   const { getSignedUrl } = await presigner();
@@ -106,8 +106,8 @@ async function readOrigin(settings: NonNullable<Config["objects"]>): Promise<str
 type SignableRequest = Parameters<S3RequestPresigner["presign"]>[0];
 
 /**
- * What `getSignedUrl` signs for another part of the upload of `like`. Its middleware takes 1 ms a part, the signature alone
- * 0.06 ms, and a file may have LIMITS.uploads.parts.
+ * The signature of `getSignedUrl` for another part of the upload of `like`. Its middleware takes 1 ms a part, the signature
+ * alone 0.06 ms, and a file may have LIMITS.uploads.parts.
  */
 function partRequest(like: URL, uploadId: string, { number, bytes }: PartSize): SignableRequest {
   return {

@@ -2,10 +2,9 @@ import type { Queryable, Transaction } from "../../stores/postgres/postgres.ts";
 
 /**
  * SQL of uploads. The object of each is at `teams/<team>/uploads/<upload>`, so that it is deleted with its team; a file
- * name is never part of a key.
- *
- * An upload is `open` until its bytes have been seen: with a presigned URL they arrive without our knowledge. A removed
- * upload is hidden at once, its object goes soon after; its row goes last, when no URL can write the object any more.
+ * name is never part of a key. An upload is `open` until its bytes have been seen: with a presigned URL they arrive without
+ * our knowledge. A removed upload is hidden at once, and its object is removed soon after. Its row is removed last, when no
+ * URL can write the object any more.
  */
 export interface UploadRow {
   id: string;
@@ -18,7 +17,7 @@ export interface UploadRow {
   /** As announced, then as stored; null: not known yet. */
   bytes: number | null;
   etag: string | null;
-  /** Of an unfinished multipart upload. */
+  /** Id of an unfinished multipart upload. */
   multipartId: string | null;
   /** Size of its parts, as the client asked for it; null: it did not. */
   partBytes: number | null;
@@ -255,8 +254,8 @@ export interface RemovedUpload {
 }
 
 /**
- * Hidden uploads whose objects must be removed: once `restMs` after they were hidden, when readers and writers have heard
- * of it, and once more `overMs` after they expired, when no URL is valid and no request runs any more.
+ * Hidden uploads whose objects must be removed. First `restMs` after they were hidden, when readers and writers have
+ * noticed it. Again `overMs` after they expired, when no URL is valid and no request runs any more.
  */
 export async function removableUploads(
   sql: Queryable,
@@ -269,7 +268,7 @@ export async function removableUploads(
     order by removed_at limit ${limit}`;
 }
 
-/** Its object was removed for the first time: clears what the row says about the file. */
+/** Clears the data about the file, after its object was removed for the first time. */
 export async function blankUpload(sql: Queryable, id: string): Promise<void> {
   await sql`update uploads set filename = '', bytes = null, etag = null, multipart_id = null where id = ${id}`;
 }

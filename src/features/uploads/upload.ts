@@ -99,8 +99,8 @@ export function insertWithinLimit(
 }
 
 /**
- * Lets an open upload expire `validMs` from now, within LIMITS.uploads.openMs. One that has expired counts for the team's
- * limits again.
+ * Sets the expiry of an open upload to `validMs` from now, within LIMITS.uploads.openMs. One that has expired counts for
+ * the team's limits again.
  * @throws AppError `unauthorized` when the team is gone; `not_found`, `limit_reached`
  */
 export function extendWithinLimit(
@@ -126,8 +126,8 @@ export function extendWithinLimit(
 }
 
 /**
- * Before the parts of an open upload become a file: one that has expired counted for the team's limits no longer, and must fit
- * again. It counts from then on.
+ * Called before the parts of an open upload become a file. An expired upload no longer counted for the team's limits, and
+ * must fit again. It counts from then on.
  * @throws AppError `unauthorized` when the team is gone; `limit_reached`
  */
 export function ensureWithinLimit(sql: Database, { limits }: UploadHolder, upload: UploadRow): Promise<void> {

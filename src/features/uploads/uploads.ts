@@ -23,7 +23,7 @@ import {
 import { isRefusedPart, type UploadObjects } from "./upload-objects.ts";
 import { giveUpUpload, hideUpload, listUploads, noteParts, type UploadRow, uploadKey } from "./upload-sql.ts";
 
-/** What the client must send, and where. */
+/** The requests that the client must send. */
 export type CreatedUpload = Upload & { method: "PUT" } & (
     | { url: string; headers: Record<string, string> }
     | { parts: { part_number: number; url: string; first_byte: number; bytes: number }[] }
@@ -94,7 +94,7 @@ function createPresigned(sql: Database, { objects }: UploadStorage, render: Rend
     const key = uploadKey(actor.teamId, id);
     const parts = partsOf(bytes ?? 0, partBytes);
     const validMs = await objects.validMs(presignedMs);
-    // Before anything starts in object storage: the row leads to what a killed process leaves behind.
+    // Before the upload starts in object storage: if the process is killed, the row leads to the remains.
     const row = await insertWithinLimit(sql, actor, {
       id,
       teamId: actor.teamId,

@@ -6,9 +6,10 @@ import type { Verdict } from "../../verification/verdict/table.ts";
 import type { UsageCounts, UsageFlush, UsageRow, UsageStore } from "./usage-sql.ts";
 
 /**
- * Counts answered live verifications by team and day, for reports; the quota ledger charges by itself. Counts are kept in
- * memory and written together every LIMITS.usage.flushEveryMs: a killed process loses its counts since the last flush. A
- * flush has a number, which the database remembers of each process, so that a flush whose answer was lost is sent again and
+ * Counts answered live verifications by team and day, for reports; the quota ledger charges independently. Counts are kept
+ * in memory and written together every LIMITS.usage.flushEveryMs: a killed process loses its counts since the last flush.
+ *
+ * The database remembers the number of each process's last flush. So a flush whose response was lost is sent again and
  * counts once. Rows that a flush leaves out, of teams being deleted, go into the next; they are lost if this process ends
  * first.
  */
@@ -58,7 +59,7 @@ class BufferedUsageCounter implements UsageCounter {
   /** By day, then by team. */
   #counted = new Map<string, Map<string, UsageCounts>>();
   #teamDays = 0;
-  /** On the way, oldest first: what is in here may be in the database or not. */
+  /** Flushes that were sent, oldest first. The database may have them or not. */
   readonly #sent: UsageFlush[] = [];
   #writing: Promise<void> | undefined;
   #failing = false;
@@ -69,7 +70,7 @@ class BufferedUsageCounter implements UsageCounter {
   }
 
   async flush(): Promise<void> {
-    // One that is under way may have been put together before the last was counted.
+    // A write in progress may have been assembled before the last count.
     await this.#writing?.catch(() => undefined);
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -80,7 +81,7 @@ class BufferedUsageCounter implements UsageCounter {
   start(): void {
     this.#timer = this.#deps.clock.after(LIMITS.usage.flushEveryMs, () => {
       this.start();
-      // What takes longer than the interval is not queued up behind itself.
+      // A write that takes longer than the interval is not queued again.
       if (this.#writing === undefined) void this.#tryFlush();
     });
   }
@@ -144,7 +145,10 @@ class BufferedUsageCounter implements UsageCounter {
     }
   }
 
-  /** What failed before goes first, as it is: only then is more put together, so that what waits stays bounded. */
+  /**
+   * A failed flush is sent again first, unchanged. Only then is the next one assembled, so that the waiting counts stay
+   * bounded.
+   */
   async #write(): Promise<void> {
     await this.#send();
     this.#seal();

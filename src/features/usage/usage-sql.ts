@@ -50,8 +50,8 @@ export interface UsageStore {
 
 /**
  * Adds to the counters. Skips deleted teams, and teams that are being deleted, which would delay the counts of all others.
- * Returns the ids of the latter, none where the caller holds a share of their locks. Locks rows in the order of team and
- * day, after a share of each team's lock, like a team's deletion: call it before any other row of these teams is locked.
+ * Returns the ids of the latter; empty if the caller holds a share of their locks. Locks rows in the order of team and day,
+ * after a share of each team's lock, like a team's deletion. Call it before any other row of these teams is locked.
  */
 export async function addUsage(tx: Queryable, rows: readonly UsageRow[]): Promise<string[]> {
   const passedOver = await tx<{ id: string }[]>`

@@ -73,10 +73,7 @@ export function createUsage({ store, quota, counter, clock }: UsageDeps): Usage 
     });
   }
 
-  /**
-   * Resolves when the counts are written, or without them when that fails or takes long: figures a little late are better
-   * than none.
-   */
+  /** Resolves when the counts are written, or when that fails or takes long: slightly old figures are better than none. */
   function flushed(): Promise<void> {
     return new Promise((resolve) => {
       const patience = clock.after(LIMITS.usage.flushWaitMs, resolve);

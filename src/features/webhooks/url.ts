@@ -40,10 +40,9 @@ function hostProblem(host: string, privateAddresses: boolean): string | null {
 }
 
 /**
- * A URL that deliveries may be sent to, in normal form; or its problem, in the words of a validation error. The forms of
- * IPv4 that URLs know (octal, hexadecimal, one number) are one address here, as they are to the client. The addresses of
- * the host name are checked before each connection, not here.
- *
+ * A URL that deliveries may be sent to, in normal form; or its problem, as the text of a validation error. The forms of
+ * IPv4 in URLs (octal, hexadecimal, one number) are converted to one address, as the client does. The addresses of the host
+ * name are checked before each connection, not here.
  * @param privateAddresses the setting: private addresses and plain http are allowed
  */
 export function readWebhookUrl(

@@ -6,7 +6,7 @@ import type { DeliveryStatus } from "./webhook-deliveries.ts";
 
 /**
  * The deliveries of webhooks as a queue: events fan out to them, dispatchers claim them. No statement here waits for a lock
- * while it holds one that a team's deletion may want: locked rows are skipped, and a team's row is share-locked first, as
+ * while it holds one that a team's deletion may need: locked rows are skipped, and a team's row is share-locked first, as
  * the deletion takes it first.
  */
 
@@ -170,7 +170,7 @@ export function claimDeliveries(
 /** How an attempt ended, as the log shows it. */
 export interface AttemptRecord {
   status: DeliveryStatus;
-  /** To the next attempt; null when there is none. */
+  /** Delay until the next attempt; null: there is no next one. */
   retryInMs: number | null;
   responseStatus: number | null;
   error: string | null;
@@ -178,8 +178,8 @@ export interface AttemptRecord {
 }
 
 /**
- * Counts an attempt and records its outcome. A success always counts; a failure counts only while the claim is still this
- * one's, so that a late one cannot undo what others did after the lease had ended. False: not recorded.
+ * Counts an attempt and records its outcome. A success always counts. A failure counts only while this claim is still
+ * valid, so that a late one cannot undo another's result after the lease had ended. False: not recorded.
  */
 export async function recordAttempt(
   sql: Queryable,

@@ -8,7 +8,7 @@ export type BounceReason = Exclude<SmtpClass, "accepted"> | "domain_not_found" |
 
 export interface BounceClass {
   reason: BounceReason;
-  /** The rule that decided; null: the reply said nothing to go by. */
+  /** The rule that decided; null: the reply had no usable text or code. */
   rule: string | null;
   /** The recipient cannot be reached at all: no such mailbox or domain, or a mailbox that was closed. */
   hard: boolean;
@@ -16,13 +16,13 @@ export interface BounceClass {
   provider: string | null;
 }
 
-/** What a bounce says of its cause. */
+/** The cause of a bounce, as its report states it. */
 export interface BounceStatement {
-  /** The SMTP reply, or the words of the server that gave up; "": none. */
+  /** The SMTP reply, or the text of the server that gave up; "": none. */
   reply: string;
   /** RFC 3463, e.g. `5.1.1`; null: not said. */
   enhancedCode: string | null;
-  /** As the sender's own system judged it; null: not said. Counts where there is neither reply nor code. */
+  /** The judgement of the sender's own system; null: it gave none. Used only without a reply and a code. */
   permanent: boolean | null;
   /** The mail server that refused; "": not said. */
   mxHost: string;
@@ -35,7 +35,7 @@ const HARD_REASONS: ReadonlySet<BounceReason> = new Set([
 ]);
 
 /**
- * What stands around a reply in a report: its type (RFC 3464), the server that sent it (Postfix, qmail), and the command it
+ * Text around a reply in a report: its type (RFC 3464), the server that sent it (Postfix, qmail), and the command it
  * answers.
  */
 const TYPE = /^\s*(?:smtp|x-[a-z0-9-]{1,30})\s*;\s*/i;
@@ -82,7 +82,7 @@ function findReply(said: string, enhancedCode: string | null): FoundReply {
   return { code: Number(digits), enhanced, text: text.trim() };
 }
 
-/** What is said by the sender's own server, which met no reply; null: it is a mail server's reply. */
+/** The reason when the sender's own server gave up without a reply; null: the text is a mail server's reply. */
 function withoutReply({ code, enhanced, text }: FoundReply): BounceReason | null {
   if (enhanced !== null && NO_DOMAIN_CODES.has(enhanced)) return "domain_not_found";
   if (code !== 0) return null;
@@ -90,7 +90,7 @@ function withoutReply({ code, enhanced, text }: FoundReply): BounceReason | null
   return (enhanced !== null && ROUTING[enhanced.slice(2)]) || null;
 }
 
-/** A bounce as it is read, with what it said. */
+/** A bounce's class, with its statement. */
 export const readBounce = (said: BounceStatement): BounceClass & { said: BounceStatement } => ({
   ...classifyBounce(said),
   said,

@@ -4,8 +4,8 @@ export type FieldGroup = ReadonlyMap<string, readonly string[]>;
 const FIELD = /^([!-9;-~]{1,80}):[ \t]*(.*)$/;
 
 /**
- * The groups of fields of a report's machine-readable part (RFC 3464 §2.1, RFC 5965 §3.1): folded lines are joined, empty
- * lines part groups, and a line that is no field is passed over.
+ * The groups of fields of a report's machine-readable part (RFC 3464 §2.1, RFC 5965 §3.1). Folded lines are joined, empty
+ * lines separate groups, and malformed lines are skipped.
  */
 export function readFieldGroups(text: string, maxGroups: number): FieldGroup[] {
   const groups: Map<string, string[]>[] = [];

@@ -5,7 +5,7 @@ import { type FileBounds, type FileReading, readTable, requireWithin, type Table
 
 /** A message begins with a field of its header. */
 const FIRST_FIELD = /^(?:\xef\xbb\xbf)?(?:>?From [^\r\n]*\r?\n)?[!-9;-~]{1,80}:[ \t]/;
-/** How many bytes tell which kind a file is. */
+/** Bytes that are enough to detect the type of a file. */
 const START_BYTES = 1_000;
 
 async function readMbox(bytes: Buffer, bounds: FileBounds): Promise<FileReading> {

@@ -8,11 +8,11 @@ export interface JsonEvent
   outcome: MessageOutcome;
   /** ISO 8601. */
   at?: string | undefined;
-  /** For a bounce: the SMTP reply, or what a report says. */
+  /** For a bounce: the SMTP reply, or the text of a report. */
   reply?: string | undefined;
   enhanced_code?: string | undefined;
   bounce?: "hard" | "soft" | undefined;
-  /** From the answer that rcpt had given. */
+  /** The answer that rcpt had given. */
   verdict?: GivenAnswer["verdict"] | undefined;
   /** The mail server that refused. */
   mx_host?: string | undefined;

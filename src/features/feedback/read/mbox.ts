@@ -14,7 +14,7 @@ function beginsAt(bytes: Buffer, at: number): boolean {
 /** True when the bytes begin as an mbox does. */
 export const isMbox = (bytes: Buffer): boolean => beginsAt(bytes, 0);
 
-/** The messages of an mbox (RFC 4155), each without its `From ` line. Lines quoted as `>From ` stay so. */
+/** The messages of an mbox (RFC 4155), each without its `From ` line. Lines quoted as `>From ` are not unquoted. */
 export function* messagesOf(bytes: Buffer): Generator<Buffer> {
   let start = bytes.indexOf(LF) + 1;
   if (start === 0) return;
@@ -27,7 +27,7 @@ export function* messagesOf(bytes: Buffer): Generator<Buffer> {
   }
 }
 
-/** Where the next message's `From ` line begins; -1: there is none. */
+/** Index of the next message's `From ` line; -1: there is none. */
 function nextStart(bytes: Buffer, from: number): number {
   let at = bytes.indexOf(FROM, from);
   while (at >= 0 && !beginsAt(bytes, at)) at = bytes.indexOf(FROM, at + 1);

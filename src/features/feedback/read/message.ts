@@ -11,7 +11,7 @@ const STATUS_TYPES = ["message/delivery-status", "message/global-delivery-status
 const FEEDBACK_TYPE = "message/feedback-report";
 const RETURNED_TYPES = ["message/rfc822", "message/global", "text/rfc822-headers", "message/rfc822-headers"];
 
-/** The actions of RFC 3464 §2.3.3 that end a message's way; a delayed, relayed or expanded one is still under way. */
+/** The actions of RFC 3464 §2.3.3 that are final; a delayed, relayed or expanded message may still be delivered. */
 const OUTCOME_OF_ACTION: Readonly<Record<string, "bounced" | "delivered">> = {
   failed: "bounced",
   delivered: "delivered",
@@ -75,9 +75,9 @@ function readComplaint(email: Email, text: string, sentMs: number | null): Repor
 }
 
 /**
- * What a message reports: a delivery status notification (RFC 3464, also RFC 6533), a complaint (RFC 5965), or a bounce in prose
- * (qmail, older Exim). Reads its first LIMITS.feedback.messageBytes.
- * @returns one event for each recipient that it names; []: it is no report, or of nothing that has ended
+ * Reads the events that a message reports: a delivery status notification (RFC 3464, also RFC 6533), a complaint (RFC
+ * 5965), or a bounce in prose (qmail, older Exim). Reads its first LIMITS.feedback.messageBytes.
+ * @returns one event for each recipient that it names; []: it is not a report, or reports nothing final
  */
 export async function readMessage(bytes: Uint8Array): Promise<ReportedEvent[]> {
   const email = await parse(bytes.subarray(0, messageBytes));

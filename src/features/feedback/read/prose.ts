@@ -11,7 +11,7 @@ const QMAIL_END = /^--- (?:Below this line is a copy|Enclosed are the original h
 const QMAIL_RECIPIENT = /^<([^\s<>]{3,320})>:[ \t]*$/;
 
 function bounced(address: string, reply: string, atMs: number | null): ReportedEvent {
-  // A message that is given up is never tried again; whether the mailbox is gone, only the words say.
+  // The server gave the message up, so it will not be retried. Only the text shows whether the mailbox is gone.
   const bounce = readBounce({
     ...{ reply: reply.slice(0, replyChars), enhancedCode: null, mxHost: hostIn(reply) },
     permanent: null,

@@ -10,11 +10,11 @@ import { type OpenedSource, openSource } from "../../bulk/submit/open-source.ts"
 import type { MessageOutcome, ReportedEvent } from "../event.ts";
 import { readBounce } from "./bounce-class.ts";
 
-/** What a person says of a table of events. */
+/** Options of a table of events. */
 export interface TableOptions {
   /** The column of addresses: a name in the header, or a number from 0; absent: the likeliest. */
   column?: string | number | undefined;
-  /** What became of every row, of a table without a column that says so. */
+  /** Outcome of every row, for a table without such a column. */
   outcome?: MessageOutcome | undefined;
 }
 
@@ -77,7 +77,7 @@ const BOUNCED = /bounce|undeliver|fail|reject|hard|soft|permanent|transient|not[
 const BOUNCE_CODE = /^[45]\.\d{1,3}\.\d{1,3}$/;
 const DELIVERED = /^(?:delivered|delivery|success|successful|sent|ok|2\.\d+\.\d+)$/;
 
-/** What a word of a mail system's export says; null: nothing that ends a message's way, such as an opening. */
+/** The outcome that a word of a mail system's export means; null: not a final one, such as an opening. */
 export function outcomeOf(word: string): MessageOutcome | null {
   const text = word.trim().toLowerCase();
   if (NOT_COMPLAINED.test(text)) return null;
@@ -128,7 +128,10 @@ function eventOf(
   };
 }
 
-/** Where each kind of column is; absent: the table has none. A column stands for one kind, except that an outcome may say its kind too. */
+/**
+ * Index of the column of each kind; absent: the table has none. A column has one kind, except that an outcome may also
+ * contain the bounce's kind.
+ */
 function findColumns(header: readonly string[], emailColumn: number): Map<ColumnName, number> {
   const names = header.map((name) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, ""));
   const found = new Map<ColumnName, number>();

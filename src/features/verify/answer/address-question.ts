@@ -4,7 +4,7 @@ import type { Scope } from "../../../verification/evidence.ts";
 import type { MalformedReason } from "../../../verification/verdict/verdict.ts";
 import type { EvidenceFinding } from "./evidence-finding.ts";
 
-/** What a team, or the operator, says of a domain, and in which scope it is asked about. */
+/** The team's and the operator's lists for a domain, and the scope of the question. */
 export interface DomainStanding {
   readonly blocked: boolean;
   /** The team's overrides, or the operator's, call the domain disposable: no server is asked. */
@@ -15,7 +15,7 @@ export interface DomainStanding {
 /** One address as a team asks about it. */
 export interface AddressQuestion extends DomainStanding {
   teamId: string;
-  /** As it was written, with what stands around the address. */
+  /** The text as given, with any text around the address. */
   email: string;
   withEvidence: boolean;
   /** The caller asked for no probe. */
@@ -28,7 +28,7 @@ export interface AddressQuestion extends DomainStanding {
   malformed: MalformedText | null;
   /** Set after a look into memory that found nothing: memory need not be asked again before Redis is. */
   isMemoryMiss?: boolean;
-  /** What is known of it, asked for before its token and its unit were there; absent: it was not. */
+  /** The finding, if it was requested before the token and the unit were taken; absent: it was not. */
   found?: Promise<EvidenceFinding>;
 }
 

@@ -11,7 +11,7 @@ import type { VerificationResult } from "./verification-result.ts";
 
 const NO_HOSTS: readonly string[] = [];
 
-/** What a result is written from. `entry` null: nothing was found out (bad format, deadline, our own fault). */
+/** The data of a result. `entry` null: there is no evidence (bad format, deadline, our own fault). */
 export interface ResultSource {
   email: string;
   address: ParsedAddress | null;
@@ -27,8 +27,8 @@ export interface ResultSource {
 }
 
 /**
- * What is no address is shown by its beginning where it is longer than any address: a cell of a list may be anything, and
- * the results have it whole beside this. No character is cut in two.
+ * The address or text to show. A text that is not an address is cut to the maximum length of an address: a list's cell may
+ * be of any length, and the results have the whole cell as well. No character is cut in two.
  */
 function shownEmail({ email, address }: ResultSource): string {
   const { emailBytes } = LIMITS.http;
@@ -122,7 +122,7 @@ function renderMx(evidence: Evidence | null): VerificationResult["checks"]["mx"]
 
 function renderSmtp(evidence: Evidence | null, decision: Decision): VerificationResult["checks"]["smtp"] {
   const smtp = evidence?.smtp ?? null;
-  // The verdict's fault: also where the dialogue never began, it says which side stood in the way.
+  // The verdict's fault: even without a dialogue it names the side that caused the failure.
   const { fault } = decision;
   if (smtp === null) {
     return {

@@ -11,8 +11,8 @@ export interface RetryAfter {
 
 /**
  * When to ask again about evidence that may change by itself: a temporary reply to the address, or to the catch-all probe
- * behind it. A server that names no delay is given the usual one of greylisting. A site whose breaker is open is asked by
- * its trials, not by us. Null where asking again soon would bring the same.
+ * behind it. Without a delay from the server it is greylisting's usual one. A site whose breaker is open is asked only by
+ * its trials. Null if asking again soon would bring the same.
  */
 export function retryAfter(smtp: SmtpEvidence | null): RetryAfter | null {
   if (smtp === null) return null;

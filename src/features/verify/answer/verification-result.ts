@@ -41,7 +41,7 @@ export const MX_STATUSES = namesOf<MxStatus>({
   skipped: true,
 });
 
-/** What a look-up in our own data came to. */
+/** Status of a look-up in our own data. */
 export const LOOKUP_STATUSES = ["checked", "skipped"] as const;
 type LookupStatus = (typeof LOOKUP_STATUSES)[number];
 
@@ -65,9 +65,9 @@ interface MxRecordView {
 
 export interface VerificationResult {
   email: string;
-  /** As it was given, where more stood there than the address. */
+  /** The text as given, if it had more than the address. */
   input?: string;
-  /** One text for the spellings that lead to one mailbox; null: it is no address. */
+  /** One form for all spellings of one mailbox; null: the text is not an address. */
   normalized_email: string | null;
   verdict: Verdict;
   reason: Reason;

@@ -12,7 +12,7 @@ export type VerificationTallies = (
 export function createVerificationTallies({
   verifications,
 }: Pick<Metrics, "verifications">): VerificationTallies {
-  // By reason, then verdict: a key that is put together would have to be hashed anew each time.
+  // By reason, then verdict: a concatenated key would have to be hashed each time.
   const known = {
     true: new Map<Reason, Map<Verdict, CountCell>>(),
     false: new Map<Reason, Map<Verdict, CountCell>>(),

@@ -18,13 +18,13 @@ export interface BatchChecksDeps {
   disposables: Pick<DisposableRows, "learn">;
 }
 
-/** How the rows of a batch are asked about: so many at once, in order. */
+/** How a batch checks its rows: `atOnce` at a time, in order. */
 export interface BatchCheckOptions {
   mode: BatchMode;
   atOnce: number;
 }
 
-/** Brings rows to their answers through the check pool, and what was learnt into the cache. */
+/** Checks rows in the check pool, and caches the evidence. */
 export interface BatchChecks {
   /** @param rows of one scope, at most LIMITS.check.batchAddresses. Those that get no answer until `work` is halted have none. */
   check(work: BatchWork, rows: readonly AskedRow[], manner: BatchCheckOptions): Promise<void>;
@@ -109,9 +109,9 @@ class PooledBatchChecks implements BatchChecks {
   }
 
   /**
-   * The thread of these rows died. The one that kills threads is found by halves: the others of the batch, and those
-   * of other batches that happened to be in the thread, have done nothing. One search at a time, so that none is blamed
-   * for what another's culprit does.
+   * The thread of these rows died. Halving the batch finds the row that kills threads. The other rows, and those of other
+   * batches in the thread, did not cause it. One search runs at a time, so that a batch is not blamed for another one's
+   * row.
    */
   async #findCulprit(work: BatchWork, rows: readonly AskedRow[], manner: BatchCheckOptions) {
     const mine = this.#search.then(() => this.#narrow(work, rows, manner));

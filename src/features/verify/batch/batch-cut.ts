@@ -2,9 +2,9 @@ import type { ParsedAddress } from "../../../verification/address/address.ts";
 import type { Scope } from "../../../verification/evidence.ts";
 
 /**
- * Cuts rows into batches of one scope and at most `size`. Rows of one domain stay together, so that they meet the same
- * thread and hence the same sessions; only a domain with more rows than a batch has is cut. The order is that in which
- * domains come first.
+ * Cuts rows into batches of one scope and at most `size`. Rows of one domain stay together, so that they use the same
+ * thread and hence the same sessions; only a domain with more rows than a batch is cut. The batches follow the first
+ * appearance of each domain.
  */
 export function cutByDomain<T extends { address: Pick<ParsedAddress, "domain">; scope: Scope }>(
   rows: readonly T[],

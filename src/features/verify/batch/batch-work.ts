@@ -6,7 +6,7 @@ import type { AddressQuestion } from "../answer/address-question.ts";
 import type { EvidenceFinding } from "../answer/evidence-finding.ts";
 import type { BatchCacheLookup } from "../cache/evidence-lookup.ts";
 
-/** What became of a question: why it has no answer yet and at which site, "" while that was not known. */
+/** The result of a question: a finding, or the reason why there is none yet, with the site ("" if unknown). */
 export type BatchAnswer =
   | { finding: EvidenceFinding; deferred?: undefined }
   | { finding?: undefined; deferred: Deferred };
@@ -59,7 +59,7 @@ export class BatchWork {
     this.#halt.abort();
   }
 
-  /** What halts the run halts `batch` too, until it is left. */
+  /** Cancelling or ending the run also affects `batch`, until it leaves. */
   join(batch: PendingBatch, rows: number): void {
     this.#running.set(batch, rows);
     if (this.#cancelled) batch.cancel();

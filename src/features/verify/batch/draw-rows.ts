@@ -26,17 +26,17 @@ export interface DrawnRow {
 const BARE = /^[A-Za-z0-9][A-Za-z0-9._+@-]*$/;
 
 /**
- * Draws results of rows without making them: `renderResult` and JSON.stringify for each row cost many times as much. The rows
- * of a list are answered in few ways, those of one domain mostly in one; what is the same is rendered once, by the general
- * way, and cut where rows differ.
+ * Draws results of rows from templates: `renderResult` and JSON.stringify for each row cost many times as much. The rows of
+ * a list have few different answers, those of one domain mostly one. The common text is rendered once, by `renderResult`,
+ * and cut at the differences.
  *
- * No result names its domain, so domains that are answered alike share a template: what is kept of each is which are its own.
- * With a template made for each domain, a row of a list of 100 000 domains cost twice that of one of 1 000.
+ * No result names its domain, so domains with the same answers share a template, and each domain refers to its templates.
+ * With a template for each domain, a row of a list of 100 000 domains cost twice that of one of 1 000.
  */
 export interface RowDrawer {
-  /** null: the row is one of those that the general way is for. */
+  /** null: the row needs `renderResult`. */
   draw(question: AddressQuestion, finding: EvidenceFinding): DrawnRow | null;
-  /** How many are kept at present, at most as many as its limits allow; and the numbers under which domains find theirs. */
+  /** Number of templates, within its limits, and number of references from domains to them. */
   size(): { readonly templates: number; readonly numbers: number };
 }
 
@@ -52,7 +52,7 @@ function hasRetryTime({ finding: { smtp } }: Evidence): boolean {
   return (smtp.class !== "accepted" && smtp.class !== "mailbox_not_found") || smtp.retryAfterS !== null;
 }
 
-/** Whether the result is no other's, or has what shards have no room for. */
+/** True when no other row can have the result, or a shard's row cannot express it. */
 function isUnshareable({ overridden }: DomainStanding, evidence: Evidence): boolean {
   if (hasRetryTime(evidence)) return true;
   // An override hides what probing taught.
@@ -102,12 +102,12 @@ function isUint32(value: number): boolean {
   return value >>> 0 === value;
 }
 
-/** What is no address is shown by its beginning where it is long. */
+/** True when a text that is not an address is short enough to be shown whole. */
 function isShownUncut(email: string): boolean {
   return email.length <= LIMITS.http.emailBytes;
 }
 
-/** The result as JSON: what JSON.stringify makes of the general way's. */
+/** The result as JSON, identical to JSON.stringify of the rendered result. */
 export function drawnJsonOf({ template, email, normalized, latencyMs, times }: DrawnRow): string {
   const { afterEmail, afterNormalized, afterLatency } = template;
   const form = afterNormalized === "" ? "" : (normalized || email) + afterNormalized;

@@ -8,16 +8,17 @@ import type { CacheEntry } from "../cache/cache-entry.ts";
 /** Few names are roles, and all of them could be used once. */
 const ROLES_KEPT = 32;
 
-/** What the lists say of a domain, under a number that its name keeps. */
+/** The lists' answer for a domain, under a number that is stored at its name. */
 interface ListFacts {
   number: number;
-  /** Evidence of rows by their role; the same object for all domains of which the lists say the same. */
+  /** Evidence of rows by role; the same object for all domains with the same answer of the lists. */
   byRole: Map<string | null, Evidence>;
 }
 
 /**
- * What `answerWithoutLookup` finds, of rows of lists: those of a blocked domain come in thousands, and to look each time into the
- * lists for the domain cost 3 us a row. Lists never change, and say few things: what is kept of a domain is which of them.
+ * Caches `answerWithoutLookup` for rows of lists. Rows of a blocked domain come in thousands, and looking each one up in
+ * the lists cost 3 us a row. Lists never change and have few different answers, so a domain stores only the number of its
+ * answer.
  */
 export interface NoLookupRows {
   find(question: AddressQuestion): ReturnType<typeof answerWithoutLookup>;
@@ -26,7 +27,7 @@ export interface NoLookupRows {
 export function createNoLookupRows(deps: NoLookupDeps): NoLookupRows {
   /** By number. */
   const kept = new Map<number, ListFacts>();
-  /** By what the lists say, which have few sources. */
+  /** By the lists' answer, of which there are few. */
   const sayings = new Map<string, ListFacts>();
 
   function listFactsOf(name: DomainName, { disposable, freeProvider }: Evidence): ListFacts {

@@ -14,39 +14,39 @@ import {
   templateKeyOf,
 } from "./template-match.ts";
 
-/**
- * What the results of rows have in common whose evidence differs in nothing that is shown, but for how long the server took
- * and since when it is known. Its texts are ASCII.
- */
+/** The common part of the results of rows whose evidence differs only in latency and times. Its texts are ASCII. */
 export interface RowTemplate {
   /** Result of the row that the template was made of. */
   readonly result: VerificationResult;
   readonly charged: boolean;
-  /** JSON behind the address, up to its normal form or, of what is no address, which has none, up to the latency. */
+  /**
+   * JSON after the address, up to the normal form. A text that is not an address has no normal form: then up to the
+   * latency.
+   */
   readonly afterEmail: string;
-  /** From the normal form to the latency; "" of what has none. */
+  /** JSON from the normal form to the latency; "" without a normal form. */
   readonly afterNormalized: string;
   /** Between the latency and the times of the cache (row-times.ts). */
   readonly afterLatency: string;
 }
 
-/** A template, and what a row must have in common with the one it was made of. */
+/** A template, and the traits that a row must share with the row it was made from. */
 interface KnownTemplate extends TemplateTraits {
   /** Under which names keep it. */
   number: number;
   template: RowTemplate;
 }
 
-/** What is kept at most. */
+/** Maximum sizes. */
 export interface TemplateLimits {
   /** Templates. */
   kept: number;
-  /** Numbers under which domains find theirs: one a template, and one for each domain that has several. */
+  /** Maximum references from domains: one a template, and one for each domain that has several. */
   domains: number;
   perDomain: number;
 }
 
-/** What a DrawnRow's JSON begins with, before its address and the quote behind that. */
+/** The start of a DrawnRow's JSON, before its address. */
 export const JSON_START = '{"email":"';
 
 const ASCII = /^[\x20-\x7e]*$/;
@@ -55,7 +55,7 @@ const LATENCY = '"latency_ms":';
 
 /** null: it cannot be cut into a template. */
 function templateOf(result: VerificationResult, charged: boolean, email: string): RowTemplate | null {
-  // What is proposed instead has the local part in it, and is shown by the general way.
+  // A suggestion contains the local part, so such a result cannot be a template.
   if (result.email !== email || result.did_you_mean !== null || result.retry_at !== null) return null;
   const json = JSON.stringify(result);
   // A quote within a string is escaped: these can only be the members' names.
@@ -72,15 +72,18 @@ function templateOf(result: VerificationResult, charged: boolean, email: string)
     : null;
 }
 
-/** Templates by domain, and by what they are made of: each is made once, for all domains that are answered alike. */
+/** Templates by domain, and by their traits: each is made once, for all domains with the same answers. */
 export class RowTemplates {
   readonly #examiner: Pick<Examiner, "draw">;
   readonly #limits: TemplateLimits;
-  /** By the number that the domain's name keeps: the template that is all its rows', as of nearly all domains, or a list of its own. */
+  /**
+   * By the number stored at the domain's name: the template of all its rows, as for nearly all domains, or a list of its
+   * own.
+   */
   readonly #byDomain: LRUCache<number, KnownTemplate | KnownTemplate[]>;
-  /** The same by what they are made of, see `templateKeyOf`. Emptied when full: a bound, not a policy. */
+  /** Templates by traits, see `templateKeyOf`. Emptied when full: a bound, not a policy. */
   readonly #byKey = new Map<string, KnownTemplate>();
-  /** Stands for the domain of a text that is no address. */
+  /** The domain of a text that is not an address. */
   readonly #noDomain = new DomainName("");
   #replaced = 0;
 
@@ -90,7 +93,7 @@ export class RowTemplates {
     this.#byDomain = new LRUCache({ max: limits.domains });
   }
 
-  /** Templates, and the numbers under which domains find theirs. */
+  /** Number of templates, and of references from domains. */
   size(): { readonly templates: number; readonly numbers: number } {
     return { templates: this.#byKey.size, numbers: this.#byDomain.size };
   }

@@ -1,7 +1,7 @@
 /** Moments of which the texts are kept, 150 bytes each. */
 const TIMES_KEPT = 1_024;
 
-/** What the times of a result begin with in its JSON. */
+/** The start of a result's times in its JSON. */
 export const TIMES_START = '"cache_ttl_seconds":';
 
 function render(storedAt: number, ttlS: number): string {

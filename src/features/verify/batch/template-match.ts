@@ -5,7 +5,7 @@ import { localSignals, nameSignals } from "../../../verification/verdict/reputat
 import type { AddressQuestion, DomainStanding } from "../answer/address-question.ts";
 import type { EvidenceFinding } from "../answer/evidence-finding.ts";
 
-/** What a row must have in common with the row that a template was made of, so that the template is also its own. */
+/** The traits that a row must share with the row that a template was made from, to use the template. */
 export interface TemplateTraits {
   evidence: Evidence | null;
   question: DomainStanding;
@@ -14,9 +14,9 @@ export interface TemplateTraits {
   tag: AliasKind | null;
 }
 
-/** What a local part says of itself. */
+/** Traits of a local part. */
 export type LocalPartFacts = Pick<TemplateTraits, "signals" | "tag">;
-/** For a text that is no address. */
+/** For a text that is not an address. */
 const NO_LOCAL: LocalPartFacts = { signals: [], tag: null };
 
 export function localPartFactsOf({ address }: AddressQuestion): LocalPartFacts {
@@ -24,7 +24,7 @@ export function localPartFactsOf({ address }: AddressQuestion): LocalPartFacts {
   return { signals: localSignals(address.local), tag: tagOf(address) };
 }
 
-/** Whether a row's result is made by this template: nothing that is shown of it differs. */
+/** True when a row's result can be drawn from this template: all that is shown is the same. */
 export function matchesTemplate(
   one: TemplateTraits,
   standing: DomainStanding,
@@ -42,8 +42,8 @@ export function matchesTemplate(
 }
 
 /**
- * What a template is made of, as text: the ids of the evidence, what the name of the domain says, and the local part. It is looked
- * at once a domain and outcome.
+ * The traits of a template as text: the ids of the evidence, the signals of the domain's name, and the local part. Computed
+ * once for each domain and outcome.
  */
 export function templateKeyOf(
   { address, blocked, overridden, scope }: AddressQuestion,

@@ -36,7 +36,7 @@ export interface EvidenceLookupDeps {
   memory: EvidenceMemory;
 }
 
-/** Whether memory's entry is later than what Redis has, or the same. @param theirs what Redis has, if it is live */
+/** True when memory's entry is at least as recent as the one from Redis. @param theirs the entry from Redis, if it is live */
 function isNewest(ours: CacheEntry, read: CacheEntry, theirs: CacheEntry | undefined): boolean {
   if (ours.storedAt > read.storedAt) return true;
   return (
@@ -100,8 +100,9 @@ export class EvidenceLookup {
   }
 
   /**
-   * The newest of what memory has and what Redis said, which is remembered. What memory has ends where Redis has another of the
-   * same time or later, also where that has ended: so one is withdrawn. Rendered answers refer to memory's, so it stays if equal.
+   * The more recent of memory's entry and the one from Redis; memory then has it. An entry of Redis with the same or a
+   * later time ends memory's, even when it has expired: that is how evidence is withdrawn. Rendered answers refer to
+   * memory's object, so an equal entry does not replace it.
    */
   #newest({ scope, cacheKey }: ScopedCacheKey, text: string | null): CacheEntry | undefined {
     const { reader, memory } = this.#deps;
@@ -124,8 +125,8 @@ export class EvidenceLookup {
 const SCOPE_LETTER: Record<Scope, string> = { probed: "p", unprobed: "u" };
 
 /**
- * What stands before an address in memory: none begins with a space. That of the probed is the address itself: a string that
- * is put together would have to be hashed anew at each look.
+ * Prefix of an address's key in memory: no address begins with a space. The probed scope has no prefix: a concatenated
+ * string would have to be hashed again at each look-up.
  */
 const MEMORY_KEY_PREFIX: Record<Scope, string> = { probed: "", unprobed: " " };
 

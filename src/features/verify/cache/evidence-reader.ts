@@ -20,7 +20,7 @@ export interface EntryReaderDeps {
   redis: RedisClient;
   clock: Pick<Clock, "monotonic">;
   codec: EvidenceCodec;
-  /** It may tell Redis what is in use, and put back what is gone. */
+  /** True when it may refresh texts in use in Redis, and write evicted ones back. */
   writes: boolean;
 }
 
@@ -29,7 +29,7 @@ export class EntryReader {
   readonly #deps: EntryReaderDeps;
   readonly #facts: KnownHalves<DomainFacts> = new LRUCache({ max: LIMITS.evidenceCache.halves });
   readonly #findings: KnownHalves<MailboxFinding> = new LRUCache({ max: LIMITS.evidenceCache.halves });
-  /** Of those that were looked for last, such as are not in Redis. */
+  /** Ids of the last `learn` that are not in Redis. */
   #gone: ReadonlySet<string> = new Set();
 
   constructor(deps: EntryReaderDeps) {
@@ -37,8 +37,8 @@ export class EntryReader {
   }
 
   /**
-   * Fetches the facts and findings of entries that this process does not know; to be awaited before they are decoded. Rejects
-   * when Redis does not answer: then they stay unknown.
+   * Fetches the facts and findings of entries that this process does not know. Await it before decoding the entries.
+   * Rejects when Redis does not answer: then they stay unknown.
    * @returns null: all are known
    */
   learn(texts: readonly (string | null)[]): Promise<void> | null {
@@ -91,12 +91,12 @@ export class EntryReader {
 
   async #putBack(id: string): Promise<void> {
     const half = (this.#facts.peek(id) ?? this.#findings.peek(id))?.half;
-    // What another build wrote has fields that this one does not know, hence another id here.
+    // A text of another build has fields that this one does not know, hence another id here.
     if (half === undefined || half.id !== id) return;
     await this.#deps.redis.set(halfKeyOf(id), half.text, "EX", LIMITS.evidenceCache.halfBackS, "NX");
   }
 
-  /** Whether it is an entry of which `learn` has not found a half in Redis just now. */
+  /** True for an entry whose facts or finding `learn` has just not found in Redis. */
   lacks(text: string): boolean {
     return idsIn(text)?.some((id) => this.#gone.has(id)) ?? false;
   }

@@ -2,16 +2,18 @@ import { HASH_CHARS } from "../../../platform/ids.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 
 /**
- * Entries as Redis has them: `rcpt:ev:{p|u}:<hash>` is the ids of what the address shares with others, and what is its own:
+ * Entries in Redis. `rcpt:ev:{p|u}:<hash>` has the ids of the data that the address shares with others, and its own data:
+ * facts id (22) · finding id (22) · stored at (8) · TTL · " " · latency · [own reply, as JSON]. Numbers are in base 36.
  *
- *     facts id (22) · finding id (22) · stored at (8) · TTL · " " · latency · [own reply, as JSON]
- *
- * Numbers are in base 36. `rcpt:es:<id>` is the text of a domain's facts, or of a finding (verification/evidence). An id is its
- * text's hash, so nothing else can stand there; what is gone or damaged makes misses of its entries. What builds before wrote
- * here is a miss, and so is this to them.
+ * `rcpt:es:<id>` is the text of a domain's facts, or of a finding (verification/evidence). An id is its text's hash, so no
+ * other text can be under it. If a text is missing or damaged, its entries are misses. Entries of earlier builds are misses
+ * here, and ours are misses to them.
  */
 
-/** All are filled up to it where they are shorter: the script that writes them need not look for ends, and jemalloc has 64 bytes for it. */
+/**
+ * Shorter records are padded to this length: the script that writes them then needs no search for their ends, and jemalloc
+ * allocates 64 bytes in any case.
+ */
 export const RECORD_CHARS = 60;
 const TIME_CHARS = 8;
 const TIME_BASE = 36;
@@ -56,7 +58,7 @@ export function recordText({ evidence, storedAt, ttlS }: CacheEntry): string | n
   return ownReply === null ? filled : filled + JSON.stringify(ownReply);
 }
 
-/** The ids that a record begins with; null: it is no record. */
+/** The ids at the start of a record; null: the text is not a record. */
 export function idsIn(text: string): [facts: string, finding: string] | null {
   if (!IDS.test(text)) return null;
   return [text.slice(0, HASH_CHARS), text.slice(HASH_CHARS, 2 * HASH_CHARS)];

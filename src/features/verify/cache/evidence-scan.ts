@@ -18,8 +18,8 @@ export interface StoredEntry extends StoredText {
 }
 
 /**
- * All entries of probed checks, in batches that Redis serves within a few milliseconds each; what comes or goes meanwhile
- * may be in none, what Redis moves about in two. Rejects when Redis does not answer.
+ * All entries of probed checks, in batches that Redis serves within a few milliseconds each. Entries added or removed
+ * during the scan may be missing; entries that Redis moves may come twice. Rejects when Redis does not answer.
  */
 export async function* scanEvidence(redis: RedisClient, codec: EvidenceCodec): AsyncGenerator<StoredEntry[]> {
   const reader = new EntryReader({ redis, clock: systemClock, codec, writes: false });

@@ -3,18 +3,16 @@ import type { DomainFacts, MailboxFinding } from "../../../verification/evidence
 import type { CacheEntry } from "./cache-entry.ts";
 import { halfKeyOf, RECORD_CHARS, recordText } from "./evidence-record.ts";
 
-/** Of `rcpt:ev:p:` and 128 bits. */
+/** Characters of a key: `rcpt:ev:p:` and 128 bits. */
 const KEY_CHARS = 32;
 const PACKED_CHARS = KEY_CHARS + RECORD_CHARS;
 
 /**
- * Entries on their way to Redis, in a few arguments however many: a SET of its own, or an argument of its own, costs this
- * process several times as much.
- *
- * The first argument is facts and findings, the second entries of any length; a line of each is key, seconds that Redis keeps
- * it, text, and no text has a line end in it. Then, by twos, seconds and entries of RECORD_CHARS which are kept so long: key and
- * text, cut by their places, since a pattern costs Redis as much as the SET. Facts and findings are kept no shorter than they
- * were: other processes' entries may need them.
+ * Writes entries with a few arguments, in any number: a SET or an argument for each costs this process several times as
+ * much. The first argument has facts and findings, the second entries of any length. A line of each is key, seconds to
+ * live, text; no text contains a line end. Further arguments are pairs: seconds to live, and entries of RECORD_CHARS with
+ * these. They are cut by position, since a pattern costs Redis as much as the SET. The time to live of facts and findings
+ * is never shortened: other processes' entries may need them.
  */
 export const KEEP = `
 local call, sub = redis.call, string.sub
@@ -48,14 +46,14 @@ interface Sent {
 }
 
 /**
- * Sends facts and findings with the first entry that needs them, for so long that those of the next
- * LIMITS.evidenceCache.halfAgainS need them no longer than they live; then again, with whatever entry, so that what Redis lost
- * or dropped is missed for no longer.
+ * Sends facts and findings with the first entry that needs them. They live long enough for the entries of the next
+ * LIMITS.evidenceCache.halfAgainS. After that they are sent again with the next entry, which limits how long a text that
+ * Redis lost or dropped is missing.
  */
 export class EntryWriter {
   #sent = new WeakMap<DomainFacts | MailboxFinding, Sent>();
 
-  /** What was sent may not have arrived. */
+  /** Forgets what was sent, since it may not have arrived. */
   forget(): void {
     this.#sent = new WeakMap();
   }

@@ -6,7 +6,7 @@ import type { Reason } from "../../../verification/verdict/table.ts";
 import { decide, evidenceLifetimeS } from "../../../verification/verdict/verdict.ts";
 import type { InFlightChecksDeps } from "../checks/in-flight-checks.ts";
 
-/** Reasons that are true of one egress alone: what another address or network of ours would meet is not known. */
+/** Reasons that apply to one egress alone: another of our addresses or networks may get another result. */
 const ONE_EGRESS_REASONS: ReadonlySet<Reason> = new Set(["our_network", "sender_blocked"]);
 
 const NOT_KEPT = { ttlS: 0, shared: false };
@@ -15,13 +15,13 @@ type Retention = ReturnType<InFlightChecksDeps["keep"]>;
 
 /** A decision about evidence, with the traits of the address that it depends on besides. */
 interface Decided {
-  /** The last one of which `names` is known. */
+  /** The domain whose `names` were compared last. */
   domain: string;
   readonly names: readonly string[];
   readonly signals: readonly string[];
   readonly scope: Scope;
   readonly kept: Retention;
-  /** What was decided before that, of addresses that say something else of themselves. */
+  /** The decision before it about the same evidence, for addresses with other traits; null: none. */
   before: Decided | null;
 }
 
@@ -35,12 +35,12 @@ function holdsFor(last: Decided, scope: Scope, signals: readonly string[], addre
 }
 
 /**
- * How long finished checks are kept: by what they are answered with on a tier that sees all of their evidence. What
- * failed for reasons of our own stays in this process, and a bound that we ran into is not kept at all.
+ * The retention of finished checks, from the answer on a tier that sees all of their evidence. Our own failures stay in
+ * this process, and checks cut short by one of our bounds are not kept at all.
  *
- * Nothing is decided by the latency or by the words of a reply: it is decided once for all addresses of the same facts and
- * finding, also of other domains. Else it is 0.7 us each, and 0.7 KB for the collector, of which a fifth lives until the heap
- * is marked.
+ * The latency and the text of a reply decide nothing. So the decision is made once for all addresses of the same facts and
+ * finding, also of other domains. Otherwise it costs 0.7 us each, and 0.7 KB for the collector, of which a fifth lives
+ * until the heap is marked.
  */
 export function createRetention(overridesS: Partial<Record<Reason, number>>): InFlightChecksDeps["keep"] {
   /** By the evidence that all entries with the same facts and finding have in common. */
@@ -74,16 +74,17 @@ function retentionOf(
   });
   const { reason, fault } = decision;
   if (reason === "timeout" && fault === "our_network") return NOT_KEPT;
-  // Accepted, but the stranger was never asked: a bound of ours, or a thread that went. The next one asks.
+  // Accepted, but the catch-all probe was not sent: by a bound of ours, or because the thread ended. The next check sends
+  // it.
   if (evidence.smtp?.class === "accepted" && evidence.smtp.catchAll === "not_probed") return NOT_KEPT;
   const { rule, retryAfterS } = evidence.smtp ?? {};
   const wantedS = evidenceLifetimeS(decision, evidence.mx.ttlS, overridesS);
-  // What is said of the domain besides is asked again as soon as if nothing had been certain.
+  // Other evidence about the domain is renewed as early as if nothing had been certain.
   const isDnsError = evidence.mx.status === "dns_error";
   const lifeS = isDnsError
     ? Math.min(wantedS, evidenceLifetimeS({ row: "dns_error" }, 0, overridesS))
     : wantedS;
-  // No server was asked: this holds until one may be asked again.
+  // No server was asked: the answer is valid until a probe is allowed again.
   if (rule === "breaker_open") return { ttlS: Math.min(lifeS, retryAfterS ?? 0), shared: false };
   // Learnt by this process, and unlearnt sooner than it is forgotten.
   if (rule?.startsWith("belief."))

@@ -1,8 +1,8 @@
 import { codeAt } from "../../../platform/v8/code-at.ts";
 
 /**
- * Initial room of a map that may hold as many; beyond it the room doubles. Copying and rehashing all blocked the event loop
- * for 13 ms at 65,536 and up to 150 at 524,288, while room that was never written takes no memory.
+ * Initial room of a map with that maximum; beyond it the room doubles. Copying and rehashing all entries blocked the event
+ * loop for 13 ms at 65,536 and up to 150 at 524,288, while room that was never written takes no memory.
  */
 const INITIAL_SLOTS = 1_048_576;
 /** Secret factors, one for each character; a longer text repeats them. A power of two. */
@@ -48,11 +48,10 @@ const ACCESSED_AGAIN = 2;
 
 /**
  * A bounded map of very many texts, far larger than the processor's caches: its cost is the number of cache misses. A text
- * has a slot, a number under which its owner keeps plain values. V8's Map with an LRU list touches a dozen memory locations
- * at each look-up. Here an absent text costs one, since its hash stands in the table, and a present one four. Nothing is
- * copied when it is full, while a Map with additions and deletions is copied again and again.
- *
- * Eviction is by the clock algorithm: an entry requested since the hand's last visit stays for another round.
+ * has a slot, a number under which its owner stores plain values. V8's Map with an LRU list touches a dozen memory
+ * locations at each look-up. Here an absent text costs one, since its hash is in the table, and a present one four. Nothing
+ * is copied when it is full, while a Map with additions and deletions is copied again and again. Eviction is by the clock
+ * algorithm: an entry requested since the hand's last visit stays for another round.
  */
 export class TextMap<V> {
   readonly #max: number;
@@ -68,7 +67,7 @@ export class TextMap<V> {
   #accesses: Uint8Array;
   /** By table index, two numbers: a hash, and the slot that has it, counted from 1; 0: empty. */
   #table: Uint32Array;
-  /** The highest bits of a hash give its table index if that is free; else it stands further on. */
+  /** The highest bits of a hash are its table index if that is free; otherwise it is at a later index. */
   #shift: number;
   #size = 0;
   /** The slot that the clock hand visits next. */
@@ -118,8 +117,8 @@ export class TextMap<V> {
   }
 
   /**
-   * The key's slot, allocated where it has none: until the key has a value of its own, the slot's value is that of the
-   * evicted key; undefined: none was evicted.
+   * The key's slot, allocated if it has none. Until the key has a value of its own, the slot's value is that of the evicted
+   * key; undefined: no key was evicted.
    */
   slotFor(key: string): number {
     const hash = hashOf(key, this.#factors);

@@ -9,10 +9,10 @@ import { EntryReader } from "./evidence-reader.ts";
 import { replaceEvidence } from "./evidence-scan.ts";
 
 /**
- * Ends cached evidence of a probed check: the address is checked anew when it is next asked about. In this process at once, in
- * others within LIMITS.evidenceCache.memoryMs. Rejects without Redis.
- * @param isOver whether the entry that is there is to end
- * @returns true: it was there, and ended
+ * Withdraws cached evidence of a probed check, so that the next request checks the address again. In this process at once,
+ * in others within LIMITS.evidenceCache.memoryMs. Rejects without Redis.
+ * @param isOver true for an entry that is to be withdrawn
+ * @returns true: it existed, and was withdrawn
  */
 export type WithdrawEvidence = (cacheKey: string, isOver: (entry: CacheEntry) => boolean) => Promise<boolean>;
 
@@ -31,7 +31,8 @@ export function createWithdrawEvidence(deps: {
     await reader.learn([text]);
     const entry = reader.decode(text);
     if (entry === undefined || entry.ttlS === 0 || !isOver(entry)) return false;
-    // An ended entry of the same time ends what memories hold (`EvidenceLookup`): it stays for as long as these believe theirs.
+    // An expired entry of the same time ends the entries in memories (`EvidenceLookup`). It stays for as long as memories
+    // trust theirs.
     const keptS = Math.ceil(LIMITS.evidenceCache.memoryMs / 1_000);
     const replaced = await replaceEvidence(redis, { key, text }, { ...entry, ttlS: 0 }, keptS);
     if (replaced) await cache.fetch("probed", cacheKey);

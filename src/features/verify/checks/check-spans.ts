@@ -3,10 +3,10 @@ import type { Span, SpanAttributes } from "../../../platform/telemetry/tracing.t
 import type { Evidence } from "../../../verification/evidence.ts";
 
 /**
- * Tells of a check as its thread has: look-ups of the domain, a span for each host that was asked, the question after
- * strangers. Its thread has a clock of its own: the check is taken to have ended when its answer came, `endedMs`, and what is
- * left before its beginning, since `span` began at `beganMs`, is its way there.
- * @param domain of the recipient: a host or a site that is called the same is not named
+ * Records the spans of a check from its thread's times: look-ups of the domain, a span for each host that was asked, and
+ * the catch-all probe. The thread has a clock of its own. So the check is assumed to have ended with its answer, at
+ * `endedMs`; the time between `beganMs`, the start of `span`, and its beginning is queueing.
+ * @param domain of the recipient: a host or a site with the same name is left out
  */
 export function recordCheckSpans(
   span: Span,

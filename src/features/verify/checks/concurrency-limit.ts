@@ -6,29 +6,30 @@ export interface ConcurrencyLimitSettings {
   least: number;
   most: number;
   /**
-   * Where the event loop refuses and has rested for less than this share of the time, and checks wait for half of `targetMs`: less by this
-   * factor, twice where they wait for too long, down to so many.
+   * If the event loop refuses checks and was idle for less than `restShare` of the time, and checks wait for half of
+   * `targetMs`, the limit is multiplied by `trim`. If they wait too long, it is multiplied twice. The lower bound is
+   * `leastBusy`.
    */
   restShare: number;
   trim: number;
   leastBusy: number;
-  /** While no cut was made for `calmMs`, and else; of a limit that is used up to `growFrom`, not more often than `growEveryMs`. */
+  /** Growth of a limit that is used up to `growFrom`, at most every `growEveryMs`; `slowGrowth` until `calmMs` after a cut. */
   growth: number;
   slowGrowth: number;
   growEveryMs: number;
   growFrom: number;
   calmMs: number;
-  /** After a cut the next one waits for what it has brought. */
+  /** Minimum time between two cuts, so that the first shows its effect. */
   settleMs: number;
 }
 
-/** What a look at the load of this process saw. */
+/** Load of this process at one look. */
 export interface LoadSample {
   /** How long a check waits for CPU, in milliseconds. */
   waitMs: number;
   /** Share of the time since the look before in which the event loop had nothing to do: 0 to 1. */
   idle: number;
-  /** Whether anybody was refused since then. */
+  /** True when a check was refused since then. */
   refused: boolean;
   /** Checks that are young. */
   young: number;
@@ -44,17 +45,18 @@ export interface ConcurrencyLimit {
   /** Grows with each time that the limit on young checks was lowered. */
   cuts(): number;
   look(nowMs: number, seen: LoadSample): void;
-  /** Nothing is under way: what was learnt of other days says little. */
+  /** Called when no check is in progress: the learned limit is outdated. */
   reset(): void;
 }
 
 /**
- * It begins low enough for a burst of requests to be answered in time, and grows while it is used up and nothing waits. It
- * is cut to what would have waited for as long as is wanted: in proportion, since a queue is as long as its wait.
+ * The limit starts low enough for a burst of requests to be answered in time, and grows while it is used up and nothing
+ * waits. It is cut in proportion to the wait, since a queue is as long as its wait.
  *
- * A loop that refuses and never rests is behind with requests which it has not seen yet: they wait in sockets, and, where
- * every connection is taken, at the clients. Nothing here can measure that. So admitted checks make room for refusals until
- * the loop rests now and then: at ten times the capacity refusals were answered after two seconds without it.
+ * An event loop that refuses checks and is never idle is behind with requests that it has not read yet. They wait in
+ * sockets or, when every connection is in use, at the clients, where nothing can be measured. So admitted checks make room
+ * for refusals until the loop is idle now and then. Without that, refusals at ten times the capacity were answered after
+ * two seconds.
  */
 export function createConcurrencyLimit(limits: ConcurrencyLimitSettings): ConcurrencyLimit {
   const { targetMs, least, leastBusy, most } = limits;
@@ -66,7 +68,7 @@ export function createConcurrencyLimit(limits: ConcurrencyLimitSettings): Concur
   let grownMs = Number.NEGATIVE_INFINITY;
 
   function cut(nowMs: number, waitMs: number, young: number): void {
-    // So few do not make each other wait: something else takes the CPU.
+    // So few checks do not delay each other: another process uses the CPU.
     if (young <= least || nowMs - cutMs < limits.settleMs) return;
     cutMs = nowMs;
     cuts += 1;

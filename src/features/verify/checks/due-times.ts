@@ -12,7 +12,7 @@ export class DueTimes<T> {
     return this.#due.length;
   }
 
-  /** When the next is due; null: there is none. */
+  /** Time of the next due item; null: there is none. */
   get nextMs(): number | null {
     return this.#due.at(-1)?.dueMs ?? null;
   }
@@ -38,7 +38,7 @@ export class DueTimes<T> {
     this.#due.length = 0;
   }
 
-  /** Where an item goes that is due at `dueMs`: of those due at the same time, the first added is first. */
+  /** Index for an item that is due at `dueMs`, after earlier added ones with the same time. */
   #after(dueMs: number): number {
     let low = 0;
     let high = this.#due.length;

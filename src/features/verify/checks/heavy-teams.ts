@@ -1,6 +1,6 @@
 /**
- * Teams that were refused often in the last `intervalMs`, at most twice as long. They alone are held to a share of a lowered limit: a
- * team that asks for little is refused now and then, too, while another one floods.
+ * Teams that were refused often in the last `intervalMs`, up to twice as long. Only they are limited to a share of a
+ * lowered limit. A team with few requests is refused now and then, too, while another one floods.
  */
 export class HeavyTeams {
   readonly #intervalMs: number;

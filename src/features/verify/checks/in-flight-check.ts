@@ -45,7 +45,7 @@ export type InFlightOutcome =
       cached: false;
       failure: "deadline" | "internal_error";
       times?: WaitTimes;
-      /** At the deadline: what is known of the address without its mail server; null or absent: nothing. */
+      /** At the deadline: evidence without the mail server's; null or absent: none. */
       known?: Evidence | null;
     };
 
@@ -56,7 +56,10 @@ export interface OutcomeHandler<T> {
   failed(): void;
 }
 
-/** One request that waits for a check. It is answered once: with the outcome, at the deadline, or because its client has gone. */
+/**
+ * One request that waits for a check. It is answered once: with the outcome, at the deadline, or because its client has
+ * disconnected.
+ */
 export class CheckWaiter implements Deadline {
   readonly check: InFlightCheck;
   /** First shortly before the deadline, when what is known is looked up; then the deadline itself. */
@@ -128,7 +131,7 @@ export class InFlightCheck implements EntryWaiter, CheckListener, TimedCheck {
   /** Slot of the request that started it; null: no admission is needed. */
   slot: AdmissionSlot | null;
   isAbandoned = false;
-  /** What is known without the mail server; null: not yet; undefined: it was not looked up. */
+  /** Evidence without the mail server's; null: not known yet; undefined: it was not looked up. */
   known: Evidence | null | undefined = undefined;
   /** As the cache reported it; undefined: the cache was not asked. */
   redisKey: string | undefined = undefined;
@@ -199,7 +202,7 @@ export class InFlightCheck implements EntryWaiter, CheckListener, TimedCheck {
   }
 }
 
-/** What a check reports to its owner. */
+/** Reports of a check to its owner. */
 export interface InFlightOwner {
   /** The deadline of a waiter is near. */
   nearlyDue(check: InFlightCheck, waiter: CheckWaiter): void;

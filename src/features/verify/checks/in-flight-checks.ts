@@ -35,13 +35,14 @@ export type {
 } from "./in-flight-check.ts";
 
 /**
- * Checks in flight: one per address and scope, however many requests ask. The first request starts it, the others join.
- *
- * A check goes on after the deadline of its waiters: they are answered `deadline`, and the check fills the cache. It ends early
- * only when every waiting client has gone before its deadline.
+ * Checks in flight: one per address and scope, for any number of requests. The first request starts it, the others join. A
+ * check goes on after the deadline of its waiters: they are answered `deadline`, and the check fills the cache. It ends
+ * early only when every waiting client has disconnected before its deadline.
  */
 export interface InFlightChecks {
-  /** @returns what `handler` makes of the outcome; rejects with what it throws, and where the check has no outcome */
+  /**
+   * @returns the result of `handler` for the outcome; rejects with an error of `handler`, and when the check has no outcome
+   */
   join<T>(question: CheckQuestion, caller: VerificationWaiter, handler: OutcomeHandler<T>): Promise<T>;
   size(): number;
 }
@@ -54,7 +55,7 @@ export interface InFlightChecksDeps {
   deadlineMs: number;
   /** How long a result is kept, and whether it may leave this process. */
   keep(scope: Scope, address: ParsedAddress, evidence: Evidence): { ttlS: number; shared: boolean };
-  /** Called with what each check learnt, once it is in the cache. */
+  /** Called with the evidence of each check, once it is in the cache. */
   onSettled(question: CheckQuestion, entry: CacheEntry): void;
 }
 
@@ -68,8 +69,8 @@ const BROKEN: InFlightOutcome = { entry: null, cached: false, failure: "internal
 class InFlightMap implements InFlightChecks {
   readonly #deps: InFlightChecksDeps;
   /**
-   * By the cache key of the address: a concatenated string would have to be hashed anew. A check evicted at the maximum still
-   * runs, but can no longer be joined.
+   * By the cache key of the address: a concatenated string would have to be hashed each time. A check evicted at the
+   * maximum still runs, but can no longer be joined.
    */
   readonly #checks: Record<Scope, LRUCache<string, InFlightCheck>> = {
     probed: new LRUCache({ max: LIMITS.check.tasksInFlight }),
@@ -126,7 +127,7 @@ class InFlightMap implements InFlightChecks {
     return new Promise<T>((resolve, reject) => {
       if (joined !== null) caller.span?.event("joined a check under way", this.#deps.clock.monotonic());
       const due = { deadlineMs: caller.startedMs + this.#deps.deadlineMs, aheadMs: this.#aheadMs };
-      // It resolves with what its own handler makes.
+      // It resolves with the result of its own handler.
       const settle = resolve as (value: unknown) => void;
       const waiter = new CheckWaiter(check, due, handler, settle, reject);
       this.#wait(waiter, caller);
@@ -142,7 +143,7 @@ class InFlightMap implements InFlightChecks {
   }
 
   #start(check: InFlightCheck): void {
-    // The client had gone before the check was begun.
+    // The client had disconnected before the check started.
     if (check.isAbandoned) this.#settle(check, BROKEN);
     else if (check.fresh) this.#check(check);
     else {
@@ -162,7 +163,10 @@ class InFlightMap implements InFlightChecks {
     }
   }
 
-  /** What the DNS and the lists say. The check has learnt that long ago, so its thread answers at once; else it is left out. */
+  /**
+   * Requests the evidence of DNS and lists. The check has long had it, so its thread answers at once; otherwise it is left
+   * out.
+   */
   #lookUpKnown(check: InFlightCheck): void {
     if (check.known !== undefined || check.scope === "unprobed" || check.task === null) return;
     check.known = null;

@@ -5,8 +5,8 @@ interface QueuedRecheck {
 }
 
 /**
- * Rechecks that are due, in turn: one of each team, and of a team one of each site, however many each has. To find the next
- * passes over the sites that have no room, of which there are few, and the teams that have no other.
+ * Due rechecks, in turn: one of each team, and within a team one of each site, whatever their numbers. The search for the
+ * next skips sites without room, of which there are few, and teams that have no other.
  */
 export class RecheckQueue<T extends QueuedRecheck> {
   readonly #teams = new Map<string, Map<string, Set<T>>>();

@@ -22,15 +22,15 @@ export const RECHECK_RESULTS = [
 export type RecheckResult = (typeof RECHECK_RESULTS)[number];
 
 /**
- * Asks again, in the background, about addresses whose servers deferred us: greylisting accepts a sender that comes back.
- * The same process asks, hence with the same sender over the same route, and what it learns replaces the cache's entry, for
- * all processes. No request waits for it, and no team is charged for it. It goes behind requests, and ends with the
- * process: to the server the next check is then from an unknown sender once more, no worse.
+ * Repeats checks in the background whose servers deferred us: greylisting accepts a sender that comes back. The same
+ * process asks, hence with the same sender over the same route. Its result replaces the cache's entry, for all processes.
+ * No request waits for it, and no team is charged for it. It has lower priority than requests, and ends with the process:
+ * then the next check is from an unknown sender again.
  */
 export interface Rechecks {
   /** A check of now has ended so. Put off: it is asked again in time. Else nothing is left to ask. */
   onSettled(question: SettledQuestion, entry: CacheEntry): void;
-  /** Forgets all that waits, and cancels what is under way. */
+  /** Forgets waiting rechecks, and cancels those in progress. */
   stop(): void;
   readonly pending: number;
 }
@@ -43,7 +43,7 @@ export interface RechecksDeps {
   pool: Pick<CheckPool, "check" | "inFlight">;
   cache: Pick<EvidenceCache, "fetch" | "store">;
   keep: InFlightChecksDeps["keep"];
-  /** Where it would be asked. */
+  /** The site that would be asked. */
   siteOf(evidence: Evidence, domain: string): string;
   onEnd(result: RecheckResult): void;
 }
@@ -68,7 +68,7 @@ interface Waiting {
   dueMs: number;
 }
 
-/** Something about the mailbox or the domain was said, which a look that fails must not take away. */
+/** True for evidence about the mailbox or the domain, which a failed recheck must not replace. */
 function isAnswer({ smtp }: Evidence): boolean {
   return smtp === null || ANSWERS.has(smtp.class);
 }

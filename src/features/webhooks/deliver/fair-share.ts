@@ -26,11 +26,12 @@ function isBefore(a: Rank, b: Rank): boolean {
 }
 
 /**
- * Distributes the free slots of a dispatcher among lanes with due deliveries, one by one: each goes to the team with the
+ * Distributes the free slots of a dispatcher among lanes with due deliveries, one by one. Each goes to the team with the
  * fewest attempts in progress, among equals to the one that started longest ago, and within a team likewise. So no slow,
- * backlogged or early lane takes the slots that others need. A webhook gets at most LIMITS.webhooks.inFlightPerWebhook, one
- * whose last attempt failed inFlightPerFailing, a team inFlightPerTeam over all its webhooks, and all failing ones together
- * inFlightFailing: the rest is out of their reach.
+ * backlogged or early lane takes the slots that others need.
+ *
+ * A webhook gets at most LIMITS.webhooks.inFlightPerWebhook slots, one whose last attempt failed inFlightPerFailing, a team
+ * inFlightPerTeam over all its webhooks, and all failing ones together inFlightFailing.
  */
 export function shareSlots(lanes: readonly DeliveryQueue[], busy: DispatcherLoad): LaneShare[] {
   const { inFlight, inFlightFailing, inFlightPerTeam, inFlightPerWebhook, inFlightPerFailing } =

@@ -24,7 +24,10 @@ export const DELIVERY_ERRORS = [
   "refused",
   "redirected",
   "gone",
-  /** Not sent: the webhook was disabled, the tier has none any more, too many waited, the secret could not be read. */
+  /**
+   * Not sent: the webhook was disabled, the tier has no webhooks any more, the backlog was full, or the secret could not be
+   * opened.
+   */
   "webhook_disabled",
   "unavailable_in_tier",
   "backlog_full",
@@ -41,7 +44,7 @@ export type ShownError = Exclude<DeliveryError, HiddenError>;
 const isHidden = (error: DeliveryError): error is HiddenError =>
   error === "connection_refused" || error === "connect_timeout";
 
-/** Every `error` of a delivery that its team sees: names alone, so no address of ours can be among them. */
+/** Every `error` of a delivery that its team sees. They are names only, so they cannot contain an address of ours. */
 export const SHOWN_ERRORS: readonly ShownError[] = DELIVERY_ERRORS.filter(
   (error): error is ShownError => !isHidden(error),
 );

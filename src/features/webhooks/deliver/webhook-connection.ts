@@ -11,7 +11,7 @@ export type ConnectionPhase = "connecting" | "securing" | "asking";
 
 interface ConnectionEvents {
   onPhase(phase: ConnectionPhase): void;
-  /** Of the TCP connection, or of TLS on it. */
+  /** Error of the TCP connection, or of TLS on it. */
   onError(error: NodeJS.ErrnoException): void;
   /** The receiver sent too much data over TLS. */
   onTooMuchData(): void;

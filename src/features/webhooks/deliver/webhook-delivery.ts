@@ -54,7 +54,7 @@ const MAYBE_OUR_FAULT: ReadonlySet<DeliveryError | null> = new Set<DeliveryError
 
 const isPoison = ({ claims }: ClaimedDelivery) => claims > LIMITS.webhooks.claimsMax;
 
-/** Each statement stands alone and locks one table's rows: a crash between two loses only a date. */
+/** Each statement is a transaction and locks one table's rows: a crash between two loses only a date. */
 export function createDeliver(deps: DeliveryDeps): Deliver {
   const { sql, box, client, clock, log, metrics } = deps;
 

@@ -27,8 +27,8 @@ const DISABLED: DeliveryError = "webhook_disabled";
 const { dispatchEveryMs, dispatchAgainMs, lanesPerRound, inFlight } = LIMITS.webhooks;
 
 /**
- * Attempts due deliveries. A round asks which webhooks have any, a page of them in turn, distributes its free slots among
- * those, and claims that many of each; attempts continue during the next rounds. Any number of relays may dispatch: a claim
+ * Attempts due deliveries. A round reads a page of webhooks with due deliveries, in turn, distributes its free slots among
+ * these, and claims that many of each; attempts continue during the next rounds. Any number of relays may dispatch: a claim
  * is exclusive until its lease ends. Claims of a killed relay then become due again, so a receiver may get an event twice
  * and recognises it by `webhook-id`.
  */
@@ -115,7 +115,7 @@ class WebhookDispatcher implements LifecyclePart {
     if (!this.#stopping) this.#schedule(pauseMs);
   }
 
-  /** Has a round made in `delayMs`, or earlier if one is to be made earlier anyway. */
+  /** Schedules a round in `delayMs`, unless an earlier one is scheduled. */
   #schedule(delayMs: number): void {
     const atMs = this.#deps.clock.monotonic() + delayMs;
     if (this.#next !== null && this.#next.atMs <= atMs) return;
