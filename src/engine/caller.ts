@@ -13,7 +13,7 @@ export interface CheckControl {
 
 /** The caller of a check. `onChecked` or `onError` is called once. */
 export interface CheckCaller extends CheckControl {
-  /** Where it is taken down how the check goes; null, absent: nowhere. */
+  /** Receives the times of the check; null or absent: they are not recorded. */
   readonly trace?: CheckTrace | null;
   onChecked(found: EngineResult): void;
   onError(error: unknown): void;

@@ -48,7 +48,7 @@ export async function findCatchAll(
   return { catchAll: "not_probed", retryAfterS: null };
 }
 
-/** What `promise` resolves to, or undefined after `ms`. */
+/** Resolves like `promise`, or to undefined after `ms`. */
 function within<T>(clock: Clock, promise: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => resolve(undefined));

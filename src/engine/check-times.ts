@@ -16,24 +16,24 @@ export interface AttemptTimes {
   code: number;
   tls: boolean;
   beganMs: number;
-  /** A session took it out of the line; null: none did. */
+  /** Time at which a session took it from the queue; null: no session did. */
   sessionMs: number | null;
   endedMs: number;
-  /** The session was there when it came, and had served others or waited for some; false: it had to be opened. */
+  /** True when its session was open already, and had served other jobs or waited for some; false: it had to be opened. */
   reused: boolean;
   /** Stages reached by a session that was opened meanwhile. */
   opened: { stage: string; atMs: number }[];
 }
 
 /**
- * How a check that is traced went, as its thread tells it: flat, since it crosses to the main thread. Nothing in it is of the
- * recipient, or of what the server wrote.
+ * Times of a traced check, recorded by its thread: flat, since it crosses to the main thread. It contains neither the
+ * recipient nor the server's text.
  */
 export interface CheckTimes {
   slot: number;
   /** From the beginning to the answer. */
   totalMs: number;
-  /** Until it was known which host is to be asked. */
+  /** Time until the host to ask was known. */
   plannedMs: number;
   attempts: AttemptTimes[];
 }

@@ -10,7 +10,7 @@ import type { SiteBehaviours } from "./learned-behaviour/mirror.ts";
 import type { Exchanger, ProbeControl } from "./probe.ts";
 import { catchAllProbeBudgetMs, isRefusalBelieved } from "./refusal-control.ts";
 
-/** What preflight found of our sender identity, by egress route. */
+/** Preflight's judgement of our sender identity, by egress route. */
 export interface RouteTrust {
   /** False while our sender identity is not in order there: a refusal at RCPT then makes no address invalid. */
   trusts(path: string): boolean;
@@ -23,7 +23,7 @@ export interface ConcludeDeps extends CatchAllProbeDeps {
   behaviours: SiteBehaviours;
 }
 
-/** The evidence of a probe; null: the caller has gone; `busy`: its site could not be asked without a long wait. */
+/** The evidence of a probe; null: the caller has disconnected; `busy`: its site could not be asked without a long wait. */
 export type ProbeConclusion = SmtpEvidence | "busy" | null;
 
 export interface ConclusionContext {
@@ -32,8 +32,9 @@ export interface ConclusionContext {
 }
 
 /**
- * What the outcome of a probe says about the address. An accepted address gets the catch-all answer of its host; a refusal
- * by a site that may refuse every address is checked first. Returns a promise only where these are not known yet.
+ * Concludes evidence about the address from the outcome of a probe. An accepted address gets the catch-all answer of its
+ * host. A refusal by a site that may refuse every address is checked first. Returns a promise only if one of these is not
+ * known yet.
  */
 export function concludeProbe(
   deps: ConcludeDeps,
@@ -62,9 +63,9 @@ export function concludeProbe(
 }
 
 /**
- * On a fast route the catch-all answer is kept with the route, which may get it when it is as old as a thread keeps it: so it
- * lives for `LIMITS.check.planKeptMs` beyond `catchAllPerThreadMs` at most. An inconclusive answer is not kept: a row that comes
- * again when the server said must not meet it.
+ * The catch-all answer that is known, from the fast route or the cache. The route may get an answer that is as old as a
+ * thread keeps it. So an answer lives for `LIMITS.check.planKeptMs` beyond `catchAllPerThreadMs` at most. An inconclusive
+ * answer is not kept: a row that is retried at the server's time needs a new one.
  */
 function knownCatchAll(
   deps: ConcludeDeps,
@@ -119,7 +120,7 @@ function isUnverifiableByShaping({ shaping }: ConcludeDeps, { provider, site }: 
   return shaping.isUnverifiable(provider, site);
 }
 
-/** What a site said, or would have, whose answers tell nothing. */
+/** Evidence of a site whose answers prove nothing. */
 export function asUnverifiable(
   found: SmtpEvidence,
   rule: "provider_habit" | `belief.${LearnedBehaviour}`,
@@ -127,7 +128,7 @@ export function asUnverifiable(
   return { ...found, class: "provider_unverifiable", fault: "their_server", rule };
 }
 
-/** No server was asked, since the site blocks us. `retryAfterS` says when it may be asked again. */
+/** Evidence without a probe, since the site blocks us. `retryAfterS`: the time until it may be asked again. */
 function heldBackEvidence({ outcome: { path, host }, exchanger, guards }: ProbeResult): SmtpEvidence {
   const retryAfterS = Math.max(1, Math.ceil(guards.at(exchanger).retryAfterMs(path) / 1_000));
   return {

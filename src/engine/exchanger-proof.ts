@@ -8,9 +8,9 @@ import { isAbsenceBelievable, lookUpMx, type MxAnswer } from "./mx.ts";
 type AbsenceProofS = number | null;
 
 /**
- * `lookUpMx`, and `mx_unresolvable` where it is proven of every exchanger that it cannot exist: no such name, no address,
- * the sender's own machine by its name (RFC 6761, 6.3), the unspecified address, or CNAMEs in a circle. A look-up that fails
- * proves nothing: the probe then says what it meets.
+ * `lookUpMx`, and `mx_unresolvable` if every exchanger is proven not to exist: no such name, no address, the sender's own
+ * machine by its name (RFC 6761, 6.3), the unspecified address, or circular CNAMEs. A failed look-up proves nothing: the
+ * probe then finds out.
  * @throws AppError `overloaded`, as `lookUpMx`
  */
 export async function lookUpExchangers(resolver: Resolver, domain: string): Promise<MxAnswer> {
@@ -56,8 +56,8 @@ async function absenceOf(resolver: Resolver, host: string): Promise<AbsenceProof
 }
 
 /**
- * A filter, as in some resolvers for homes and schools, answers `0.0.0.0` and `::` for the names that it blocks, or nothing for one of
- * them. Only the zone itself adds its SOA to what it has not.
+ * True for answers like those of a filtering resolver, in homes and schools. It answers `0.0.0.0` and `::` for the names
+ * that it blocks, or no data for one of them. Only the zone itself adds its SOA to a negative answer.
  */
 function isLikeFilter(answer: DnsOutcome<string>, other: DnsOutcome<string>): boolean {
   return answer.status === "ok" && !("proven" in other && other.proven);

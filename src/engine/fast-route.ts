@@ -4,8 +4,8 @@ import type { ReplyReadings } from "../verification/reply-readings.ts";
 import type { AttemptTarget } from "./network-view.ts";
 
 /**
- * Where fast probes of a domain go: the first address of its best exchanger, by the only egress route. It holds what these
- * probes share, and lives as long as the domain's plan.
+ * The destination of fast probes of a domain: the first address of its best exchanger, over the only egress route. It holds
+ * data that these probes share, and lives as long as the domain's plan.
  */
 export interface FastRoute {
   destination: Destination;
@@ -13,7 +13,7 @@ export interface FastRoute {
   catchAllKey: string;
   /** The catch-all fact, once an accepted address has needed it. */
   catchAll: CatchAllFact | undefined;
-  /** What attempts are reported for. */
+  /** Target that attempts are reported for. */
   target: AttemptTarget;
   readings: ReplyReadings;
 }

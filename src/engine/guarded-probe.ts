@@ -20,7 +20,7 @@ import type { NetworkView } from "./network-view.ts";
 import { type Exchanger, type ProbeControl, type ProbeDeps, type ProbeRoute, probeMailbox } from "./probe.ts";
 import { ProbeGuards } from "./probe-guards.ts";
 
-/** What a probe needs, whether of the address itself, of a random local part (catch-all probe), or of a postmaster. */
+/** Dependencies of a probe of the address itself, of a random local part (catch-all probe), or of a postmaster. */
 export interface GuardedProbeDeps {
   clock: Clock;
   resolver: Resolver;
@@ -50,19 +50,19 @@ export interface GuardedProbeOptions {
   mayQueueAt?(exchanger: Exchanger): boolean;
   /** As of `probeMailbox`. */
   begun?: RcptOutcome;
-  /** As of `CheckCaller`: gets every attempt except the first one, if `begun` is given. */
+  /** See `CheckCaller`: receives every attempt except the first one, if `begun` is given. */
   trace?: CheckTrace | null;
 }
 
 export interface ProbeResult {
   outcome: RcptOutcome;
-  /** The exchanger of the outcome; the first of the route where none was asked. */
+  /** The exchanger of the outcome; the first of the route if none was asked. */
   exchanger: Exchanger;
   ruling: Classification;
   guards: ProbeGuards;
   /** The route of a fast probe. */
   fastRoute?: FastRoute;
-  /** What evidence keeps of the outcome, where that is at hand. */
+  /** The evidence of the outcome's reply, if it is known already. */
   said?: ReplyEvidence | null;
 }
 
@@ -73,7 +73,7 @@ const ABOUT_RECIPIENT: ReadonlySet<SmtpClass> = new Set([
   "mailbox_full",
 ]);
 
-/** One probe, with what its end tells the breakers: also when it throws, since it may be a trial. */
+/** Runs one probe, and reports its end to the breakers, also after an error, since it may be a trial. */
 export async function runGuardedProbe(
   deps: GuardedProbeDeps,
   target: Pick<ProbeTarget, "domain">,
@@ -141,7 +141,7 @@ class TrialControl implements ProbeControl {
   }
 }
 
-/** What `parseAddress` lets pass may stand in a command; anything else here is a fault of ours, and nothing is sent. */
+/** The mailbox of an address that `parseAddress` accepted. Any other text is our fault, and nothing is sent. */
 export function mailboxOf(address: string): Mailbox {
   const box = parseMailbox(address);
   if (box === null) throw new Error("an address that was not parsed reached the engine");

@@ -4,7 +4,7 @@ import type { DnsOutcome, MxRecord, Resolver } from "../dns/resolver.ts";
 import { AppError } from "../platform/errors.ts";
 import type { Fault, MxStatus } from "../verification/evidence.ts";
 
-/** Where mail for a domain goes, by RFC 5321 §5.1 and RFC 7505. */
+/** The hosts that receive mail for a domain, by RFC 5321 §5.1 and RFC 7505. */
 export interface MxAnswer {
   status: Exclude<MxStatus, "skipped">;
   /** Lower-case host names, best first, without repeats; the domain itself when implicit. */
@@ -17,7 +17,7 @@ export interface MxAnswer {
 
 type Unanswered = Extract<DnsOutcome<never>, { status: "server_failure" | "no_answer" }>;
 
-/** Names that certainly have mail exchangers: a resolver that knows none of them knows nothing of the internet. */
+/** Names that certainly have mail exchangers: a resolver that finds none of them does not work. */
 const NAMES_WITH_MX = ["gmail.com", "outlook.com"] as const;
 
 /**
@@ -54,8 +54,8 @@ function noMailHost(status: "domain_not_found" | "no_mx" | "null_mx", ttlS: numb
 }
 
 /**
- * A resolver that is cut off, or filters, says to every name that it is not there or has no such record, and would have
- * us condemn every address. So one that shows no proof is asked about names that certainly have mail exchangers.
+ * A resolver that is cut off, or filters, denies every name or record, so that every address would become invalid. So an
+ * answer without proof is checked with names that certainly have mail exchangers.
  */
 export async function isAbsenceBelievable(resolver: Resolver, answer: { proven: boolean }): Promise<boolean> {
   if (answer.proven) return true;
@@ -80,8 +80,8 @@ function fromRecords(records: MxRecord[], ttlS: number): MxAnswer {
 }
 
 /**
- * Some name servers say to the question for MX that the domain is not there, although it has an address: that is what mail
- * goes to. Where the look-up of the address fails, the first answer stands.
+ * Some name servers answer a question for MX with NXDOMAIN, although the domain has an address, which receives the mail. If
+ * the look-up of the address fails, the first answer remains.
  */
 async function implicitMxOrNotFound(resolver: Resolver, domain: string, ttlS: number): Promise<MxAnswer> {
   const implicit = await implicitMx(resolver, domain, ttlS);

@@ -143,7 +143,7 @@ class ThreadNetworkView implements NetworkView {
   }
 }
 
-/** What this thread has noted of a route. */
+/** State of one route in this thread. */
 class NotedRoute {
   /** When it was last noted: to read that from the board creates a bigint each time. */
   atMs = Number.NEGATIVE_INFINITY;

@@ -14,10 +14,10 @@ export interface OtherAddressesDeps {
 }
 
 /**
- * Finds the addresses of a host that are dialled beside one that is slow to connect: those after it in the order of
- * `addressesInOrder`, each by the egress route to its family. A session's slot is of the site, or of its route where the site
- * has several of its own: then only that route is taken. Another route than the destination's own is taken only while no
- * breaker is open or watched on it, for any domain of the site: the session serves them all. Never rejects.
+ * Finds the addresses of a host to dial beside one that is slow to connect: those after it in the order of
+ * `addressesInOrder`, each by the egress route of its IP version. A session's slot is of the site, or of its route if the
+ * site has several: then only that route is used. Another route than the destination's own is used only while no breaker is
+ * open or watched on it, for any domain of the site: the session serves them all. Never rejects.
  */
 export function createOtherAddresses(deps: OtherAddressesDeps) {
   const { resolver, paths, breaker, network } = deps;

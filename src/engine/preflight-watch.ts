@@ -11,17 +11,17 @@ import type { PreflightRun } from "./preflight.ts";
  * Checks our sender identity at intervals, one egress route after the other, for as long as the process probes. The result
  * goes to the check threads: a refusal at RCPT over a route that is not in order makes no address invalid.
  *
- * Of the processes of an egress with the same routes, one checks and the others take its result: mail servers are greeted by
- * one process only, and a process that starts has a result at once. Where they cannot reach each other, each checks itself.
+ * One process of an egress with the same routes checks, and the others take its result. So mail servers are greeted by one
+ * process only, and a process that starts has a result at once. If they cannot reach each other, each checks itself.
  */
 export interface SelfCheckWatch {
   /**
-   * The first look begins at once, in the background.
-   * @returns when it is known what other processes have found, or that it cannot be known at once
+   * Starts the first look in the background.
+   * @returns when the results of other processes are known, or are known to be unavailable
    */
   start(): Promise<void>;
   stop(): void;
-  /** The last report of each way, in the order of the ways; none before its first look has ended. */
+  /** The last report of each route, in the order of the routes. A route has none before its first look has ended. */
   reports(): RouteReport[];
 }
 
@@ -40,7 +40,7 @@ export interface SelfCheckWatchDeps {
   onReport(report: RouteReport, before: RouteReport | null): void;
   /** Called whenever it changes. */
   onUpdate(news: SelfCheckUpdate): void;
-  /** A fault of ours; the report before goes on to count. */
+  /** Receives an error of our own; the last report remains in force. */
   onError(error: unknown): void;
 }
 

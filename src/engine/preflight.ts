@@ -26,17 +26,17 @@ import { lookUpMx } from "./mx.ts";
 
 export interface PreflightDeps {
   clock: Clock;
-  /** Without a cache: what was put in order shows in the next run. */
+  /** Without a cache, so that corrected records show in the next run. */
   resolver: FullResolver;
-  /** How a mail exchanger greets us by a way. Never rejects, ends in bounded time. */
+  /** How a mail exchanger greets us over a route. Never rejects, ends in bounded time. */
   greet(path: EgressRoute, host: string, address: string): Promise<Greeting>;
   /** True when a socket can be bound to the address. Never rejects. */
   canBind(address: string): Promise<boolean>;
   /** Lists of addresses, at most LIMITS.selfCheck.zones. */
   dnsblZones: readonly string[];
-  /** The HELO name of the way was given, not made up. */
+  /** True when the HELO name of the route was configured, not derived. */
   isHeloConfigured(path: EgressRoute): boolean;
-  /** How connections go out where a way does not say. */
+  /** IP version of connections over a route that does not decide it. */
   family: AddressFamily;
   /** Reverse path of MAIL FROM; "" is the null sender. */
   mailFrom: string;
@@ -48,25 +48,25 @@ export interface PreflightRun {
   /** Exchangers of the big providers, those whose names could be resolved. */
   readonly exchangers: readonly KnownExchanger[];
   /**
-   * What can be seen now. Never rejects for the network's sake.
-   * @param known addresses that servers saw us come from before: they are looked at too
+   * Checks a route now. Never rejects for the network's sake.
+   * @param known addresses that servers saw before: they are checked too
    */
   checkRoute(path: EgressRoute, known?: readonly SeenAddress[]): Promise<RouteReport>;
 }
 
-/** What is known of a way before its names are looked at. */
+/** Facts about a route before its names are checked. */
 interface RouteFacts {
   path: EgressRoute;
   greetings: readonly Greeting[];
   /** Mail servers of the internet take our connections. */
   isPublic: boolean;
-  /** What most of them take for our address; null: not known. */
+  /** The address that most servers see us come from; null: not known. */
   address: string | null;
-  /** All of which they are known to do so. */
+  /** All addresses that servers see us come from. */
   addresses: readonly string[];
 }
 
-/** Resolves the names that every way needs; `look` then examines one way at a time or several at once. */
+/** Resolves the names that every route needs; `look` then examines one route at a time or several at once. */
 export async function startPreflight(deps: PreflightDeps): Promise<PreflightRun> {
   const exchangers = await knownExchangers(deps.resolver, deps.probePrivateAddresses);
   const lists = createDnsBlockLists(deps.resolver, deps.dnsblZones);
@@ -188,7 +188,10 @@ function checkTls({ greetings }: RouteFacts): SelfCheckFinding {
   return { check, result: "fail", weight: "advice", seen, advice };
 }
 
-/** HELO name, forward and reverse look-up, block lists: what servers judge a stranger by, of each address that they see. */
+/**
+ * HELO name, forward and reverse look-up, block lists: the properties by which servers judge an unknown client, for each
+ * address that they see.
+ */
 async function checkNames(
   deps: PreflightDeps,
   lists: DnsBlockLists,
@@ -206,7 +209,7 @@ async function checkNames(
 
 const ADDRESS_CHECKS = ["helo_forward", "reverse_name", "dnsbl"] as const;
 
-/** What `ADDRESS_CHECKS` find of one address, in their order. */
+/** The findings of `ADDRESS_CHECKS` for one address, in their order. */
 async function checkAddress(
   { resolver }: PreflightDeps,
   lists: DnsBlockLists,

@@ -3,7 +3,7 @@ import type { FailureCause, RcptOutcome } from "../smtp/wire/outcome.ts";
 import type { Classification } from "../verification/classify/classify.ts";
 import { hasMailReply } from "./probe.ts";
 
-/** Nothing went out, or nothing that tells of the server. */
+/** Failures without a connection, or without information about the server. */
 const OUR_FAULT: ReadonlySet<FailureCause> = new Set([
   "cancelled",
   "no_slot",

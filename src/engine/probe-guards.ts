@@ -20,7 +20,7 @@ export class ProbeGuards {
   readonly #breaker: Breaker;
   readonly #domain: string;
   readonly #exchangers: readonly Exchanger[];
-  /** By site; null: the probe has come to none. */
+  /** By site; null: the probe has reached no site. */
   #sites: Map<string, SiteAttempts> | null = null;
 
   /** @param exchangers at least one */
@@ -34,13 +34,13 @@ export class ProbeGuards {
     return this.#attemptsAt(exchanger).guard;
   }
 
-  /** The exchanger of the outcome; the first one where none was asked. */
+  /** The exchanger of the outcome; the first one if none was asked. */
   exchangerOf({ host }: RcptOutcome): Exchanger {
     const [first] = this.#exchangers;
     return this.#exchangers.find((exchanger) => exchanger.host === host) ?? (first as Exchanger);
   }
 
-  /** `Clock.monotonic` milliseconds by which the trials that this probe makes have to end; infinity: it makes none. */
+  /** `Clock.monotonic` milliseconds by which the trials of this probe must end; infinity: it has none. */
   get trialUntil(): number {
     return Math.min(...this.#visited().map(({ guard }) => guard.trialUntil));
   }
@@ -50,7 +50,7 @@ export class ProbeGuards {
     attempts.furthest = furthestOf(attempts.furthest, outcome);
   }
 
-  /** Reports to the breaker of each site what was met there. */
+  /** Reports the result at each site to the site's breaker. */
   end(
     { network, self }: { network: NetworkView; self: SelfIdentities },
     local: string,

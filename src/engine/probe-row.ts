@@ -58,14 +58,14 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
   readonly #caller: CheckCaller;
   /** State of the first attempt; null: the probe is in the full state. */
   #fastRoute: FastRoute | null = null;
-  /** The site in whose queue it stands: that it asks, or is about to ask. */
+  /** The site in whose queue the row is: it asks, or is about to ask. */
   #queuedAt: string | null = null;
   #inSession = false;
   #cutOff = false;
 
   /**
    * @param first the best exchanger
-   * @param evidence what is known without a probe
+   * @param evidence evidence without a probe
    * @param sinceMs `Clock.monotonic` milliseconds at which the check began
    */
   constructor(
@@ -166,7 +166,7 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
     return concludeProbe(this.#deps, this, asked, { mode, probe: this });
   }
 
-  /** Before the breaker is asked: a row that leaves must not use up the trial of a half-open one. */
+  /** Checked before the breaker: a row that leaves must not use up the trial of a half-open one. */
   #mayQueueAt({ site, policy }: Exchanger): boolean {
     if (site === this.#queuedAt) return true;
     this.#leave();
@@ -247,7 +247,7 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
     );
   }
 
-  /** The evidence, with what the server said of the address. */
+  /** Reports the evidence, with the server's answer about the address. */
   #report(smtp: ProbeConclusion): void {
     if (smtp === null || smtp === "busy") {
       this.#caller.onChecked(smtp);
@@ -294,7 +294,7 @@ export function canProbeFast(
   return deps.behaviours.behaviourOf(site) === null && deps.breaker.isClear(site, path, domain);
 }
 
-/** What the first attempt brought. */
+/** Result of the first attempt. */
 class FastProbeResult implements ProbeResult {
   readonly outcome: RcptOutcome;
   readonly fastRoute: FastRoute;

@@ -56,10 +56,10 @@ const STAGE_ORDER: Record<Stage, number> = {
 };
 
 /**
- * Asks about one mailbox as a mail server delivers, by preference (RFC 5321 §5.1): the next address, then the next
- * exchanger, is tried where one could not be reached, broke the dialogue off, or gave a temporary reply at whatever stage.
- * Bounded by `LIMITS.smtp.hostsTried` hosts, `addressesTriedPerHost`, and `attemptsPerProbe` in all. When none answers, the
- * outcome that got furthest counts, the first of equals: greylisting is met again where it was met.
+ * Probes one mailbox as a mail server delivers, by preference (RFC 5321 §5.1). The next address, then the next exchanger,
+ * is tried if one could not be reached, broke off the dialogue, or gave a temporary reply at any stage. Bounded by
+ * `LIMITS.smtp.hostsTried` hosts, `addressesTriedPerHost`, and `attemptsPerProbe` in all. Without an answer, the outcome
+ * that got furthest counts, the first of equals, so that a retry meets greylisting at the same host.
  * @param begun the outcome of the first attempt, at the best host, if it was already made
  */
 export async function probeMailbox(
@@ -85,7 +85,7 @@ class ProbeRun {
   /** Why the first of those was not asked that may not be now. */
   #heldBack: RcptOutcome | null = null;
   #attempts = 0;
-  /** When the first reply came; null: none has. */
+  /** Time of the first reply; null: none yet. */
   #repliedAt: number | null = null;
 
   constructor(
@@ -216,8 +216,8 @@ class ProbeRun {
   }
 
   /**
-   * Neither a refusal that is not about the recipient takes the place of a temporary reply, which may still become an answer, nor does a
-   * failure of our own. A probe that was cancelled ends at once.
+   * A temporary reply may still become an answer. So neither a refusal that is not about the recipient nor a failure of our
+   * own replaces it. A cancelled probe ends at once.
    */
   #conclude(outcome: RcptOutcome): Step {
     if (mayTryNext(outcome)) {
@@ -243,7 +243,7 @@ function addressesOf(outcome: RcptOutcome): string[] {
 
 const CUT_OFF = "nothing leaves from here by this way";
 
-/** The same, given up also when nothing leaves by the way any more, for as long as no session has taken it up. */
+/** The control of the probe, which also cancels it when its route goes down before a session has taken it. */
 class CutOffControl implements ProbeControl {
   readonly urgent: boolean;
   readonly isInteractive: boolean;
@@ -287,7 +287,7 @@ export function markCutOff(
   return { ...outcome, stage: "connect", cause: "cut_off", detail: CUT_OFF };
 }
 
-/** The server's end of the dialogue, whatever had been said. */
+/** The server ended the dialogue, after any replies. */
 const BROKEN: ReadonlySet<FailureCause> = new Set(["closed", "timeout", "protocol", "reply_too_long"]);
 
 /** Not the server's doing, and the same at the next one. */

@@ -15,10 +15,10 @@ interface ControlDeps extends GuardedProbeDeps {
 }
 
 /**
- * Whether a site that refused the target as unknown may be believed. Where so many addresses were refused that this is in
- * doubt, the probe of one of them is given the control: it asks about `postmaster`, which every domain has to accept (RFC
- * 5321 §4.5.1), at LIMITS.learnedBehaviour.controls domains. The others wait for the result. The control has a time budget
- * of its own, whatever is left of the target's: a control that runs out of time would count in the site's favour.
+ * Decides whether a site that refused the target as unknown is believed. If so many addresses were refused that this is in
+ * doubt, the probe of one of them runs the control: it asks about `postmaster`, which every domain has to accept (RFC 5321
+ * §4.5.1), at LIMITS.learnedBehaviour.controls domains. The others wait for the result. The control has a time budget of
+ * its own, independent of the target's: a control that runs out of time would count in the site's favour.
  */
 export function isRefusalBelieved(
   deps: ControlDeps,
@@ -66,7 +66,7 @@ async function askPostmaster(
 ): Promise<PostmasterAnswer> {
   const mx = known ?? (await lookUpMx(deps.resolver, domain));
   if (mx.status !== "ok" && mx.status !== "implicit") return "inconclusive";
-  // What other hosts of the domain say tells nothing of the site.
+  // Answers of the domain's other hosts say nothing about the site.
   const exchangers = exchangersOf(deps, mx.hosts, domain).filter((exchanger) => exchanger.site === site);
   if (exchangers.length === 0) return "inconclusive";
   const { outcome, ruling } = await runGuardedProbe(

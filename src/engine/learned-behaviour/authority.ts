@@ -48,7 +48,7 @@ export interface BehaviourAuthority {
   stop(): void;
 }
 
-/** A named provider has all that makes a habit, were it anybody else. */
+/** Evidence that would make learned behaviour, if the site were not a named provider's. */
 export interface BehaviourSuspicion extends Pick<BehaviourEvent, "habit" | "basis"> {
   provider: string;
 }
@@ -56,7 +56,7 @@ export interface BehaviourSuspicion extends Pick<BehaviourEvent, "habit" | "basi
 export interface BehaviourAuthorityDeps extends Omit<KnownBehavioursDeps, "forget"> {
   /** 0 to 1. */
   random(): number;
-  /** At most once in LIMITS.learnedBehaviour.heldMs for a provider and habit. */
+  /** Called at most once in LIMITS.learnedBehaviour.heldMs for a provider and habit. */
   onSuspect(suspicion: BehaviourSuspicion): void;
 }
 
@@ -69,7 +69,7 @@ class SiteBehaviourAuthority implements BehaviourAuthority {
   readonly #deps: BehaviourAuthorityDeps;
   readonly #clock: Clock;
   readonly #known: KnownBehaviours;
-  /** A site whose control is under way stays until it has ended. */
+  /** Sites whose control is in progress: they are not evicted. */
   readonly #controlling = new Map<string, RefusalRun>();
   readonly #runs = new LRUCache<string, RefusalRun>({ max: sites });
   readonly #catchAllTallies = new LRUCache<string, AcceptedProbeTally>({ max: sites });
@@ -178,7 +178,7 @@ class SiteBehaviourAuthority implements BehaviourAuthority {
     return ruling;
   }
 
-  /** What was counted counts no more, and until then no postmaster is asked. */
+  /** Drops the counts. Until `restsUntil` no postmaster is asked. */
   #rest(site: string, restsUntil: number): void {
     const fresh = new RefusalRun();
     fresh.pausedUntil = restsUntil;

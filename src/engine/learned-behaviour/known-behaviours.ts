@@ -23,7 +23,7 @@ export interface BehaviourEvent {
   habit: LearnedBehaviour;
   /** false: it fell. */
   isLearned: boolean;
-  /** Addresses, or domains of strangers, that it rests on; 0: another process knows. */
+  /** Number of addresses, or of domains with catch-all probes, that it is based on; 0: another process has them. */
   basis: number;
 }
 
@@ -34,7 +34,7 @@ export interface KnownBehavioursDeps {
   /** Whether a site is a provider with a name. */
   isProvider(site: string): boolean;
   onChange(event: BehaviourEvent): void;
-  /** What was counted at a site towards a behaviour counts no more. */
+  /** Drops the counts towards a behaviour of a site. */
   forget: { refusals(site: string): unknown; acceptedProbes(site: string): unknown };
 }
 

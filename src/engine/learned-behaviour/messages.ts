@@ -1,4 +1,4 @@
-/** What a site does at RCPT that makes its answers worthless. */
+/** Behaviour of a site at RCPT that makes its answers worthless. */
 export type LearnedBehaviour = "accepts_all" | "refuses_all";
 
 /** An address that was refused as unknown. */
@@ -7,10 +7,12 @@ export interface RefusedAddress {
   domain: string;
 }
 
-/** What RFC 5321 §4.5.1 obliges every domain to accept, `postmaster`, was answered with. */
+/** The answer to `postmaster`, which RFC 5321 §4.5.1 obliges every domain to accept. */
 export type PostmasterAnswer = "accepted" | "refused" | "inconclusive";
 
-/** What is to be made of a refusal: believed; not, since every address is refused; or a postmaster is to be asked first. */
+/**
+ * The ruling on a refusal: it is believed; it is not, since every address is refused; or a postmaster must be asked first.
+ */
 export type RefusalRuling =
   | { kind: "believed" }
   | { kind: "refuses_all" }

@@ -11,9 +11,9 @@ import type {
 } from "./messages.ts";
 import { registrantOf } from "./tallies.ts";
 
-/** A check thread's view of the sites whose answers prove nothing, and its reports of what it sees. */
+/** A check thread's view of the sites whose answers prove nothing, and its reports about sites. */
 export interface SiteBehaviours {
-  /** What was learnt of the site; null: it is believed. */
+  /** The learned behaviour of the site; null: its answers are believed. */
   behaviourOf(site: string): LearnedBehaviour | null;
   /**
    * Whether this check probes all the same, so that a behaviour that ends is noticed: one in
@@ -24,8 +24,8 @@ export interface SiteBehaviours {
   /** An address of the domain was accepted there. */
   onAccepted(site: string, domain: string): void;
   /**
-   * An address was refused there as unknown. A promise only while there are so many refusals that a postmaster may have to
-   * be asked.
+   * Reports an address that was refused as unknown. Returns a promise only if so many refusals may require asking a
+   * postmaster.
    */
   onRefused(site: string, sighting: RefusedAddress): RefusalRuling | Promise<RefusalRuling>;
   /** Ends the control that was asked for, whatever happened to it. */
@@ -47,7 +47,7 @@ type Run = readonly (RefusedAddress & { atMs: number })[] | null;
 
 const EMPTY_RUN: NonNullable<Run> = [];
 
-/** What is known of a site that refused an address; `refusesAtMs` is `Clock.monotonic` of the last `refuses` report. */
+/** State of a site that refused an address; `refusesAtMs` is `Clock.monotonic` of the last `refuses` report. */
 interface RefusingSite {
   run: Run;
   refusesAtMs: number;

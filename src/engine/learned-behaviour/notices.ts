@@ -20,7 +20,7 @@ export function behaviourNotice({ site, habit, isLearned: formed, basis }: Behav
   );
 }
 
-/** What the operator may want to do about a provider that is not disbelieved by itself. */
+/** The notice to the operator about a named provider, for which nothing is learned automatically. */
 export function suspicionNotice({ provider, habit, basis }: BehaviourSuspicion): string {
   const seen =
     habit === "accepts_all"

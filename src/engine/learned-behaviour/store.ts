@@ -12,9 +12,8 @@ return 1
 
 /**
  * Learned behaviour of sites, shared by the processes of an egress in Redis: `rcpt:beliefs:{<egress>}`, a hash of a site's
- * name to its behaviour as JSON, with a TTL that ends with the last of them; at most LIMITS.learnedBehaviour.behaviours.
- * Best effort: an entry without room is not shared, and overwriting does no harm, as each process learns for itself what
- * the others would report.
+ * name to its behaviour as JSON. Its TTL ends with the last of them; at most LIMITS.learnedBehaviour.behaviours. Best
+ * effort: an entry without room is not shared, and overwriting does no harm, as each process learns for itself too.
  */
 export function createLearnedBehaviourStore(redis: RedisClient, egressId: string): BehaviourStore {
   const key = `rcpt:beliefs:{${egressId}}`;

@@ -18,12 +18,12 @@ function trim<T extends { atMs: number }>(kept: Map<string, T>, most: number, si
 /** Refusals in a row at a site, and the postmasters that were asked about them. Bounded by LIMITS.learnedBehaviour. */
 export class RefusalRun {
   readonly #addresses = new Map<string, { atMs: number }>();
-  /** By registrant: of several domains of one, the latest stands for all. */
+  /** By registrant: the latest of a registrant's domains represents all of them. */
   readonly #domains = new Map<string, { domain: string; atMs: number }>();
-  /** Domains whose postmasters are still to be asked; null: none was. */
+  /** Domains whose postmasters are still to be asked; null: the control has not started. */
   #controls: string[] | null = null;
   #refusedControls = 0;
-  /** Refusals that wait for the control under way; null: there is none. */
+  /** Refusals that wait for the control in progress; null: no control is. */
   waiting: ((say: RefusalRuling) => void)[] | null = null;
   /** An address was accepted during the control. */
   acceptedMeanwhile = false;
@@ -54,9 +54,9 @@ export class RefusalRun {
   }
 
   /**
-   * The domain whose postmaster is to be asked next, no two of one registrant; null: enough were asked.
-   * @param accepted a domain with a recently accepted address: it goes first, since its postmaster shows whether the site
-   *   is honest
+   * The domain whose postmaster is asked next, never two of one registrant; null: enough were asked.
+   * @param accepted a domain with a recently accepted address: it comes first, since its postmaster shows whether the site
+   * is honest
    * @param random 0 to 1
    */
   nextControl(accepted: string | null, random: () => number): string | null {
@@ -81,7 +81,7 @@ export class RefusalRun {
     return this.#refusedControls >= LIMITS.learnedBehaviour.controls;
   }
 
-  /** The question is over without an answer: the next one begins anew. */
+  /** Ends the control without an answer: the next one starts from the beginning. */
   forgetControls(): void {
     this.#controls = null;
     this.#refusedControls = 0;
@@ -89,7 +89,10 @@ export class RefusalRun {
   }
 }
 
-/** Domains whose catch-all probes were accepted at a site that refused none: the latest LIMITS.learnedBehaviour.catchAllProbesKept. */
+/**
+ * Domains whose catch-all probes were accepted, at a site that refused no probe: the latest
+ * LIMITS.learnedBehaviour.catchAllProbesKept.
+ */
 export class AcceptedProbeTally {
   readonly #accepted = new Map<string, { atMs: number }>();
 

@@ -9,7 +9,7 @@ import { type CheckAnswers, type CheckBatch, type CheckOutcome, unansweredOutcom
 
 /** Gets a batch's result: one of `onOutcomes` and `onError`, once, and never within the call that started it. */
 export interface BatchListener {
-  /** The thread is to report how each check went; absent: it is not. */
+  /** The thread must report the times of each check; absent: it need not. */
   readonly isTraced?: boolean;
   /** Called before the outcomes, once for each address of a traced batch. */
   onTimes?(times: CheckTimes): void;
@@ -26,14 +26,14 @@ export interface CheckThread {
   close(): void;
 }
 
-/** What a check thread is reached by. */
+/** Connection of the main thread to a check thread. */
 export interface ThreadPort {
   send(message: MainMessage): void;
   /** While a batch is under way the process does not end by itself. */
   setBusy(isBusy: boolean): void;
 }
 
-/** Batches of checks on their way to the check threads and back. A batch goes to the thread that has the fewest. */
+/** Batches of checks sent to the check threads and back. A batch goes to the thread that has the fewest. */
 export class CheckBatches {
   readonly #board: SharedBoard;
   readonly #now: () => number;

@@ -1,17 +1,17 @@
 import type { SharedBoard } from "../../egress/shared-board.ts";
 
 /**
- * How long batches of checks wait for our own CPU: from when they are asked for until a thread starts them, and from when
- * an answer is posted until the main thread receives it. The time of name and mail servers is no part of it.
+ * How long batches of checks wait for our own CPU: from the request until a thread starts them, and from the posting of an
+ * answer until the main thread receives it. The time of name and mail servers does not count.
  */
 export interface CheckWaits {
   /** A batch is on its way to a thread. */
   onSent(): void;
   /** Answers to so many batches were received, `ms` after they were posted. */
   onReceived(batches: number, ms: number): void;
-  /** So many batches were lost, or given up, before a thread had started them. */
+  /** Reports batches that were lost or cancelled before a thread had started them. */
   onNeverStarted(batches: number): void;
-  /** Both waits of a batch, on average since the last call, in milliseconds; 0 where none waited. */
+  /** Both waits of a batch, on average since the last call, in milliseconds; 0 without waits. */
   takeMeanMs(): number;
 }
 
@@ -41,7 +41,7 @@ export function createCheckWaits(board: Pick<SharedBoard, "started">, now: () =>
   /** When something was last started, or nothing waited to be. */
   let movedMs = now();
 
-  /** Where no thread starts anything, batches have waited since one last did. */
+  /** If no thread starts a batch, batches have waited since the last start. */
   function threadWait(): number {
     const { tasks, waitedTenths } = board.started();
     const begun = (tasks - seen.tasks) >>> 0;

@@ -34,8 +34,8 @@ export class MessageBatcher<Out> {
   }
 
   /**
-   * A message without a waiter goes with the next one, LIMITS.check.gatherMs later at most, and in order: a thread that
-   * waits for fifty slow sites woke the main thread a hundred times a second to say that they answer.
+   * Sends a message without a waiter with the next one, at most LIMITS.check.gatherMs later, and in order. A thread with
+   * fifty slow sites woke the main thread a hundred times a second to report their answers.
    */
   sendLater(message: Out): void {
     this.#messages.push(message);
@@ -61,16 +61,16 @@ export class MessageBatcher<Out> {
 }
 
 /**
- * Receives, one after the other, what the `MessageBatcher` at the other end sends. All work that a message starts in its
- * tick is done before the next one is received, as if each had come by itself: a slot that is granted has its connection
- * before it is wanted back, which is said once and would find nothing to give back.
+ * Receives the messages of the `MessageBatcher` at the other end, one after the other. All work that a message starts in
+ * its tick is done before the next one is received, as if each had been sent separately. So a granted slot has its
+ * connection before the slot is requested back; that request comes once and would find no connection to close.
  */
 export function receiveBatches<In>(port: MessagePort, receive: (message: In) => void): void {
   function receiveFrom(messages: readonly In[], next: number): void {
     try {
       receive(messages[next] as In);
     } finally {
-      // A tick that a microtask asks for comes when no microtask is left, and still before the event loop goes on.
+      // A tick that a microtask requests starts when no microtask is left, and before the event loop continues.
       if (next + 1 < messages.length) queueMicrotask(() => process.nextTick(receiveFrom, messages, next + 1));
     }
   }

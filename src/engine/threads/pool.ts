@@ -9,7 +9,7 @@ import type { BatchMode, CheckOutcome } from "./thread-tasks.ts";
 
 /** Gets a single check's result: one of `onEvidence` and `onError`, once, and never within the call that asked. */
 export interface CheckListener {
-  /** Its thread is to report how it went; absent: it is not. */
+  /** Its thread must report its times; absent: it need not. */
   readonly isTraced?: boolean;
   /** Called before the answer of a traced check. */
   onTimes?(times: CheckTimes): void;
@@ -23,7 +23,7 @@ export interface CheckListener {
 export interface PendingCheck {
   /** The evidence, or null when it was cancelled before it knew. Rejects when the check itself broke. */
   evidence: Promise<Evidence | null>;
-  /** No one waits any more: what has not started is left, what runs ends at its next step. */
+  /** No caller waits any more: checks that have not started are dropped, running ones end at their next step. */
   cancel(): void;
 }
 
@@ -44,9 +44,9 @@ export interface CheckPool {
   /**
    * Many checks in one message to a thread and one back.
    * @param addresses 1 to LIMITS.check.batchAddresses; those of one domain should be in one batch, since a thread's
-   *   sessions are its own
+   * sessions are its own
    * @param atOnce the most that are checked at once, at least 1; absent: all
-   * @throws AppError `overloaded` when there is no room for those, `unavailable` once the pool was closed
+   * @throws AppError `overloaded` when there is no room for these, `unavailable` once the pool was closed
    */
   checkBatch(addresses: readonly string[], scope: Scope, mode: BatchMode, atOnce?: number): PendingBatch;
   /** Addresses that are being checked and have no answer. */
@@ -55,7 +55,7 @@ export interface CheckPool {
   takeWaitMs(): number;
   /** Resolves when every thread has loaded the engine and answered. Rejects when one failed before they were first ready. */
   ready(): Promise<void>;
-  /** Ends the threads: first their sessions say QUIT, then the threads go. Checks under way are lost. */
+  /** Ends the threads: first their sessions send QUIT, then the threads end. Checks in progress are lost. */
   close(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/time/clock.ts";
 import { SessionTraffic } from "../../smtp/session/session-traffic.ts";
 import type { SmtpClass } from "../../verification/evidence.ts";
 
-/** What a check thread has counted since its last report. A provider is one of the shaping table, or `other`. */
+/** Counts of a check thread since its last report. A provider is one of the shaping table, or `other`. */
 export interface ThreadReport {
   /** Probes that ended, by `provider class`. */
   probes: Record<string, number>;
@@ -21,11 +21,11 @@ export interface ThreadReport {
   groups: number;
   /** Names, by result. */
   lookUps: Record<string, number>;
-  /** What was known of strangers, and what had to be asked. */
+  /** Catch-all answers that were known, and those that had to be asked for. */
   catchAllLookUps: CatchAllLookUps;
 }
 
-/** Accepted mailboxes, by whether it was known how their host takes strangers. */
+/** Accepted mailboxes, by whether the catch-all answer of their host was known. */
 export interface CatchAllLookUps {
   hit: number;
   asked: number;
@@ -145,7 +145,7 @@ function flattenProbes(
   return counts;
 }
 
-/** Takes what was written, over all providers, and how long answers took, by provider. */
+/** Takes the counts of writes, over all providers, and the durations of answers, by provider. */
 function takeTraffic(traffic: ReadonlyMap<string, SessionTraffic>) {
   const sums = { transactions: 0, writes: 0, groups: 0 };
   const answered: ThreadReport["answered"] = {};

@@ -18,7 +18,7 @@ import { ThreadCatchAllFacts } from "./thread-catch-all.ts";
 import type { ThreadReport } from "./thread-counts.ts";
 import { type MainMessage, OpenQuestions, type ThreadMessage } from "./thread-messages.ts";
 
-/** What the main thread asks of a check thread. */
+/** The main thread's requests to a check thread. */
 export interface ThreadWork {
   runner: Pick<CheckTaskRunner, "start" | "takeAnswers">;
   /** Closes all sessions. */
@@ -45,7 +45,7 @@ export class ThreadLink {
   readonly reach: NetworkReports;
   readonly breaker: BreakerPort;
   readonly behaviours: BehaviourPort;
-  /** What the last self-check said of each route. */
+  /** The result of the last self-check for each route. */
   readonly routeTrust: RouteTrust = { trusts: (path) => !this.#selfCheck.distrusted.includes(path) };
 
   constructor(port: MessagePort) {
@@ -83,7 +83,7 @@ export class ThreadLink {
     receiveBatches(port, (message: MainMessage) => this.#receive(message));
   }
 
-  /** From now on the thread does what the main thread asks: to be called before the main thread has the port's other end. */
+  /** Starts to serve the main thread's requests. Call it before the main thread has the port's other end. */
   serve(work: ThreadWork): void {
     this.#work = work;
   }
@@ -108,7 +108,7 @@ export class ThreadLink {
     this.#outbox.sendLater({ type: "counts", report });
   }
 
-  /** What mail servers take for our address on a route, as far as preflight knows. */
+  /** The address that mail servers see us come from over a route, as far as preflight knows. */
   seenAs(path: string): string | null {
     return this.#selfCheck.seenAs[path] ?? null;
   }

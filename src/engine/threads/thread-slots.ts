@@ -3,7 +3,7 @@ import { FairStart } from "../../egress/fair-start.ts";
 import type { Clock, Timer } from "../../platform/time/clock.ts";
 import type { SlotSource } from "../../smtp/pool/slots.ts";
 
-/** What a thread asks for, see `SlotSource.acquire`. */
+/** A thread's request, see `SlotSource.acquire`. */
 export interface SlotRequest {
   site: string;
   max: number;
@@ -13,14 +13,14 @@ export interface SlotRequest {
 /** The slots of one check thread. */
 export interface ThreadSlots {
   acquire(request: SlotRequest): Promise<boolean>;
-  /** What it does not hold is ignored. */
+  /** Ignores a slot that the thread does not hold. */
   release(site: string): void;
   holds(site: string): boolean;
-  /** The thread is no more: all that it held is free. */
+  /** The thread has ended: all its slots are free. */
   close(): void;
 }
 
-/** The slots of all check threads of a process: what each holds is on record, and none has much more than another. */
+/** The slots of all check threads of a process. It records the slots of each, and shares them evenly. */
 export interface SharedThreadSlots {
   /** @param tellWanted asks the thread to give a connection to the site back */
   attach(tellWanted: (site: string, soon: boolean) => void): ThreadSlots;
@@ -44,10 +44,11 @@ interface Handover {
 }
 
 /**
- * The first thread takes all slots of a site and keeps them for as long as rows come; the other threads would serve their
- * half of the rows over one connection each. So a thread that asks for a further slot when none is free gets one from the
- * thread with the most, unless that would only swap the two: it must have two fewer. The other thread gives back an idle
- * connection, or the next one that has ended a batch: it does not need the slot's tenure, since no slot comes back.
+ * The first thread would take all slots of a site and keep them for as long as rows come; the other threads would serve
+ * their half of the rows over one connection each. So a thread that requests a further slot when none is free gets one from
+ * the thread with the most, unless that would only swap the two: it must have two fewer. The other thread gives back an
+ * idle connection, or the next one that has ended a batch. It need not wait for the slot's tenure, since the slot does not
+ * return to it.
  */
 export function createThreadSlots(slots: SlotSource, clock: Clock): SharedThreadSlots {
   return new EvenSlots(slots, clock);

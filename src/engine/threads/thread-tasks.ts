@@ -8,7 +8,7 @@ import type { CheckTimes } from "../check-times.ts";
 
 export { type CheckOutcome, type Deferred, isDeferred } from "../../verification/evidence/outcomes.ts";
 
-/** What a check thread starts with (`workerData`): plain data and shared memory. */
+/** Start data of a check thread (`workerData`): plain data and shared memory. */
 export interface ThreadSetup {
   smtp: SmtpConfig;
   shaping: OperatorShaping;

@@ -166,7 +166,7 @@ export class MxHost implements SessionOwner {
   /** Ends the jobs that wait here for `routeName`, about `domain` unless it is ""; transactions already sent go on. */
   holdBack(routeName: string, domain: string): void {
     this.backlog.holdBack(routeName, domain, this.clock.monotonic());
-    // Where each route has its own cap, all sessions leave by the host's route.
+    // If each route has its own cap, all sessions use the host's route.
     if (routeName === this.#deps.routeName || this.cap !== this.site) return;
     // Jobs admitted for our own route would otherwise still leave by `routeName`, on sessions to another address of the
     // host.
@@ -254,7 +254,7 @@ export class MxHost implements SessionOwner {
     session.quit();
   }
 
-  /** Usually sessions are busy and no further one can be had, so a pump after each answer would find nothing to do. */
+  /** Usually sessions are busy and no further one can be opened, so a pump after each answer would find no work. */
   #canMakeProgress(now: number): boolean {
     return this.#idle.length > 0 || this.backlog.waitingForNewSession > 0 || this.#wantsSession(now);
   }
@@ -389,7 +389,7 @@ export class MxHost implements SessionOwner {
       if (session.isReady) working = true;
       else opening = session;
     }
-    // Where sessions work, jobs that expired were waiting for our cap, not for the server.
+    // If sessions work, jobs that expired were waiting for our cap, not for the server.
     if (opening === undefined || working) this.backlog.expire(now, "connect", "no_slot", includePatient);
     else this.backlog.expire(now, opening.stage, "timeout", includePatient);
   }

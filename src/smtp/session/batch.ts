@@ -17,9 +17,9 @@ export type TransactionEnd =
   | { kind: "failure"; stage: "mail" | "rcpt"; cause: FailureCause; detail: string; blame: Blame };
 
 /**
- * `own`: the session broke on this transaction. `unsure`: it broke on this transaction or on another of the same write;
- * only asking it alone, in lock step, can tell. `not_reached`: the server had not reached it, so the break says nothing
- * about it.
+ * The session's end, as it concerns a transaction. `own`: the session broke on this transaction. `unsure`: it broke on this
+ * transaction or on another of the same write; only a retry alone, in lock step, shows which. `not_reached`: the server had
+ * not reached it, so the break says nothing about it.
  */
 export type Blame = "own" | "unsure" | "not_reached";
 
@@ -145,10 +145,10 @@ export class Batch {
   }
 
   /**
-   * The session broke: returns an end for every transaction. Results heard in lock step count. Results of a pipelined write
-   * do not, unless the write completed: one reply too many or too few shifts all later ones, and only the end of the write
-   * reveals it. Exceptions, for a write with one recipient: the server broke off before it answered for the recipient, or
-   * hung up after it refused the recipient, as servers often do.
+   * The session broke: returns an end for every transaction. Results received in lock step count. Results of a pipelined
+   * write do not, unless the write completed: one reply too many or too few shifts all later ones, and only the end of the
+   * write reveals it. Exceptions, for a write with one recipient: the server broke off before it answered for the
+   * recipient, or hung up after it refused the recipient, as servers often do.
    */
   abandon(end: SessionEnd): readonly TransactionEnd[] {
     const cause = end.kind === "failure" ? end.cause : "closed";

@@ -1,9 +1,9 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 
 /**
- * How much of something a server tolerates: learned by exceeding it, relaxed by trying a little more now and then. A failed
- * trial doubles the wait before the next one, up to `LIMITS.learned.holdMaxMs`. A successful trial enlarges the next one,
- * so that a lifted limit is soon forgotten. Times are monotonic milliseconds.
+ * A server's limit on something: learned by exceeding it, relaxed by trying a little more now and then. A failed trial
+ * doubles the wait before the next one, up to `LIMITS.learned.holdMaxMs`. A successful trial enlarges the next one, so that
+ * a lifted limit is soon forgotten. Times are monotonic milliseconds.
  */
 export class LearnedLimit {
   #safeMax = Number.POSITIVE_INFINITY;
@@ -33,8 +33,8 @@ export class LearnedLimit {
 
   /**
    * Sets the starting limit while nothing is learned.
-   * @param firm a documented limit: more is tried once in `LIMITS.learned.holdMaxMs`. Otherwise more is tried at once: by
-   *   one session, then by all once that one has reached twice the start, each time up to twice the amount that worked
+   * @param firm a documented limit: more is tried once in `LIMITS.learned.holdMaxMs`. Otherwise more is tried at once, each
+   * time up to twice the amount that worked: by one session, then by all once that one has reached twice the start
    */
   startAt(safeMax: number, firm: boolean, now: number): void {
     this.#safeMax = safeMax;

@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/time/clock.ts";
 import { LearnedDepthLimit } from "./pipeline-depth.ts";
 import { SessionLimits } from "./session-limits.ts";
 
-/** What the servers of a site have taught one thread; all hosts of the site share it. */
+/** Limits that one thread has learned of a site; all hosts of the site share them. */
 export class LearnedSiteLimits {
   readonly depth = new LearnedDepthLimit();
   readonly limits = new SessionLimits();
@@ -14,10 +14,7 @@ export class LearnedSiteLimits {
   }
 }
 
-/**
- * Learned limits of sites that are no longer in use, kept for later: `LIMITS.learned.sites` sites for
- * `LIMITS.learned.memoryMs`.
- */
+/** Learned limits of sites without sessions, cached for later: `LIMITS.learned.sites` sites for `LIMITS.learned.memoryMs`. */
 export class LearnedSiteLimitsCache {
   readonly #clock: Clock;
   readonly #cache = new LRUCache<string, { limits: LearnedSiteLimits; until: number }>({

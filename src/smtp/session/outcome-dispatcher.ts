@@ -8,8 +8,8 @@ import type { RcptCaller } from "./rcpt-job.ts";
  */
 export class OutcomeDispatcher {
   /**
-   * Outcomes and their callers, in the same order: the first `#count` of both are set, the rest is null. New arrays for
-   * each tick had room for sixteen more elements each, a tenth of all garbage that an answer left.
+   * Outcomes and their callers, in the same order: the first `#count` of both are set, the others are null. New arrays for
+   * each tick had room for sixteen more elements each, a tenth of all garbage of an answer.
    */
   readonly #outcomes: (RcptOutcome | null)[] = [];
   readonly #callers: (RcptCaller | null)[] = [];

@@ -31,8 +31,8 @@ export interface SessionOwner extends SessionUseOwner {
 const isQuoted = ({ mailbox }: RcptJob) => mailbox.address.startsWith('"');
 
 /**
- * Shared and empty: V8 gives a growing array room for sixteen elements, at one address a write most of what a write leaves
- * behind.
+ * Shared and empty: V8 gives a growing array room for sixteen elements. With one address a write, that is most of a write's
+ * garbage.
  */
 const NO_JOBS: readonly RcptJob[] = [];
 
@@ -230,7 +230,7 @@ export class PooledSession implements SessionHandler, ServingSession {
     );
   }
 
-  /** How many transactions may go out now: never so many that they could exceed a limit. */
+  /** Number of transactions that may be written now: never so many that they could exceed a limit. */
   #writeCapacity(now: number): number {
     if (!this.#session.capabilities.pipelining) return 1;
     const { depth, depthMax } = this.#owner;

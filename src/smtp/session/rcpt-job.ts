@@ -83,7 +83,7 @@ export interface RcptJobTarget {
 /** Delivers an outcome to its caller. */
 export type SettleHandler = (outcome: RcptOutcome, asker: RcptCaller) => void;
 
-/** One recipient's way through the pool, from `rcpt` to its outcome, over as many sessions as it needs. */
+/** One recipient's job in the pool, from `rcpt` to its outcome, over as many sessions as it needs. */
 export class RcptJob implements SmtpTransaction {
   readonly mailbox: Mailbox;
   readonly startedAt: number;

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 
-/** When a host may open a further session: openings in progress, and what earlier openings taught. */
+/** Decides when a host may open a further session, from openings in progress, and the results of earlier ones. */
 export class SessionGrowth {
   /** Sessions between dial and the end of their handshake. */
   opening = 0;
@@ -15,7 +15,7 @@ export class SessionGrowth {
   #hasOpeningFailed = false;
   /** An opening failed: until this time openings go one at a time, since a burst would hit the same limit at once. */
   #cautiousUntil = 0;
-  /** No opening before this time: the server said that there are too many connections, and none of ours works. */
+  /** No opening before this time: the server reported too many connections, and we have no working session. */
   #pausedUntil = 0;
 
   get pending(): number {
@@ -32,7 +32,7 @@ export class SessionGrowth {
   }
 
   /**
-   * No further session can be had beside the present ones, so one of them must close for it.
+   * True when no further session can be opened, so that one of the present ones must close for it.
    * @param areIdle the present sessions are idle: a server refusal some seconds ago is then reason enough
    */
   isStuck(now: number, areIdle: boolean): boolean {

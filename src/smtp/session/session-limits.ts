@@ -5,17 +5,17 @@ import type { SmtpReply } from "../wire/reply.ts";
 import { extractServerText } from "../wire/server-text.ts";
 import { LearnedLimit } from "./learned-limit.ts";
 
-/** How far a session had come when its server ended or slowed it. Counts are of finished transactions. */
+/** Progress of a session when its server ended or slowed it. Counts are of finished transactions. */
 export interface LimitHit {
   transactions: number;
   rejections: number;
   /** Transactions of the current write. */
   written: number;
-  /** `rejections`, `transactions`: the server named what it counts. `slow`: the session goes on, but replies are late. */
+  /** `rejections`, `transactions`: the server named the limited count. `slow`: the session goes on, but replies are late. */
   reason: "rejections" | "transactions" | "slow" | null;
 }
 
-/** What one session may do. */
+/** Maximum counts of one session. */
 export interface SessionAllowance {
   transactions: number;
   rejections: number;
@@ -35,7 +35,7 @@ export function isRecipientLimit(reply: SmtpReply): boolean {
   return reply.enhanced === "4.5.3" || reply.enhanced === "5.5.3";
 }
 
-/** What the server says it counts, in a reply that ends the session or refuses RSET. */
+/** The limited count, as a reply names it that ends the session or refuses RSET. */
 export function parseNamedLimit(reply: SmtpReply): LimitHit["reason"] {
   const text = extractServerText(reply);
   if (REJECTION_LIMIT_TEXT.test(text)) return "rejections";
@@ -128,7 +128,7 @@ export class SessionLimits {
     return this.#transactions.isKnown || this.#rejections.isKnown;
   }
 
-  /** A server has ended or slowed down a session for what it had done. */
+  /** True once a server has ended or slowed down a session because of its counts. */
   get hasHitLimit(): boolean {
     return this.#hasHitLimit;
   }
@@ -147,7 +147,7 @@ export class SessionLimits {
     if (policy.rejectionsPerSession === null) startLimit(this.#rejections, rejections, firm, now);
   }
 
-  /** For a session without trouble that has less than `room` left: how far it may go on; 0: no further. */
+  /** The new maximum counts of a session without trouble that has less than `room` left; 0: it may not go further. */
   extend(served: number, rejected: number, room: number, now: number): SessionAllowance {
     return {
       transactions: extendedMax(this.#transactions, served, room, now),

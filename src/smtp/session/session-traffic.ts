@@ -1,7 +1,7 @@
 import { DurationSeries, PROBE_BUCKETS_S } from "../../config/durations.ts";
 
 /**
- * What sessions have written, as plain numbers that a session raises once a write, whatever the number of transactions.
+ * Counts of sessions' writes, as plain numbers. A session updates them once a write, for any number of transactions.
  * Several sites may share one.
  */
 export class SessionTraffic {

@@ -11,7 +11,7 @@ import {
   type SessionAllowance,
 } from "./session-limits.ts";
 
-/** What a session's host knows about limits. */
+/** The knowledge of a session's host about limits. */
 export interface SessionUseOwner {
   readonly policy: SitePolicy;
   readonly depth: PipelineDepth;
@@ -24,7 +24,7 @@ export const isRejection = (end: TransactionEnd) => end.kind === "reply" && end.
 
 const isOverRecipients = (end: TransactionEnd) => end.kind === "reply" && isRecipientLimit(end.reply);
 
-/** How far a session has come towards the limits of its site and servers, and what it teaches about them. */
+/** A session's progress towards the limits of its site and servers, and the lessons from it. */
 export class SessionUse {
   /** Finished transactions. */
   served = 0;
@@ -75,7 +75,7 @@ export class SessionUse {
     );
   }
 
-  /** Called before its writes become small: the session may be allowed to go beyond what has worked so far. */
+  /** Called before its writes become small: the session may be allowed to go beyond the counts that have worked so far. */
   extend(now: number): void {
     const { depth, learned } = this.#owner;
     if (this.#isSlow || this.remaining() >= depth.current) return;

@@ -33,8 +33,8 @@ export interface SessionHandler {
   onReady(): void;
   /**
    * The whole batch is answered, in order; `run` may be called again.
-   * @param late progress when a reply first took `LIMITS.learned.slowReplyMs`; null: none did
-   * @param now `clock.monotonic()` of the last reply: saves another look at the clock
+   * @param late progress when a reply first took `LIMITS.learned.slowReplyMs`; null: no reply did
+   * @param now `clock.monotonic()` of the last reply: saves another call
    */
   onBatch(ends: readonly TransactionEnd[], late: BatchProgress | null, now: number): void;
   /** Called when a reply of the batch is first late: the server may be slowing the session down. True: end it now. */
@@ -48,7 +48,7 @@ export interface SessionHandler {
 
 /** One SMTP connection. Every stage has its timeout of `LIMITS.smtp`; one batch at a time. */
 export interface Session {
-  /** Where it is connected; until then the first address that it dials. */
+  /** The connected endpoint; until then the first address that it dials. */
   readonly endpoint: Endpoint;
   /** See `SessionTimes`. */
   readonly connectedAt: number;

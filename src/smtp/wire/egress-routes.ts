@@ -30,11 +30,11 @@ export interface EgressRoutes {
   readonly inUse: readonly EgressRoute[];
   /**
    * The egress route to a host. A pure function of its arguments and the configuration, so that greylisting and the site's
-   * reputation data meet the same address again: one route for a site; where a site has several of its own, one for each
-   * recipient. Adding a route to n others moves one destination in n + 1.
+   * reputation data see the same address again. A site has one route; if it has several of its own, each recipient has one.
+   * Adding a route to n others moves one destination in n + 1.
    * @param address IPv4 or IPv6 literal of the host
-   * @param recipient normalised address; "" where no recipient is meant
-   * @returns undefined: no source address of this family
+   * @param recipient normalised address; "" without a recipient
+   * @returns undefined: no source address of this IP version
    */
   routeTo(site: string, address: string, recipient?: string): EgressRoute | undefined;
   /**

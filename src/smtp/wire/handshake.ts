@@ -17,7 +17,7 @@ export type SessionEnd = (
       tried?: readonly TriedAddress[];
     }
 ) & {
-  /** Where the session connected, when that was not the first address it dialled. */
+  /** The connected endpoint, if it is not the first address that was dialled. */
   at?: Endpoint;
 };
 

@@ -1,6 +1,6 @@
 import type { SmtpReply } from "./reply.ts";
 
-/** What a mail server allows a session by its software's defaults. Infinite: the software has no such limit. */
+/** Limits of a session by the defaults of the server's software. Infinite: the software has no such limit. */
 export interface DefaultMtaLimits {
   transactions: number;
   rejections: number;

@@ -23,7 +23,7 @@ export type FailureCause =
   | "held_back"
   | "cancelled";
 
-/** Where a connection leads. */
+/** The other end of a connection. */
 export interface Endpoint {
   address: string;
   /** Name of the egress route. */

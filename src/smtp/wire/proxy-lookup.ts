@@ -13,10 +13,10 @@ type Known = { addresses: LookupAddress[]; untilMs: number };
 type Waiter = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
 /**
- * Resolves proxies that are configured by name, for `connect`. It asks the host's own resolver, which knows its files and
- * containers. A look-up takes one of four threads that files and TLS also need, so a thousand tunnels must not ask one
- * each: concurrent callers share a look-up, and an answer is kept for `LIMITS.smtp.proxyNameMs`; failures are not. Names
- * come from the settings, which bounds the cache.
+ * Resolves proxies that are configured by name, for `connect`. It uses the host's own resolver, which knows the host's
+ * files and containers. A look-up takes one of four threads that files and TLS also need, so a thousand tunnels must not
+ * start one each: concurrent callers share a look-up, and an answer is cached for `LIMITS.smtp.proxyNameMs`; failures are
+ * not. Names come from the settings, which bounds the cache.
  */
 export function createProxyLookup(
   resolve: Resolve = lookup,

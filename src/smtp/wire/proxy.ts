@@ -28,8 +28,8 @@ export interface Tunnel {
 }
 
 /**
- * What a proxy reports about the target (RFC 1928 §6), by the names of `socks`. Dante and others answer TTLExpired when a
- * connection timed out. An address type unknown to the proxy counts like a missing address family.
+ * Failures that a proxy reports about the target (RFC 1928 §6), by the names of `socks`. Dante and others answer TTLExpired
+ * when a connection timed out. An address type unknown to the proxy counts like a missing IP version.
  */
 const TARGET_FAILURES: Readonly<Record<string, TunnelFailure["cause"]>> = {
   NetworkUnreachable: "unreachable",

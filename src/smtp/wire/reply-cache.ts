@@ -42,7 +42,7 @@ export class ReplyCache<Reply> {
     return -1;
   }
 
-  /** The cached reply for the line; null: none. */
+  /** The cached reply for the line; null: it is not cached. */
   find(chunk: Buffer, start: number, end: number): Reply | null {
     if (!this.#isCacheable) return null;
     const known = this.#table[this.#hash];

@@ -13,7 +13,7 @@ export interface SmtpReply {
   readonly lines: readonly string[];
 }
 
-/** What makes a stream of replies unreadable. Do not use a parser again after it reported one. */
+/** A fault that makes a stream of replies unreadable. Do not use a parser again after it reported one. */
 export type ReplyFault = "protocol" | "reply_too_long";
 
 export interface ReplyParser {

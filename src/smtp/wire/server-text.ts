@@ -5,9 +5,9 @@ const ABOUT_MAILBOX_CODE = /^[245]\.[126]\./;
 const TOKEN = /\S+/g;
 
 /**
- * What a server says about itself: the words of `reply` without anything that may repeat an address. A caller that asks for
- * `"too many connections"@example.com` could otherwise put words in the server's mouth. Removes tokens with an `@`, and
- * everything from the first to the last quote or angle bracket. "" where the enhanced code is about the recipient.
+ * The server's own text: the words of `reply` without anything that may repeat an address. Otherwise a check of `"too many
+ * connections"@example.com` could put words in the server's mouth. Removes tokens with an `@`, and everything from the
+ * first to the last quote or angle bracket. "" when the enhanced code is about the recipient.
  */
 export function extractServerText(reply: SmtpReply): string {
   if (reply.enhanced !== null && ABOUT_MAILBOX_CODE.test(reply.enhanced)) return "";

@@ -6,12 +6,15 @@ import {
   createConnection,
 } from "./connection.ts";
 
-/** What happened on a connection to a mail server, for people to read. */
+/** An event on a connection to a mail server, for people to read. */
 export interface SmtpTraceEvent {
   /** Number of the connection in its thread, from 1. */
   connection: number;
   kind: "dialled" | "connected" | "sent" | "received" | "secured" | "closed";
-  /** A command or a line of a reply, as it is on the wire without its end: it may hold anything. Else words of ours. */
+  /**
+   * A command or a line of a reply as sent, without its line end: it may contain any bytes. For other events, our own
+   * words.
+   */
   text: string;
 }
 
@@ -49,7 +52,7 @@ class ReceivedLines {
 
 type Report = (kind: SmtpTraceEvent["kind"], text: string) => void;
 
-/** Tells what passes over a connection, and changes nothing. */
+/** Reports the traffic of a connection, and changes nothing. */
 class TracedConnection implements Connection {
   readonly #connection: Connection;
   readonly #report: Report;
