@@ -23,7 +23,7 @@ const TASKS: Record<string, (input: never) => unknown> = {
   readFeedbackEvents: ({ events }: { events: readonly JsonEvent[] }) => readJsonEvents(events),
 };
 
-/** The thread of the API for what would hold up its event loop, see platform/request-thread.ts. */
+/** The API's thread for work that would block its event loop, see platform/request-thread.ts. */
 export default function request({ task, input }: ThreadTask): Promise<TaskOutcome<unknown>> {
   const work = TASKS[task];
   if (work === undefined) throw new Error(`there is no task ${task}`);

@@ -1,6 +1,6 @@
 import type { DomainEvidence } from "./evidence/fields.ts";
 
-/** What evidence is made of; its fields are in `evidence/fields`. */
+/** Parts of evidence; their fields are in `evidence/fields`. */
 export type {
   CatchAll,
   DomainEvidence,
@@ -18,8 +18,8 @@ export { evidenceBut, evidenceOf } from "./evidence/model.ts";
 export type Scope = "probed" | "unprobed";
 
 /**
- * How a check meets a busy site: `single` waits its turn until its time is up; `bulk` leaves at once when the line is
- * long; `patient` stands in line for as long as it takes, since that is not against its time.
+ * Behaviour of a check at a busy site: `single` queues until its time is up; `bulk` leaves at once when the queue is long;
+ * `patient` queues for as long as it takes, since the wait does not count against its time.
  */
 export type CheckMode = "single" | "bulk" | "patient";
 
@@ -29,10 +29,7 @@ export interface RequestedSignals {
   dmarc: boolean;
 }
 
-/**
- * Whether all that was asked for was answered, and in time. Of blocklists this cannot be said: a silent one lists no
- * domain.
- */
+/** True when all requested signals were answered in time. Blocklists cannot be judged so: a silent one lists no domain. */
 export function areSignalsComplete({ spf, dmarc }: DomainEvidence, asked: RequestedSignals): boolean {
   return (spf !== null || !asked.spf) && (dmarc !== null || !asked.dmarc);
 }

@@ -4,14 +4,14 @@ import { delayOf } from "./classify/delay.ts";
 import { classifyFor, commonReading, mayContainLocalPart, redactedReplyFor } from "./classify/reading.ts";
 import type { SmtpEvidence } from "./evidence.ts";
 
-/** What evidence keeps of the end of a probe, whatever else is known: the same for all addresses that get the same answer. */
+/** Evidence of a probe's end, without other knowledge: the same for all addresses with the same answer. */
 export type ReplyEvidence = Omit<SmtpEvidence, "trusted" | "latencyMs" | "catchAll">;
 
 type Replied = Extract<RcptOutcome, { kind: "reply" }>;
 
 /**
- * Of a way; servers say a handful of things over and over. Each takes 1.2 KB at most: only what the parser hands out again is
- * learnt, which is short (`ReplyCache`).
+ * Maximum readings of a route: servers repeat a few replies. Each takes 1.2 KB at most, since only cached replies of the
+ * parser are learned, which are short (`ReplyCache`).
  */
 const READINGS_MAX = 8;
 
@@ -20,7 +20,7 @@ interface KnownReading {
   context: ClassifyContext;
   ruling: Classification;
   said: ReplyEvidence;
-  /** What was kept, lower case: an address with its local part in it needs a reading of its own. */
+  /** The kept reply, lower case: an address whose local part it contains needs a reading of its own. */
   lower: string;
 }
 
@@ -47,15 +47,18 @@ export function replyEvidenceOf(
 }
 
 /**
- * What a host's replies were read as, for as long as its domain's plan lives. A memory of pure functions: what the parser
- * hands out again is known by its identity, and nothing of it is looked up, searched or built anew.
+ * Caches the readings of a host's replies while its domain's plan lives. A cache of pure functions: a reply object from the
+ * parser's cache is found by identity, without any look-up, search or copy.
  */
 export class ReplyReadings {
   readonly #readings: KnownReading[] = [];
-  /** The place of the next one: those with an id in them come once, and must not keep out what is said to all. */
+  /**
+   * Index of the next reading. Old ones are overwritten: replies with an id come once, and must not keep out the common
+   * ones.
+   */
   #next = 0;
 
-  /** @returns what the reply means, and what is kept of it; null: that has to be found for this address by itself */
+  /** @returns the reply's meaning, and its evidence; null: the evidence must be computed for this address */
   read(
     outcome: Replied,
     context: ClassifyContext,

@@ -6,11 +6,11 @@ import { endOfLocalPart, type LocalPartFault, parseLocalPart } from "./local-par
 /** RFC 5321 §4.5.3.1.3: a path is at most 256 octets with its angle brackets. */
 const MAX_ADDRESS_OCTETS = 254;
 
-/** What nearly all addresses are, and lists have millions: there is nothing to drop, to compose or to refuse in it. */
+/** The form of nearly all addresses, of which lists have millions: no character needs to be dropped, composed or refused. */
 const VISIBLE_ASCII = /^[!-~]+$/;
 
 export interface ParsedAddress {
-  /** As it goes on the wire: NFC, quoted only where it must be, lower case only where the provider is known to ignore case. */
+  /** The local part as sent: NFC, quoted only if necessary, lower case only if the provider is known to ignore case. */
   local: string;
   /** A-labels, lower case. */
   domain: string;
@@ -37,10 +37,10 @@ function fail(reason: FormatFault): ParseResult {
 }
 
 /**
- * Reads an address by the profile "deliverable mail": RFC 5321, 5322 and 6531 syntax and lengths, dot-atom and quoted
- * local parts, IDNA domains; no comments, no folding white space, no address literals.
- * Spaces (U+0020) around it are dropped, as they come with every pasted list; nothing else is repaired. A control
- * character anywhere, also inside quotes, is refused here: what this accepts can be put into an SMTP command.
+ * Parses an address by the profile "deliverable mail": RFC 5321, 5322 and 6531 syntax and lengths, dot-atom and quoted
+ * local parts, IDNA domains; no comments, no folding white space, no address literals. Spaces (U+0020) around it are
+ * dropped, as they come with every pasted list; nothing else is repaired. A control character anywhere, also inside quotes,
+ * is refused here, so that an accepted address can be put into an SMTP command.
  */
 export function parseAddress(input: string): ParseResult {
   if (input.length > LIMITS.check.addressChars) return fail("too_long");

@@ -4,10 +4,9 @@ import { type Mention, mentionsIn } from "./mentions.ts";
 import { isBlank, plainText } from "./plain-text.ts";
 
 /**
- * What a text, as people and programs write addresses, is read as.
- * `one`: `text` is the address as it stands there, `address` the same parsed; `unwrapped`: more stood there than that.
- * `several`: distinct addresses, in order, each as it stands there; those that are malformed among them.
- * `empty`: nothing that can be seen. `none`: no address can be made out.
+ * The addresses found in a text, as people and programs write them. `one`: `text` is the address as given, `address` the
+ * parsed one; `unwrapped`: the text had more than the address. `several`: distinct addresses, in order, each as given, also
+ * malformed ones. `empty`: no visible character. `none`: no address was found.
  */
 export type AddressReading =
   | { kind: "one"; text: string; address: ParsedAddress; unwrapped: boolean }
@@ -22,17 +21,18 @@ const NONE: AddressReading = { kind: "none" };
 const BARE = /^[A-Za-z0-9][^\s:<>"'：]*[A-Za-z0-9]$/;
 
 /**
- * What RFC 5321 and 6531 allow in a local part, and no provider gives out: an apostrophe in front, which spreadsheets write
- * before text and guards write before formulas; a quote or bracket in front that is no ASCII (`“jane@…`), which RFC 8264's
- * IdentifierClass has in no user's name; and the full-width colon behind a label (`邮箱：jane@…`).
+ * Marks that RFC 5321 and 6531 allow in a local part, but that no provider gives out. An apostrophe in front, which
+ * spreadsheets write before text and guards write before formulas. A quote or bracket in front that is not ASCII
+ * (`“jane@…`): RFC 8264's IdentifierClass does not allow it in user names. And the full-width colon behind a label
+ * (`邮箱：jane@…`).
  */
 const MARKED = /^[\s\p{Z}]*(?:'|(?![\0-\x7f])[\p{Ps}\p{Pe}\p{Pi}\p{Pf}\uff02\uff07])|^[^@]*：/u;
 
 /**
- * Reads the address, or the addresses, out of a text: the one way for cells of lists, inline lists and single requests.
- * A text that is an address as it stands is that one, whatever it looks like, with the exceptions of MARKED. Else what
- * cannot belong to an address is taken away: see `plainText` and `mentionsIn`. Reading what was read gives the same again.
- * Linear in the text, of which LIMITS.check.cellChars are read at most: a longer one is `none`.
+ * Reads the address, or the addresses, of a text: for cells of lists, inline lists and single requests alike. A text that
+ * is an address as given is that one, whatever it looks like, with the exceptions of MARKED. Otherwise text that cannot
+ * belong to an address is removed: see `plainText` and `mentionsIn`. Reading the result again gives the same result. Linear
+ * in the text, of which LIMITS.check.cellChars are read at most: a longer one is `none`.
  */
 export function readAddresses(text: string): AddressReading {
   if (text.length > LIMITS.check.cellChars) return NONE;
@@ -56,7 +56,7 @@ function oneOf(text: string, given: string): AddressReading | null {
   return { kind: "one", text: trimmed, address: parsed.address, unwrapped: trimmed !== given };
 }
 
-/** An `@` without a name or a domain is no second address; but beside it none is certain. */
+/** An `@` without a name or a domain does not make a second address. But then the text has no single certain address. */
 function readingOf(mentions: readonly Mention[], given: string): AddressReading {
   const texts = new Map<string, string>();
   let only: AddressReading = NONE;

@@ -16,9 +16,9 @@ export type DomainFault =
   | "address_literal";
 
 /**
- * A domain as it was read, and where others keep what they know of it: a name that is remembered is one object for all its
- * addresses, so that what else is known of its domain needs no look into a map of its own. Of 100 000 names such a look goes three
- * or four times into far memory, 0.2 us.
+ * A parsed domain, on which other modules store their cached data about it. A cached name is one object for all its
+ * addresses, so that this data needs no look-up in further maps. With 100 000 names such a look-up has three or four cache
+ * misses, 0.2 us.
  */
 export class DomainName {
   readonly ok = true;
@@ -41,7 +41,7 @@ export class DomainName {
 
 let lastNumber = 0;
 
-/** Above 0, and none twice in a process: a new number finds nothing that was kept under another. */
+/** A number above 0, unique in the process, so that a new number finds no data cached under another. */
 export function nextMemoNumber(): number {
   lastNumber += 1;
   return lastNumber;
@@ -56,15 +56,15 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
  */
 const TLD = /^[a-z][a-z0-9-]*[a-z0-9]$/;
 /**
- * A TLD in Unicode has what IDNA2008 (RFC 5892) allows: no quotes, signs or emoji, which UTS #46 lets pass; a middle dot between
- * two `l` (appendix A.3), a katakana one beside kana or Han (A.7).
+ * A TLD in Unicode must obey IDNA2008 (RFC 5892): no quotes, signs or emoji, which UTS #46 allows; a middle dot only
+ * between two `l` (appendix A.3), a katakana one only beside kana or Han (A.7).
  */
 const U_LABEL =
   /^(?:(?!.*\u30fb)|(?=.*[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]))(?:[\p{Ll}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\u30fb-]|(?<=l)\u00b7(?=l)|\u200c|\u200d)+$/u;
 const LDH = /^[A-Za-z0-9.-]+$/;
 /** ASCII that no host name holds. Checked before IDNA: a URL parser would cut at `/`, decode `%`, drop tabs. */
 const NOT_LDH_ASCII = /[^A-Za-z0-9.\-\u0080-\u{10ffff}]/u;
-/** What UTS #46 would drop without a word (soft hyphen, zero width space), save the joiners that scripts need. */
+/** Characters that UTS #46 would silently drop (soft hyphen, zero width space), except the joiners that scripts need. */
 const DROPPED_BY_IDNA = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}|\p{Z}|\p{Cc}|\p{Cs}/u;
 /** In a name that is all ASCII, Node.js 24 accepts every A-label and does not decode invalid ones. */
 const UNDECODED = /(?:^|\.)xn--/;
@@ -77,7 +77,7 @@ function fail(reason: DomainFault): DomainResult {
 function toALabels(text: string): string | null {
   if (LDH.test(text)) {
     const lower = text.toLowerCase();
-    // The rest would let it pass as it is; millions of names are of this kind.
+    // The other steps would not change it. Millions of names are of this form.
     if (!lower.includes("xn--")) return lower;
   }
   if (NOT_LDH_ASCII.test(text) || DROPPED_BY_IDNA.test(text)) return null;
@@ -93,7 +93,7 @@ function isTld(label: string): boolean {
 /** Lists and traffic have the same domains again and again. By what was written, as a rule the very same string. */
 const known = new LRUCache<string, DomainName>(upTo(LIMITS.check.domainNames));
 
-/** What is kept is a copy: a piece of a string keeps all of that. */
+/** The cached name is a copy: a substring would retain the whole text. */
 function remember(text: string, domain: string): DomainResult {
   const own = Buffer.from(domain, "latin1").toString("latin1");
   const name = new DomainName(own);
@@ -102,10 +102,10 @@ function remember(text: string, domain: string): DomainResult {
 }
 
 /**
- * Brings a mail domain to A-labels (RFC 5890), lower case. UTS #46 says what is a name and the DNS has the last word on
- * whether it is registered, so emoji names and labels of mixed scripts pass; a TLD is held to IDNA2008. Refuses names that break the bidi rule,
- * single labels, IP addresses in any notation, address literals, a trailing dot, and everything outside letters, digits
- * and hyphens. `text` must be bounded by the caller.
+ * Converts a mail domain to A-labels (RFC 5890), lower case. UTS #46 decides what is a name, and the DNS whether it is
+ * registered, so emoji names and labels of mixed scripts are accepted; a TLD must obey IDNA2008. Refuses names that break
+ * the bidi rule, single labels, IP addresses in any notation, address literals, a trailing dot, and everything outside
+ * letters, digits and hyphens. `text` must be bounded by the caller.
  */
 export function parseDomain(text: string): DomainResult {
   return known.get(text) ?? parseAnew(text);

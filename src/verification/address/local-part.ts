@@ -3,14 +3,14 @@ const MAX_LOCAL_OCTETS = 64;
 /** RFC 5322 §3.2.3 `atext`, with the non-ASCII of RFC 6531 §3.3. */
 const DOT_ATOM =
   /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+)*$/u;
-/** What nearly all are: nothing to look for in it, and four times as fast as all the looks. */
+/** The form of nearly all local parts: no further check is needed, which is four times as fast. */
 const PLAIN = /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*$/;
 /** RFC 5321 §4.1.2: `qtextSMTP` and `quoted-pairSMTP` stand for printable ASCII and space only. */
 const QUOTED_CONTENT = /^[\x20-\x7e\u0080-\u{10ffff}]+$/u;
 /**
- * Non-ASCII that no mailbox needs and that deceives or breaks what prints it: controls, marks of direction, spaces,
- * private use, and a combining mark with nothing before it, which would join the character in front of the address. And
- * U+FFFD, which stands where a character was lost: what is left is another's address.
+ * Non-ASCII characters that no mailbox needs and that deceive readers or break output: controls, marks of direction,
+ * spaces, private use, and a leading combining mark, which would join the character in front of the address. Also U+FFFD,
+ * which replaces a lost character: the rest would be another's address.
  */
 const UNPRINTABLE =
   /^\p{M}|\ufffd|(?![\u200c\u200d])\p{Cf}|\p{Cc}|\p{Co}|\p{Cs}|(?!\x20)\p{Z}|\p{Noncharacter_Code_Point}/u;
@@ -68,7 +68,7 @@ function unquote(text: string): string | null {
   return content;
 }
 
-/** A quote is needed only where the content is no dot-atom: RFC 5321 §4.1.2 says `"a"@x` and `a@x` are one mailbox. */
+/** A quote is needed only if the content is not a dot-atom: RFC 5321 §4.1.2 says `"a"@x` and `a@x` are one mailbox. */
 function canonical(content: string): string {
   return DOT_ATOM.test(content) ? content : `"${content.replace(/["\\]/g, "\\$&")}"`;
 }
@@ -90,7 +90,7 @@ export function parseLocalPart(text: string): LocalPartResult {
   return { ok: true, local };
 }
 
-/** Index of the `@` behind a local part, -1 where there is none. A quoted local part may hold further ones. */
+/** Index of the `@` behind a local part; -1: there is none. A quoted local part may contain further ones. */
 export function endOfLocalPart(text: string): number {
   if (!text.startsWith('"')) return text.indexOf("@");
   for (let i = 1; i < text.length; i++) {

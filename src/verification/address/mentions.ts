@@ -1,4 +1,4 @@
-/** Where a text has an `@`: what stands around it as far as it may be an address. */
+/** An `@` in a text, with the text around it that may belong to an address. */
 export interface Mention {
   text: string;
   /** Its neighbours show where it begins and ends. */
@@ -25,14 +25,14 @@ const OPENERS: Readonly<Record<string, string>> = {
   "」": "「", "』": "『", "】": "【", "》": "《", "〉": "〈", "〕": "〔",
   "）": "（", "］": "［", "｝": "｛", "＞": "＜", "＂": "＂", "＇": "＇",
 };
-/** ASCII that may begin a local part: a wrapping only where it stands on both sides. */
+/** ASCII characters that may begin a local part: they are a wrapping only on both sides. */
 // biome-ignore format: a table.
 const PAIRED: Readonly<Record<string, string>> = {
   "'": "'", "`": "`", "*": "*", _: "_", "~": "~", "|": "|", "}": "{",
 };
 
 const PUNCTUATION = ".,;:!?'…。．｡、，；：！？";
-/** What parts addresses without a space; the last three could also stand in a local part. */
+/** Separators of addresses without a space; the last three may also occur in a local part. */
 const SEPARATORS = `${PUNCTUATION}/|&`;
 const EDGE = `[\\s\\p{Z}()<>[\\]"]`;
 
@@ -46,12 +46,15 @@ const FULL_WIDTH_COLON = "：";
 /** Quotes and brackets that are no ASCII. */
 const QUOTE = "(?![\\0-\\x7f])[\\p{Ps}\\p{Pe}\\p{Pi}\\p{Pf}\\uff02\\uff07]";
 const HAS_QUOTE = new RegExp(QUOTE, "u");
-/** What no local part begins with: these, apostrophes, and joiners and selectors, which nothing stands before. */
+/**
+ * Characters at the start of a mention that begin no local part: these quotes, apostrophes, and joiners and selectors
+ * without a character before them.
+ */
 const LEADING = new RegExp(`^(?:${QUOTE}|'|\\u200c|\\u200d|[\\ufe00-\\ufe0f])+`, "u");
 /** Between a name that is an address too, and the address: `jane@old.test <jane@new.test>`. */
 const NAME_BEFORE_ANGLE = /^["'\s]*<$/;
 
-/** A mention as it is found; `from` and `to` are its place without what is wrapped round it. */
+/** A mention as found; `from` and `to` are its position without its wrapping. */
 interface Found {
   from: number;
   to: number;
@@ -100,7 +103,7 @@ function find(text: string): Found[] {
   let endedAt = 0;
   for (const { 0: token, index } of text.matchAll(TOKENS)) {
     if (!token.startsWith("@")) {
-      // What stands before a quoted local part without a space belongs to it, until it is unwrapped.
+      // Text directly before a quoted local part belongs to it, until it is unwrapped.
       if (/^"./.test(token)) local += token;
       else local = isRun(token) ? token : "";
       continue;
@@ -116,7 +119,7 @@ function find(text: string): Found[] {
 const RUN = new RegExp(`^${LOCAL}`, "u");
 const isRun = (token: string) => RUN.test(token);
 
-/** Takes away what stands around the address without a space. @param endedAt where the mention before it ends */
+/** Removes wrapping directly around the address. @param endedAt end of the mention before it */
 function unwrap(text: string, endedAt: number, start: number, run: string, domainRun: string): Found {
   const domain = domainRun.replace(/(?<![.。．｡])[.。．｡]+$/, "");
   const one = {
@@ -149,7 +152,10 @@ function behindMarks(text: string, at: number): number {
   return MARKS.lastIndex;
 }
 
-/** Whether what is at `at` ends a wrapping; what opens it is dropped from the local part. @param before what stands before that */
+/**
+ * True when the character at `at` closes a wrapping; its opening is then dropped from the local part.
+ * @param before the text before the mention
+ */
 function close(one: Found, text: string, at: number, before: string): boolean {
   const paired = PAIRED[text[at] ?? ""];
   if (paired === undefined) return closeBracket(one, text, at, before);
@@ -179,11 +185,11 @@ function closeBracket(one: Found, text: string, at: number, before: string): boo
 function dropLeading(one: Found): void {
   const leading = LEADING.exec(one.local)?.[0] ?? "";
   if (HAS_QUOTE.test(leading)) one.isClosed = true;
-  // It still begins there: what stands before that shows whether it begins at all.
+  // `from` is unchanged: the text before it shows whether an address begins here at all.
   one.local = one.local.slice(leading.length);
 }
 
-/** What of it stands before a quote. */
+/** The part before a quote. */
 function unquoted(local: string): string {
   const quote = local.indexOf('"');
   return quote < 0 ? local : local.slice(0, quote);

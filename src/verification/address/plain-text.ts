@@ -1,4 +1,4 @@
-/** What is seen as nothing and stands in no valid address: soft hyphens, zero-width spaces, marks of direction, BOMs. */
+/** Invisible characters that no valid address has: soft hyphens, zero-width spaces, marks of direction, BOMs. */
 const INVISIBLE =
   /(?!\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180f]|[\u{e0100}-\u{e01ef}])\p{Default_Ignorable_Code_Point}|\u180e/gu;
 
@@ -24,12 +24,15 @@ const FULL_WIDTH_OFFSET = 0xff01 - 0x21;
 const HTML_ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"', nbsp: " " };
 const HTML_ENTITY = /&(lt|gt|quot|nbsp);/gi;
 
-/** RFC 6068: addresses, and what a mail program fills in. The latter is no text of the list. Not within a quoted local part. */
+/**
+ * RFC 6068: addresses, and fields that a mail program fills in, which are not text of the list. Not within a quoted local
+ * part.
+ */
 const MAILTO = /mailto:(?![^"]{0,128}"@)([^\s<>?"()[\]]*)(\?[^\s<>"()[\]]*)?/gi;
 
 /**
- * A text without what is invisible in it and around it, in ASCII where it was typed in full width, with `mailto:` and HTML
- * decoded; null where a `mailto:` cannot be, or would hide a line end in an address.
+ * A text without invisible characters and the spaces around it; full width is converted to ASCII, `mailto:` and HTML are
+ * decoded. null for a `mailto:` that cannot be decoded, or would hide a line end in an address.
  */
 export function plainText(text: string): string | null {
   // Half the time of a cell with a name before its address, since nearly all are ASCII.

@@ -22,7 +22,7 @@ export interface ClassifyContext {
   self: SelfIdentity;
 }
 
-/** Dialogues that ended without a reply. `our_network` as fault: a cap of our own or a caller that left, not theirs. */
+/** Dialogues that ended without a reply. Fault `our_network`: a cap of our own, or a caller that left. */
 const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
   timeout: { class: "timeout", fault: "their_server" },
   refused: { class: "no_connect", fault: "their_server" },
@@ -48,9 +48,9 @@ const FAILURES: Record<FailureCause, { class: SmtpClass; fault: Fault }> = {
 const matcher = lazy(() => compileRules(RULES));
 
 /**
- * What the end of a transaction means and whose fault it is. Pure; linear in the length of the reply. Told apart in
- * this order: stage; a reply that is about us (our address, our name, a DNSBL); what is known of the provider; the
- * enhanced code; the text; the bare code last. When in doubt the recipient is not to blame.
+ * The meaning of the end of a transaction, and whose fault it is. Pure; linear in the length of the reply. It considers, in
+ * this order: stage; a reply that is about us (our address, our name, a DNSBL); known replies of the provider; the enhanced
+ * code; the text; the bare code last. In doubt the recipient is not at fault.
  */
 export function classify(outcome: RcptOutcome, context: ClassifyContext): Classification {
   if (outcome.kind === "failure") {

@@ -28,7 +28,7 @@ const CHARACTER_SETS = [
 ] as const;
 const decoders = lazy(() => CHARACTER_SETS.map((name) => new TextDecoder(name)));
 
-/** All words that replies are understood by, of whatever side: what is in another character set has none of them. */
+/** All words by which replies are understood, about any party. Text in a wrong character set has none of them. */
 const book = lazy(() => {
   const lines = [
     ...[...ABSENT, ...SHUT, ...FULL, ...UNAVAILABLE, ...INVALID].flatMap(({ terms }) => terms),
@@ -76,7 +76,7 @@ function asCutUtf8(bytes: Buffer, latin1: string): string | null {
   return null;
 }
 
-/** Where high bytes follow one another as only whole words in another script do: Chinese or Cyrillic by the range they keep to. */
+/** Decodes high bytes that form whole words of another script: Chinese or Cyrillic, by the range of the bytes. */
 function byRange(bytes: Buffer, latin1: string): string {
   if (!/[\x80-\xff]{4}/.test(latin1)) return latin1;
   const letters = { low: 0, upperHalf: 0, lowerHalf: 0 };

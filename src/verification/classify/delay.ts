@@ -77,9 +77,9 @@ function clock(found: RegExpExecArray): number {
 }
 
 /**
- * The delay a reply names, in seconds, at most a day; null for none. A figure counts only with a word that makes it a
- * delay, so that ports, codes and counts are none. Linear; reads no further than what is matched of a reply.
- * @param reply text as it came or as evidence keeps it
+ * The delay that a reply names, in seconds, at most a day; null: it names none. A figure counts only with a word that makes
+ * it a delay, so that ports, codes and counts do not. Linear; reads only the part of a reply that rules match.
+ * @param reply text as received or as evidence keeps it
  */
 export function delayNamed(reply: string): number | null {
   const text = reply.slice(0, LIMITS.check.replyMatchedChars);
@@ -103,7 +103,7 @@ const TIMELESS: ReadonlySet<SmtpClass> = new Set([
   "provider_unverifiable",
 ]);
 
-/** Seconds after which a temporary reply wants to be asked again, as the whole of the reply names them; null: it names none. */
+/** Seconds after which a temporary reply asks for a retry, from its whole text; null: it names none. */
 export function delayOf(reply: SmtpReply, ruling: SmtpClass): number | null {
   if (reply.code < 400 || TIMELESS.has(ruling)) return null;
   return delayNamed(textOf({ ...reply, lines: reply.lines.map(decoded) }));

@@ -24,8 +24,8 @@ const book = lazy(() =>
 );
 
 /**
- * Whether a reply has a word that acquits the recipient in any language: it passes, a login is needed, strangers are meant,
- * or the other half of an alternative is a policy. Linear.
+ * True when a reply has a word of any language that excuses the recipient: the failure is temporary, a login is needed,
+ * strangers are meant, or the alternative is a policy. Linear.
  * @param spoken by `spokenOf`
  */
 export function isDoubtful(spoken: string): boolean {

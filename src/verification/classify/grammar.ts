@@ -15,13 +15,13 @@ import {
 import { compilePhrases } from "./phrases.ts";
 import { spellingsOf, spokenOf, UNSPACED } from "./spoken.ts";
 
-/** What a sentence says of the recipient's mailbox. */
+/** The states of the recipient's mailbox that a sentence may state. */
 export const STATEMENTS = ["absent", "invalid", "unavailable", "shut", "full"] as const;
 export type Statement = (typeof STATEMENTS)[number];
 
-/** What a reply says, by its grammar. */
+/** The statements of a reply, by its grammar. */
 export interface RecipientStatements {
-  /** What is said of the recipient. */
+  /** Statements about the recipient. */
   statements: ReadonlySet<Statement>;
   /** A sender is unknown or invalid: `Expéditeur inconnu`. */
   concernsSender: boolean;
@@ -53,7 +53,7 @@ interface Hit {
 const REACH_BEFORE = 28;
 /** `unknown or illegal user`: the same for a word that may belong to the noun in front of it. */
 const REACH_EITHER = 14;
-/** `Recipient <…> in the domain … does not exist`: characters from a noun to what is said of it. */
+/** `Recipient <…> in the domain … does not exist`: characters from a noun to its predicate. */
 const REACH_AFTER = 80;
 /** `user is unknown`: so near that no other noun can be meant. */
 const REACH_NEXT = 4;
@@ -130,10 +130,10 @@ function hitsIn(spoken: string): Hit[] {
 /** A place or a purpose. */
 const IN_FRONT =
   / (?:in|on|at|for|from|by|with|to|under|of|im|auf|bei|dans|sur|chez|en|nel|sul|su|op|pa|na|w|v|u) (?:the |this |our |my |your |that |its |a |any |local |dem |der |este |ce |questo |nosso |notre )?$/;
-/** What something is of, in or for. */
+/** Prepositions of, in or for, between a noun and its owner or place. */
 const GENITIVE =
   / (?:of|in|for|from|der|des|du|de|del|della|di|do|da|van|av|af|του|της) (?:the |this |your |a |la |le |el |o |de |het )?$/;
-/** What something is of, and not in: `no such address in domain` is said of the address. */
+/** `of` only, not `in`: `no such address in domain` is a statement about the address. */
 const OF = /^ of (?:the |this |your |a )?$/;
 /** Ours, not the recipient's. */
 const YOURS = / (?:your|ihre|ihr|votre|tu|su|sua|suo|seu|vostro|vostra|twoj|twoje|vase|ваш|ваша) $/;
@@ -143,12 +143,12 @@ const SURELY_RECIPIENT = /^(?:recipient|rcpt|destinat|addressee|empfang|empfaeng
 const FROM = / (?:from|by|via|von|de|par|helo|ehlo|to) $/;
 /** An IPv4 address behind the word for one. */
 const NUMBERS = /^ \d{1,3} \d{1,3} \d{1,3} \d{1,3} /;
-/** Words that may stand between a pause and what is said: anything else is a subject of its own. */
+/** Words that may be between a pause and a statement: any other word is a subject of its own. */
 const FILLERS =
   /^ ?(?:(?:it|is|was|are|this|that|sorry|has|have|been|could|does|the|or|and|said|code|error|rejected|id|est|ist|e|es|\d+) )*$/;
 /** Between a word and a noun that it does not belong to: `unknown to this user`, `Unknown sender. User …`. */
 const APART = / (?:[,.]|to|by|for|in|at|from|of|on|with) /;
-/** What may follow a word that speaks of a noun far in front; another word would be its own noun. */
+/** Words that may follow a statement about a noun far before it; any other word would be its own noun. */
 const CLOSING =
   /^ (?:[,.@]|\d|$|(?:in|on|at|here|for|to|or|and|within|with|due|because|since|as|from|by|but|so|please|check|contact|see|anymore|now|permanently|a|au|sur|dans|en|no|na|neste|nel|su|auf|im|bei|hier|w|u|в|на|и|user|is) )/;
 
@@ -168,9 +168,9 @@ function ownerOfAddress(spoken: string, hits: readonly Hit[], i: number): Noun |
 }
 
 /**
- * What each noun stands for in its sentence. In a compound the last noun is what is spoken of (`recipient domain`,
- * `sender address`), in a genitive the first (`domain of the recipient`); a noun behind a preposition is where something
- * is (`no user on this server`), and nothing is said of it.
+ * The party that each noun means in its sentence. In a compound the last noun counts (`recipient domain`, `sender
+ * address`), in a genitive the first (`domain of the recipient`). A noun behind a preposition is a place (`no user on this
+ * server`), so it is not the subject of a statement.
  */
 function nounsOf(spoken: string, hits: readonly Hit[]): (Noun | null)[] {
   const kinds: (Noun | null)[] = hits.map(({ term }) => term.noun);
@@ -267,7 +267,7 @@ const FOR =
   "wegen|aufgrund|infolge|pour|cause|suite|per|causa|por|debido|wegens|door|z powodu|z|kvuli|pro|z duvodu|din cauza|pentru|pa grund|pga|grundet|miatt|из|за|по|через|поради|zbog|zaradi";
 const NOT_USED =
   "(?:lange[rn]? |longue |lunga |larga |dlouh[a-z]* )?(?:inak?ti[vw]|ina[ct]?tiv|inattiv|inactiv|inutiliz|non ?utiliz|mancato utilizzo|falta de uso|falta de activ|desuso|nao utiliz|no uso|nieaktywn|braku aktywn|neaktiv|necinn|nichtnutz|neuzivan|неактивн|неиспольз|отсутств|не использ|невикорист)";
-/** What may follow a word for shut: the clause ends there, or gives a ground that shuts a mailbox for good. */
+/** What may follow a word for shut: the end of the clause, or a reason that shuts a mailbox for good. */
 const SHUT_CLOSES = new RegExp(
   `^(?:${[
     " (?:[,.@]|\\d|$)",
@@ -290,10 +290,10 @@ const ACTIVE =
 const HOLDS = /^[^,.]{0,40} (?:has|have|had|hat|a|tiene|tem|ha|heeft) [^,.]{0,24}$/;
 /** A state that has no actor: `Your account has expired`. */
 const OF_ITSELF = /^(?:expired|abgelaufen|scadut[oa])$/;
-/** Not the recipient: what was sent to it. */
+/** A subject that was sent to the recipient, not the recipient itself. */
 const SENT_TO =
   / (?:mail|messages?|delivery|verification|notifications?|reports?|receipts?|forwarding|copies|replies|nachrichten?|nachricht|message|mails) (?:for|to|of|an) (?:the |this |that |your )?$/;
-/** What may follow the noun of `no`: anything else is a noun of its own (`no alias expansion`) or another predicate. */
+/** What may follow the noun of `no`: any other word makes a noun of its own (`no alias expansion`) or another predicate. */
 const NO_CLOSES =
   /^ (?:[,.@]|\d|$|[^ ]{0,12}(?:here|found|exist|such|named|called)|(?:by|with|for|on|at|in (?!message )|of|was|is|matches|matching|has|have|called|known|configured|defined|listed|registered|mit|unter|auf|bei|im|in|hier|gefunden|vorhanden|bekannt|de ce|avec|a cette|ici|con|com|aqui|qui|met|op|hier|and|or|und|et|chez|trouve|available|active|to|there|under|error|please|check|code|o|med|pa|fundet|found) )/;
 const NO = /^(?:no|kein|keine|keinen|aucun|aucune|pas de|pas d|geen|ingen|not our|not a)$/;
@@ -325,8 +325,9 @@ function isOfSomethingElse({ spoken, hits }: Parsed, i: number): boolean {
 }
 
 /**
- * What a reply says of the recipient: each word for a state (unknown, not found, disabled, full …) is bound to the noun
- * it belongs to, and counts when that noun is the recipient's mailbox. One pass over the text and one over its terms.
+ * The statements of a reply about the recipient. Each word for a state (unknown, not found, disabled, full …) is bound to
+ * the noun it belongs to, and counts when that noun is the recipient's mailbox. One pass over the text and one over its
+ * terms.
  * @param prose decoded, with `*@*` for mail addresses and `*` for host names
  */
 export function readStatements(prose: string): RecipientStatements {

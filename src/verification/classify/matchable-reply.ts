@@ -6,10 +6,10 @@ import { NAME, textOf, withoutAddresses, withoutCourtesies, withoutHosts, withou
 
 export type ReplyStage = Exclude<Stage, "dns" | "connect">;
 
-/** What we are called, as a server may quote it back at us. */
+/** Our names and addresses, as a server may quote them. */
 export interface SelfIdentity {
   heloName: string;
-  /** The sender we give; what a server says of it is not said of the recipient. */
+  /** The sender that we give: a statement about it is not about the recipient. */
   mailFrom?: string;
   /** Our addresses as the server sees them, IPv4 or IPv6 text; may be empty when not known. */
   addresses: readonly string[];
@@ -36,7 +36,9 @@ export interface MatchableReply {
    * names us only there.
    */
   namesUsInNote: boolean;
-  /** It names us only where that is no reason: in a salutation (`Hi [192.0.2.1], …`) or in a link to look things up. */
+  /**
+   * It names us only where that is not a reason: in a salutation (`Hi [192.0.2.1], …`) or in a link for looking things up.
+   */
   namesUsInGreeting: boolean;
 }
 
@@ -79,7 +81,7 @@ function firstLines(lines: readonly string[]): readonly string[] {
   return count < 0 ? lines : lines.slice(0, count + 1).map((line) => line.slice(0, most));
 }
 
-/** `raw` with the word `sender` before our own sender address, as if the server had said whose it is. */
+/** `raw` with the word `sender` before our own sender address, as if the server had named its role. */
 function withSender(mailFrom: string | undefined, raw: string): string {
   return mailFrom === undefined || !raw.includes(mailFrom)
     ? raw

@@ -10,7 +10,7 @@ export interface RuleMatcher {
   find(subject: MatchableReply): Rule | null;
 }
 
-/** Lists of fragments, each a number; `heard[list]` is the text in which one of its fragments was last found. */
+/** Numbered lists of fragments, compiled into one phrase book. */
 interface Lists {
   book: PhraseBook;
   /** Lists that each phrase of the book is in. */
@@ -39,7 +39,7 @@ function listsIn({ book, of, count }: Lists, text: string): Uint8Array {
   return heard;
 }
 
-/** What is heard in one reply; its grammar is looked at when the first rule asks. */
+/** The matches of one reply. Its grammar is read when the first rule needs it. */
 class ReplyMatch {
   readonly inText: Uint8Array;
   readonly inProse: Uint8Array;
@@ -79,7 +79,7 @@ function hasAny(codes: readonly string[], enhanced: string | null): boolean {
   return false;
 }
 
-/** All that is no words, but stage and code, which `RuleIndex` has looked at. */
+/** Checks all conditions on codes and providers; `RuleIndex` has checked stage and code. */
 function meetsCodes(rule: Rule, subject: MatchableReply): boolean {
   const { enhanced, unlessEnhanced, providers } = rule;
   if (enhanced !== undefined && !hasAny(enhanced, subject.enhanced)) return false;
@@ -107,7 +107,9 @@ interface CompiledRule {
   text: number;
   beside: number;
   unless: number;
-  /** What is said of a mailbox must be said in words: a server called `mailbox.example.com` has said nothing. */
+  /**
+   * True when the fragments must be in prose: a server called `mailbox.example.com` has made no statement about a mailbox.
+   */
   inProse: boolean;
 }
 

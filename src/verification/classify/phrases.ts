@@ -1,4 +1,4 @@
-/** Where phrases stand in a text: `hit` is called for each, in the order of their ends. */
+/** Finds phrases in a text: calls `hit` for each, in the order of their ends. */
 export interface PhraseBook {
   /** Linear in the length of `text`, whatever it holds. @param hit index of the phrase, offset behind its last character */
   scan(text: string, hit: (phrase: number, end: number) => void): void;
@@ -9,7 +9,7 @@ export interface PhraseBook {
  * 30 ms of garbage collection in every thread that starts.
  */
 interface Trie {
-  /** By node: its first child, the next child of its parent; 0 for none, since the root is never a child. */
+  /** By node: its first child, and its parent's next child; 0 for none, since the root is never a child. */
   firstChild: number[];
   nextSibling: number[];
   /** By node: the symbol of the edge that leads to it. */
@@ -42,7 +42,7 @@ function grow(phrases: readonly string[], table: Uint16Array): Trie {
   return trie;
 }
 
-/** The child of `at` by that symbol, made where there is none. */
+/** The child of `at` by that symbol, created if missing. */
 function childOf({ firstChild, nextSibling, symbol, ends }: Trie, at: number, by: number): number {
   let child = firstChild[at] ?? 0;
   while (child !== 0 && symbol[child] !== by) child = nextSibling[child] ?? 0;
@@ -55,7 +55,10 @@ function childOf({ firstChild, nextSibling, symbol, ends }: Trie, at: number, by
   return made;
 }
 
-/** Every node's step for every symbol, so that scanning is one look-up a character; phrases of suffixes joined in. */
+/**
+ * Computes the step of every node for every symbol, so that scanning is one look-up a character. Phrases that are suffixes
+ * of others are included.
+ */
 function connect({ firstChild, nextSibling, symbol, ends }: Trie, count: number): Uint16Array {
   const nodes = symbol.length;
   if (nodes > 65_535) throw new Error("too many phrases for one book");

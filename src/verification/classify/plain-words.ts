@@ -6,8 +6,8 @@ const ITS_MAILBOX =
   "(?: (?:(?:the|this|his|her|its|their) )?(?:mailbox|account|address|service|(?:receiving|reception|delivery|receipt)(?: of)?(?: the)?(?: e?-?mails?| messages?)?))?";
 
 /**
- * A mailbox is shut, in words that acquit elsewhere: the one who has to log in is its owner, and what is blocked was not
- * used. Each as a pattern of bounded length and what stands in its place.
+ * Statements that a mailbox is shut, in words that excuse the recipient elsewhere: the one who must log in is its owner,
+ * and it was blocked since it was not used. Each is a pattern of bounded length and its replacement.
  */
 const IN_OTHER_WORDS: readonly (readonly [said: RegExp, means: string])[] = [
   [
@@ -63,7 +63,7 @@ const IN_OTHER_WORDS: readonly (readonly [said: RegExp, means: string])[] = [
 const MAY_BE =
   /log ?in|logged|logon| not |n't |not listed|deliver|rece(?:iving|ption)|idle|blocked | activity|has (?:c|d|t)/;
 
-/** `text` with what says that a mailbox is shut in plain words. Linear. @param text lower case */
+/** Replaces plain-language statements that a mailbox is shut. Linear. @param text lower case */
 export function inPlainWords(text: string): string {
   if (!MAY_BE.test(text)) return text;
   return IN_OTHER_WORDS.reduce((rest, [said, means]) => rest.replace(said, means), text);

@@ -5,9 +5,9 @@ import type { SelfIdentity } from "./matchable-reply.ts";
 import { redactReply, redactWholeReply } from "./redact.ts";
 
 /**
- * What was made of replies before. Servers say the same thing a million times, but for the address they were asked about:
- * to classify a reply takes 20 µs, to find what it was classified as one tenth of a µs. All here is memory of pure
- * functions: it tells what `classify` and `redactReply` would.
+ * Caches the readings of replies. Servers send the same reply a million times, except for the address in it: classifying a
+ * reply takes 20 µs, finding its earlier classification one tenth of a µs. All caches here are of pure functions: the
+ * results equal those of `classify` and `redactReply`.
  */
 
 interface ReplyReading {
@@ -15,7 +15,7 @@ interface ReplyReading {
   provider: string | null;
   self: SelfIdentity;
   ruling: Classification;
-  /** What evidence keeps of it, unless the local part stands in `lower` by itself. */
+  /** The redacted reply for evidence, valid unless `lower` contains the local part by itself. */
   kept: string;
   lower: string;
   next: ReplyReading | null;
@@ -23,7 +23,10 @@ interface ReplyReading {
 
 /** Longer replies are read each time. */
 const CHARS = 512;
-/** Texts that are remembered, the longest unheard go first; and ways to read one reply, by stage, provider and way out. */
+/**
+ * Number of cached texts, the least recently used are evicted first; and of readings of one reply, by stage, provider and
+ * route.
+ */
 const TEXTS = 2_000;
 const READINGS = 16;
 
@@ -60,9 +63,9 @@ export function redactedReplyFor(
 }
 
 /**
- * What a reply without an address was read as, once `classifyFor` has read it: the same for all addresses asked about, but
- * for those whose local part `mayContainLocalPart` finds in `lower`, whose `redactedReplyFor` is another. null: it is to be
- * read each time.
+ * The common reading of a reply without an address, once `classifyFor` has read it. It is valid for all checked addresses,
+ * except those whose local part `mayContainLocalPart` finds in `lower`: their `redactedReplyFor` differs. null: the reply
+ * must be read each time.
  */
 export function commonReading(
   { reply, stage }: Extract<RcptOutcome, { kind: "reply" }>,
@@ -105,7 +108,7 @@ function readingOf(
   return reading;
 }
 
-/** What all say stays, however many say something of their own in between. */
+/** Keeps frequent texts cached, even with many unique ones in between. */
 function recalled(key: string, stage: RcptOutcome["stage"], context: ClassifyContext): ReplyReading | null {
   const first = byText.get(key);
   const reading = fitting(first, stage, context);
@@ -159,8 +162,8 @@ function forget(key: string, reading: ReplyReading): ReplyReading {
 }
 
 /**
- * The reply's text with the address masked; null where another address in its place might be read differently: it is not
- * one plain token each time that it stands there, something else has an `@`, or a name of ours is in it.
+ * The reply's text with the address masked. null if another address in its place might be read differently: one of its
+ * occurrences is not one plain token, another token has an `@`, or it contains a name of ours.
  */
 function masked({ lines }: SmtpReply, address: string, self: SelfIdentity): string | null {
   const text = lines.length === 1 ? (lines[0] ?? "") : lines.join("\n");

@@ -4,7 +4,7 @@ import { decoded } from "./decoding.ts";
 import type { SelfIdentity } from "./matchable-reply.ts";
 import { REDACTED, textOf, withoutAddresses, withoutNames } from "./text.ts";
 
-/** Shorter local parts stand everywhere, and tell little. */
+/** Shorter local parts occur in ordinary text, and reveal little. */
 const NAME_CHARS_MIN = 3;
 
 /** Local parts that replies use as words: where they stand they identify no recipient, and without them the reason is lost. */
@@ -59,7 +59,7 @@ function withoutLocalPart(text: string, local: string): string {
   );
 }
 
-/** What stands for an address: of one at a name of ours the name stays, since such a reply speaks of us. */
+/** The replacement of an address. At a host name or address of ours the name is kept, since such a reply is about us. */
 function redactedBut({ heloName, addresses }: SelfIdentity): (address: string) => string {
   const names = [...addresses, ...(heloName.includes(".") ? [heloName] : [])];
   return (address) => {
@@ -83,11 +83,11 @@ function withoutDisguised(text: string, instead: (address: string) => string): s
 const CUT = "\u2026";
 
 /**
- * A reply as evidence keeps it: code and text on one line, without controls, without the addresses that it quotes (the
- * one asked for, the sender, a postmaster), and without the local part asked for where it stands alone: `550 User john.doe
- * unknown`. At most `LIMITS.check.replyTextChars` characters, of which the last is `…` where it was cut; what is whole is
- * classified as the reply itself was.
- * @param local the local part of the address asked for, as in the address
+ * The text of a reply that evidence keeps: code and text on one line, without controls, without the addresses that it
+ * quotes (the checked one, the sender, a postmaster), and without the checked local part by itself: `550 User john.doe
+ * unknown`. At most `LIMITS.check.replyTextChars` characters, of which the last is `…` if it was cut. An uncut text has the
+ * same classification as the reply.
+ * @param local the local part of the checked address, as in the address
  */
 export function redactReply(reply: SmtpReply, local: string, self: SelfIdentity): string {
   const { replyMatchedChars, replyTextChars } = LIMITS.check;
@@ -112,9 +112,9 @@ export function redactWholeReply(reply: SmtpReply, self: SelfIdentity): string |
 }
 
 /**
- * The reply that evidence keeps, as if a server had said it; null where it was cut.
+ * Restores the reply from its text in evidence; null: the text was cut.
  * @param kept by `redactReply`
- * @param enhanced as the reply's was
+ * @param enhanced the reply's enhanced code
  */
 export function restoreReply(kept: string, enhanced: string | null): SmtpReply | null {
   if (kept.length === LIMITS.check.replyTextChars && kept.endsWith(CUT)) return null;

@@ -2,7 +2,7 @@ import type { Fault, SmtpClass } from "../evidence.ts";
 import type { Statement } from "./grammar.ts";
 import type { ReplyStage } from "./matchable-reply.ts";
 
-/** One fact about what servers say. Every condition given must hold. */
+/** One known meaning of servers' replies. Every condition given must hold. */
 export interface Rule {
   /** Stable: it is stored with the evidence. */
   id: string;
@@ -12,7 +12,7 @@ export interface Rule {
   codes?: readonly string[];
   /** Enhanced codes, any of them: `5.1.1` exactly, `5.7.` all below, `x.2.2` in either class, `5.7.6##` any digits. */
   enhanced?: readonly string[];
-  /** Enhanced codes with which it says something else, none of them. */
+  /** Enhanced codes with which it has another meaning: none may be present. */
   unlessEnhanced?: readonly string[];
   /** Providers whose wording this is, any of them. */
   providers?: readonly string[];
@@ -26,15 +26,15 @@ export interface Rule {
   wordless?: true;
   /** A few words behind the code: no name, number, link or code of their own. */
   terse?: true;
-  /** What the words say of the recipient, any of it (grammar.ts). */
+  /** Statements about the recipient: any of these (grammar.ts). */
   says?: readonly Statement[];
-  /** What they do not say of it, none of it. */
+  /** Statements about the recipient that must be absent. */
   unlessSays?: readonly Statement[];
   /** The words have no other subject than the recipient. */
   unlessElsewhere?: true;
   /** The words give no reason of their own (silence.ts). */
   silent?: true;
-  /** The words say of the sender what others say of a recipient: unknown, invalid. */
+  /** The statement is about the sender, not the recipient: unknown, invalid. */
   ofSender?: true;
   /** The words name a delay (delay.ts). */
   namesDelay?: true;
@@ -47,7 +47,7 @@ export interface Rule {
   class: SmtpClass;
   /** A reply that servers really give and that this rule is for. */
   example: string;
-  /** Where the example is from: a key of THIRD_PARTY_NOTICES.md, section "Replies of mail servers". */
+  /** Source of the example: a key of THIRD_PARTY_NOTICES.md, section "Replies of mail servers". */
   source: string;
 }
 

@@ -1,8 +1,8 @@
 import { spokenOf } from "./spoken.ts";
 
 /**
- * Words by which a reply refuses a recipient without a reason: the recipient, the refusal, and the phrases around them.
- * What else a server says may be a reason of its own, in words that are not foreseen here.
+ * Words of a reply that refuses a recipient without a reason: the recipient, the refusal, and the phrases around them. Any
+ * other word may be a reason of its own, in words that are not foreseen here.
  */
 const SAYS_NO_REASON = new Set(
   [
@@ -32,14 +32,14 @@ const SHORT_HOST = /(?<![\w./-])[a-z0-9_-]{2,63}\.[a-z]{2,6}(?![\w/-]|\.\w)/g;
 const IPV4 = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])/;
 /** `sid=XYZ`: a trace, no word. */
 const TRACE = /\b\w{1,16}=\S+/g;
-/** What Exchange Online says of every unknown recipient; whether it is believed is for the rules to say. */
+/** Exchange Online's text for every unknown recipient. The rules decide whether it is believed. */
 const STOCK = "recipient address rejected: access denied";
-/** What a name was said in. */
+/** A name in brackets or braces. */
 const NAMED = /[{[](?:\w{1,30}|[^\s{}[\].]{0,63}\.[^\s{}[\]]{1,200})[}\]]/g;
 
 /**
- * Whether a reply gives no reason of its own, so that its enhanced code is all it says. Numbers, names of hosts and traces
- * are no reasons, nor is a last word that was cut off. Linear.
+ * True when a reply gives no reason of its own, so that only its enhanced code counts. Numbers, host names and traces are
+ * not reasons, nor is a cut-off last word. Linear.
  */
 export function saysNoReason(prose: string): boolean {
   if (IPV4.test(prose)) return false;

@@ -34,7 +34,7 @@ export const UNSPACED = /[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/
 
 const LETTER = /[\p{L}\p{N}@]/u;
 
-/** What a character is to a sentence. */
+/** Kinds of characters in a sentence. */
 const LETTER_KIND = 0;
 const NOTHING = 1;
 const SPACE = 2;
@@ -56,7 +56,9 @@ const COMMA = 0x2c;
 const DOT = 0x2e;
 const SMALL_L = 0x6c;
 
-/** What stands for the character at `at` between words: a space, a comma or a dot. `user...  unknown` goes on. */
+/**
+ * The character between words that replaces the one at `at`: a space, a comma or a dot. `user...  unknown` is one sentence.
+ */
 function between(kind: number, text: string, at: number): number {
   if (kind === PAUSE) return COMMA;
   const next = at + 1 < text.length ? (KINDS[text.charCodeAt(at + 1)] ?? SPACE) : SPACE;
@@ -71,10 +73,9 @@ function elides(said: Uint16Array, length: number): boolean {
 }
 
 /**
- * A reply as words: lower case, without accents, links and quotes, single spaces around each word. ` , ` is a pause and
- * ` . ` the end of a sentence; a dot inside a name or a number only parts words. `@` stands for a mail address.
- * Linear.
- * @param prose decoded text in which `*@*` stands for addresses
+ * A reply as words: lower case, without accents, links and quotes, single spaces around each word. ` , ` is a pause and ` .
+ * ` the end of a sentence; a dot inside a name or a number only separates words. `@` represents a mail address. Linear.
+ * @param prose decoded text with `*@*` for addresses
  */
 export function spokenOf(prose: string): string {
   const text = folded(prose.includes("://") ? prose.replace(LINK, " ") : prose).replaceAll("*@*", " @ ");
@@ -96,14 +97,14 @@ export function spokenOf(prose: string): string {
   return String.fromCharCode(...said.subarray(0, length));
 }
 
-/** How a letter is written where there is none with its mark. */
+/** Spellings of letters without their diacritics. */
 const WRITTEN_OUT: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", å: "aa", ø: "oe" };
 /** Latin letters with a mark: what a gateway that knows ASCII only writes `?` for. */
 const MARKED = /[\u00c0-\u024f\u1e00-\u1eff]/;
-/** With fewer letters left, what is mangled could be another word. */
+/** With fewer remaining letters, a mangled word could be another word. */
 const LETTERS_LEFT = 5;
 
-/** A word as its lexicon has it, written out (`empfaenger`), and with what a gateway left of it (`empf?nger`). */
+/** The spellings of a lexicon's word: as given, written out (`empfaenger`), and mangled by a gateway (`empf?nger`). */
 export function spellingsOf(term: string): string[] {
   if (!MARKED.test(term)) return [term];
   const written = term.replace(/[äöüåø]/g, (letter) => WRITTEN_OUT[letter] ?? letter);

@@ -16,12 +16,12 @@ export function textOf(reply: SmtpReply): string {
 /** A quoted local part with what follows it, or any run without white space and punctuation. Both bounded or linear. */
 const TOKEN = /"[^"]{0,80}"@[^\s<>()[\]{},;:"']*|[^\s<>()[\]{},;:"']+/g;
 
-/** What stands where a mail address was. */
+/** Replaces a mail address. */
 export const REDACTED = "*@*";
 
 /** Said of every bounce; no sign of a fault of the sender. */
 const RETURNED = /\breturn(?:ed|ing|s)?(?: (?:message|mail|it))? to (?:the )?sender\b/g;
-/** Barracuda's frame around what the next server said. */
+/** Barracuda's text around the next server's reply. */
 const FRAME = /\bpermanent failure for one or more recipients\b/g;
 
 /** A trace behind the last word, `[aBcD123]`: an id has a digit, and no dot as addresses and names have. */
@@ -30,7 +30,7 @@ const CLOSING_TRACE = / ?[[(](?=[a-z_+/=-]{0,63}\d)[a-z0-9_+/=-]{4,64}[\])]\.?$/
 /** An unfilled template variable: `{Gateway}`. */
 const UNFILLED = /\{[a-z_]{1,30}\}/g;
 
-/** `example.com does not exist` is said of a domain. `*` stands for its name. */
+/** `example.com does not exist` is about a domain. `*` represents its name. */
 const HOST_IS_MISSING =
   /\*(?<=(?:^|[:;,] |^[\d.]{5,9} )\*)(?= (?:(?:is|was) )?(?:does not exist|doesn't exist|not found|unknown|invalid) ?(?:[.,;)]|$))/g;
 
@@ -45,7 +45,7 @@ const ADVICE = new RegExp(
   "g",
 );
 
-/** `text` without what is said of every bounce: `user unknown, message returned to sender`. */
+/** `text` without the phrases of every bounce: `user unknown, message returned to sender`. */
 export function withoutCourtesies(text: string): string {
   const unframed = text.includes("permanent failure") ? text.replace(FRAME, ",") : text;
   const plain = unframed.includes("sender")
@@ -65,14 +65,14 @@ export function withoutAddresses(
 }
 
 /**
- * A host name by itself, lower case. Three labels and a short top level, since `user unknown.blocked here` is a
- * sentence and `smtpsend.dns.nonexistentdomain` a diagnosis; not in a link, which is there to tell the reason.
+ * A host name by itself, lower case. Three labels and a short top level, since `user unknown.blocked here` is a sentence
+ * and `smtpsend.dns.nonexistentdomain` a diagnosis. Not in a link, which names the reason.
  */
 const HOST = /(?<![\w./-])(?:[a-z0-9_-]{1,63}\.){2,}[a-z]{2,6}(?![\w/-]|\.\w)/g;
 
 /**
- * A host name of any number of labels. Its top level is a well-known one or a country's that is no short word: servers forget the
- * space behind a full stop (`unknown user.in this domain`).
+ * A host name of any number of labels. Its top level is a well-known one, or a country's that is not a short word: servers
+ * forget the space after a full stop (`unknown user.in this domain`).
  */
 const KNOWN_HOST =
   /(?<![\w./-])(?:[a-z0-9_-]{1,63}\.){1,8}(?:com|net|org|edu|gov|mil|info|biz|name|app|dev|shop|online|xyz|example|test|invalid|(?!at|be|by|do|in|is|it|me|my|no|so|to|us|as|am|an|if|of|on|or|up|we|he|go|la|le|el|es|se|si|un|al|en|et|il|ne|te|ta|tu)[a-z]{2})(?![\w/-]|\.\w)/g;
@@ -82,7 +82,7 @@ export function withoutHosts(text: string): string {
   return text.replace(HOST, "*").replace(KNOWN_HOST, "*");
 }
 
-/** Stands for a name of ours. No reply holds it: `textOf` leaves no controls. */
+/** Replaces a name of ours. No reply contains it: `textOf` removes controls. */
 export const NAME = "\u0001";
 
 /** `text` with each of `names` that stands by itself, not as part of a longer name or number, replaced by `NAME`. */

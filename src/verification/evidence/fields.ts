@@ -15,8 +15,8 @@ import {
 } from "./kinds.ts";
 
 /**
- * Every field of evidence, once. Types, equality, and the texts for threads and Redis come from this table: a new field is one
- * line here (`later`, with its value in texts of earlier builds), and the code that learns or shows it.
+ * Every field of evidence, once. Types, equality, and the texts for threads and Redis follow from this table: a new field
+ * is one line here (`later`, with its value in texts of earlier builds), and the code that fills or shows it.
  */
 
 /** The party at fault for a check that did not end in `accepted`. Only `recipient` may lead to `invalid`. */
@@ -40,19 +40,19 @@ const MX = {
   fault,
 };
 
-/** What the DNS says of a domain beside its exchangers. null: not asked, or not answered in time. */
+/** DNS records of a domain besides its exchangers. null: not requested, or not answered in time. */
 const DOMAIN = {
   /** There is an SPF record (RFC 7208). */
   spf: nullable(flag),
   /** There is a DMARC record, the domain's or its organisation's (RFC 7489). */
   dmarc: nullable(flag),
-  /** The first blocklist zone that has the domain; null: none, or none was asked. */
+  /** The first blocklist zone that lists the domain; null: none does, or none was asked. */
   listedBy: nullable(text),
   /** Without MX records, its addresses are a parking service's. */
   parkedAddress: flag.or(false),
 };
 
-/** What a check learns about the domain. */
+/** Evidence about the domain. */
 const FACTS = {
   mx: struct(MX, ({ hosts, preferences }) => preferences.length === 0 || preferences.length === hosts.length),
   /** `source` names the list; "none" where the domain is on no list. */
@@ -70,7 +70,7 @@ const SMTP = {
     ...(["no_connect", "timeout", "our_network", "provider_unverifiable"] as const),
   ),
   fault,
-  /** Where the dialogue ended. */
+  /** The stage at which the dialogue ended. */
   stage: oneOf<Stage>("dns", "connect", "greeting", "ehlo", "starttls", "mail", "rcpt").or("rcpt"),
   /** SMTP reply code, 0 when no reply came. */
   code: number.or(0),
@@ -91,11 +91,11 @@ const SMTP = {
    */
   retryAfterS: nullable(number),
   tls: flag.or(false),
-  /** `put_off`: the catch-all probe got a temporary reply, of which the API says `inconclusive`. */
+  /** `put_off`: the catch-all probe got a temporary reply, which the API reports as `inconclusive`. */
   catchAll: oneOf("accepted", "refused", "inconclusive", "put_off", "not_probed"),
 };
 
-/** What a check learns about the mailbox. */
+/** Evidence about the mailbox. */
 const FINDING = {
   role: nullable(text),
   /** null: not probed. */
@@ -109,7 +109,7 @@ export const SMTP_FIELDS = Object.keys(SMTP) as readonly (keyof typeof SMTP)[];
 export type FactsFields = StructOf<typeof FACTS>;
 export type FindingFields = StructOf<typeof FINDING>;
 export type MxStatus = FactsFields["mx"]["status"];
-/** What a probe learnt, but for the time that it took. */
+/** Evidence of a probe without its latency. */
 export type SmtpFinding = StructOf<typeof SMTP>;
 
 /** The parts from which the code that learns a fact makes it. */

@@ -78,7 +78,7 @@ export function listOf<T>(kind: Kind<T>): Kind<readonly T[]> {
     if (!Array.isArray(value)) throw new TypeError("not a list");
     return Object.freeze(value.map((item) => kind.read(item)));
   }
-  // One and the same list where there is nothing in it, so that a comparison by identity tells it from others.
+  // Empty lists are one object, so that a comparison by identity works for them.
   return kindOf(read, (list) => (list.length === 0 ? empty : list), empty);
 }
 
@@ -87,7 +87,7 @@ export type AnyFields = Readonly<Record<string, Kind<any>>>;
 export type StructOf<F extends AnyFields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
 // biome-ignore lint/suspicious/noExplicitAny: as above.
 type LaterNames<F> = { [Name in keyof F]: F[Name] extends LaterKind<any> ? Name : never }[keyof F];
-/** What a struct is made of. */
+/** The values from which a struct is made. */
 export type PartsOf<F extends AnyFields> = Omit<StructOf<F>, LaterNames<F>> &
   Partial<Pick<StructOf<F>, LaterNames<F>>>;
 

@@ -14,7 +14,7 @@ import {
 import type { Kind } from "./kinds.ts";
 import { hasOwnId } from "./reply-id.ts";
 
-/** What a probe learnt, with the time that it took. */
+/** Evidence of a probe, with its latency. */
 type ProbedSmtp = SmtpFinding & SmtpEvidence;
 
 /**
@@ -45,7 +45,7 @@ abstract class Interned {
   protected abstract pack(): string;
 }
 
-/** What was learnt of a domain. Domains of which the same was learnt share it: their names are not in it. */
+/** Evidence about a domain. Domains with the same evidence share it, so it does not contain their names. */
 export class DomainFacts extends Interned {
   readonly mx: FactsFields["mx"];
   readonly disposable: FactsFields["disposable"];
@@ -87,7 +87,7 @@ export class DomainFacts extends Interned {
   }
 }
 
-/** What was learnt of a mailbox, but for the time that it took and a reply with an id of its own. */
+/** Evidence about a mailbox, without the latency and a reply with an id of its own. */
 export class MailboxFinding extends Interned {
   readonly role: string | null;
   readonly smtp: SmtpFinding | null;
@@ -100,8 +100,8 @@ export class MailboxFinding extends Interned {
   }
 
   /**
-   * What a probe learnt as one object, of an address that has these. A copy of one that has all fields: V8 makes it in 30 ns, and in
-   * 800 of a frozen one or of one that lacks a field.
+   * The probe's evidence as one object, with the address's own latency and reply. It copies an object that has all fields,
+   * which takes V8 30 ns; a frozen object or one that lacks a field takes 800.
    */
   probed(latencyMs: number, ownReply: string | null): ProbedSmtp | null {
     if (this.smtp === null) return null;
@@ -115,15 +115,15 @@ export class MailboxFinding extends Interned {
 }
 
 /**
- * Everything a check learnt about one address: what it shares with others, and what is its own. Cached; a verdict is computed
- * from it for each request. Made by `evidenceOf`, and immutable.
+ * All evidence of a check about one address: the parts shared with others, and its own. Cached; a verdict is computed from
+ * it for each request. Created by `evidenceOf`, and immutable.
  */
 export class Evidence {
   readonly facts: DomainFacts;
   readonly finding: MailboxFinding;
-  /** How long the server took; 0 where it was not asked, and of what addresses share. */
+  /** Time that the server took, in milliseconds; 0 if it was not asked, and in evidence common to several addresses. */
   readonly latencyMs: number;
-  /** What the server said where an id is in it, which no other address has; null: the finding's reply. */
+  /** The server's reply, if it contains an id that no other address has; null: the finding's reply. */
   readonly ownReply: string | null;
   #smtp: ProbedSmtp | null = null;
 
@@ -177,19 +177,19 @@ export class Evidence {
     return new Evidence(this.facts, this.finding, latencyMs, this.ownReply);
   }
 
-  /** The same, with what was learnt of the domain besides. */
+  /** The same, with further evidence about the domain. */
   withDomain(domain: FactsFields["domain"]): Evidence {
     const known = factsOf(this.facts, domain);
     if (this.finding.smtp === null) return known.evidenceWith(this.finding);
     return new Evidence(known, this.finding, this.latencyMs, this.ownReply);
   }
 
-  /** What all addresses have in common of which the same was learnt. */
+  /** The evidence common to all addresses with the same facts and finding. */
   common(): Evidence {
     return this.facts.evidenceWith(this.finding);
   }
 
-  /** What is kept of it in memory: one object for all that differ in the latency alone, unless it has a reply of its own. */
+  /** The form that memory caches: one object for all that differ only in latency, unless it has a reply of its own. */
   shared(): Evidence {
     if (this.ownReply === null) return this.common();
     return this.#smtp === null ? this : new Evidence(this.facts, this.finding, this.latencyMs, this.ownReply);
@@ -201,7 +201,7 @@ export class Evidence {
   }
 }
 
-/** By identity; what the interner forgot meanwhile has another object, and the same id. */
+/** By identity, or by id: an object that the interner has forgotten may exist twice, with one id. */
 function isSame(one: Interned, other: Interned): boolean {
   return one === other || one.id === other.id;
 }
@@ -218,7 +218,7 @@ class Interner<P, T extends Interned> {
     this.#known = new LRUCache<string, T>({ max, dispose: (gone) => gone.dropText() });
   }
 
-  /** @throws TypeError, SyntaxError for what is no such text, damaged, or has a value this build does not know */
+  /** @throws TypeError, SyntaxError for a text that is damaged, has another form, or has a value this build does not know */
   ofText(text: string): T {
     return this.#known.get(text) ?? this.ofParts(this.#kind.read(JSON.parse(text)));
   }
@@ -253,7 +253,7 @@ export function evidenceFrom(
   return new Evidence(facts, finding, latencyMs, ownReply);
 }
 
-/** How the store reads evidence: it knows types of checks, and none of their values. */
+/** Reads evidence for the store, which knows no values of evidence. */
 export const EVIDENCE_CODEC = { factsOfText, findingOfText, evidenceFrom };
 export type EvidenceCodec = typeof EVIDENCE_CODEC;
 

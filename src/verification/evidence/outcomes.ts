@@ -15,8 +15,8 @@ export interface Deferred {
 }
 
 /**
- * What an address is answered with: its evidence; why there is none yet; `null` when the task was cancelled;
- * `"overloaded"` when a bound of the thread left no room for it; `"broken"` when its check threw.
+ * The outcome of a check: its evidence; the reason why there is none yet; `null` when the task was cancelled;
+ * `"overloaded"` when a limit of the thread left no room for it; `"broken"` when its check threw.
  */
 export type CheckOutcome = Evidence | null | "overloaded" | "broken" | { deferred: Deferred };
 
@@ -25,14 +25,13 @@ export function isDeferred(line: CheckOutcome): line is { deferred: Deferred } {
 }
 
 /**
- * Outcomes on their way from a check thread, flat: numbers in one buffer, each text once. The rows of a domain differ in
- * little more than a latency, and JSON of each, written and read, cost 8 us a row; so packed it is below 1 us, both sides
- * together.
+ * Packed outcomes from a check thread, flat: numbers in one buffer, each text once. The rows of a domain differ in little
+ * more than latency. Writing and reading JSON of each cost 8 us a row; packed it is below 1 us, both sides together.
  */
 export interface PackedOutcomes {
   /** How many. */
   count: number;
-  /** What `cells` refer to by its place: facts and findings as they are written for Redis too, names and replies as they are. */
+  /** Texts that `cells` refer to by index: facts and findings in their form for Redis, names and replies unchanged. */
   texts: string[];
   /** Outcome after outcome: its kind, then the cells of that kind in the order in which they are written here. */
   cells: Float64Array;
@@ -46,10 +45,13 @@ const DEFERRED = 3;
 const COMMON = 4;
 /** A row with a reply of its own: what it has in common with others, the latency, the reply. */
 const OWN_REPLY = 5;
-/** From here on a row's kind says what it has in common, counted from here; then comes the latency. Nearly all are such. */
+/**
+ * From here on a row's kind is the index of its common evidence, plus ROW; the latency follows. Nearly all rows are of this
+ * kind.
+ */
 const ROW = 6;
 
-/** Of what is met for the first time, and a row with a reply of its own. */
+/** Maximum cells of an outcome: for new common evidence, and a row with a reply of its own. */
 const CELLS_MAX = 7;
 
 /** Gathers outcomes, and packs those that were added since the last time. */
@@ -60,7 +62,7 @@ export class OutcomePacker {
   #texts: string[] = [];
   // New for each message: what a Map was emptied of lives on with it, see docs/decisions/v8-costs.md.
   #places = new Map<string | DomainFacts | MailboxFinding, number>();
-  /** What rows have in common, in the order in which it was met. */
+  /** Common evidence of rows, in the order of its first occurrence. */
   #common = new Map<Evidence, number>();
 
   add(outcome: CheckOutcome): void {
@@ -138,8 +140,8 @@ export class OutcomePacker {
 }
 
 /**
- * Reads what an `OutcomePacker` packed: every cell is what that wrote there, both are of one process and of one build. Evidence
- * shares its halves, also with that of other messages.
+ * Reads the outcomes that an `OutcomePacker` packed. Cells need no validation: both are of one process and one build.
+ * Evidence shares its facts and findings, also with that of other messages.
  */
 export function readOutcomes(packed: PackedOutcomes): CheckOutcome[] {
   const reader = new OutcomeReader(packed);
@@ -152,7 +154,7 @@ class OutcomeReader {
   #at = 0;
   readonly #cells: Float64Array;
   readonly #texts: string[];
-  /** What rows of this message have in common. */
+  /** Common evidence of this message's rows. */
   readonly #common: Evidence[] = [];
 
   constructor({ texts, cells }: PackedOutcomes) {

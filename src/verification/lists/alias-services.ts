@@ -1,8 +1,8 @@
 import { nearestIn } from "./domain-set.ts";
 
 /**
- * Services that hand out aliases of one person's mailbox, which live as long as that person wants: by name, the domains that
- * they hand them out under. Each stands for itself and all below it. Never disposable (trusted.ts); mailchecker lists most.
+ * Services that give out aliases of one person's mailbox, which live as long as that person wants. By name, their domains,
+ * each with all subdomains. Never disposable (trusted.ts); mailchecker lists most.
  */
 const DOMAINS: Readonly<Record<string, readonly string[]>> = {
   simplelogin: [
@@ -41,7 +41,7 @@ const SERVICE_OF_MX = byDomain(MX_HOSTS);
 export const ALIAS_DOMAINS: ReadonlySet<string> = new Set(SERVICE_OF_DOMAIN.keys());
 const ALIAS_MX: ReadonlySet<string> = new Set(SERVICE_OF_MX.keys());
 
-/** By identity: cached evidence is judged anew for each request, and its hosts do not change. */
+/** By identity: cached evidence is judged again for each request, and its hosts do not change. */
 const serviceOfHosts = new WeakMap<readonly string[], string | null>();
 
 function serviceBehind(hosts: readonly string[]): string | null {

@@ -1,6 +1,6 @@
 /**
- * The member of `domains` that `domain` is or is below of, the nearest one; null when there is none. Walks the labels
- * of the domain: 127 look-ups at most, none where the set is empty.
+ * The member of `domains` that equals `domain` or is its nearest parent; null: there is none. Walks the labels of the
+ * domain: 127 look-ups at most, none if the set is empty.
  */
 export function nearestIn(domain: string, domains: ReadonlySet<string>): string | null {
   if (domains.size === 0) return null;

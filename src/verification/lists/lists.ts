@@ -7,7 +7,7 @@ import { NEVER_DISPOSABLE } from "./trusted.ts";
 export { loadLists } from "./built.ts";
 export { compileLists, type SharedLists } from "./compile.ts";
 
-/** What is known of a domain or a local part without asking anybody. Domains in A-labels, lower case. */
+/** Facts about a domain or a local part that need no server. Domains in A-labels, lower case. */
 export interface Lists {
   /**
    * Whether the domain, or a parent of it up to the registrable domain, is on a list of disposable ones. Never true

@@ -1,6 +1,6 @@
 /**
- * The consumer domains that mail.com lets its users choose from, those that it no longer gives away included: their
- * mailboxes stay. mailchecker lists two dozen of them as disposable, its peers none.
+ * The consumer domains that mail.com offers its users, including those it no longer offers: their mailboxes remain.
+ * mailchecker lists two dozen of them as disposable, the other lists none.
  */
 const NAMES =
   "accountant.com activist.com adexec.com africamail.com allergist.com alumni.com alumnidirector.com angelic.com " +

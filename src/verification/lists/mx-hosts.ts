@@ -3,11 +3,11 @@ import type { Lists } from "./lists.ts";
 import { NEVER_DISPOSABLE } from "./trusted.ts";
 
 /**
- * Mail exchangers of throw-away services: their domains change by the day, their servers do not. Each stands for itself and
- * all below it. A host is here when it is the service's own by its name, or when several people who surveyed the MX
- * records of listed domains (hundreds each, in 2026) found throw-away domains behind it and nothing else. A count alone
- * proves nothing: Cloudflare's, Google's and registrars' hosts have a thousand such domains too, beside millions of
- * honest ones. Those, hosters and relays of aliases are left out on purpose.
+ * Mail exchangers of throw-away services: their domains change daily, their servers do not. Each entry includes all names
+ * below it. A host is listed when it is the service's own by its name. Or several people who surveyed the MX records of
+ * listed domains (hundreds each, in 2026) found only throw-away domains behind it. A count alone proves nothing:
+ * Cloudflare's, Google's and registrars' hosts have a thousand such domains too, beside millions of honest ones. Those,
+ * hosters and alias relays are left out on purpose.
  */
 const DISPOSABLE_MX: ReadonlySet<string> = new Set([
   // emailfake.com, email-fake.com, generator.email and their 1 500 domains.
@@ -40,8 +40,8 @@ const DISPOSABLE_MX: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Mail exchangers of domains that are for sale, show advertisements or were registered for what people mistype: they take
- * everything, and the recipient whom the sender means does not read it.
+ * Mail exchangers of domains that are for sale, show advertisements or were registered for typing errors. They accept all
+ * mail, and the intended recipient does not read it.
  */
 const PARKING_MX: ReadonlySet<string> = new Set([
   // above.com, Dynadot, Sedo, Team Internet (ParkingCrew and its like, under many names), Bodis, and null exchangers.
@@ -60,7 +60,7 @@ const PARKING_MX: ReadonlySet<string> = new Set([
   ...["beavis99.com", "beavis99.net", "unstablemail.com", "rejecthost.com"],
 ]);
 
-/** Names and literals that lead to the sender's own machine: a way to say that no mail is taken, older than RFC 7505. */
+/** Names and literals that lead to the sender's own machine: a form of "no mail" that is older than RFC 7505. */
 const NOWHERE: ReadonlySet<string> = new Set([
   ...["localhost", "localhost.localdomain", "127.0.0.1", "0.0.0.0", "dev.null", "blackhole"],
 ]);
@@ -72,7 +72,7 @@ export interface ExchangerOwners {
   parked: boolean;
 }
 
-/** By identity: cached evidence is judged anew for each request, and its hosts do not change. */
+/** By identity: cached evidence is judged again for each request, and its hosts do not change. */
 const read = new WeakMap<readonly string[], ExchangerOwners>();
 
 /** The owners of these mail exchangers: host names, lower case. The array must not be changed afterwards. */

@@ -1,5 +1,5 @@
 /**
- * Domains that belong to companies everybody has mail from or with: tenants, sandboxes and relay addresses of their
+ * Domains of companies that nearly every person exchanges mail with: tenants, sandboxes and relay addresses of their
  * customers are below some of them. Lists of disposable domains name single ones of these now and then; no operator
  * promotes them, or the whole, on a stranger's word.
  */

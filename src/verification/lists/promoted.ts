@@ -6,8 +6,8 @@ import { isProviderDomain } from "./site.ts";
 import { NEVER_DISPOSABLE } from "./trusted.ts";
 
 /**
- * Whether the operator's promoted domains cover `domain`: one of them is it, or a parent of it, by the rules of the
- * lists: never through a public suffix, and never what is trusted, whatever came into the table.
+ * True when one of the operator's promoted domains equals `domain` or is a parent of it, by the rules of the lists: never
+ * through a public suffix, and never a trusted domain, whatever the table contains.
  */
 export function isPromoted(domain: string, promoted: ReadonlySet<string>): boolean {
   const nearest = nearestIn(domain, promoted);
@@ -18,8 +18,8 @@ export function isPromoted(domain: string, promoted: ReadonlySet<string>): boole
 }
 
 /**
- * Why a domain must not be called disposable for all teams, in words that follow its name; null when it may. What a
- * stranger submits ends here: a mailbox provider with people behind it must not be condemned.
+ * The reason why a domain must not be called disposable for all teams, to follow its name; null: it may. It protects
+ * mailbox providers with real users from what strangers submit.
  */
 export function promotionRefusal(domain: string, lists: Pick<Lists, "isFree">): string | null {
   const { publicSuffix, domain: registrable } = parse(domain, { allowPrivateDomains: true });

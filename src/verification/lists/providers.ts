@@ -1,16 +1,16 @@
 /**
- * Providers that run servers, or policies of connections, for each customer: what those refuse before RCPT may be this
- * customer's own list (Cisco's host access table, Proofpoint's firewall rules) as well as the provider's opinion of us.
+ * Providers that run servers, or connection policies, for each customer. A refusal before RCPT may come from that
+ * customer's own list (Cisco's host access table, Proofpoint's firewall rules) as well as from the provider.
  */
 export const CUSTOMERS_OWN_SERVERS: ReadonlySet<string> = new Set(["proofpoint", "cisco"]);
 
 /**
- * Names of the mail exchangers of each provider. A provider is the operator of the servers, so that its shaping, its habits
- * and its way to refuse hold for every domain behind it: a million Google Workspace domains are one site.
+ * Names of the mail exchangers of each provider. A provider is the operator of the servers, so that its shaping, habits and
+ * replies hold for every domain behind it: a million Google Workspace domains are one site. A name includes all names below
+ * it; one `*` in a label matches any characters of that label, or none.
  *
- * A name stands for itself and all below it; one `*` in a label for any characters of that label, or none. Where a provider
- * also lets machines, or gives its lines names of its own domain (`vps-1a2b3c.vps.ovh.net`,
- * `c-73-0-2-1.hsd1.ma.comcast.net`), only its exchangers are named: a customer's server is not the provider's.
+ * Some providers also rent out machines, or give their lines names of their own domain (`vps-1a2b3c.vps.ovh.net`,
+ * `c-73-0-2-1.hsd1.ma.comcast.net`). Of these only the exchangers are named: a customer's server is not the provider's.
  */
 export const PROVIDER_MX_SUFFIXES: Readonly<Record<string, readonly string[]>> = {
   google: ["google.com", "googlemail.com"],

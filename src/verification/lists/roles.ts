@@ -1,6 +1,6 @@
 /**
- * Role names that the npm list lacks: the rest of RFC 2142, and what companies outside the English-speaking world put on
- * their imprint pages, by language. Only words that are neither a name nor a nickname: a role makes an accepted address
+ * Role names that the npm list lacks: the rest of RFC 2142, and those that companies outside the English-speaking world put
+ * on their imprint pages, by language. Only words that are neither a name nor a nickname: a role makes an accepted address
  * `risky`.
  */
 const BY_LANGUAGE: Readonly<Record<string, string>> = {
@@ -34,8 +34,8 @@ const LIST_OWNER = /^(?:owner-[a-z0-9._-]{2,}|[a-z0-9._-]{2,}-(?:request|bounces
 const JOINED_MIN = 6;
 
 /**
- * The role that a local part stands for, of those that `isRole` knows. Case and `+tag` are ignored, and how a longer word
- * is divided: `no.reply`, `no_reply`, `help-desk`. null for a person's.
+ * The role that a local part represents, of those that `isRole` knows. Case, `+tag` and the division of a longer word are
+ * ignored: `no.reply`, `no_reply`, `help-desk`. null for a person's.
  */
 export function roleOf(local: string, isRole: (name: string) => boolean): string | null {
   const lower = local.toLowerCase();

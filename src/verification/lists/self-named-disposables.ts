@@ -1,8 +1,9 @@
 /**
- * Throw-away domains that say so themselves (temporary, throw-away, disposable, fake, ten minutes, trash; mail or inbox), that
- * are on a list of MIT licence (disposable-domains 2.0.1, @dahoom/disposable-email 0.3.253, disposable-email-domains
- * 1.0.62), and that the lists of compile.ts lack. The other 109 000 names of those are left out: they have been copied from
- * one another for years, most are dead, and many are expired domains of real people and companies that may be theirs again.
+ * Throw-away domains with a name that says so (temporary, throw-away, disposable, fake, ten minutes, trash; mail or inbox).
+ * They are on a list of MIT licence (disposable-domains 2.0.1, @dahoom/disposable-email 0.3.253, disposable-email-domains
+ * 1.0.62), and missing in the lists of compile.ts. The other 109 000 names of those are left out: they have been copied
+ * from one another for years, most are dead, and many are expired domains of real people and companies that may be theirs
+ * again.
  */
 const NAMES =
   "10-minute-mail.net 10-minutemail.org 10-minutes.email 10minemail.net 10minmail.eu 10minmail.pro " +

@@ -35,15 +35,15 @@ export interface Site {
 /** The operators of mail exchangers, by their names. */
 export interface SiteDirectory {
   /**
-   * The operator of a mail exchanger. `hosts` in order of preference, lower case, A-labels: of an MX set it is the most
-   * preferred one's, as that is where a session goes first. Without hosts the domain is the site.
+   * The operator of a mail exchanger. `hosts` in order of preference, lower case, A-labels: for an MX set it is the
+   * operator of the most preferred one, where a session goes first. Without hosts the domain is the site.
    */
   siteOf(hosts: readonly string[], domain: string): Site;
   /** Whether a domain is, or is below, the registrable domain of a provider's listed mail exchangers. */
   isProviderDomain(domain: string): boolean;
 }
 
-/** Provider whose listed name `labels` end in, up to the label `at`; a plain label goes before a pattern. */
+/** The provider with a listed name that `labels` end in, up to the label `at`; a plain label has priority over a pattern. */
 function providerOf(labels: readonly string[], branch: LabelNode, at = labels.length - 1): string | null {
   const label = labels[at];
   if (label === undefined) return branch.provider;
@@ -111,5 +111,5 @@ export function probedProviderOf({ mx, smtp }: ProbedEvidence): string | null {
   return host === "" || host === mx.hosts[0] ? mx.provider : siteOf([host], host).provider;
 }
 
-/** Without what an operator adds. */
+/** Without the operator's additions. */
 export const { siteOf, isProviderDomain } = createSiteDirectory();

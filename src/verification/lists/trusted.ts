@@ -2,9 +2,9 @@ import { ALIAS_DOMAINS } from "./alias-services.ts";
 import { MAIL_COM_DOMAINS } from "./mail-com.ts";
 
 /**
- * Domains that must never be called disposable, whatever a list says: mailbox providers with people behind them, and
- * privacy relays, which forward to one person's real mailbox for as long as that person wants. Checked against the
- * lists by hand; the remarks name what a list had wrong when this was written.
+ * Domains that must never be called disposable, whatever a list says: mailbox providers with real users, and privacy
+ * relays, which forward to one person's real mailbox for as long as that person wants. Checked against the lists by hand;
+ * the remarks name errors of lists at that time.
  */
 export const MAILBOX_PROVIDERS: readonly string[] = [
   ...["gmail.com", "googlemail.com", "google.com"],
@@ -104,8 +104,8 @@ export const NEVER_DISPOSABLE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Words of the role list that are also a person's name, or no role at all. A role makes an accepted address `risky`, so the
- * list is kept to what is surely shared.
+ * Words of the role list that are also a person's name, or not a role. A role makes an accepted address `risky`, so the
+ * list must contain only shared mailboxes.
  */
 export const NOT_A_ROLE: ReadonlySet<string> = new Set([
   ...[

@@ -10,7 +10,7 @@ export interface Alias {
 
 const NO_ALIAS: Alias = { kind: null, service: null };
 
-/** What the domain alone makes an alias of each address at it. @param hosts its exchangers */
+/** The kind of alias that the domain makes of each of its addresses. @param hosts its exchangers */
 export function domainAlias(domain: string, hosts: readonly string[]): Alias {
   const service = aliasServiceOf(domain, hosts);
   if (service !== null) return { kind: "alias_service", service };

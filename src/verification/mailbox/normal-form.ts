@@ -7,29 +7,28 @@ type Address = Pick<ParsedAddress, "local" | "domain" | "normalised"> & {
 
 const BEYOND_ASCII = /[^\0-\x7f]/;
 
-/** As the provider reads it; null: it is no name. */
+/** The name by the provider's rules; null: it is not a valid name. */
 function readName(text: string, { ignored, same }: MailboxRules): string | null {
   const typed = same === null ? text : text.replaceAll(same[0], same[1]);
   const name = ignored === null ? typed : typed.replace(ignored, "");
   return name === "" || name.startsWith(".") || name.endsWith(".") || name.includes("..") ? null : name;
 }
 
-/** What stands before the tag, as the provider reads it; null: there is no tag with a name before it. */
+/** The name before the tag, by the provider's rules; null: there is no tag with a name before it. */
 function taggedName(local: string, rules: MailboxRules): string | null {
   const at = rules.tag === null ? -1 : local.indexOf(rules.tag);
   return at < 0 ? null : readName(local.slice(0, at), rules);
 }
 
 /**
- * `normalized_email`: one text for the spellings of an address that lead to one mailbox, as far as its provider is known:
- * for finding a person twice, not for sending to. Case goes everywhere, although an unknown server may tell mailboxes apart
- * by it; tags and dots only where the provider is known by the domain, or by its exchangers.
- *
+ * `normalized_email`: one form for all spellings of one mailbox, as far as its provider is known. It serves to find a
+ * person twice, not to send to. Letter case is always dropped, although an unknown server may distinguish mailboxes by it.
+ * Tags and dots are dropped only if the provider is known by the domain, or by its exchangers.
  * @param provider of the exchangers; null: not known
  */
 export function normalizedEmail(address: Address, provider: string | null): string {
   const { local, domain, normalised } = address;
-  // What needs quotes is no provider's name.
+  // Names at providers need no quotes.
   if (local.startsWith('"')) return normalised;
   const lower = BEYOND_ASCII.test(local) ? local.toLowerCase().normalize("NFC") : local.toLowerCase();
   const base = subdomainBase(domain);
@@ -43,7 +42,7 @@ export function normalizedEmail(address: Address, provider: string | null): stri
   return name === local && at === domain ? normalised : `${name}@${at}`;
 }
 
-/** What makes an address one of several that a mailbox has. */
+/** Kinds of addresses that are further addresses of a mailbox. */
 export type AliasKind = "plus_tag" | "hyphen_tag" | "subdomain" | "alias_service";
 
 /** A tag in the local part. At a domain of which nothing is known `+` is taken for one, since it is nearly always. */

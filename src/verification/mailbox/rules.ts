@@ -1,7 +1,7 @@
 /**
- * How mailbox providers read the part of an address before the `@`, as their own help pages say it. A provider is in this
- * table only where it is known to ignore case: it hands out no two names that differ in nothing else. That is what
- * `parseAddress` merges by; all else serves `normalized_email` alone.
+ * How mailbox providers interpret the local part, by their own help pages. A provider is in this table only if it is known
+ * to ignore case: it never gives out two names that differ only in case. `parseAddress` merges only by that; the other
+ * rules serve `normalized_email` alone.
  */
 export interface MailboxRules {
   /** The domain that stands for all that lead to the same mailbox; null: each domain has mailboxes of its own. */
@@ -10,7 +10,7 @@ export interface MailboxRules {
   readonly ignored: RegExp | null;
   /** A character that counts as another: `-` as `.`. */
   readonly same: readonly [typed: string, meant: string] | null;
-  /** What begins a tag behind the mailbox's name. */
+  /** Separator of a tag behind the mailbox's name. */
   readonly tag: "+" | "-" | null;
   /** `tag@name.domain` is `name@domain`, too. */
   readonly subdomains: boolean;
@@ -105,7 +105,7 @@ const TABLE: readonly (readonly [rules: MailboxRules, domains: readonly string[]
       "pobox.com",
     ],
   ],
-  // Case alone: of no other habit is there a statement, or there is one that tags are not taken (GMX, Tuta).
+  // Case only: no other rule is documented, or tags are documented as not supported (GMX, Tuta).
   [
     PLAIN,
     [

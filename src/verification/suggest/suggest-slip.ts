@@ -73,16 +73,16 @@ export function mayBeTypo(typed: number, meant: number): boolean {
 }
 
 /**
- * What it costs to take `typed` for `meant`: swapped neighbours, doubled, dropped, added and replaced letters, each about
- * 1 and less where a finger or an eye goes wrong easily. Infinity where the lengths differ by more than one: two letters
- * less are another name; and in short names where a letter was added or replaced that neither explains. The time is the
+ * Cost of mistaking `meant` for `typed`: swapped neighbours, doubled, dropped, added and replaced letters. Each costs about
+ * 1, and less for errors that fingers or eyes make easily. Infinity if the lengths differ by more than one: two letters
+ * less are another name. Also in short names for an added or replaced letter that is not such an error. The time is the
  * product of the lengths, so callers bound them.
  */
 export function nameTypoCost(typed: string, meant: string): number {
   return costOf(typed, meant, meant.length < LONG ? NEVER : ANY);
 }
 
-/** The same for an ending: what does not exist is no name of its own, so any letter may be wrong, also the first. */
+/** The same for an ending: one that does not exist is not a name of its own, so any letter may be wrong, also the first. */
 export function endingTypoCost(typed: string, meant: string): number {
   // The dot takes the first place: in an ending no letter is spared.
   return costOf(`.${typed}`, `.${meant}`, ANY);

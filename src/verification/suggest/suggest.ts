@@ -10,7 +10,7 @@ import {
   WORD_PROVIDERS,
 } from "./suggest-targets.ts";
 
-/** A provider's name and what a slip in it may cost; 0: none is believed. */
+/** A provider's name and the maximum cost of a typing error in it; 0: no error is assumed. */
 interface SuggestionTarget {
   name: string;
   endings: readonly string[];
@@ -65,7 +65,7 @@ const NEAR_ENDINGS: Readonly<Record<string, ReadonlySet<string>>> = {
 const COMMON_ENDINGS = ["com", "net", "org", "edu", "gov"] as const;
 const ENDING_BUDGET = 1;
 
-/** How far a mistyped ending, which does not exist, is from one that was meant; what is cut off or stuck to it costs little. */
+/** Distance of a mistyped ending, which does not exist, from the intended one. Cut-off or appended letters cost little. */
 function endingCost(typed: string, meant: string): number {
   const behind = typed.length - meant.length;
   if (behind > 0 && typed.startsWith(meant)) return 0.3 * behind;
@@ -166,7 +166,7 @@ export function suggestAddress(address: Pick<ParsedAddress, "local" | "domain">)
   return domain === null ? null : `${address.local}@${domain}`;
 }
 
-/** A domain that is none, with what a finger did to its dots undone; null where that does not help. */
+/** A malformed domain with corrected dots; null if that does not help. */
 function correctDots(domain: string): string | null {
   const mended = domain
     .toLowerCase()
@@ -181,7 +181,7 @@ function correctDots(domain: string): string | null {
 /** Longer than any address with something stuck to it. */
 const MALFORMED_CHARS = 320;
 
-/** Without what cannot begin or end an address, and without spaces round its `@`. */
+/** The text without characters that cannot begin or end an address, and without spaces around its `@`. */
 function stripDecoration(text: string): string {
   return (plainText(text) ?? text)
     .replace(/^[^\p{L}\p{N}"]+|[^\p{L}\p{N}]+$/gu, "")
@@ -189,8 +189,8 @@ function stripDecoration(text: string): string {
 }
 
 /**
- * `did_you_mean` for what is no address: the address without what sticks to it; or with a dot that was left out, doubled or
- * typed as a comma, or an ending of one letter, where what comes out is a mailbox provider's domain. Null for all else.
+ * `did_you_mean` for a malformed address. Either the address without extra characters. Or with a corrected dot (left out,
+ * doubled or typed as a comma) or one-letter ending, if the result is a mailbox provider's domain. Null for all else.
  */
 export function suggestForMalformed(text: string): string | null {
   if (text.length > MALFORMED_CHARS) return null;

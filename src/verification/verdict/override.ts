@@ -1,6 +1,6 @@
 import { type Evidence, evidenceBut } from "../evidence.ts";
 
-/** What `checks.disposable.source` says of a domain that the team, or the operator for all, calls disposable. */
+/** `checks.disposable.source` of a domain that the team's or the operator's overrides mark as disposable. */
 const OVERRIDE_SOURCE = "override";
 
 /**

@@ -4,8 +4,8 @@ import { RULES } from "../classify/rules/rules.ts";
 import type { SmtpEvidence } from "../evidence.ts";
 
 /**
- * Why evidence cannot be judged again: no server spoke; it did, and was not believed; its reply was cut; it named us, by a
- * name that is not ours now.
+ * Why evidence cannot be judged again: there was no server's reply; the reply was not believed; it was cut; or it named us,
+ * by a name that we do not have now.
  */
 export type Unjudged = "no_reply" | "not_believed" | "cut" | "named_us";
 
@@ -21,8 +21,8 @@ const NAMING_US: ReadonlySet<string> = new Set(
 export type Judgeable = Pick<SmtpEvidence, "class" | "rule" | "stage" | "code" | "enhancedCode" | "reply">;
 
 /**
- * What today's rules say of a reply that evidence kept. Pure.
- * @param self what we are called now: what we were called when the server spoke is not kept
+ * Applies today's rules to a reply in evidence. Pure.
+ * @param self our present names: those at the time of the reply are not stored
  */
 export function rejudge(smtp: Judgeable, provider: string | null, self: SelfIdentity): Rejudged {
   const { stage } = smtp;
@@ -34,7 +34,8 @@ export function rejudge(smtp: Judgeable, provider: string | null, self: SelfIden
   const nowhere = { host: "", address: "", path: "", tls: false, latencyMs: 0 };
   const outcome: RcptOutcome = { kind: "reply", stage, reply, ...nowhere };
   const ruling = classify(outcome, { provider, self });
-  // A name that we had, or that servers saw us by: what is left of such a reply may read as a refusal of the recipient.
+  // It named us by an earlier name, or by an address that servers saw. The rest of such a reply may look like a refusal of
+  // the recipient.
   if (NAMING_US.has(smtp.rule) && !NAMING_US.has(ruling.rule)) return { kind: "unjudged", why: "named_us" };
   return { kind: ruling.class === smtp.class && ruling.rule === smtp.rule ? "same" : "changed", ruling };
 }

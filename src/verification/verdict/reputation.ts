@@ -5,25 +5,25 @@ import { exchangerOwnersOf } from "../lists/mx-hosts.ts";
 import { suggestAddress } from "../suggest/suggest.ts";
 
 /**
- * Signals of reputation and what each takes off a score of 100. Drawn from the address, the DNS and the lists only: what
- * probing taught must not show where a tier does not probe. No signal that an honest address can carry makes the risk high
- * by itself, nor does all that a small company's can carry together, as `low_reputation` can cost a user of this service a
- * customer.
+ * Signals of reputation and the penalty of each, from a score of 100. They come from the address, the DNS and the lists
+ * only: results of probing must not show on a tier that does not probe. No signal that an honest address can have makes the
+ * risk high by itself. Nor do all signals together that a small company's address can have: `low_reputation` can cost a
+ * user of this service a customer.
  */
 export const SIGNAL_PENALTY = {
   invalid_format: 100,
   domain_cannot_receive: 100,
   disposable_domain: 70,
-  /** Mail goes to a parking service, which takes everything, or nowhere: it is not read. */
+  /** Mail goes to a parking service, which accepts everything, or nowhere: it is not read. */
   parked_domain: 65,
   /**
-   * A near miss of a large mailbox provider: typed wrong, or registered to catch what is typed wrong. Or honest, since
-   * names are near each other by chance: with the weak signals of one small domain it must not make the risk high.
+   * Similar to a large mailbox provider: a typing error, or registered to catch typing errors. It may also be honest, since
+   * names are similar by chance. So with the weak signals of one small domain it must not make the risk high.
    */
   typo_domain: 35,
   /** Some of the mail exchangers are a throw-away service's; where all are, the domain is disposable. */
   disposable_mx: 40,
-  /** On a blocklist of domains that the operator asks. Lists err, so that this alone is no high risk. */
+  /** Listed by a domain blocklist that the operator configured. Lists err, so that this alone is not a high risk. */
   listed_domain: 40,
   random_looking_local_part: 30,
   /** A top-level domain that was given away free and is abused far beyond its share. */
@@ -36,7 +36,7 @@ export const SIGNAL_PENALTY = {
   no_spf: 3,
   no_dmarc: 2,
   free_provider: 0,
-  /** One person's mailbox stands behind it, for as long as that person wants: never disposable. */
+  /** The alias of one person's mailbox, for as long as that person wants: never disposable. */
   alias_service: 0,
 } as const;
 
@@ -93,12 +93,12 @@ const ALIAS_NAME: readonly Signal[] = ["alias_service"];
 const NO_HOSTS: readonly string[] = [];
 
 /**
- * All that the domain's name itself has to say: what else is said of addresses of two domains with the same evidence is the
- * same. Of equal signals it is one and the same array. With `typo_domain` there is a `did_you_mean` too, and without none.
+ * The signals of the domain's name. Addresses of two domains with the same evidence differ only in these. Equal signals are
+ * one array object. `typo_domain` is present exactly if there is a `did_you_mean`.
  */
 export function nameSignals(address: Pick<ParsedAddress, "local" | "domain">): readonly Signal[] {
   const { domain } = address;
-  // None of these is a near miss, nor below such a top-level domain.
+  // Alias services are not near misses, and none is below an abused top-level domain.
   if (aliasServiceOf(domain, NO_HOSTS) !== null) return ALIAS_NAME;
   const abused = ABUSED_TLDS.has(domain.slice(domain.lastIndexOf(".") + 1));
   if (suggestAddress(address) !== null) return abused ? TYPO_ABUSED_NAME : TYPO_NAME;
@@ -129,7 +129,7 @@ function evidenceSignals(evidence: Evidence): Signal[] {
   return [...signals, ...domainSignals(evidence)];
 }
 
-/** What speaks against the domain where it takes mail at all. */
+/** Signals against the domain, if it accepts mail at all. */
 function domainSignals({ mx, domain }: Evidence): Signal[] {
   if (mx.status !== "ok" && mx.status !== "implicit") return [];
   const signals: Signal[] = [];

@@ -27,7 +27,7 @@ const PASSING_RULE = "text.passing";
 /** `try later`, `come back later`, `temporarily`, `greylisted`, `retry in`. */
 const LATER = /\blater\b|\btemporar|\bgr[ae]y[ -]?list|\b(?:retry|try again|come back) (?:in|after)\b/i;
 
-/** What decides whether a reply is temporary. */
+/** The evidence that decides whether a reply is temporary. */
 export type RepliedEvidence = Pick<SmtpEvidence, "class" | "code" | "reply" | "rule">;
 
 /**

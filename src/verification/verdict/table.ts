@@ -2,7 +2,7 @@ import type { Fault } from "../evidence.ts";
 
 export type Verdict = "valid" | "invalid" | "risky" | "unknown";
 
-/** `ours`: our service itself, its deadline or a bug. Evidence never says so, only a check that did not end. */
+/** `ours`: our service itself, its deadline or a bug. Evidence never has it, only a check that did not end. */
 export type VerdictFault = Fault | "ours";
 
 export interface VerdictRow {
@@ -25,8 +25,8 @@ const HOUR_S = 60 * MINUTE_S;
 const DAY_S = 24 * HOUR_S;
 
 /**
- * The verdict table: one row for each way a check can end, in the order in which `decide` asks. docs/verdicts.md shows
- * the same table to readers; a test holds the two together.
+ * The verdict table: one row for each end of a check, in the order in which `decide` tests them. docs/verdicts.md shows the
+ * same table to readers; a test compares the two.
  */
 export const VERDICT_ROWS = {
   empty: row("unknown", "empty", null, 0, 50),

@@ -23,7 +23,7 @@ export interface DecideInput {
   failure: "deadline" | "internal_error" | null;
   /** The tier probes mailboxes. Where it does not, SMTP evidence is not looked at, even if another team's check produced it. */
   probing: boolean;
-  /** The caller asked for no probe (`probe=false`): why there is none, whatever the tier. */
+  /** The caller asked for no probe (`probe=false`): the reason for its absence, on any tier. */
   declined?: boolean;
   /** The domain is on the team's blocklist. */
   blocked: boolean;
@@ -46,7 +46,7 @@ const BANDS: Record<Verdict, readonly [min: number, max: number]> = {
   invalid: [80, 100],
 };
 
-/** What a lost point of reputation adds to the risk: signals colour a verdict's score, they do not make it. */
+/** Risk added for each lost point of reputation: signals shift a verdict's score, but do not decide it. */
 const RISK_PER_PENALTY = 0.25;
 
 /**
@@ -84,7 +84,7 @@ function chooseRow(input: DecideInput, reputation: Reputation): VerdictRowId {
   return smtpRow(evidence, evidence.smtp, reputation);
 }
 
-/** No mail server and no name server had answered yet. */
+/** The row when neither a mail server nor a name server has answered yet. */
 function unansweredRow(
   { failure, probing }: DecideInput,
   evidence: Evidence,
@@ -95,7 +95,7 @@ function unansweredRow(
   return known ?? failure ?? "internal_error";
 }
 
-/** What is certain although no name server answers: the lists, and the address itself, need none. */
+/** The row that is certain without the DNS, from the lists and the address itself. */
 function knownWithoutDns({ role }: Evidence, { risk }: Reputation): VerdictRowId | null {
   if (role !== null) return "unprobed_role";
   return risk === "high" ? "unprobed_low_reputation" : null;
@@ -127,7 +127,7 @@ function acceptedRow(evidence: Evidence, smtp: SmtpEvidence, reputation: Reputat
   return reputation.risk === "high" ? "low_reputation" : "accepted_mailbox";
 }
 
-/** Rows of a failure somewhere on the way, where only the evidence knows whose it was. */
+/** The fault of a failure in DNS or network, which only the evidence knows. */
 function knownFault(row: VerdictRowId, evidence: Evidence | null): VerdictFault | null {
   if (row === "dns_error") return evidence?.mx.fault ?? null;
   const onTheWay = row === "timeout" || row === "no_connect" || row === "smtp_protocol_error";
@@ -140,7 +140,7 @@ const GIVEN_BACK: ReadonlySet<string> = new Set(
     .map((row) => row.reason),
 );
 
-/** True for the reasons that cost nothing: `unknown` by failure, ours or theirs. */
+/** True for reasons that are free of charge: `unknown` by a failure, ours or theirs. */
 export function isUncharged(reason: Reason): boolean {
   return GIVEN_BACK.has(reason);
 }

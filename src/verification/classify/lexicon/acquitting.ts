@@ -1,18 +1,18 @@
-/** Words of one language that take the blame off a recipient, whatever is said of a mailbox beside them. */
+/** Words of one language that excuse the recipient, whatever the reply states about a mailbox. */
 export interface AcquittingTerms {
   /** It passes: temporarily, maintenance, try later, while, until. */
   passing: string;
-  /** Somebody has to prove who he is: log in, password. */
+  /** The client must authenticate: log in, password. */
   proof: string;
-  /** Shut to strangers or to some, or who writes is meant: external, sender, your address. */
+  /** Shut to strangers or to some, or the sender is meant: external, sender, your address. */
   asker: string;
   /** The other half of an alternative: `not found or access denied`. */
   alternative: string;
 }
 
 /**
- * By ISO 639 code. Spelt as people spell them, matched folded; a `~` ends a stem. `Try again` without `later` is not among
- * them: `check the address and try again` is said where nobody is.
+ * By ISO 639 code. Spelt as people spell them, matched folded; a `~` ends a stem. `Try again` without `later` is not
+ * included: servers answer `check the address and try again` for mailboxes that do not exist.
  */
 export const ACQUITTING: Readonly<Record<string, AcquittingTerms>> = {
   en: {

@@ -1,4 +1,4 @@
-/** What servers of one language say of a mailbox, beside the words that `nouns.ts` and `states.ts` have. */
+/** Words about mailboxes in one language, in addition to those of `nouns.ts` and `states.ts`. */
 export interface MailboxTerms {
   /** The mailbox, its owner, its address. */
   mailbox?: string;
@@ -15,8 +15,8 @@ export interface MailboxTerms {
 }
 
 /**
- * By ISO 639 code. Spelt as people spell them: a word is also found without its accents, with `ae` for `ä`, and with
- * `?` in place of what a gateway could not write (spoken.ts). A `~` ends a stem.
+ * By ISO 639 code. Spelt as people spell them: a word is also found without its accents, with `ae` for `ä`, and with `?` in
+ * place of characters that a gateway could not write (spoken.ts). A `~` ends a stem.
  */
 export const BY_LANGUAGE: Readonly<Record<string, MailboxTerms>> = {
   en: {

@@ -1,6 +1,6 @@
 /**
- * Words for whoever is to receive, in the languages that servers answer in. Spelt as people spell them; what is matched
- * is folded (spoken.ts). A `~` ends a stem. `@` is an address.
+ * Words for the recipient, in the languages that servers answer in. Spelt as people spell them; matching is on folded text
+ * (spoken.ts). A `~` ends a stem. `@` is an address.
  */
 export const RECIPIENT_NOUNS: readonly string[] = [
   "@",

@@ -1,4 +1,4 @@
-/** Where a word of a state stands to the noun it speaks of. */
+/** Position of a word for a state relative to its noun. */
 export type Side = "before" | "after" | "either";
 
 export interface StateTerms {
@@ -122,7 +122,7 @@ export const INVALID: readonly StateTerms[] = [
   },
 ];
 
-/** Said of a mailbox for which there is none, and of one that is busy. */
+/** Words for a mailbox that does not exist, and for one that is busy. */
 export const UNAVAILABLE: readonly StateTerms[] = [
   {
     side: "either",
@@ -185,7 +185,7 @@ export const FULL: readonly StateTerms[] = [
   },
 ];
 
-/** Whole statements that name nobody, or name somebody in a word of their own. */
+/** Whole statements without a noun for the recipient, or with one of their own. */
 export const ABSENT_WHOLE: readonly string[] = [
   "nobody home, no one at this address, there's no one at this address, nobody at this address, nobody called that, anyone with that name, does not have mailbox, doesn't have mailbox, does not match any user, doesn't match any user, does not match any known user, does not match any account, does not match any recipient, does not match any alias",
   "does not match any mailbox, doesn't match any mailbox, not one of our users, not one of our customers, not one of our recipients",

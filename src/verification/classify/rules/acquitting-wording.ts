@@ -132,7 +132,7 @@ export const ELSEWHERE_TEXT = [
   "unknown replies",
 ] as const;
 
-/** Words that make a permanent code a lie: what is so now may be otherwise later. */
+/** Words that contradict a permanent code: the state may change. */
 export const NOT_FOR_GOOD_TEXT = [
   "temporar",
   "try again later",
@@ -210,7 +210,7 @@ export const SHUT_TO_SOME_TEXT = [
   "sending",
 ] as const;
 
-/** Says that the address is malformed. We check that before we ask, so it tells nothing about the mailbox. */
+/** Statements that the address is malformed. We check that before the probe, so they say nothing about the mailbox. */
 export const ILL_WRITTEN_TEXT = [
   "syntax",
   "format",
@@ -268,7 +268,7 @@ export const ANOTHER_SUBJECT_TEXT = [
   "domain expired",
   "busy",
   "queue",
-  // Someone could not tell. Not `cannot` alone: `cannot find your mailbox` is a true answer.
+  // The server could not verify it. Not `cannot` alone: `cannot find your mailbox` is a true answer.
   "verif",
   "validat",
   "determin",

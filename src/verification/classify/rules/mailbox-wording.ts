@@ -45,7 +45,7 @@ export const FULL_TEXT = [
   "caixa postal cheia",
 ] as const;
 
-/** Nouns of which a sentence must speak for its bare code to be believed; roots of the same words in other languages last. */
+/** Nouns that a sentence must contain before its bare code is believed; roots of the same words in other languages last. */
 export const RECIPIENT_TEXT = [
   "*@*",
   "recipient",

@@ -13,8 +13,8 @@ import { DNSBL_TEXT, POLICY_TEXT } from "./wording.ts";
 const OTHER_GROUNDS = [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...POLICY_TEXT];
 
 /**
- * Our address or name in the reply, without a word of the kind that `SENDER_RULES` know. A reply that names us refuses us.
- * But some servers close each reply with a note of the client, and there the code and the words are to be believed.
+ * Replies with our address or name, but without the words of `SENDER_RULES`. A reply that names us refuses us. But some
+ * servers end each reply with a note of the client: there the code and the words are believed.
  */
 export const NAMES_US_RULES: readonly Rule[] = [
   {
@@ -100,7 +100,7 @@ export const NAMES_US_RULES: readonly Rule[] = [
     source: "opened-a",
   },
   {
-    // `As a relay … to let you [192.0.2.1] do this`: any client that asks for a relay is refused, whatever its name.
+    // `As a relay … to let you [192.0.2.1] do this`: such a server refuses any client as a relay, whatever its name.
     id: "named.relay",
     stages: ["rcpt"],
     codes: ["5"],

@@ -1,7 +1,7 @@
 import type { Rule } from "../rule.ts";
 
 /**
- * Codes and words whose meaning their server's documentation gives, whatever else the reply says or quotes of us. None
+ * Codes and words whose meaning the server's documentation defines, whatever else the reply contains or quotes of us. None
  * of these is about a missing mailbox.
  */
 export const PROVIDER_CODE_RULES: readonly Rule[] = [

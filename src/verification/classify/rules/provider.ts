@@ -20,7 +20,7 @@ const OTHER_THAN_LOOKUP = [
   ...REASON_CODE,
 ];
 
-/** Where a provider's wording means something else than the words do elsewhere. */
+/** Wordings that have another meaning at a provider than elsewhere. */
 export const PROVIDER_RULES: readonly Rule[] = [
   {
     id: "cox.recipient_rejected",
@@ -35,7 +35,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "cox",
   },
   {
-    // It asks to come again in front of every refusal; what is behind that counts.
+    // It asks to try again before every refusal; the text behind that counts.
     id: "laposte.unknown",
     stages: ["rcpt"],
     codes: ["550"],
@@ -46,7 +46,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "providers-1",
   },
   {
-    // Only Rambler has this code, and this is what it says of a mailbox that it has blocked.
+    // Only Rambler has this code, for a mailbox that it has blocked.
     id: "rambler.blocked",
     stages: ["rcpt"],
     codes: ["540"],
@@ -62,7 +62,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "opened-a",
   },
   {
-    // Its page about the reason is all that is said.
+    // The reply has only a link to a page about the reason.
     id: "google.page_of_unknown",
     codes: ["550"],
     enhanced: ["5.1.1"],

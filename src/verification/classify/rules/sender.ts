@@ -4,7 +4,7 @@ import { REFUSES_RECIPIENT } from "./codes.ts";
 import { BLOCKED_BY_KEEPER } from "./mailbox-wording.ts";
 import { DNSBL_TEXT, RATE_TEXT } from "./wording.ts";
 
-/** A limit of what a mailbox holds, not of how fast it is asked. */
+/** Limits of a mailbox's size, not of the request rate. */
 const FULL_NOT_FAST = [
   "quota limit",
   "storage limit",
@@ -348,7 +348,7 @@ export const SENDER_RULES: readonly Rule[] = [
     stages: ["rcpt"],
     codes: REFUSED,
     ofSender: true,
-    // Postfix quotes what the next server said, which is not about us.
+    // Postfix quotes the next server's reply, which is not about us.
     unless: ["in reply to"],
     class: "sender_blocked",
     example: "550 Expéditeur inconnu",

@@ -55,7 +55,7 @@ const NOT_THEIR_MAILBOX = [
   "cluster",
 ] as const;
 
-/** What is blocked is not the mailbox, or not for good. */
+/** Words with which another object than the mailbox is blocked, or only for a time. */
 const NO_BLOCKED_MAILBOX = [
   ...ELSEWHERE_TEXT.filter((fragment) => fragment !== "blocked"),
   ...NOT_FOR_GOOD_TEXT,
@@ -163,7 +163,7 @@ export const TEXT_RULES: readonly Rule[] = [
     source: "opensmtpd",
   },
   {
-    // A permanent code for what passes: they are not well, or ask to come again.
+    // A permanent code for a temporary failure: the server has trouble, or asks to try again.
     id: "text.passing",
     stages: ["rcpt"],
     codes: ["5"],

@@ -68,7 +68,7 @@ export const RELAY_TEXT = [
   "open relay",
 ] as const;
 
-/** No judgement of the mailbox: this server would not take mail for the domain, or not from strangers at all. */
+/** A policy, not a judgement of the mailbox: this server does not accept mail for the domain, or none from strangers. */
 export const POLICY_TEXT = [
   ...RELAY_TEXT,
   "authentication required",
