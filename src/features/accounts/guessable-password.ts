@@ -17,7 +17,7 @@ const SERVICE = "rcpt";
  */
 let common: Promise<ReadonlySet<string>> | null = null;
 async function loadCommon(): Promise<ReadonlySet<string>> {
-  // By its default export: of a CommonJS package the build exports nothing else to an `import()`.
+  // From the default export: with a CommonJS package, the build gives an `import()` no other.
   const { default: language } = await import("@zxcvbn-ts/language-common");
   return new Set(language.dictionary["passwords-common"]);
 }

@@ -10,9 +10,9 @@ export interface AuthChange {
    * list, never stored.
    */
   kind: "credential" | "team" | "lists" | "all";
-  /** For a credential its SHA-256 in hex, for a team its id, for lists the name of the list; empty for all. */
+  /** SHA-256 in hex of a credential, id of a team, or name of a list; empty for all. */
   subject: string;
-  /** For a team: only its blocklist or overrides changed, for these domains; for any domain when empty. */
+  /** Domains whose blocklist or override entries changed, if nothing else of the team did; empty: any domain. */
   domains?: readonly string[];
 }
 

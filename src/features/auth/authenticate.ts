@@ -24,20 +24,20 @@ import { createTeamLists, type TeamListsStore } from "./team-lists.ts";
  * promise, no Redis, no Postgres.
  *
  * An entry may be used while it is *confirmed*: it was read, or the change feed proved it, less than LIMITS.keys.confirmMs
- * ago (feed.ts says what proves it). Times are those at which the proof *began*, so a change committed at R is out of use
- * in every process by R + confirmMs, whatever fails. An entry that is no longer confirmed is read again; when Postgres
- * cannot be reached either, the answer is 503 `unavailable`, never a guess.
+ * ago (see feed.ts). Times are those at which the proof *began*, so a change committed at R is out of use in every process
+ * by R + confirmMs, whatever fails. An entry that is no longer confirmed is read again. If Postgres cannot be reached
+ * either, the answer is 503 `unavailable`, never a guess.
  *
  * Unknown and mistyped credentials are charged to the client's address. An address that sent too many of them has to wait,
- * and none of its credentials are looked up meanwhile, except those that were good when this process last saw them: a
- * customer who shares the address (NAT) with a stranger goes on. Only a key that this process has not met, or has
- * forgotten, waits too: before the look-up it cannot be told from the stranger's.
+ * and its credentials are not looked up during the wait. Exceptions are credentials that were good when this process last
+ * saw them, so a customer who shares the address (NAT) with a stranger goes on. Only a key that this process has not seen,
+ * or has evicted, waits too: before the look-up it cannot be distinguished from the stranger's.
  *
- * A team's lists of domains are held apart from its credentials, once, and kept right by difference (team-lists.ts): a
- * credential waits only while a change that was noted of them is being read.
+ * A team's domain lists are held separately from its credentials, once, and updated by difference (team-lists.ts): a
+ * credential waits only while a noted change of them is being read.
  *
- * A read that was under way while a change arrived may have seen the state before it: its result serves the requests that
- * were waiting, and is not kept.
+ * A read during which a change arrived may have seen the state before it. Its result serves the requests that were waiting,
+ * and is not cached.
  */
 export interface Authenticator {
   /**

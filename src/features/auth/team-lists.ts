@@ -178,7 +178,7 @@ class CachedTeamLists implements TeamListsStore {
     lists.reading = null;
     lists.isSettled = true;
     if (this.#held.peek(teamId) !== lists) return;
-    // Its size is asked for when it comes.
+    // It is added again below, so that the cache computes its new size.
     this.#held.delete(teamId);
     this.#held.set(teamId, lists);
   }

@@ -39,7 +39,7 @@ const SubscriptionSchema = v.object({
   status: v.pipe(v.string(), v.regex(/^[a-z_]{1,50}$/, "must be a status")),
   created: seconds,
   cancel_at_period_end: v.optional(v.boolean(), false),
-  // On the subscription before Stripe's version 2025-03-31, on its items since.
+  // Stripe's versions before 2025-03-31 have it on the subscription, later ones on its items.
   current_period_end: v.optional(v.nullable(seconds)),
   items: v.object({ data: v.array(ItemSchema) }),
   metadata,

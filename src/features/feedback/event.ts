@@ -17,7 +17,7 @@ export interface GivenAnswer {
 
 /** An event as it was reported. */
 export interface ReportedEvent extends GivenAnswer {
-  /** As it was written. */
+  /** The address as written. */
   address: string;
   outcome: MessageOutcome;
   /** Epoch milliseconds; null: not said. */

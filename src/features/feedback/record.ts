@@ -126,8 +126,8 @@ async function insertAll(
 const contradicts = ({ row }: KeptEvent) => row.verdict === "valid" && row.hard;
 
 /**
- * Whether cached evidence ends by a bounce: it accepted the address, before the bounce, and a while ago. So an address
- * costs its server one more probe in that time at most, however often any team reports it.
+ * True when a bounce ends cached evidence: the evidence accepted the address, before the bounce, and some time ago. So an
+ * address costs its server at most one more probe in that time, however often teams report it.
  */
 const isOver =
   (bouncedMs: number, nowMs: number) =>

@@ -40,10 +40,10 @@ export interface Idempotency {
 export interface KeyedRequest {
   teamId: string;
   livemode: boolean;
-  /** As sent. */
+  /** The header's value as sent. */
   key: string;
   method: string;
-  /** With its query. */
+  /** Path of the request, with its query. */
   target: string;
   body: Uint8Array;
 }

@@ -8,7 +8,7 @@ export interface NewTeam {
   id: string;
   name: string;
   tier: Tier;
-  /** It runs the deployment. */
+  /** True for the team that runs the deployment. */
   operator?: boolean;
 }
 

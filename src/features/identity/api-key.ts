@@ -2,12 +2,14 @@ import * as crypto from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /**
- * Secrets of keys, sessions and mailed links: `rcpt_` kind `_`, 27 random letters and digits (160.7 bits), then 6 that are the CRC-32
- * of all before them in base 62. The checksum tells a mistyped or cut secret without a look-up; it guards nothing.
- * A secret is stored, looked up and cached by its SHA-256 only; in the memory of a process that it was sent to, it lies for
- * a second or two (auth/header-memo.ts). It needs no salt and no slow hash, being random, and no
- * constant-time comparison: none is compared but there, behind 47 bits of it, and what an index look-up's timing tells of a hash is
- * no help in finding a secret that has it.
+ * Secrets of keys, sessions and mailed links: `rcpt_` kind `_`, 27 random letters and digits (160.7 bits), then 6 that are
+ * the CRC-32 of all before them in base 62. The checksum reveals a mistyped or cut secret without a look-up; it protects
+ * nothing.
+ *
+ * A secret is stored, looked up and cached by its SHA-256 only. A process that receives it keeps it in memory for a second
+ * or two (auth/header-memo.ts). It needs no salt and no slow hash, being random. It needs no constant-time comparison: only
+ * that memory compares secrets, after 47 bits of them matched. The timing of an index look-up reveals nothing that helps to
+ * find a secret with the hash.
  */
 export const CREDENTIAL_KINDS = ["live", "test", "sess"] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];

@@ -14,7 +14,7 @@ export interface CredentialRow {
   keyRole: string;
   /** The current role of its user in the team; null without a user. */
   memberRole: string | null;
-  /** For a session, counted from the database's answer; null for keys, which do not expire. */
+  /** Remaining lifetime of a session when the database answered; null for keys, which do not expire. */
   expiresInMs: number | null;
 }
 

@@ -5,7 +5,7 @@ export interface TeamRecord {
   id: string;
   name: string;
   tier: Tier;
-  /** It runs the deployment. */
+  /** True for the team that runs the deployment. */
   operator: boolean;
   createdAt: Date;
 }

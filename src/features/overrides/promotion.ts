@@ -15,7 +15,7 @@ import {
 } from "./promoted-disposable-sql.ts";
 
 export interface PromotionRefusal {
-  /** As it was given. */
+  /** The domain as given. */
   name: string;
   /** The reason, to follow the name. */
   why: string;

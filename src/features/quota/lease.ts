@@ -94,7 +94,10 @@ export class Lease {
     return this.taken !== this.#reported || nowMs - this.#reportedAtMs >= LIMITS.quota.renewEveryMs;
   }
 
-  /** Not reported for so long that the ledger has settled it: releases failed, as they do without Postgres. */
+  /**
+   * True when the ledger must have settled it: it was not reported for too long, because releases failed, as without
+   * Postgres.
+   */
   isForgotten(nowMs: number): boolean {
     return this.retired && this.inFlight === 0 && nowMs - this.#reportedAtMs > 2 * LIMITS.quota.leaseTtlMs;
   }
@@ -104,7 +107,7 @@ export class Lease {
     return this.retired && !this.lost && (this.inFlight === 0 || this.left > 0);
   }
 
-  /** What to send; from here on the ledger may know either the old or the new figure. */
+  /** The report to send. From here on the ledger may know either the old or the new figure. */
   report(): LeaseReport {
     this.busy = true;
     this.#revision += 1;

@@ -66,7 +66,7 @@ export function limitText({ name, rate, rateResetS, quota, quotaResetS }: RateLi
   return quota === NO_QUOTA ? text : `${text}, "quota";r=${quota};t=${quotaResetS}`;
 }
 
-/** By the class of the request; `full`: of a verification that touches the quota, too. */
+/** Policies by class of the request; `full`: for a verification that touches the quota, too. */
 type Policies = Record<RateClass | "full", string>;
 
 /** Written once per limits object: all actors of a team share it, and it is never mutated. */

@@ -19,7 +19,7 @@ export interface BucketQueries {
 
 class NoAnswer extends Error {}
 
-/** Whether a question failed because Redis cannot be used now; else it was wrong, or its answer. */
+/** True when a request failed because Redis cannot be used now. False: the request or its answer was wrong. */
 export function isRedisUnavailable(error: unknown): boolean {
   return error instanceof NoAnswer || isRedisOutage(error);
 }
@@ -42,7 +42,7 @@ export function createBucketQueries({
     sentAtMs: number;
     giveUp(error: Error): void;
   }
-  /** In the order in which they were asked. */
+  /** Open requests, in the order of sending. */
   const open = new Set<Open>();
   const onSettled: (() => void)[] = [];
 

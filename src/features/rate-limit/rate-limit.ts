@@ -16,10 +16,10 @@ import { createTeamBuckets } from "./team-buckets.ts";
  * a team with a low rate takes them one by one. A refusal is remembered until the next token is due, so that a flood of
  * refused requests costs no call either.
  *
- * Without Redis each process keeps the rate alone, by a bucket of its own that starts with what it last knew was left: n
- * processes then let n times the rate through at most, rather than none. Leaving and coming back is decided for the whole
- * process by one call in the background, so that requests do not wait for a Redis that is silent. Whatever else goes wrong
- * is a fault of ours: those that wait are refused with it, it is logged, and the rates stay shared.
+ * Without Redis each process applies the rate alone, by a bucket of its own that starts with the last known tokens. So n
+ * processes let at most n times the rate through, rather than nothing. One call in the background decides for the whole
+ * process whether Redis is unusable or usable again, so that requests do not wait for a silent Redis. Any other failure is
+ * our fault: waiting requests are refused with it, it is logged, and the rates stay shared.
  */
 export interface RateLimiter {
   /**
@@ -27,9 +27,12 @@ export interface RateLimiter {
    * @throws AppError `rate_limited` with the seconds to the next token; `overloaded` when too many wait.
    */
   take(actor: Actor, rateClass: RateClass): void | Promise<void>;
-  /** Whether `take` would take a token for a verification at once. Takes nothing. */
+  /** True when `take` would grant a token for a verification at once. Takes no token. */
   isLeased(actor: Actor, nowMs: number): boolean;
-  /** Whether some team's requests are refused without asking anybody, or were a moment ago: for all that come, one look. */
+  /**
+   * True when some team's requests are refused without a call to Redis, or were a moment ago. One check serves all
+   * requests.
+   */
   isRefusing(nowMs: number): boolean;
   /** The error with which `take` would refuse a verification at once; null: it would not. Takes no token. */
   refusal(actor: Actor, nowMs: number): AppError | null;

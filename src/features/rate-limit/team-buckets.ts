@@ -8,10 +8,7 @@ import { type RateClass, rateOf } from "./classes.ts";
 export interface TeamBuckets {
   /** undefined: nothing was taken from it here. */
   known(actor: Actor, rateClass: RateClass): SharedBucket | undefined;
-  /**
-   * With the rate that is in force by now.
-   * @throws AppError `overloaded` when too many teams are served
-   */
+  /** The bucket with the rate now in force. @throws AppError `overloaded` when too many teams are served */
   of(actor: Actor, rateClass: RateClass): SharedBucket;
   all(): Iterable<SharedBucket>;
 }

@@ -9,7 +9,7 @@ export interface OperatedTeam {
   id: string;
   name: string;
   tier: Tier;
-  /** It runs the deployment and may read its state. */
+  /** True for the team that runs the deployment and may read its state. */
   operator: boolean;
   /** The overrides as stored. */
   limits: unknown;

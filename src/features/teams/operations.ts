@@ -18,7 +18,7 @@ import {
 
 /** A team as the operator sees it. */
 export interface TeamReport extends Omit<OperatedTeam, "limits"> {
-  /** In force: the tier's with the overrides on top. */
+  /** Limits in force: the tier's with the overrides on top. */
   limits: TierLimits;
   overrides: Partial<TierLimits>;
   grants: S3Grant[];

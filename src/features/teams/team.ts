@@ -20,7 +20,7 @@ export interface TeamView {
   tier: Tier;
   /** The caller's role. */
   role: MemberRole;
-  /** By the time they joined. */
+  /** Members in the order of joining. */
   members: Member[];
   created_at: string;
 }

@@ -2,7 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 
 /** A part of a file, as the client must send it. */
 export interface UploadPart {
-  /** From 1. */
+  /** Number of the part, from 1. */
   number: number;
   firstByte: number;
   bytes: number;

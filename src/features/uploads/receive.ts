@@ -11,9 +11,9 @@ import { giveUpUpload, noteStored, uploadKey } from "./upload-sql.ts";
 
 /** A file being received. */
 export interface FileBody {
-  /** As the client announced; null: not announced. */
+  /** Size that the client announced; null: not announced. */
   readonly declaredBytes: number | null;
-  /** In pieces; throws `tooLong` at once, or when the file exceeds the limit. */
+  /** Yields the file in pieces; throws `tooLong` at once, or when the file exceeds the limit. */
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
 }
 

@@ -30,7 +30,7 @@ export interface PartSize {
 export interface UploadObjects {
   /** The origin of all URLs, e.g. `https://files.example.com`: pages send the files there. */
   origin(): Promise<string>;
-  /** How long a signature made now is valid, at most `wantedMs`: not longer than temporary credentials. */
+  /** Validity of a signature made now, at most `wantedMs`, and not longer than temporary credentials. */
   validMs(wantedMs: number): Promise<number>;
   /** @param bytes signed: a body of another length is refused. The caller must send `headers`. */
   presignPut(
@@ -59,7 +59,7 @@ export interface UploadObjects {
 
 const REFUSED_PARTS = new Set(["EntityTooSmall", "InvalidPart", "InvalidPartOrder"]);
 
-/** Whether object storage has other parts than those that were to be combined. */
+/** True when object storage has other parts than the ones to be combined. */
 export function isRefusedPart(error: unknown): boolean {
   return error instanceof Error && REFUSED_PARTS.has(error.name);
 }

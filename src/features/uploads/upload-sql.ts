@@ -14,7 +14,7 @@ export interface UploadRow {
   filename: string;
   key: string;
   status: "open" | "stored";
-  /** As announced, then as stored; null: not known yet. */
+  /** Announced size, then the stored one; null: not known yet. */
   bytes: number | null;
   etag: string | null;
   /** Id of an unfinished multipart upload. */
@@ -129,7 +129,7 @@ export async function lockOpenUpload(tx: Transaction, id: string): Promise<{ isE
   return row ?? null;
 }
 
-/** How long new URLs of an upload may be valid. */
+/** Maximum validity of an upload's new URLs. */
 export interface UploadExtension {
   expiresAt: Date;
   validMs: number;

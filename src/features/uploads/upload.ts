@@ -28,12 +28,12 @@ export interface Upload {
   filename: string;
   /** `open`: its bytes have not arrived. */
   status: "open" | "stored";
-  /** As announced, then as stored; null: not known yet. */
+  /** Announced size, then the stored one; null: not known yet. */
   bytes: number | null;
   created_at: string;
   /** Until then an open one accepts its bytes; null: they have arrived. */
   expires_at: string | null;
-  /** It is removed then, unless a job still reads it. */
+  /** Time of its removal, unless a job still reads it. */
   kept_until: string;
 }
 

@@ -56,7 +56,7 @@ class BufferedUsageCounter implements UsageCounter {
   readonly #deps: UsageCounterDeps;
   readonly #writer = randomUUID();
   #revision = 0;
-  /** By day, then by team. */
+  /** Counts by day, then by team. */
   #counted = new Map<string, Map<string, UsageCounts>>();
   #teamDays = 0;
   /** Flushes that were sent, oldest first. The database may have them or not. */

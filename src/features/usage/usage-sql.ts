@@ -30,7 +30,7 @@ export interface UsageDay extends UsageCounts {
 export interface UsageFlush {
   writer: string;
   revision: number;
-  /** At most LIMITS.usage.rowsPerFlush; a team and day may occur more than once. */
+  /** Rows, at most LIMITS.usage.rowsPerFlush; a team and day may occur more than once. */
   rows: readonly UsageRow[];
 }
 

@@ -19,8 +19,8 @@ import {
 export type FanOut = () => Promise<number>;
 
 /**
- * Whether a webhook gets an event: always one addressed to it; others if they are of its mode, it is subscribed, and they
- * did not happen before it was created, which may have been long ago.
+ * True when a webhook gets an event: one addressed to it always. Another one if it has the webhook's mode, is subscribed,
+ * and did not happen before the webhook's creation; an event may wait for long.
  */
 function isSubscribed(webhook: WebhookSubscription, event: WaitingEvent): boolean {
   if (webhook.team_id !== event.team_id) return false;

@@ -24,7 +24,7 @@ export function isLocalhost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost");
 }
 
-/** Whether the DNS can hold the name: labels of 1 to 63 characters, 253 in all (RFC 1035 §2.3.4). */
+/** True for a valid name in the DNS: labels of 1 to 63 characters, 253 in all (RFC 1035 §2.3.4). */
 function isDnsName(host: string): boolean {
   return host.length <= 253 && host.split(".").every((label) => label.length >= 1 && label.length <= 63);
 }

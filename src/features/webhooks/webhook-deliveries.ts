@@ -23,7 +23,7 @@ export interface NewDelivery {
   id: string;
   teamId: string;
   eventId: string;
-  /** To a webhook, or to a URL that a job named. */
+  /** The target: a webhook, or the URL that a job named. */
   to: { webhookId: string } | { url: string };
   /** Key of its share of the dispatcher: the webhook's id, or the team's for URLs of jobs. */
   lane: string;

@@ -64,9 +64,9 @@ export interface DeliveryQueue {
   teamId: string;
   /** Some delivery is due now. */
   due: boolean;
-  /** Its last attempt failed. */
+  /** True when its last attempt failed. */
   failing: boolean;
-  /** It was disabled after these deliveries were created: give them up. */
+  /** True when it was disabled after these deliveries were created: they are given up. */
   disabled: boolean;
 }
 

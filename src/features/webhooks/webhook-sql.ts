@@ -146,7 +146,7 @@ export async function putTeamWebhookSecret(sql: Queryable, teamId: string, secre
     on conflict (team_id) do update set secret = excluded.secret, created_at = now()`;
 }
 
-/** Whether a job of the team may name a notification URL of its own. */
+/** True when a job of the team may name a notification URL of its own. */
 export async function hasTeamWebhookSecret(sql: Queryable, teamId: string): Promise<boolean> {
   const rows = await sql`select from team_webhook_secrets where team_id = ${teamId}`;
   return rows.length === 1;

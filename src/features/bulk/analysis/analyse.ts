@@ -53,7 +53,7 @@ export interface ScannedSource {
   empty: number;
   rewritten: boolean;
   columns: SourceColumns;
-  /** By the first rows. */
+  /** Candidates for the address column, from the first rows. */
   candidates: ScoredColumn[];
   warnings: SourceWarning[];
 }

@@ -23,7 +23,7 @@ function csvScanner({ layout }: JobMaterial, { criteria }: RowFilter, onRow: OnR
   let skipped = bom ? BOM_BYTES : 0;
   const bounds = { recordBytes: LIMITS.results.resultRowBytes, columns: LIMITS.bulk.columns + 100 };
   const [first] = criteria;
-  // Our columns stand behind those of the source.
+  // Our columns follow those of the source.
   const emailColumn = columns + (first?.column ?? 0);
   const options = { ...dialectOfResults(layout), emailColumn, firstByte: skipped, ...bounds };
   const isCandidate = (cell: string) =>

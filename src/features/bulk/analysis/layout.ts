@@ -36,7 +36,7 @@ export interface SourceOptions {
 
 /** A column that may be the one of the addresses. */
 export interface CandidateColumn {
-  /** From 0. */
+  /** Index of the column, from 0. */
   index: number;
   /** null: the source has no header. */
   name: string | null;
@@ -47,7 +47,7 @@ export interface CandidateColumn {
 
 /** A line of a source that is not a row of its table. */
 export interface SkippedLine {
-  /** From 1. */
+  /** Line number, from 1. */
   line: number;
   /** The beginning of it. */
   text: string;

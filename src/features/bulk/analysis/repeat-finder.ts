@@ -52,7 +52,7 @@ export interface RepeatsFound {
   forChunks(bounds: Iterable<ChunkBounds>): AsyncGenerator<ChunkRepeats>;
 }
 
-/** Sizes: LIMITS.bulk.repeats says what each is. */
+/** Sizes: LIMITS.bulk.repeats describes each. */
 export interface FinderSizes {
   blockBytes: number;
   blocksAtOnce: number;

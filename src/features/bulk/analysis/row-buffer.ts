@@ -61,7 +61,7 @@ export class RowBuffer {
     this.at += length;
   }
 
-  /** In decimal. @param number whole, from 0 below 2^32 */
+  /** Appends a number in decimal. @param number whole, from 0 below 2^32 */
   number(number: number): void {
     let digits = 1;
     for (let over = 10; over <= number; over *= 10) digits += 1;

@@ -36,7 +36,7 @@ export interface LoadedChunk {
 /** Adjacent chunks with rows for the results. */
 export interface LoadedSpan {
   chunks: LoadedChunk[];
-  /** Whether the bytes of the rows are there. */
+  /** True when the bytes of the rows were loaded. */
   hasBytes: boolean;
   /** Reads them. */
   readBytes(): Promise<void>;

@@ -7,16 +7,16 @@ export interface ScoreParts {
   header: number;
   /** The share of the filled cells that are addresses. */
   addresses: number;
-  /** How many of the addresses are different: below 0 the more they repeat. */
+  /** Points for different addresses: below 0 the more they repeat. */
   distinct: number;
-  /** How many of the rows have one. */
+  /** Points for the share of rows with an address. */
   filled: number;
   /** A column further left is likelier, all else being equal. */
   position: number;
 }
 
 export interface ScoredColumn {
-  /** From 0. */
+  /** Index of the column, from 0. */
   index: number;
   meaning: HeaderMeaning;
   /** Cells of the sampled rows that hold an address, and how many different ones. */
@@ -108,7 +108,7 @@ function judge(table: SampledTable, all: readonly ColumnEvidence[]): JudgedColum
     .map((evidence) => ({ evidence, meaning: meaningOf(header, evidence.index) }))
     .filter(({ evidence, meaning }) => isCandidate(meaning, evidence));
   const isNamed = possible.some(({ evidence, meaning }) => evidence.addresses > 0 && NAMED.has(meaning));
-  // An empty column says nothing beside one that is called so and has addresses.
+  // With a named column that has addresses, empty columns are no candidates.
   const found = whole && isNamed ? possible.filter(({ evidence }) => evidence.addresses > 0) : possible;
   return found.map(({ evidence, meaning }, rank) => {
     const parts: ScoreParts = {
@@ -160,7 +160,7 @@ function published({ index, meaning, addresses, distinct, score, parts }: Judged
   return { index, meaning, addresses, distinct, score, parts };
 }
 
-/** Without any address: the first column that is called so, filled with whatever. */
+/** Without any address: the first column with such a name, whatever its cells contain. */
 function namedColumn({ header }: SampledTable, all: readonly ColumnEvidence[]): number | undefined {
   const points = (index: number) => HEADER_POINTS[meaningOf(header, index)];
   const named = all.map(({ index }) => index).filter((index) => NAMED.has(meaningOf(header, index)));

@@ -15,7 +15,7 @@ const ODD_DELIMITER = /[\^~\x01\x1f]/;
 
 /** Counts of a column's cells in the sampled rows. */
 export interface ColumnEvidence {
-  /** From 0. */
+  /** Index of the column, from 0. */
   index: number;
   /** Cells that are not empty. */
   filled: number;
@@ -27,7 +27,7 @@ export interface ColumnEvidence {
   distinct: number;
   /** Filled cells without an address, but with something similar to one. */
   nearly: number;
-  /** By row of the sample, for a comparison of columns; only where there is an address. */
+  /** Addresses by row of the sample, to compare columns; rows without an address are absent. */
   keys: ReadonlyMap<number, string>;
 }
 
@@ -41,7 +41,7 @@ function readCell(value: string): { key: string; isWrapped: boolean } | null {
   return { key: reading.address.normalised.toLowerCase(), isWrapped: reading.text !== text.trim() };
 }
 
-/** How surely a cell (latin1) is an address: one with something around it counts half. */
+/** Weight of a cell (latin1) as an address: 1 for a bare one, 0.5 for one with text around it. */
 export function addressWeight(value: string): 0 | 0.5 | 1 {
   const read = readCell(value);
   if (read === null) return 0;

@@ -112,7 +112,7 @@ export class WordList {
     return this.#withoutInText(left);
   }
 
-  /** How many words from `at` on are a phrase of the list. */
+  /** Number of words from `at` on that form a phrase of the list. */
   #phraseAt(words: readonly string[], at: number): number {
     for (let count = Math.min(PHRASE_WORDS, words.length - at); count > 0; count--)
       if (this.has(words.slice(at, at + count).join(" "))) return count;

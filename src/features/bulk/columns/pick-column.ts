@@ -108,7 +108,7 @@ export function shownColumnName(name: string): string {
   return `"${cut}"`;
 }
 
-/** Whether a header of the table is where the name of a column was asked for. */
+/** True when the record looks like a header with the requested column. */
 export function hasColumnNamed(record: readonly string[], wanted: string): boolean {
   return typeof namedColumns(record, wanted) !== "string";
 }

@@ -8,7 +8,7 @@ import { ambiguousColumns } from "./pick-column.ts";
 /** A source that was read to its end. */
 export interface ReadTable {
   columns: SourceColumns;
-  /** By the first rows. */
+  /** Candidates from the first rows. */
   candidates: readonly ScoredColumn[];
   layout: { columns: number; header: readonly string[] | null; encoding?: string };
 }

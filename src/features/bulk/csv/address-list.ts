@@ -8,7 +8,7 @@ import { writeValue } from "./write.ts";
  * are converted to one address a line. LIST_DELIMITER is the delimiter of the converted text.
  */
 
-/** What is written between rows, and what is read there. */
+/** The dialect of the converted text, for writing and reading. */
 export const LIST_DELIMITER = ",";
 const STYLE = { delimiter: LIST_DELIMITER, escapeFormulas: false };
 

@@ -80,7 +80,7 @@ export function findSuspicion(text: SampleText, dialect: Dialect, shape: TableSh
   return problem?.code === "suspicious_quote" ? problem : undefined;
 }
 
-/** At least this share of a column's filled fields are addresses where it is a column of addresses. */
+/** Minimum share of addresses among the filled fields of an address column. */
 const ADDRESS_COLUMN_SHARE = 0.25;
 /** Fields commonly begin with a space where more than this share of the records has one that does. */
 const SPACED_SHARE = 0.1;
@@ -114,7 +114,7 @@ function usualWidth(records: readonly string[][]): { width: number; count: numbe
   return { width, count };
 }
 
-/** It has a column of addresses; where it has only one column, most of it. */
+/** True when it has an address column. The only column must consist mostly of addresses. */
 export function isAddressTable({ records, shape }: Pick<Sample, "records" | "shape">): boolean {
   return shape.width > 1 ? shape.addressColumns.length > 0 : addressShare(records) >= 0.5;
 }

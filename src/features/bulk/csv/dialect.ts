@@ -1,4 +1,4 @@
-/** How the bytes of a list are cut into records and fields, and how a field's value is read. */
+/** How the bytes of a list are divided into records and fields, and how a field's value is read. */
 export interface Dialect {
   /** One ASCII character. */
   delimiter: string;
@@ -78,7 +78,7 @@ export function isSimple(dialect: Dialect): boolean {
   return dialect.escapedBy === undefined && firstBytesOf(dialect) === undefined;
 }
 
-/** How many characters of `text`, from `at` on, go together and mean nothing but themselves. */
+/** Length of the sequence at `at` of `text` whose characters belong together and are literal. */
 export function lengthAt(
   text: string,
   at: number,

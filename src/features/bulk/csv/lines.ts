@@ -153,7 +153,7 @@ class LineFinder implements Lines {
     this.addressTo[this.count] = to;
   }
 
-  /** Behind the quote that closes the one at `open`; two stand for one. */
+  /** Index after the quote that closes the one at `open`. A doubled quote does not close it. */
   #endOfQuoted(open: number): number {
     let quote = this.#nextQuote(open + 1);
     while (this.bytes[quote + 1] === QUOTE) quote = this.#nextQuote(quote + 2);
@@ -171,12 +171,12 @@ class LineFinder implements Lines {
     return at;
   }
 
-  /** How many bytes go together from one that is PAIRED on. */
+  /** Number of bytes of the sequence that a PAIRED byte begins. */
   #pairLength(at: number): number {
     const { bytes } = this;
     const next = bytes[at + 1];
     if (next === undefined) return 1;
-    // As in `lengthAt`.
+    // Same rules as `lengthAt`.
     if (bytes[at] !== BACKSLASH) return next >= SECOND_BYTE_MIN ? 2 : 1;
     if (next !== BACKSLASH && this.#kinds[next] === PAIRED) return 1;
     return next === CR && bytes[at + 2] === LF ? 3 : 2;

@@ -13,7 +13,7 @@ export interface RequestedQuoting {
 
 /** A sample by one way of quoting, and how well that fits. */
 interface Reading extends Sample {
-  /** Its quotes make no sense, or one is never closed. */
+  /** True when its quotes are implausible, or one is never closed. */
   isBroken: boolean;
   /** Fields that go on behind their closing quote. */
   rests: number;
@@ -73,7 +73,7 @@ function isAsGood(other: Reading, best: Reading): boolean {
   return best.isBroken || (other.irregular <= best.irregular && other.rests <= best.rests);
 }
 
-/** In a sample whose quotes are all right, only a whole table shows that a backslash escapes something. */
+/** In a sample whose quotes are all plausible, only a table of all its rows proves that a backslash is an escape. */
 function isMoreRegular(other: Reading, best: Reading): boolean {
   if (best.isBroken) return true;
   if (other.rests > 0 || other.irregular >= best.irregular) return false;

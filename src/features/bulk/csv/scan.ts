@@ -80,7 +80,7 @@ class Scanner implements RecordScanner {
   #flags = 0;
   /** Bytes of the record from earlier pushes, for the judge. */
   #pieces: Buffer[] = [];
-  /** In bytes of the source: the next byte to be pushed, where the record began, where a quote opened last. */
+  /** Positions in the source, in bytes: the next byte to be pushed, the start of the record, the last opening quote. */
   #position: number;
   #recordStart: number;
   #quoteAt = 0;

@@ -132,7 +132,7 @@ function isProse(row: readonly string[], { isSpaced }: TableShape): boolean {
   return !isSpaced && row.some((cell, i) => i > 0 && cell.startsWith(" "));
 }
 
-/** A cell of one address; a quote that is text may stand beside it. */
+/** True for a cell of one address; a literal quote may be beside it. */
 function isAddress(cell: string): boolean {
   return addressWeight(cell.replace(/^"|"$/g, "")) > 0;
 }
@@ -141,7 +141,7 @@ function countOf<T>(items: readonly T[], isCounted: (item: T) => boolean): numbe
   return items.reduce((count, item) => (isCounted(item) ? count + 1 : count), 0);
 }
 
-/** How many fields of whole records go on behind their closing quote. */
+/** Number of quoted fields, in whole records, with text after their closing quote. */
 export function countRests(bytes: Buffer, dialect: Dialect): number {
   if (!bytes.includes(QUOTE)) return 0;
   const lines = findLines(bytes, { ...dialect, emailColumn: -1 }, LIMITS.bulk.sampleRows);

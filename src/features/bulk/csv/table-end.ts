@@ -37,7 +37,7 @@ interface HeldLine extends FoundRow {
   text: string;
 }
 
-/** How many fields rows of a table have: as its header, where a row has as many; else as most rows have. */
+/** Number of fields of a table's rows: that of the header, if a row has as many, else that of most rows. */
 export function tableWidth(header: readonly string[] | null, rows: readonly string[][]): number {
   if (header !== null && (rows.length === 0 || rows.some(({ length }) => length >= header.length)))
     return header.length;

@@ -21,7 +21,9 @@ export interface DeferredRows {
   rows: number;
 }
 
-/** By `job_tasks_outstanding`: only retries have a due time, so that of a job's unfinished tasks only they are read. */
+/**
+ * Reads the index `job_tasks_outstanding`: only retries have a due time, so of a job's unfinished tasks only they are read.
+ */
 export async function findDeferredGroups(
   sql: Queryable,
   jobId: string,

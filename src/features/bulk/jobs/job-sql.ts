@@ -50,7 +50,7 @@ export interface JobOptions {
   sheet?: string | number;
   escape?: '"' | "\\";
   encoding?: string;
-  /** For the results as CSV; absent: no. */
+  /** Guards formulas in CSV results; absent: no. */
   escape_formulas?: boolean;
   /** Verify each of several addresses in a cell; absent: no. */
   split_cells?: boolean;
@@ -107,7 +107,7 @@ export interface JobRow extends JobCounts {
   results_key: string | null;
   error_code: JobErrorCode | null;
   error_detail: string | null;
-  /** For `email_column_ambiguous`. */
+  /** Candidates for the error `email_column_ambiguous`. */
   error_candidates: JobCandidate[] | null;
   created_at: Date;
   started_at: Date | null;
@@ -356,7 +356,7 @@ export async function hideExpiredJobs(sql: Queryable, keptMs: number, limit: num
 export interface SpentJob {
   id: string;
   teamId: string;
-  /** It was cancelled: its answered rows are joined with its source on request, until it is removed. */
+  /** True for a cancelled job: its answered rows are joined with its source on request, until the job is removed. */
   keepsSource: boolean;
   /** Key prefix of its results; null: it has none. */
   resultsKey: string | null;

@@ -15,7 +15,7 @@ import {
   staleSubmissions,
 } from "./job-sql.ts";
 
-/** Clears away what jobs leave behind. Any number of processes may do it at once. */
+/** Removes the remains of jobs. Any number of processes may do it at once. */
 export interface BulkRemoval {
   /**
    * Gives up submissions that were never finished, and hides jobs past their retention. Removes objects and rows of hidden

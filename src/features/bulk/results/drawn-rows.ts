@@ -46,7 +46,7 @@ export class DrawnRows {
     const more = normalized.length;
     const to = this.#rows.reserve(DRAWN_HEAD_BYTES + length + more);
     let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, length, more);
-    // To call for so few bytes takes longer than to write them.
+    // For so few bytes a call takes longer than the loop.
     for (let i = 0; i < length; i++) to[at++] = codeAt(email, i);
     for (let i = 0; i < more; i++) to[at++] = codeAt(normalized, i);
     this.#rows.at = at;

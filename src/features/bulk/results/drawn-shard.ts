@@ -108,7 +108,7 @@ interface TemplateCells {
   cellsEnd: string;
 }
 
-/** The cells before the address, and behind it: it stands for itself. */
+/** The cells before the address, and those after it; the address is written unchanged. */
 function cellsOf(template: RowTemplate, style: CellStyle): TemplateCells {
   const { delimiter, escapedBy, quotes, encoding, escapeFormulas } = style;
   const key = [delimiter, escapedBy, quotes, encoding, escapeFormulas].join(" ");

@@ -149,7 +149,7 @@ async function* loadAhead(
       ended = found.done === true;
       if (found.done === true) break;
       const loading = loadSpan(deps, job, found.value, signal);
-      // Its error is thrown in its turn. A reader that stops before that ignores it.
+      // The error is thrown in the order of the spans. A reader that stops earlier ignores it.
       loading.catch(() => undefined);
       ahead.push(loading);
     }

@@ -8,7 +8,7 @@ import { RESULT_COLUMNS, type RowResult } from "./result-cells.ts";
 export interface WantedRows {
   verdict: Verdict | null;
   reason: Reason | null;
-  /** As in `rcpt_mx_provider`. */
+  /** Provider of the mail servers, as in `rcpt_mx_provider`. */
   provider: string | null;
 }
 

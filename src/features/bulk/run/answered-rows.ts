@@ -12,7 +12,7 @@ export interface AnsweredRows {
   others: SortedRows["answered"];
 }
 
-/** Without the rows of these offsets. */
+/** Returns the rows without those of these offsets. */
 export function withoutRows({ drawn, others }: AnsweredRows, offsets: ReadonlySet<number>): AnsweredRows {
   const kept = new DrawnRows();
   drawn.each((offset, row) => {

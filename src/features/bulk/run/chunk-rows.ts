@@ -18,9 +18,9 @@ type RowsTask = ChunkTask | RetryTask;
 
 /** The rows of a task that are to be verified: those of its chunk, or of its retry, that repeat no other. */
 export interface TaskRows {
-  /** By offset, how many rows of the job copy it: rows of the task, and maybe others of the job. */
+  /** Number of copies by offset, in this task and in other tasks of the job. */
   readonly copies: ReadonlyMap<number, number>;
-  /** In order. */
+  /** Rows with an address of their own, in order. */
   readonly distinct: readonly DistinctRow[];
 }
 

@@ -47,7 +47,7 @@ export interface ChunkDeps extends ChunkRowsDeps {
 }
 
 export interface SiteParking {
-  /** How long rows should wait that found the site closed to us, in milliseconds; null: it is open again. */
+  /** How long rows that found the site closed to us should wait, in milliseconds; null: it is open again. */
   waitMs(site: string): number | null;
   /** Rows that wait for the site are due now. Never rejects. */
   tryRelease(site: string): Promise<void>;

@@ -3,7 +3,7 @@ import { isOutage } from "../../../stores/postgres/postgres.ts";
 import { ScratchFull } from "../../../stores/scratch.ts";
 import type { VerificationWaiter } from "../../verify/checks/in-flight-checks.ts";
 
-/** Whether a task in hand is still wanted: the worker cancels it, and the code that works on it checks it. */
+/** Cancellation of a running task: the worker cancels it, and the code of the task checks it. */
 export interface Control extends Pick<VerificationWaiter, "cancelled" | "onCancel"> {
   /** The same, for operations that take one: aborted with an Interruption. */
   readonly signal: AbortSignal;

@@ -28,11 +28,11 @@ export interface DeferralSettings {
   queueMaxMs: number;
 }
 
-/** How a task's rows have waited so far. */
+/** The earlier waits of a task's rows. */
 export interface WaitHistory {
   /** Since their first deferral, or refusal. */
   deferredMs: number;
-  /** How often they were refused. */
+  /** Number of temporary refusals so far. */
   attempts: number;
 }
 
@@ -73,7 +73,7 @@ function isBusy({ reason }: Pick<RowWait, "reason">): boolean {
   return reason === "busy";
 }
 
-/** How long a refused row waits; null: its time is over. The last attempt is at the bound itself. */
+/** Wait of a refused row in milliseconds; null: its time is over. The last attempt is at the end of its time. */
 function refusedDelayMs(wait: RowWait, context: DeferralContext): number | null {
   const { attempts, firstMs } = context;
   const { retryAfterMs } = wait;
@@ -85,7 +85,7 @@ function refusedDelayMs(wait: RowWait, context: DeferralContext): number | null 
   return Math.min(retryAfterMs === null ? grownMs : Math.max(retryAfterMs, leastMs), leftMs);
 }
 
-/** How long a row that is not at a busy site may still wait; a parked row's time runs from its first deferral. */
+/** Time that a row may still wait, unless its site is busy. A parked row's time runs from its first deferral. */
 function timeLeftMs(
   { parked, patienceMs }: Pick<WaitingRow, "parked"> & { patienceMs?: number | undefined },
   { attempts, maxMs, queueMaxMs, deferredMs }: DeferralContext,
@@ -95,7 +95,10 @@ function timeLeftMs(
   return parked || attempts > 0 ? boundMs - deferredMs : boundMs;
 }
 
-/** How long a parked row waits: at least LIMITS.bulk.retryMs, so that it is not due again and again at once; null: its time is over. */
+/**
+ * Wait of a parked row in milliseconds, at least LIMITS.bulk.retryMs, so that it does not become due continuously; null:
+ * its time is over.
+ */
 function parkedDelayMs(wait: RowWait, context: DeferralContext): number | null {
   const leftMs = timeLeftMs(wait, context);
   if (leftMs <= 0) return null;

@@ -7,7 +7,7 @@ import { SourceUnavailable } from "./foreign-sources.ts";
 export interface Loss {
   code: JobErrorCode;
   detail: string;
-  /** It may be a moment's: worth a few more looks. */
+  /** True when the loss may be temporary: the task looks a few more times. */
   mayPass: boolean;
   /**
    * The list's owner removed it: the answered rows are charged. Results can be read while a job runs, so a team that

@@ -23,7 +23,10 @@ export interface RecentReads {
   readonly heldBytes: number;
 }
 
-/** As `waiting`, or rejects with the reason of `cancelled`. Leaves no listener there: it may live as long as a job. */
+/**
+ * Settles like `waiting`, or rejects with the reason of `cancelled`. Leaves no listener on that signal, which may live as
+ * long as a job.
+ */
 function untilCancelled<T>(waiting: Promise<T>, cancelled: AbortSignal | undefined): Promise<T> {
   if (cancelled === undefined) return waiting;
   cancelled.throwIfAborted();

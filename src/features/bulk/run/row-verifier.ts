@@ -31,7 +31,7 @@ export interface RowWait {
   reason: WaitReason;
   /** '': not known yet. */
   site: string;
-  /** How long the server asked us to wait; null: it named no time. */
+  /** Delay that the server named, in milliseconds; null: it named none. */
   retryAfterMs: number | null;
   /** No server was asked: the site blocks us until its next trial or until it accepts us, or our network is down. */
   parked: boolean;
@@ -45,7 +45,7 @@ export type RowAnswer = { verified: VerifiedRow; wait?: undefined } | { verified
 
 /** A row of a task with an address of its own: it repeats no other. */
 export interface DistinctRow {
-  /** In the chunk, from 0. */
+  /** Index in the chunk, from 0. */
   offset: number;
   /** The text of its cell, from which the address is read. */
   email: string;
@@ -63,7 +63,7 @@ export interface RowQuestion {
   question: AddressQuestion;
 }
 
-/** How the rows of a task are asked about. */
+/** Options for verifying the rows of a task. */
 export interface RowsVerifyOptions {
   asker: VerificationAsker;
   livemode: boolean;

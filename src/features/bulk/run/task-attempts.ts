@@ -35,13 +35,13 @@ export type BulkTaskDeps = AnalysisDeps &
 /** `failed`: by itself, and is tried again, or for good over an object that is lost. `dead`: given up. */
 type TaskEnd = "done" | "failed" | "dead";
 
-/** How it went with a task in this worker. */
+/** History of a task in this worker. */
 export interface AttemptHistory {
-  /** By itself, in a row. */
+  /** Consecutive failures of the task itself. */
   failures: number;
-  /** In a row. */
+  /** Consecutive interruptions. */
   interruptions: number;
-  /** An object was not there. */
+  /** Number of times that an object was missing. */
   missingObjects: number;
 }
 
@@ -164,7 +164,7 @@ export class TaskAttempts {
   async #giveUp(task: Task, attempt: Attempt): Promise<void> {
     const { log, deadLetters } = this.#deps;
     const { jobId: job, number, deliveries } = task;
-    // For the operator's eyes, as the log is.
+    // Dead letters are for the operator, like the log.
     await deadLetters.bury(task, deliveries).catch((error: unknown) => {
       log.warn({ err: error, job, number }, "a task that was given up is not noted in Redis");
     });

@@ -24,7 +24,10 @@ export interface BulkTaskRunner {
    * often in a row that another worker may have more success. Never rejects.
    */
   run(pointer: TaskPointer, control: Control): Promise<boolean>;
-  /** null: tasks may come. Else one is alone, or waits to be, and what came now would wait behind it: until this resolves. */
+  /**
+   * null: tasks can start. Otherwise a task runs alone, or waits to, and new tasks would wait behind it: resolves when they
+   * can start.
+   */
   whenOpen(): Promise<void> | null;
 }
 

@@ -23,7 +23,7 @@ interface HeldEntry extends HeldTask {
 export interface WorkQueueDeps {
   /** The first is waited for; what the others have is looked for now and then. */
   streams: readonly [JobStream, ...JobStream[]];
-  /** Its own connection, blocked while there is nothing to do. */
+  /** Connection of its own, blocked while there are no entries. */
   reader: RedisClient;
   /** Tasks at once. */
   slots: number;
@@ -61,7 +61,7 @@ class StreamWorkQueue implements WorkQueue {
   #lastPollMs = Number.NEGATIVE_INFINITY;
   /** After a hand-back other workers, if there are any, may take the tasks first. */
   #noPollBeforeMs = Number.NEGATIVE_INFINITY;
-  /** In a row. */
+  /** Consecutive failures to read. */
   #failures = 0;
 
   constructor(deps: WorkQueueDeps) {

@@ -79,7 +79,7 @@ class WorkerCounts {
   }
 }
 
-/** Repairs what an emission or a worker that died has left behind. */
+/** Repairs the state after an emission or a worker that died. */
 class Reconciler {
   readonly #deps: EmitterDeps;
   /** Emitted tasks that no stream had at the last look, and when they were emitted. */

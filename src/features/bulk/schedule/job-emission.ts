@@ -3,7 +3,7 @@ import type { TaskPointer } from "./job-tasks.ts";
 
 /** SQL that moves tasks into streams: which are emitted next, and which were lost there. See migration 12. */
 
-/** How many tasks may be emitted and not done. */
+/** Maximum numbers of tasks that are emitted and not done. */
 export interface EmissionBounds {
   /** Per job. */
   window: number;
@@ -93,7 +93,7 @@ export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): P
 export interface EmittedTask extends MarkedTask {
   /** The egress whose retry stream holds it; null: another stream. */
   egress: string | null;
-  /** In the stream of analyses and assemblies. */
+  /** True for the stream of analyses and assemblies. */
   whole: boolean;
 }
 

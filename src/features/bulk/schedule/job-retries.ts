@@ -3,13 +3,13 @@ import type { MarkedTask } from "./job-emission.ts";
 
 /** SQL that moves retries into the streams of their egresses. See migration 12. */
 
-/** How many retries of one egress may be emitted and not done. */
+/** Maximum numbers of retries of one egress that are emitted and not done. */
 export interface RetryBounds {
   /** Per site: enough to keep its connections busy, few enough that no team waits long. */
   window: number;
-  /** For retries with rows at several sites. */
+  /** Maximum of retries with rows at several sites. */
   mixedWindow: number;
-  /** For the whole egress. */
+  /** Maximum for the whole egress. */
   total: number;
   /** Queues examined at once. */
   lines: number;
@@ -170,7 +170,7 @@ export async function releaseEgress(sql: Queryable, egress: string, limit: numbe
 /** A position in the order in which the retries of a site are released. */
 export interface RetryCursor {
   jobId: string;
-  /** As Postgres writes it: a `Date` has no microseconds. */
+  /** In Postgres's own format: a `Date` has no microseconds. */
   dueAt: string;
 }
 

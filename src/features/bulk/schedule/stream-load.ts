@@ -9,7 +9,7 @@ export interface StreamLoad {
    * is deleted.
    */
   lag: number;
-  /** In workers' hands. */
+  /** Entries that workers have taken and not acknowledged. */
   pending: number;
 }
 

@@ -6,7 +6,7 @@
 const LETTERS = "pqrstuvwxy";
 const LOW_BITS = 0x0f;
 
-/** In digits, or in letters with the same low bits where a digit parts the fields. */
+/** Writes a mark in digits, or in letters with the same low bits if the delimiter is a digit. */
 export function writeMark(row: number, isPart: boolean, delimiter: string): string {
   const digits = String(2 * row + (isPart ? 1 : 0));
   return /\d/.test(delimiter) ? digits.replace(/\d/g, (digit) => LETTERS.charAt(Number(digit))) : digits;

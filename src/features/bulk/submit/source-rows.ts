@@ -27,7 +27,7 @@ export interface SourceRowsRef {
 
 export interface SourceRowsDeps {
   streams: Pick<ObjectStreams, "readRange">;
-  /** Whether the team may still read where its list lies. */
+  /** Checks whether the team may still read the object of its list. */
   granted: GrantCheck;
 }
 

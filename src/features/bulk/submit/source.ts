@@ -15,7 +15,7 @@ export interface AnalysedSource {
   content: Buffer;
   /** For a list of a test key, the first text that requests an error; null: no text does. */
   testError: string | null;
-  /** As `inlineBytes`; where cells are split, one counts once for each of its addresses. */
+  /** Bytes as in `inlineBytes`; with split cells, a cell counts once for each of its addresses. */
   bytes: number;
   layout: SourceLayout;
   chunks: ChunkRange[];
@@ -32,7 +32,7 @@ export interface AnalysedSource {
 export interface InlineOptions {
   /** Each address of a text is a row: there may be too many (`rows`). */
   splitCells?: boolean;
-  /** It is a test key's. */
+  /** True for a list of a test key. */
   isTest?: boolean;
 }
 
@@ -135,7 +135,7 @@ function repeatsOf({ firstRow, rows }: CutChunk, { sameAs, copies }: Repeats): C
   return here;
 }
 
-/** In quotes, so that nothing in it, or nothing at all, can be taken for its end. */
+/** Quoted, so that a line end in it, or an empty text, is not taken for the end of the record. */
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
 
 function recordOf({ row, text, isPart, given }: InlineCell, splitCells: boolean): Buffer {

@@ -19,7 +19,7 @@ import { createSubmitInline } from "./submit-inline.ts";
 
 /** The list of a submission. */
 export type BulkList =
-  /** In the request, as they were given: badly formed ones are rows too. */
+  /** A list in the request. Malformed addresses are rows too. */
   | { type: "inline"; emails: readonly string[] }
   | { type: "upload"; uploadId: string }
   | ({ type: "s3" } & S3ObjectRef);

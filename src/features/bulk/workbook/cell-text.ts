@@ -1,4 +1,4 @@
-/** How values of cells are written: as a person sees them, where that is simple, and dates by ISO 8601. */
+/** Text of cell values: as a person sees them, if that is simple, and dates by ISO 8601. */
 
 const DAY_MS = 86_400_000;
 /** 9999-12-31: spreadsheets do not show later days as dates either. */

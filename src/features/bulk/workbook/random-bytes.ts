@@ -2,11 +2,11 @@ import { MissingObject, type ObjectRef, type ObjectStreams } from "../../../stor
 
 /** Bytes of an object that does not change, to be read anywhere. */
 export interface RandomBytes {
-  /** How many there are. */
+  /** Number of bytes. */
   readonly length: number;
-  /** In one piece: little. */
+  /** Reads a few bytes, in one piece. */
   read(firstByte: number, bytes: number): Promise<Buffer>;
-  /** As they come, with back-pressure. Leaving the loop closes it. */
+  /** Streams bytes, with back-pressure. Leaving the loop closes the stream. */
   open(firstByte: number, bytes: number): AsyncIterable<Buffer>;
 }
 

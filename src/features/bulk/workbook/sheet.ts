@@ -183,7 +183,7 @@ export class SheetRows implements XmlHandler {
     this.#cells = [];
   }
 
-  /** For empty rows above this one: so lines are counted as the sheet's rows are. */
+  /** Lines for the empty rows above this one, so that line numbers equal the sheet's row numbers. */
   #blankLines(): string {
     const blank = this.#row - this.#lastRow - 1;
     this.#lastRow = this.#row;

@@ -46,7 +46,7 @@ const CODE = /(?:^|[:;(\s])([245][0-5][0-9])[ -](?=[^0-9]|[245]\.)/;
 const ENHANCED = /(?:^|[\s#([-])([245]\.[0-9]{1,3}\.[0-9]{1,3})(?=$|[\s)\]:,;])/;
 const ENHANCED_ONLY = /^[245]\.[0-9]{1,3}\.[0-9]{1,3}$/;
 
-/** The domain is unknown to the DNS: what a sending server says itself, hence without a reply's code. */
+/** The DNS does not know the domain. A sending server states that itself, so the text has no reply code. */
 const NO_DOMAIN =
   /host (?:or domain name )?not found|domain (?:name )?(?:[^\s]{1,255} )?(?:does not exist|not found)|nxdomain|unrouteable (?:mail )?domain|no such domain|couldn't find any host|point to non-existent hosts/i;
 const NO_DOMAIN_CODES: ReadonlySet<string> = new Set(["5.1.2", "5.4.310"]);
@@ -61,7 +61,7 @@ interface FoundReply {
   /** 0: no reply's code is in it. */
   code: number;
   enhanced: string | null;
-  /** Without codes. */
+  /** The text without codes. */
   text: string;
 }
 
@@ -121,7 +121,7 @@ export function classifyBounce({ reply, enhancedCode, permanent, mxHost }: Bounc
       reply: {
         code: found.code === 0 ? codeOf(found.enhanced, permanent) : found.code,
         enhanced: found.enhanced,
-        // As a server says it, in bytes of a character each.
+        // In the form of a server's reply: one character a byte.
         lines: [Buffer.from(`${found.enhanced ?? ""} ${found.text}`.trim()).toString("latin1")],
       },
       ...{ host, address: "", path: "", tls: false, latencyMs: 0 },

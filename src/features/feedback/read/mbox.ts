@@ -6,7 +6,7 @@ const isEmptyLine = (bytes: Buffer, end: number): boolean =>
   bytes[end - 1] === LF &&
   (end === 1 || bytes[end - 2] === LF || (bytes[end - 2] === 0x0d && bytes[end - 3] === LF));
 
-/** Whether a message of an mbox begins here: at the start, or behind an empty line. */
+/** True at the start of a message: at the start of the file, or after an empty line. */
 function beginsAt(bytes: Buffer, at: number): boolean {
   return bytes.subarray(at, at + FROM.length).equals(FROM) && (at === 0 || isEmptyLine(bytes, at));
 }

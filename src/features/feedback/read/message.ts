@@ -53,7 +53,7 @@ function readDeliveryStatus(text: string, sentMs: number | null): ReportedEvent[
   return groups.flatMap((group) => statusEvent(group, reportedMs) ?? []);
 }
 
-/** The single recipient that the returned message was to; [] where it was to several, or is not there. */
+/** The single recipient of the returned message; [] if it had several, or is missing. */
 function returnedRecipient(email: Email): string[] {
   const returned = partOf(email, RETURNED_TYPES);
   const [header] = returned === null ? [] : readFieldGroups(returned, 1);

@@ -18,7 +18,7 @@ export interface TableOptions {
   outcome?: MessageOutcome | undefined;
 }
 
-/** How much of a file is read; more of it is refused with `body_too_large`. */
+/** Maximum sizes of a file. Larger ones are refused with `body_too_large`. */
 export interface FileBounds {
   events: number;
   messages: number;
@@ -86,7 +86,7 @@ export function outcomeOf(word: string): MessageOutcome | null {
   return DELIVERED.test(text) ? "delivered" : null;
 }
 
-/** Whether it says that a bounce is for good. */
+/** Whether the words state a permanent bounce; null: they state neither. */
 function permanenceOf(words: string): boolean | null {
   if (/hard|permanent/i.test(words)) return true;
   return /soft|transient|temporary/i.test(words) ? false : null;

@@ -15,7 +15,7 @@ const NO_HOSTS: readonly string[] = [];
 export interface ResultSource {
   email: string;
   address: ParsedAddress | null;
-  /** How many addresses the text holds, where it is malformed since there are several; else 0. */
+  /** Number of addresses in a text that is malformed because it has several; else 0. */
   addresses: number;
   decision: Decision;
   entry: CacheEntry | null;

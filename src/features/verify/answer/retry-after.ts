@@ -4,7 +4,7 @@ import { isCatchAllDeferred, retryProspectOf } from "../../../verification/verdi
 
 /** When asking again may bring an answer, and whether we do that ourselves. */
 export interface RetryAfter {
-  /** From when the evidence was stored. */
+  /** Seconds from the storing of the evidence. */
   seconds: number;
   rechecked: boolean;
 }

@@ -57,7 +57,7 @@ function refusal(
 export interface TestKeysDeps {
   clock: Clock;
   slowMs: number;
-  /** Whether the operator calls the domain disposable for all teams. */
+  /** True when the operator marks the domain as disposable for all teams. */
   isPromoted(domain: string): boolean;
 }
 

@@ -1,5 +1,5 @@
 export interface VerifyInput {
-  /** As the caller wrote it; 1 to `LIMITS.http.emailBytes` bytes. */
+  /** The text as the caller wrote it; 1 to `LIMITS.http.emailBytes` bytes. */
   email: string;
   /** Ask again although the cache knows. */
   refresh: boolean;

@@ -121,7 +121,7 @@ class PooledBatchChecks implements BatchChecks {
 
   async #narrow(work: BatchWork, rows: readonly AskedRow[], manner: BatchCheckOptions) {
     if (work.halted.aborted || rows.length === 0) return;
-    // A single one is tried twice: what runs beside it may yet kill the thread.
+    // A single row is tried twice: another batch in the thread may have ended it.
     for (let tries = rows.length === 1 ? 2 : 1; tries > 0; tries--) {
       const tried = await this.#attempt(work, rows, manner);
       if (!tried.died || work.halted.aborted) return;

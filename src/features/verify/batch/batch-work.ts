@@ -13,7 +13,7 @@ export type BatchAnswer =
 
 /** A question that has to be asked. */
 export interface AskedRow extends BatchCacheLookup {
-  /** Its place among the questions. */
+  /** Index among the questions. */
   at: number;
   address: ParsedAddress;
   question: AddressQuestion;

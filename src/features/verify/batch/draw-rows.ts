@@ -97,7 +97,7 @@ function normalizedFor({ address }: AddressQuestion, entry: CacheEntry | null, e
   return normalized === email ? "" : normalized;
 }
 
-/** As shards have room for. */
+/** True for a number that a shard can store. */
 function isUint32(value: number): boolean {
   return value >>> 0 === value;
 }

@@ -33,7 +33,7 @@ export const NO_SLOT = -1;
 /** Bytes of a slot: its key's length, and the key. */
 const SLOT_BYTES = 40;
 const KEY_MAX = SLOT_BYTES - 1;
-/** In place of a length: the key is longer, or has characters beyond one byte. */
+/** Instead of a length: the key is longer, or has characters beyond one byte. */
 const STORED_ASIDE = 0xff;
 
 /** At least half of the table is free, so that a look-up takes one or two steps. */
@@ -58,14 +58,17 @@ export class TextMap<V> {
   #room: number;
   readonly #factors = crypto.getRandomValues(new Int32Array(FACTORS));
   readonly #values: (V | undefined)[] = [];
-  /** By slot; longer keys are aside. A string each was 40 bytes, one more cache miss, and a million of them to mark. */
+  /**
+   * Keys by slot; longer keys are in `#longKeys`. A string for each took 40 bytes and one more cache miss, and a million
+   * strings to mark.
+   */
   #keys: Uint8Array;
   readonly #longKeys = new Map<number, string>();
   readonly #free: number[] = [];
-  /** By slot: the key's hash, and how often it was requested since the hand's last visit. */
+  /** By slot: the key's hash, and the number of requests since the hand's last visit. */
   #hashes: Uint32Array;
   #accesses: Uint8Array;
-  /** By table index, two numbers: a hash, and the slot that has it, counted from 1; 0: empty. */
+  /** By table index, two numbers: a hash, and its slot, counted from 1; 0: empty. */
   #table: Uint32Array;
   /** The highest bits of a hash are its table index if that is free; otherwise it is at a later index. */
   #shift: number;

@@ -20,9 +20,9 @@ export interface CheckAdmission {
    * @throws AppError `overloaded`
    */
   enter(teamId: string): AdmissionSlot;
-  /** Whether a team with a full share is refused now: one look that serves all requests. */
+  /** True when a team with a full share is refused now: one check serves all requests. */
   isAtCapacity(): boolean;
-  /** Whether `enter` would refuse this team now. Takes nothing. */
+  /** True when `enter` would refuse this team now. Takes no slot. */
   wouldRefuse(teamId: string): boolean;
   /** The event loop is too busy to find out what a refused request asks for. */
   isSaturated(): boolean;
@@ -75,7 +75,7 @@ interface TeamLoad {
 class CheckSlot implements AdmissionSlot {
   isYoung = false;
   team: TeamLoad;
-  /** How often the limit had been cut at admission. */
+  /** The limit's number of cuts at admission. */
   readonly cuts: number;
   readonly #owner: LoadAdmission;
 
@@ -161,7 +161,7 @@ class LoadAdmission implements CheckAdmission {
     // Since a cut there is less room, and most of what the check costs is still to come. A young check is itself counted.
     if (cuts === this.#limit.cuts() && isYoung) return;
     if (!this.#hasRoom(id, isYoung ? 1 : 0)) throw this.refuse(id);
-    // It grew old while it waited for its token or the cache: from now on it may wait for CPU.
+    // It grew old while it waited for its token or the cache. From now on it may wait for CPU, so it counts as young again.
     if (!isYoung) this.#count(slot);
   }
 
@@ -226,7 +226,7 @@ class LoadAdmission implements CheckAdmission {
     const { clock, takeWaitMs, takeIdle } = this.#deps;
     this.#isLooking = true;
     this.#turnedMs = clock.monotonic();
-    // What waited before the first check, and what the loop did then, is no reason to refuse it.
+    // Waits and idle time before the first check must not count against it.
     takeWaitMs();
     takeIdle();
     this.#lookLater();

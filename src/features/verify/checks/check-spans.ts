@@ -67,7 +67,10 @@ function recordAttemptSpan(span: Span, attempt: AttemptTimes, fromMs: number, kn
   probe.end(fromMs + endedMs);
 }
 
-/** Without an MX record a domain is its own host, and of most small domains the site is called as they are. */
+/**
+ * Leaves out a host or site with the domain's own name. Without an MX record a domain is its own host, and most small
+ * domains are their own site.
+ */
 function whereOf({ site, host }: AttemptTimes, domain: string): SpanAttributes {
   return {
     ...(site === domain ? {} : { "rcpt.site": site }),

@@ -37,7 +37,7 @@ export interface LoadSample {
   peak: number;
 }
 
-/** How many checks may be young. */
+/** The limit on the number of young checks. */
 export interface ConcurrencyLimit {
   limit(): number;
   /** The loop refuses and does not rest. */

@@ -133,7 +133,7 @@ export class InFlightCheck implements EntryWaiter, CheckListener, TimedCheck {
   isAbandoned = false;
   /** Evidence without the mail server's; null: not known yet; undefined: it was not looked up. */
   known: Evidence | null | undefined = undefined;
-  /** As the cache reported it; undefined: the cache was not asked. */
+  /** The key as the cache reported it; undefined: the cache was not asked. */
   redisKey: string | undefined = undefined;
   /** Span of the request that started it, if that is traced. */
   readonly span: Span | null;

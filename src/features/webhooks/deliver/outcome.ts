@@ -37,7 +37,7 @@ export const DELIVERY_ERRORS = [
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
-/** How a connection failed reveals whether something listens at an address that only we may reach. */
+/** These errors would reveal whether a service listens at an address that only we can reach. */
 type HiddenError = "connection_refused" | "connect_timeout";
 export type ShownError = Exclude<DeliveryError, HiddenError>;
 

@@ -108,7 +108,7 @@ export function createDeliver(deps: DeliveryDeps): Deliver {
   return async (claimed) => {
     if (claimed.disabled) return stopDeliveries(sql, claimed.lane, DISABLED);
     if (!limitsOf(claimed).webhooks) return stopDeliveries(sql, claimed.lane, DOWNGRADED);
-    // Its webhook was deleted between two steps of the claim, and the delivery with it.
+    // The webhook was deleted between two steps of the claim, and the delivery with it.
     const { url } = claimed;
     if (url === null) return;
     const outcome = await attemptSafely(claimed, url);

@@ -11,7 +11,7 @@ export interface LanguageFit {
   pairs: number;
 }
 
-/** Quotes, dashes and spaces, which stand beside letters in any language: they part words. */
+/** Quotes, dashes and spaces, which occur beside letters in any language: they separate words. */
 const SIGNS = /[\u00a0\u00ab\u00bb\u2010-\u2026\u2039\u203a]/gu;
 
 const EDGE = "_";
@@ -28,7 +28,10 @@ const pairOf = (first: number, second: number): number => first * 0x1_0000 + sec
 
 const PAIRS = new Map(Object.entries(LETTER_PAIRS).map(([name, table]) => [name, readPairs(table)]));
 
-/** How well words fit the languages. A capital behind a small letter is never common: in the wrong encoding cases are mixed. */
+/**
+ * Measures how well words fit the languages. A capital after a small letter never counts as common: in the wrong encoding
+ * cases are mixed.
+ */
 export function fitOf(words: readonly string[], languages: Languages): LanguageFit {
   const known = PAIRS.get(languages) ?? new Set();
   let pairs = 0;
