@@ -7,7 +7,7 @@ export interface CleanupDeps {
   idempotencyKeys: { prune(): Promise<number> };
 }
 
-/** Removes what other parts leave behind: leases of dead processes, old notes of the change feed, expired idempotency keys. */
+/** Removes outdated data of other parts: leases of dead processes, old notes of the change feed, expired idempotency keys. */
 export function cleanupPeriodicTasks({ ledger, changes, idempotencyKeys }: CleanupDeps): PeriodicTask[] {
   /** Rounds until none is due, or the rest may wait for the next interval. */
   async function reapAll(isStopping: () => boolean): Promise<void> {

@@ -20,13 +20,13 @@ import type { SelfCheckStatus } from "./checks/self-check.ts";
 export interface VerifyOptions {
   /** False: no mail server is asked. Default: true. */
   probe?: boolean;
-  /** With the mail server's reply and how it was read. Default: false. */
+  /** Adds the mail server's reply and its classification. Default: false. */
   evidence?: boolean;
   /** Aborted when the caller does not wait any more: the check ends, and the promise rejects. */
   signal?: AbortSignal;
 }
 
-/** The text that an address was read out of stands beside the result where it has more in it. */
+/** A result, with `input` if the text had more than the address. */
 export type Verified = VerificationResult & { input?: string };
 
 /**
@@ -56,7 +56,7 @@ export interface Verifier {
 
 export interface VerifierOptions {
   /**
-   * By the names that a deployment gives them (docs/configuration.md): `SMTP_HELO_NAME`, `DNS_SERVERS`, `SMTP_PROXIES`,
+   * Settings by their names in a deployment (docs/configuration.md): `SMTP_HELO_NAME`, `DNS_SERVERS`, `SMTP_PROXIES`,
    * `VERIFY_DEADLINE_MS` and so on. Default: the environment's.
    */
   settings?: Record<string, string | undefined>;

@@ -51,7 +51,7 @@ export function withResultOptions(command: Command): Command {
     .addOption(new Option("--format <format>", "of the results").choices(["csv", "jsonl"]).default("csv"));
 }
 
-/** For a terminal: cells of the file must not control it. */
+/** Escapes control characters for a terminal: cells of the file must not control it. */
 async function* printableChunks(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   for await (const chunk of chunks) yield printableLines(decoder.decode(chunk, { stream: true }));

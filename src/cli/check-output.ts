@@ -25,7 +25,7 @@ export interface CheckOutput {
   close(): void;
 }
 
-/** For people: a line each. Colours only on a terminal, and not where NO_COLOR is set. */
+/** One line for people. Colours only on a terminal, and not if NO_COLOR is set. */
 function lineOf({
   verdict,
   email,

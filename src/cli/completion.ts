@@ -39,7 +39,7 @@ function completionsOf(command: Command, path: readonly string[] = []): Completi
   return [own, ...inner.flatMap((one) => completionsOf(one, [...path, one.name()]))];
 }
 
-/** In single quotes, of any of the shells. */
+/** A text in single quotes, valid in every shell. */
 const quoted = (text: string) => `'${text.replaceAll("\\", "").replaceAll("'", "’")}'`;
 
 /** The words of commands in a `case`, with the longest first. */

@@ -78,7 +78,7 @@ const sendable = (text: string, maxChars: number) =>
 /** A time of a year that the API reads: one to come counts as now, and one so old does not count. */
 const timeOf = (ms: number) => new Date(Math.min(Math.max(ms, 0), Date.now())).toISOString();
 
-/** As the API takes it: it reads the reply again. */
+/** Converts an event to the API's form. The API reads the reply again. */
 export function toApiEvent({ email, event }: AddressedEvent): FeedbackEvent {
   const { outcome, atMs, bounce, verdict, reason, provider, rule } = event;
   const { reply = "", enhancedCode = null, permanent = null, mxHost = "" } = bounce?.said ?? {};

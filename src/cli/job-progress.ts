@@ -4,7 +4,7 @@ import { printable } from "./printable.ts";
 
 /** A bar on standard error where that is a terminal; elsewhere nothing. */
 export interface Bar {
-  /** @param note stands behind the bar */
+  /** @param note text after the bar */
   show(done: number, total: number, note: string): void;
   stop(): void;
 }

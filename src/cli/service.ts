@@ -42,7 +42,7 @@ export function connect(options: Pick<ClientOptions, "pace" | "maxAttempts"> = {
   return createClient({ ...options, url, key });
 }
 
-/** For as long as `work` lasts Ctrl-C aborts its signal instead of ending the process; a second one ends it. */
+/** While `work` runs, Ctrl-C aborts its signal instead of ending the process; a second Ctrl-C ends it. */
 export async function withInterrupt<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const control = new AbortController();
   const stop = () => control.abort(new Error("interrupted"));

@@ -46,7 +46,7 @@ export async function verify(addresses: string[], options: VerifyOptions): Promi
     };
     for await (const text of textsOf(addresses, signal)) {
       const verifying = client.verify(text, { probe, refresh, evidence, signal });
-      // Its error is thrown in its turn.
+      // The error is thrown below, when the results are read.
       verifying.catch(() => {});
       underWay.push(verifying);
       if (underWay.length >= AT_ONCE) await tellFirst();

@@ -85,20 +85,20 @@ export interface Config {
   corsOrigins: string[];
   /** Directory for the temporary files of bulk jobs. */
   scratchDir: string;
-  /** For deferred rows of bulk jobs. */
+  /** Waiting times of deferred rows of bulk jobs. */
   deferral: {
     /** Wait after the first temporary refusal when the server names no time; doubles each time. */
     firstMs: number;
-    /** How long after its first deferral a refused row is retried. */
+    /** Time after its first deferral during which a refused row is retried. */
     maxMs: number;
-    /** How long after its first deferral a row waits for a busy site. */
+    /** Time after its first deferral during which a row waits for a busy site. */
     queueMaxMs: number;
   };
   /** The first pause for a site that blocks us. */
   breaker: { firstMs: number };
   /** Days after a job's end when its data is removed. */
   retentionDays: number;
-  /** From SIGTERM to exit, `drainDelayMs` included. */
+  /** Maximum time from SIGTERM to exit, `drainDelayMs` included. */
   shutdownGraceMs: number;
   /** After SIGTERM a process reports not ready but serves for this long, so that load balancers notice. */
   drainDelayMs: number;

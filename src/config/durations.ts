@@ -3,7 +3,7 @@
  * custom-metrics.ts exports them.
  */
 export class DurationSeries {
-  /** By bucket, not cumulative; the last holds durations above every bound. */
+  /** Counts by bucket, not cumulative; the last holds durations above every bound. */
   readonly counts: number[];
   sum = 0;
   readonly #bounds: readonly number[];

@@ -10,7 +10,7 @@ export interface SettingConflict {
   /** The variable to change. */
   setting: string;
   message: string;
-  /** Without these the rest is valid. */
+  /** Settings to remove so that the rest is valid. */
   without: readonly string[];
 }
 

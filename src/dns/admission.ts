@@ -113,7 +113,7 @@ export class DnsAdmission {
     this.#setAlarm(nowMs);
   }
 
-  /** Whether one more look-up may be fresh; the oldest becomes slow when it was silent for long enough. */
+  /** True when one more look-up may be fresh. The oldest becomes slow when it was silent for long enough. */
   #hasRoom(nowMs: number): boolean {
     if (this.#fresh.size < MAX_FRESH) return true;
     const first = oldest(this.#fresh);

@@ -4,7 +4,7 @@ import { LIMITS } from "../config/limits/limits.ts";
 import { normalizeName } from "./name.ts";
 import type { MxRecord } from "./resolver.ts";
 
-/** At most `LIMITS.dns.answerRecords`, the most preferred; records that name no host are left out. */
+/** The most preferred records, at most `LIMITS.dns.answerRecords`, without those that name no host. */
 export function mxRecords(answers: readonly Answer[]): MxRecord[] {
   const records: MxRecord[] = [];
   for (const answer of answers) {

@@ -35,7 +35,7 @@ export class UdpSockets {
   }
 
   /**
-   * Whether it may take a question. An expired one is drained, unless too many drain already: then it serves a little
+   * True when it may take a question. An expired one is drained, unless too many drain already: then it serves a little
    * longer.
    */
   #isFit(socket: UdpSocket): boolean {

@@ -47,7 +47,7 @@ export class UdpSocket {
     return this.#pending.size;
   }
 
-  /** Whether its port was in use for long enough, or may have been guessed. */
+  /** True when its port was in use for too long, or may have been guessed. */
   get isExpired(): boolean {
     if (this.#isSuspect || this.#queriesSent >= LIMITS.dns.socketQueries) return true;
     return this.#clock.monotonic() - this.#openedAtMs >= LIMITS.dns.socketAgeMs;

@@ -2,7 +2,7 @@ import { LIMITS } from "../config/limits/limits.ts";
 import type { Clock } from "../platform/time/clock.ts";
 
 interface Start {
-  /** How often each thread has asked. */
+  /** Number of requests of each thread. */
   asked: Map<object, number>;
   waiting: (() => void)[];
 }

@@ -85,7 +85,7 @@ class RouteWatch implements RouteHealth {
   readonly #deps: RouteHealthDeps;
   /** By site: time and weight of the last failed dial. */
   readonly #suspects = new Map<string, Suspect>();
-  /** By address; the site it belongs to. */
+  /** Site of each address that accepted a connection lately. */
   readonly #lastReached = new Map<string, string>();
   readonly #candidates = new Map<string, null>();
   #exchangers: readonly Sentinel[] = [];

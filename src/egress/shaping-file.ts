@@ -39,7 +39,7 @@ const fields = { ...v.partial(v.object(POLICY_FIELDS)).entries, ways, source: no
 const entry = { ...fields, habit: v.optional(habitField) };
 const mx = v.optional(texts(mxNames, "host names in lower case", isExchangerName));
 
-/** For valibot a list is an object too. */
+/** To valibot an array is an object too. */
 const plain = v.custom<Record<string, unknown>>((value) => !Array.isArray(value), object);
 const strict = <T extends v.ObjectEntries>(entries: T) =>
   v.pipe(plain, v.strictObject(entries, fieldMessage));

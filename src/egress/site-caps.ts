@@ -84,7 +84,7 @@ class LearnedCaps implements SiteCaps {
     return [...this.#caps].map(([site, cap]) => ({ site, connections: cap.now }));
   }
 
-  /** It was used up for a while, and nothing happened. */
+  /** Raises a cap that was in full use for a while without a refusal. */
   #raise(cap: Cap, now: number): void {
     cap.ceiling.recordSuccess(cap.now, now);
     if (cap.now >= cap.ceiling.safeMax && cap.ceiling.take(now) === cap.ceiling.safeMax) return;

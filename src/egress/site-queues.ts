@@ -4,8 +4,9 @@ import type { SitePolicy } from "../smtp/wire/policy.ts";
 /** The probes of each site that wait or run in this thread. */
 export interface SiteQueues {
   /**
-   * Whether one more would only queue: there are enough to keep all the site's connections full, and as many again.
-   * @param caps of the site, 1 when absent, `policy` having the connections of one
+   * True when one more job would only queue: the present ones keep all the site's connections full, and as many are
+   * waiting.
+   * @param caps number of the site's caps, 1 when absent; `policy` has the connections of one
    */
   isLong(site: string, policy: SitePolicy, caps?: number): boolean;
   enter(site: string): void;

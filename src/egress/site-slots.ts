@@ -22,7 +22,7 @@ export class SiteSlots {
   used = 0;
   /** Used slots that go to another process when their connection ends. */
   owed = 0;
-  /** In order of arrival. */
+  /** Waiting requests, in order of arrival. */
   readonly queue = new Set<SlotWaiter>();
   /** A statement is under way. */
   isReporting = false;

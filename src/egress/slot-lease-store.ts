@@ -150,7 +150,7 @@ export function createSlotLeases(redis: RedisClients, egressId: string, log: Log
       await subscriber.subscribe(channel);
     } catch (error) {
       log.debug({ err: error }, "cannot subscribe to the slot channel");
-      // Without a subscription the connection is useless: take a new one, which subscribes when it is ready.
+      // Without a subscription the connection is useless: a new one subscribes when it is ready.
       if (subscriber.status === "ready") subscriber.disconnect(true);
     }
   }

@@ -12,7 +12,7 @@ import { type GuardedProbeDeps, type ProbeTarget, runGuardedProbe, wasNotAsked }
 import type { Exchanger } from "./probe.ts";
 import type { CatchAllLookUps } from "./threads/thread-counts.ts";
 
-/** How a host answers random local parts. */
+/** A host's answer to random local parts. */
 export interface CatchAllProbeAnswer {
   catchAll: CatchAll;
   /** Seconds after which a deferred catch-all probe may be repeated; null: it was not deferred, or another check made it. */

@@ -31,7 +31,7 @@ export interface AttemptTimes {
  */
 export interface CheckTimes {
   slot: number;
-  /** From the beginning to the answer. */
+  /** Time from the beginning to the answer. */
   totalMs: number;
   /** Time until the host to ask was known. */
   plannedMs: number;
@@ -60,7 +60,7 @@ export class CheckTrace {
     return this.#clock.monotonic() - this.#beganMs;
   }
 
-  /** It is known where to ask; the last time counts. */
+  /** Called when the host to ask is known; the last call counts. */
   onPlanned(): void {
     this.#plannedMs = this.#now();
     this.#attemptMs = this.#plannedMs;

@@ -21,7 +21,7 @@ export async function lookUpExchangers(resolver: Resolver, domain: string): Prom
   // Nearly always it has an address, and the others need no look-up.
   const bestAbsentS = await absenceOf(resolver, best);
   if (bestAbsentS === null) return mx;
-  // At once: one after the other, slow name servers of a domain with many exchangers would take minutes.
+  // All at once: one after the other, the slow name servers of a domain with many exchangers would take minutes.
   const absentS = await Promise.all(others.map((host) => absenceOf(resolver, host)));
   const proven = absentS.filter((seconds) => seconds !== null);
   if (proven.length < others.length) return mx;

@@ -37,7 +37,7 @@ export interface ProbeTarget {
   local: string;
   domain: string;
   mx: MxAnswer;
-  /** At least one exchanger. */
+  /** The route, with at least one exchanger. */
   route: ProbeRoute;
 }
 
@@ -46,9 +46,9 @@ export interface GuardedProbeOptions {
   /** The local part to ask about, at the target's domain. */
   local: string;
   control: ProbeControl;
-  /** As `ProbeDeps.mayQueueAt`; absent: it may queue anywhere. */
+  /** See `ProbeDeps.mayQueueAt`; absent: the probe may queue anywhere. */
   mayQueueAt?(exchanger: Exchanger): boolean;
-  /** As of `probeMailbox`. */
+  /** See `probeMailbox`. */
   begun?: RcptOutcome;
   /** See `CheckCaller`: receives every attempt except the first one, if `begun` is given. */
   trace?: CheckTrace | null;

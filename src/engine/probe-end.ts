@@ -16,8 +16,8 @@ const OUR_FAULT: ReadonlySet<FailureCause> = new Set([
 ]);
 
 /**
- * How a breaker counts the end of a probe. A greeting that refuses us blocks as much as a reply to RCPT. Silence and a
- * refused connection do not, since dead servers look the same. Nor does a server that has too many of our connections or
+ * How a breaker counts the end of a probe. A greeting that refuses us is a block like a reply to RCPT. Silence and a
+ * refused connection are not, since dead servers look the same. Nor is a server with too many of our connections or
  * messages at once: it does not object to us.
  */
 export function probeEndOf(

@@ -50,7 +50,7 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
   readonly address: string;
   /** The best exchanger. */
   readonly first: Exchanger;
-  /** As of `ProbeControl`. A patient row's is infinite until a session takes it. */
+  /** See `ProbeControl`. A patient row's is infinite until a session takes it. */
   deadlineAt: number;
   readonly #deps: ProbeRowDeps;
   readonly #plan: DomainPlan;
@@ -280,8 +280,8 @@ export function isQueueFull(
 }
 
 /**
- * Whether nothing makes a probe by `fastRoute` unusual: learned behaviour of the site, a breaker, a network that is down. Breakers
- * are asked again when the reply is there.
+ * True when a probe by `fastRoute` has nothing unusual: no learned behaviour of the site, no breaker, no network that is
+ * down. Breakers are checked again with the reply.
  */
 export function canProbeFast(
   deps: ProbeRowDeps,

@@ -39,7 +39,7 @@ export interface ProbeDeps {
   /** The route is down: the outcome is `cut_off`, also of a job that waits in a dial. */
   isCutOff(path: EgressRoute): boolean;
   monotonic(): number;
-  /** Whether the reply is about the recipient: accepted, or refused because of the mailbox. */
+  /** True for a reply about the recipient: accepted, or refused because of the mailbox. */
   isAboutRecipient(outcome: RcptOutcome): boolean;
   /** Called with every attempt, also with those after which the next host is tried. */
   onAttempt(outcome: RcptOutcome, exchanger: Exchanger): void;

@@ -66,7 +66,7 @@ function ownNames(config: Config): (path: string) => SelfIdentity {
   return (path) => (known.has(path) ? identities.at(path) : any);
 }
 
-/** How long this deployment keeps probe results. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
+/** The retention of probe results in this deployment. @throws ConfigError for an unknown reason in CACHE_LIFETIMES */
 function ownRetention(config: Config) {
   const keep = createRetention(readLifetimes(config.verify.lifetimesS));
   return (evidence: Evidence) => keep("probed", PLACEHOLDER_ADDRESS, evidence);

@@ -24,7 +24,7 @@ import { REDIS_GROUP } from "./doctor/redis.ts";
 import { SECRETS_GROUP } from "./doctor/secrets.ts";
 import { SMTP_GROUP } from "./doctor/smtp.ts";
 
-/** In the order in which they are reported. */
+/** Groups of checks, in the order of the report. */
 const GROUPS: readonly DoctorGroup[] = [
   CONFIGURATION_GROUP,
   HOST_GROUP,

@@ -18,7 +18,7 @@ export interface ReclassifiedExample {
   from: string;
   to: string;
   rule: string;
-  /** As evidence keeps it: it names no address. */
+  /** The reply as evidence keeps it, without addresses. */
   reply: string;
 }
 

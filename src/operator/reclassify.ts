@@ -35,7 +35,7 @@ export interface ReclassifyCommand extends Terminal {
   argv: string[];
   /** Our names and addresses on an egress route, as configured now; "": on any. */
   selfAt(path: string): SelfIdentity;
-  /** How long evidence of a probe is kept, and whether other processes may believe it. */
+  /** Time to live of a probe's evidence, and whether other processes may use it. */
   keep(evidence: Evidence): { ttlS: number; shared: boolean };
   /** Opens the cache, only when the arguments are right and ask for it. */
   withEvidenceStore<T>(work: (shelf: EvidenceStore) => Promise<T>): Promise<T>;

@@ -1,7 +1,7 @@
 import { AppError } from "./errors.ts";
 import type { Clock, Timer } from "./time/clock.ts";
 
-/** How many callers may hold a permit at once, how many more may wait for one, and for how long. */
+/** Maximum permits at once, maximum further callers that may wait for one, and their maximum wait. */
 export interface SemaphoreLimits {
   atOnce: number;
   waiting: number;
@@ -36,7 +36,7 @@ export function createSemaphore(
   what: string,
   clock: Clock,
 ): Semaphore {
-  /** In order of arrival. */
+  /** Waiters in order of arrival. */
   const queue = new Set<SemaphoreWaiter>();
   let held = 0;
 

@@ -92,12 +92,12 @@ class BlockLists implements ScratchLists {
   /** Words of a block, and as many of them as whole records fill. */
   readonly #slotWords: number;
   readonly #usedWords: number;
-  /** For each list: the slot that it fills, and the index of its next record. */
+  /** By list: the slot that it fills, and the index of its next record. */
   readonly #slotOf: Int32Array;
   readonly #next: Uint32Array;
   readonly #slots: number;
   readonly #freeSlots: number[];
-  /** For each list: the blocks of it in the file. */
+  /** By list: its blocks in the file. */
   readonly #written: number[][];
   #sealed: Sealed[] = [];
   #writing: Promise<void> | null = null;

@@ -11,7 +11,7 @@ import type { MaybePromise } from "../request/maybe-promise.ts";
  * request that is still being worked on it closes at once, and that request cannot be answered any more, leaving or not.
  */
 
-/** Rejects with `error`, when what was read behind the request has closed its connection. */
+/** Rejects with `error` in the next tick: by then requests behind this one have closed its connection. */
 export async function refuseAlone(error: unknown): Promise<never> {
   await turn();
   throw error;
@@ -62,7 +62,7 @@ export function createLastAnswers(): LastAnswers {
   };
 }
 
-/** The answer to what comes behind a last answer: its client may wait for one. */
+/** The answer to a request behind a last answer: its client may wait for one. */
 export function behindLastAnswer(): AppError {
   return new AppError("unavailable", "The answer before this one closes the connection.", {
     retryAfterS: 1,

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../platform/time/clock.ts";
 
 export interface DropLimits {
-  /** For all bodies of the process together. */
+  /** Rate for all bodies of the process together. */
   bytesPerS: number;
   tickMs: number;
 }
@@ -14,7 +14,7 @@ export interface DroppedBody {
   resume(): void;
 }
 
-/** How fast bytes of refused bodies are read, so that a client still gets to its answer. */
+/** The rate at which bytes of refused bodies are read, so that a client still reaches its answer. */
 export interface DropPace {
   /**
    * @param bytes received of the body; 0: dropping it is about to start

@@ -10,7 +10,7 @@ import { fileOfForm } from "./multipart.ts";
 const FORM = /^[ \t]*multipart\/form-data[ \t]*(?:;|$)/i;
 /** Types of bodies that contain a file, or an altered one: `curl -d @file` drops its line ends. */
 const WRAPPED = /^[ \t]*(multipart\/[^\s;]+|application\/x-www-form-urlencoded)[ \t]*(?:;|$)/i;
-/** How the bytes may be coded: gzip is stored as it comes, since lists in gzip are read. */
+/** Accepted codings: gzip is stored unchanged, since lists in gzip can be read. */
 const STORED_CODING = /^[ \t]*(?:identity|x-gzip|gzip)?[ \t]*$/i;
 
 /**

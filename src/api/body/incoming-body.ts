@@ -22,7 +22,7 @@ export interface IncomingBody {
    * the body arrives too slowly, `overloaded` when too much arrived before it was read
    */
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
-  /** Whether bytes of it may still come. */
+  /** True while further bytes may arrive. */
   readonly mayBringMore: boolean;
   /**
    * Reads and drops the rest, at the rate of `DropPace` unless it is short. `ended` is called once at the end of the body,
@@ -63,7 +63,7 @@ class ReceivedBody implements IncomingBody, DroppedBody {
   readonly client: string;
   readonly declaredBytes: number | null;
   readonly #source: PausableSource;
-  /** Charged for what is queued before anybody reads. */
+  /** Charged for bytes that are queued before the body is read. */
   readonly #unread: BodyAccount;
   readonly #paced: PacedBody | null = null;
   readonly #queue: Buffer[] = [];
@@ -169,7 +169,7 @@ class ReceivedBody implements IncomingBody, DroppedBody {
     this.#flow();
   }
 
-  /** Whether the connection must be paused, so that the rate of dropping is kept. */
+  /** True when the connection must be paused to keep the rate of dropping. */
   #mustWait(bytes: number): boolean {
     return this.#isComing && !this.#isShort && !this.#drops.dropped(this, bytes);
   }

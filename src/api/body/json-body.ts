@@ -31,7 +31,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** How a body is read that the route's schema describes. */
+/** Schema and parser of a route's body. */
 export interface BodyReading<B> {
   schema: v.GenericSchema<unknown, B>;
   /** Parses and validates a body over LIMITS.http.bodies.parsedHereBytes; absent: the route's bodies are never longer. */
@@ -65,8 +65,9 @@ export async function readBody<B>(request: HttpRequest, { schema, parseLarge }: 
 }
 
 /**
- * Reads a request's body as JSON, once `verify` has passed its bytes. Their signature says more than a content type.
- * @throws AppError `body_too_large`, `overloaded`, what `verify` throws, `malformed_json`
+ * Reads a request's body as JSON, once `verify` has accepted its bytes. Their signature makes a check of the content type
+ * unnecessary.
+ * @throws AppError `body_too_large`, `overloaded`, errors of `verify`, `malformed_json`
  */
 export function readSignedJson(
   request: HttpRequest,

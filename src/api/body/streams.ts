@@ -38,7 +38,7 @@ export interface Streams {
 export interface StreamsDeps {
   authenticate(authorization: string): MaybePromise<Actor>;
   clock: Clock;
-  /** How many there are, whenever that changes. */
+  /** Called with the number of streams, whenever it changes. */
   onCount(streams: number): void;
 }
 

@@ -272,7 +272,7 @@ export function createOpenApiDocument(table: readonly Route[], publicUrl: string
       used.has(name) ? [{ name, description }] : [],
     ),
     paths,
-    // With the job's routes, whose schema they share.
+    // Present together with the job's routes, whose schema they share.
     ...(routes.some(({ operationId }) => operationId === "getBulkJob")
       ? { webhooks: webhooksOf(schemas) }
       : {}),

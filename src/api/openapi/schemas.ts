@@ -61,7 +61,7 @@ function refer(value: unknown, components: Json): unknown {
   if (Array.isArray(value)) return value.map((one) => refer(one, components));
   if (!isJson(value)) return value;
   const inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, refer(one, components)]));
-  // Classes such as \p{Cc} are not read by every engine: the field's description says what may be in it.
+  // Some engines cannot read classes such as \p{Cc}: the field's description names the allowed characters.
   if (typeof inner.pattern === "string" && inner.pattern.includes("\\p{")) delete inner.pattern;
   if (typeof inner.const === "string") inner.type = "string";
   if (isJson(inner.discriminator))

@@ -9,7 +9,7 @@ import { readIfThere, type StaticFile, staticFile } from "./static-file.ts";
 export interface PortalFiles {
   /** The page that all addresses of the portal show; null: the portal was not built. */
   page: StaticFile | null;
-  /** By name. Each name changes with its content. */
+  /** Files by name. Each name changes with its content. */
   assets: ReadonlyMap<string, StaticFile>;
 }
 

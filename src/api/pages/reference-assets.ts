@@ -9,7 +9,7 @@ export interface ReferenceAssets {
   html: string;
   /** Changes whenever a file does: files may be cached for ever under it. */
   version: string;
-  /** By name. */
+  /** Files by name. */
   files: ReadonlyMap<string, { bytes: Buffer; contentType: ContentType }>;
 }
 

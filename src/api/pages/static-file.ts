@@ -9,7 +9,7 @@ export interface StaticFile {
   /** The same, compressed by brotli; null: it would not be smaller. */
   brotli: Buffer | null;
   contentType: ContentType;
-  /** With its quotes. */
+  /** Entity tag with its quotes. */
   etag: string;
 }
 

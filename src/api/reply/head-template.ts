@@ -100,7 +100,7 @@ class HeadTemplate {
   readonly #quotaResetS = new NumberPlaceholder();
   readonly #end: TextPlaceholder;
   #idsSeen = 0;
-  /** By length: a view costs more to make than to look up, and there are a few dozen. */
+  /** Views by length, of which there are a few dozen: creating one costs more than a look-up. */
   readonly #views: Uint8Array[] = [];
 
   /**

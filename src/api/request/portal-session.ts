@@ -33,7 +33,10 @@ function isSameHost(origin: string, host: string): boolean {
   }
 }
 
-/** Whether the page that sends this, as far as the browser says, is of this origin. Browsers say at least one of the two. */
+/**
+ * True when the requesting page is of this origin, as far as the browser tells. Browsers send at least one of the two
+ * fields.
+ */
 function isOfThisOrigin(source: HeaderSource): boolean {
   const site = source.getHeader("sec-fetch-site");
   if (site !== "") return site === "same-origin";

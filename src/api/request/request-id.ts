@@ -36,7 +36,7 @@ export function createRequestIds(): RequestIds {
   let base = newId("req").slice(0, -COUNTER_CHARS);
   let baseBytes = new Uint8Array(Buffer.from(base));
   let count = -1;
-  /** How many bases there have been. */
+  /** Number of bases so far. */
   let bases = 1;
 
   function renewBase(): void {

@@ -9,8 +9,8 @@ import { parseQuery } from "./query.ts";
 import type { RequestIds } from "./request-id.ts";
 
 /**
- * Headers that are kept of a request, lower case: uWebSockets.js' own request dies when its handler returns. Of a request
- * to a route without a body only `authorization` is read, and what the route names (`readsHeaders`).
+ * Headers that are copied from a request, lower case: uWebSockets.js' own request is invalid once its handler returns. For
+ * a route without a body only `authorization` is read, and the headers that the route names (`readsHeaders`).
  */
 export const RETAINED_HEADERS = [
   "accept-encoding",
@@ -35,10 +35,10 @@ const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 export interface HttpRequestInit {
   /** The caller's; else whence one of our own comes. */
   id: string | RequestIds;
-  /** As sent: methods are case-sensitive. */
+  /** The method as sent: methods are case-sensitive. */
   method: string;
   path: string;
-  /** Without `?`; not decoded. */
+  /** The query without `?`; not decoded. */
   rawQuery: string;
   startedMs: number;
 }
@@ -117,7 +117,10 @@ export class HttpRequest implements Cancellation {
     return this.#id;
   }
 
-  /** How to read the client's address. Reading it costs calls into the server, so it is read when it is first used. */
+  /**
+   * Sets the function that reads the client's address. Reading costs calls into the server, so the address is read on first
+   * use.
+   */
   addressFrom(read: () => string): void {
     this.#clientAddress = read;
   }

@@ -9,7 +9,7 @@ function cut(text: string, chars: number): string {
   return text.length <= chars ? text : `${text.slice(0, chars)}…`;
 }
 
-/** In the words of a caller; the library's own wording quotes values, which may be long or secret. */
+/** Describes an issue for the caller. The library's own wording quotes values, which may be long or secret. */
 function describe(issue: v.BaseIssue<unknown>): string {
   if (issue.type === "strict_object") {
     if (issue.expected === "never") return "is not a known field";

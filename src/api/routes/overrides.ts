@@ -58,7 +58,7 @@ const pending: Override = { ...merged, status: "pending", source: null, merged_a
 /** Common fields of all routes. */
 const OWNERS = { tag: "disposable", role: "owner" } as const;
 
-/** As the schema says it of a body that has come. */
+/** The same text as the schema's, while the body still arrives. */
 function tooManyDomains(): AppError {
   const message = `must have at most ${domainsPerRequest} items`;
   return new AppError("validation_failed", `domains (body) ${message}.`, {

@@ -137,7 +137,7 @@ function getRoute(uploads: Uploads): Route {
 function partsRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
-    // It asks object storage, signs up to LIMITS.uploads.parts URLs, and keeps the upload open.
+    // A write, since it asks object storage, signs up to LIMITS.uploads.parts URLs, and keeps the upload open.
     rate: "write",
     method: "GET",
     path: "/v1/uploads/{upload}/parts",

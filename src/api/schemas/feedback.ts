@@ -11,7 +11,7 @@ const { eventsPerRequest, fieldChars, replyChars, keptDays, daysDefault, groups,
 
 const shortText = (maxChars: number) =>
   v.pipe(v.string(), v.maxLength(maxChars, `must be at most ${maxChars} characters`), storableText);
-/** As rcpt gives them to reasons, providers and rules. */
+/** A name in the form of rcpt's reasons, providers and rules. */
 const name = (description: string) =>
   v.nullish(
     v.pipe(

@@ -183,7 +183,8 @@ export const VerifyQuerySchema = v.strictObject({
   email: v.pipe(
     v.string(),
     v.nonEmpty("must not be empty"),
-    // For readers of the description; the next line is the limit. v.maxBytes would encode the text to count it.
+    // The first is for readers of the description; the next line is the limit. v.maxBytes would encode the text to count
+    // it.
     v.maxLength(LIMITS.http.emailBytes, `must be at most ${LIMITS.http.emailBytes} bytes`),
     v.check(
       (email) => Buffer.byteLength(email) <= LIMITS.http.emailBytes,

@@ -18,7 +18,7 @@ const CHECK_EVERY_REQUESTS = 512;
 
 let isListening = false;
 
-/** By default the signal is ignored: libuv sees it only when it has a listener. */
+/** By default the signal is ignored: libuv notices it only if it has a listener. */
 function interrupt(): void {
   if (!isListening) process.on(INTERRUPT, () => {});
   isListening = true;

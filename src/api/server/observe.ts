@@ -65,7 +65,7 @@ class RouteSeries {
   readonly seconds: DurationSeries;
   readonly #metrics: Metrics;
   readonly #route: string;
-  /** By method, then status. */
+  /** Counts by method, then status. */
   readonly #requests = new Map<string, Map<number, CountCell>>();
 
   constructor(metrics: Metrics, route: string) {
@@ -109,7 +109,7 @@ class LogSample {
     this.#limits = limits;
   }
 
-  /** To be asked once for each request that has ended. */
+  /** Call it once for each request that has ended. */
   isLogged(status: number, code: string | null, ms: number, nowMs: number): boolean {
     const { slowRequestMs, logSampleEvery, successQuietMs, refusalQuietMs } = this.#limits;
     // Overload causes refusals by the thousand: a log line for each would add to it.

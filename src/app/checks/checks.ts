@@ -35,7 +35,7 @@ export interface Checks {
   slots: EgressSlots;
   network: NetworkHealth;
   selfCheck: SelfCheckService;
-  /** With the providers that the operator adds. */
+  /** The directory of sites, with the operator's own providers. */
   sites: SiteDirectory;
   /** Rows that keep a site of this name busy: see `queueCapacityOf`. */
   roomAt(site: string): number;

@@ -31,7 +31,7 @@ interface Deps {
   stores: Pick<Stores, "redis">;
   checks: Pick<Checks, "lists" | "pool" | "sites" | "selfCheck" | "learnedBehaviour">;
   promoted: Pick<PromotedDisposables, "covers">;
-  /** How long a caller waits for a check. */
+  /** Maximum time that a caller waits for a check, in milliseconds. */
   deadlineMs: number;
 }
 

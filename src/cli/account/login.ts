@@ -9,7 +9,7 @@ import { serviceUrl } from "../service.ts";
 import { type Profile, profilePath, readProfile, removeProfile, writeProfile } from "./profile.ts";
 
 const TIMEOUT_MS = 20_000;
-/** How the token of a session begins. */
+/** Prefix of a session's token. */
 const SESSION = "rcpt_sess_";
 
 interface LoginOptions {
@@ -73,7 +73,7 @@ async function signIn(url: string, options: LoginOptions): Promise<Profile> {
   try {
     const label = `rcpt on ${hostname()}`.slice(0, 100);
     const made = await client.request("POST", "/v1/keys", { body: { label, env: "live" } });
-    // A session that stays ends by itself; the key must not be lost for it.
+    // Without the logout the session expires later. That must not lose the key.
     await client.request("POST", "/v1/auth/logout").catch(() => {});
     return { url, key: made.secret ?? "", keyId: made.id };
   } catch (error) {
@@ -104,7 +104,7 @@ async function revoke({ url, key, keyId }: Profile): Promise<RcptError | null> {
     return null;
   } catch (error) {
     if (!(error instanceof RcptError)) throw error;
-    // It has ended before.
+    // The session or key has ended already.
     return error.code === "unauthorized" || error.code === "not_found" ? null : error;
   }
 }

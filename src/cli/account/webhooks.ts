@@ -7,7 +7,7 @@ import { printAnswer, printList } from "../rows.ts";
 import { jsonOption } from "./keys.ts";
 import { listen } from "./webhooks-listen.ts";
 
-/** How long `test` waits for the first attempt, and how often it looks. */
+/** Time that `test` waits for the first attempt, and interval of its polls. */
 const TEST_WITHIN_MS = 30_000;
 const TEST_EVERY_MS = 500;
 

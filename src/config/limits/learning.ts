@@ -37,7 +37,7 @@ export const LEARNED_BEHAVIOUR_LIMITS = {
   /** Postmasters that must be refused too, and how many are asked where some give no answer. */
   controls: 3,
   controlsTried: 6,
-  /** For each question to a postmaster, and for one whole doubt. */
+  /** Time for each question to a postmaster, and for one whole control. */
   controlBudgetMs: 10_000,
   controlsBudgetMs: 30_000,
   /**

@@ -1,4 +1,4 @@
-/** How the schema is migrated while processes serve. */
+/** Limits for migrating the schema while processes serve. */
 export const MIGRATION_LIMITS = {
   /**
    * Lock timeout of a step. Other requests for the table queue behind the step, so this is how long an unavailable lock can

@@ -24,7 +24,7 @@ export const PORTAL_LIMITS = {
   signInWindowMs: 600_000,
   /** All clients of an IPv6 site (/48) together have this many times the limit of one client. */
   clientsPerSite: 5,
-  /** How long an address counts as known after a sign-in from it. */
+  /** An address counts as known for this long after a sign-in from it. */
   knownAddressMs: 30 * 86_400_000,
   /** Registrations from one client address. */
   registrationsPerAddress: 20,

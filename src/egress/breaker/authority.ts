@@ -77,7 +77,7 @@ export interface BreakerAuthorityDeps {
   clock: Clock;
   log: Logger;
   store: BreakerStore;
-  /** How long a breaker is open for the first time. */
+  /** Duration of the first opening of a breaker. */
   firstMs: number;
   /** 0 up to 1. */
   random(): number;
@@ -168,7 +168,7 @@ class Authority implements BreakerAuthority {
       return { token: null, free: false, dueInMs: waitMs };
     }
     if (known.open !== open || this.#closed) {
-      // It was closed, or is another's to try, while the store was asked.
+      // While the store was asked, the breaker closed, or another process got the trial.
       const { site, path, domain } = known.way;
       const free = this.#records.openFor(site, path, domain) === undefined;
       this.#settle(known.way, token, free ? { kind: "closed" } : { kind: "returned" });
@@ -309,7 +309,7 @@ class Authority implements BreakerAuthority {
     );
   }
 
-  /** From now on it is open here. */
+  /** Opens the breaker in this process. */
   #setOpen(known: BreakerRecord, state: ReportedBreakerState, reply: string): OpenBreaker {
     const open = createOpenBreaker(state, reply, this.#now());
     this.#records.setOpen(known, open);

@@ -33,12 +33,12 @@ export class BlockTally {
     this.#add(null, nowMs);
   }
 
-  /** For a tally of one domain's answers. */
+  /** True when a tally of one domain's answers shows a block. */
   isBlocked(nowMs: number): boolean {
     return conclusiveBlocks(this.#since(nowMs)).length > 0;
   }
 
-  /** For a tally of all answers of a site. @param isShared whether it is a provider's */
+  /** True when a tally of all answers of a site shows a block. @param isShared true for a provider's site */
   isSiteBlocked(isShared: boolean, nowMs: number): boolean {
     const answers = this.#since(nowMs);
     if (!isShared) return isOfSite(conclusiveBlocks(answers), LIMITS.breaker.domainsOfSite);

@@ -7,13 +7,13 @@ export interface OpenBreaker {
   /** `Clock.monotonic` milliseconds, as the next trial's. */
   sinceMs: number;
   dueAt: number;
-  /** It is another process's trial that is waited for until then. */
+  /** True while another process has the trial. */
   isTrialElsewhere: boolean;
-  /** How often it was opened again. */
+  /** Number of times that it was opened again. */
   level: number;
   reply: string;
   trial: { token: string; timer: Timer } | null;
-  /** For a site: domains that its trials met a block of since it was due, with the time of the last. */
+  /** For a site: domains that blocked its trials since it was due, with the time of the last block. */
   blockedDomains: Map<string, number>;
   /** The store is being asked for the trial. */
   isClaimingTrial: boolean;

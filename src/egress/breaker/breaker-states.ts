@@ -176,7 +176,7 @@ export function createBreakerStore(redis: RedisClients, egressId: string, log: L
       await subscriber.subscribe(channel);
     } catch (error) {
       log.debug({ err: error }, "cannot subscribe to the breaker channel");
-      // Without a subscription the connection is useless: take a new one, which subscribes when it is ready.
+      // Without a subscription the connection is useless: a new one subscribes when it is ready.
       if (subscriber.status === "ready") subscriber.disconnect(true);
     }
   }

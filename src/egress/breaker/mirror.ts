@@ -200,7 +200,7 @@ class MirrorProbeGuard implements ProbeGuard {
       this.#mirror.report({ type: "tried", token, end: trialEnd(end, path, domain) });
     if (end.kind !== "blocked" && end.kind !== "passed") return;
     const { path } = end;
-    // In flight when it opened: the row is answered so, but only the trial decides now.
+    // The probe was in flight when the breaker opened: it answers its row, but only the trial decides now.
     if ([...this.#trials.values()].some((trial) => trial.path === path) || this.stateOf(path) === "open")
       return;
     if (end.kind === "passed") {

@@ -4,8 +4,8 @@ import type { BreakerUpdate } from "./messages.ts";
 import type { BreakerScope } from "./scope.ts";
 import type { LocalBreakerState, OpenBreakerState } from "./store.ts";
 
-// The state of one open breaker: how it follows from what this process or the store says, and the messages about it. `now`
-// is `Clock.monotonic` milliseconds.
+// State transitions of one open breaker, from this process or the store, and the messages about it. `now` is
+// `Clock.monotonic` milliseconds.
 
 /** State from this process, or from the store, which also knows whether another process has the trial. */
 export type ReportedBreakerState = LocalBreakerState & Partial<OpenBreakerState>;
@@ -35,7 +35,7 @@ export function applyState(open: OpenBreaker, state: ReportedBreakerState, now: 
   open.isTrialElsewhere = trial;
 }
 
-/** As it is reported to the store. */
+/** The state in the form for the store. */
 export function localStateOf({ level, sinceMs, dueAt }: OpenBreaker, now: number): LocalBreakerState {
   return { level, openForMs: now - sinceMs, dueInMs: dueAt - now };
 }
@@ -54,7 +54,7 @@ export function breakerNow({ way, open }: BreakerRecord, now: number): BreakerNo
   return [{ way, openForMs, dueInMs, reply: open.reply }];
 }
 
-/** As it is sent to the check threads. @param opened false: it was open before, the time is new */
+/** The state in the form for check threads. @param opened false: it was open before, the time is new */
 export function openUpdateOf(
   { way }: BreakerRecord,
   { dueAt }: OpenBreaker,

@@ -2,7 +2,7 @@ import type { BreakerScope } from "./scope.ts";
 
 /** An open breaker, as all processes of an egress have it in common. Times from now on. */
 export interface OpenBreakerState {
-  /** How often it was opened again since it opened. */
+  /** Number of times that it was opened again since it opened. */
   level: number;
   openForMs: number;
   /** Until the next trial; zero and less: it is due. */
@@ -14,7 +14,7 @@ export interface OpenBreakerState {
 /** The state that a process reports with a request. The store adopts it when it has none. */
 export type LocalBreakerState = Omit<OpenBreakerState, "trial">;
 
-/** How a trial ended. */
+/** The result of a trial, for the store. */
 export type TrialSettlement =
   | { kind: "closed" }
   | ({ kind: "open" } & LocalBreakerState)

@@ -14,7 +14,7 @@ type ZoneAnswer =
   | { kind: "clear"; zone: string }
   /** The zone cannot be believed. */
   | { kind: "broken"; zone: string; why: Distrust }
-  /** It answers as for a listing, while its test points do not answer. */
+  /** The answer looks like a listing, but the zone's test points do not answer. */
   | { kind: "unproven"; zone: string; why: Distrust };
 
 /** Why a zone cannot be believed. */

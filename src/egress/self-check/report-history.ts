@@ -30,7 +30,7 @@ function withStandingFailure(
   if (failing.length === 0) return finding;
   if (finding.result === "fail")
     return { ...finding, failing: [...new Set([...(finding.failing ?? []), ...failing])] };
-  // It was seen, only not by a list that can prove that it works: as good as the last time.
+  // The listing was seen, but the zone could not prove that it works: it counts like the last time.
   const seenAt = finding.again ? new Date(nowMs).toISOString() : failedAt;
   return { ...old, failing, failedAt: seenAt, ...againOf(finding) };
 }

@@ -1,4 +1,4 @@
-/** What preflight checks, in the order of its report. */
+/** The checks of preflight, in the order of its report. */
 export const SELF_CHECKS = [
   "source_address",
   "proxy",

@@ -31,7 +31,7 @@ export interface KnownBehavioursDeps {
   clock: Clock;
   log: Logger;
   store: BehaviourStore;
-  /** Whether a site is a provider with a name. */
+  /** True for the site of a named provider. */
   isProvider(site: string): boolean;
   onChange(event: BehaviourEvent): void;
   /** Drops the counts towards a behaviour of a site. */

@@ -16,9 +16,9 @@ export interface SiteBehaviours {
   /** The learned behaviour of the site; null: its answers are believed. */
   behaviourOf(site: string): LearnedBehaviour | null;
   /**
-   * Whether this check probes all the same, so that a behaviour that ends is noticed: one in
-   * LIMITS.learnedBehaviour.exploreEvery. At a site that refuses every address also the first check of each domain does: if
-   * the site refuses some domains only, addresses of the others are accepted.
+   * True when this check must probe nevertheless, so that the end of a behaviour is noticed: one check in
+   * LIMITS.learnedBehaviour.exploreEvery. At a site that refuses every address also the first check of each domain: if the
+   * site refuses some domains only, addresses of the others are accepted.
    */
   shouldExplore(site: string, domain: string): boolean;
   /** An address of the domain was accepted there. */
@@ -53,7 +53,7 @@ interface RefusingSite {
   refusesAtMs: number;
 }
 
-/** With one more, and without those from before `sinceMs`. Written out: spread and `filter` cost 1 us more. */
+/** The list with one more entry, without those before `sinceMs`. Written as a loop: spread and `filter` cost 1 us more. */
 function extended(
   run: NonNullable<Run>,
   { address, domain }: RefusedAddress,

@@ -13,9 +13,9 @@ export interface BatchListener {
   readonly isTraced?: boolean;
   /** Called before the outcomes, once for each address of a traced batch. */
   onTimes?(times: CheckTimes): void;
-  /** In the order of the addresses. All are null when the pool was closed. */
+  /** Receives the outcomes, in the order of the addresses. All are null when the pool was closed. */
   onOutcomes(outcomes: CheckOutcome[]): void;
-  /** Its thread died. */
+  /** Called when the batch's thread died. */
   onError(error: unknown): void;
 }
 
@@ -39,7 +39,7 @@ export class CheckBatches {
   readonly #now: () => number;
   readonly #waits: CheckWaits;
   readonly #threads: Thread[] = [];
-  /** By slot. */
+  /** Running batches by slot. */
   readonly #running: (RunningBatch | undefined)[] = new Array(LIMITS.check.tasksInFlight);
   readonly #freeSlots = Array.from({ length: LIMITS.check.tasksInFlight }, (_, i) => i).reverse();
   /** Batches of more than one address. */
@@ -146,7 +146,7 @@ export class CheckBatches {
     }
   }
 
-  /** It has its answer: from now on the slot may belong to another batch. */
+  /** Ends a batch that has its answer: its slot may then belong to another batch. */
   #take(batch: RunningBatch): BatchListener {
     this.#running[batch.slot] = undefined;
     this.#freeSlots.push(batch.slot);

@@ -35,7 +35,7 @@ export interface CheckTaskRunnerDeps {
  */
 export class CheckTaskRunner {
   readonly #deps: CheckTaskRunnerDeps;
-  /** By slot: see "No Set or Map holds requests" in docs/decisions/v8-costs.md. */
+  /** Running batches by slot: see "No Set or Map holds requests" in docs/decisions/v8-costs.md. */
   readonly #batches: (RunningBatch | undefined)[] = [];
   #polling: { timer: Timer; isPatient: boolean } | null = null;
   /** Answered and not taken yet. */

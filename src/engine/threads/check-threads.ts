@@ -11,7 +11,7 @@ export interface CheckThreads {
   readonly piscina: Piscina;
   /** Rejects when a thread has failed: threads that fail as they load never answer. */
   readonly failed: Promise<never>;
-  /** From now on `attach` gets the port of each thread, also of those that sent it before. */
+  /** Sets the function that gets the port of each thread, also of those that sent it before. */
   onAttach(attach: (port: MessagePort) => void): void;
   /** Resolves when every thread has answered, hence has loaded. */
   hello(): Promise<unknown>;

@@ -24,7 +24,7 @@ export class MessageBatcher<Out> {
     this.flushSoon();
   }
 
-  /** At the end of this tick. */
+  /** Sends the messages at the end of this tick. */
   flushSoon(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;

@@ -162,7 +162,7 @@ class EvenSlots implements SharedThreadSlots {
       if (handover.to === from || handover.passing) continue;
       const { to, max } = handover;
       handover.passing = true;
-      // It may be promised to others: to another process, or to a waiter without any slot.
+      // The slot may go to another process, or to a waiter without any slot.
       void this.#slots.acquire(site, max, 0).then((granted) => {
         const isWanted = this.#handovers.get(site)?.has(handover) === true;
         if (granted && isWanted) addSlot(to, site);

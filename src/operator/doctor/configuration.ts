@@ -112,7 +112,7 @@ function judgeAddresses({ http, objects }: Config): DoctorFinding[] {
   return found;
 }
 
-/** For processes that answer requests: the others hand their work back at once. */
+/** Judges the shutdown of processes that answer requests: the others hand their work back at once. */
 function judgeEnding({ config, variables }: ConfigDiagnosis): DoctorFinding[] {
   if (!concerns(config.role, "requests")) return [];
   const found: DoctorFinding[] = [];

@@ -35,7 +35,7 @@ const DUTIES: Record<SessionRole, string> = {
   relay: "no webhook and no mail goes out, and nothing is tidied",
 };
 
-/** Whether every role runs, and its work gets done. Pure. */
+/** Judges whether every role runs, and whether work gets done. Pure. */
 export function judgeDeployment(
   facts: DeploymentFacts,
   config: Pick<Config, "objects" | "mail">,
@@ -96,7 +96,7 @@ function judgeRelay(facts: DeploymentFacts, { mail }: Pick<Config, "mail">): Doc
   });
 }
 
-/** Whether processes of our egress use the egress routes of these settings. */
+/** Judges whether the processes of our egress use the egress routes of these settings. */
 async function judgeEgress(subject: DoctorSubject, examination: Examination): Promise<DoctorFinding> {
   const check = "egress";
   const { config, clock } = subject;

@@ -26,9 +26,9 @@ export interface DnsFacts {
   server: string;
   latencyMs: number;
   known: DnsOutcome<unknown>["status"];
-  /** For a name that does not exist. */
+  /** Answer for a name that does not exist. */
   absent: { status: DnsOutcome<unknown>["status"]; proven: boolean };
-  /** It also answers over TCP. */
+  /** True when the server also answers over TCP. */
   tcp: boolean;
 }
 

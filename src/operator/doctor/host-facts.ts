@@ -27,7 +27,7 @@ export interface ScratchFacts {
   dir: string;
   /** null: it can be written. */
   error: string | null;
-  /** Its files lie in memory. */
+  /** True for a file system in memory. */
   isMemory: boolean;
   freeBytes: number | null;
 }

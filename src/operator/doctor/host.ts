@@ -4,7 +4,7 @@ import { bytesText, type DoctorFinding, type DoctorGroup, fail, ok, skipped, war
 import { type HostFacts, lookAtHost, type ScratchFacts } from "./host-facts.ts";
 
 const NODE_MIN = [20, 19] as const;
-/** From this version on the native web server wants a newer C library. */
+/** From this version on the native web server needs a newer C library. */
 const NODE_WITH_NEW_GLIBC = 22;
 const GLIBC_MIN = [2, 38] as const;
 /** Beside connections: files of the program, of scratch, sockets of stores and of probes. */

@@ -84,8 +84,9 @@ function watchDates(client: ObjectStore["client"], clock: Clock): () => number |
 class Wrong extends Error {}
 
 /**
- * Deletes versions that a bucket keeps of a probe, with the markers that stand for its deletion. The service never does that,
- * so that the right may be missing. @returns how many are left
+ * Deletes versions that a bucket keeps of a probe object, and their delete markers. The service never does that, so the
+ * permission may be missing.
+ * @returns number of versions left
  */
 export async function forgetVersions(
   client: Pick<ObjectStore["client"], "send">,

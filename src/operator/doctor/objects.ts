@@ -4,7 +4,7 @@ import { type DoctorFinding, type DoctorGroup, errorLine, fail, ok, skipped, war
 import { judgeLatency, judgeSkew } from "./judge-distance.ts";
 import type { CorsAnswer, ObjectsFacts, TriedRight } from "./objects-facts.ts";
 
-/** Its dates are whole seconds. */
+/** Dates of object storage are whole seconds. */
 const DATE_TOLERANCE_MS = 1_000;
 /** Chunks read and write a few objects each, beside much other work. */
 const LATENCY_FAR_MS = 150;

@@ -33,7 +33,7 @@ export interface PostgresFacts {
 }
 
 export interface ConnectionFacts {
-  /** Without those kept for superusers. */
+  /** Maximum connections, without those reserved for superusers. */
   most: number;
   /** Connections to all databases, the server's own workers included. Only some users may see whose they are. */
   used: number;

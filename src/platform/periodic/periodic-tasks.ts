@@ -5,7 +5,7 @@ import type { Clock, Timer } from "../time/clock.ts";
 /** A periodic task of the relay. Idempotent: any number of relays may run it at once. */
 export interface PeriodicTask {
   name: string;
-  /** From the end of one run to the start of the next. */
+  /** Interval from the end of one run to the start of the next. */
   everyMs: number;
   /**
    * Rejects on failure; it runs again when next due. A task of many rounds ends early, and without loss, once `isStopping`

@@ -311,7 +311,7 @@ export function startTracing(config: TracingConfig, deps: TracingDeps): Tracing 
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({
       ...{ "service.name": config.serviceName, "service.version": VERSION },
-      // As OpenTelemetry recommends; the host name is the pod's.
+      // Recommended by OpenTelemetry; the host name is the pod's.
       ...{ "service.instance.id": randomUUID(), "host.name": hostname(), "rcpt.role": deps.role },
     }),
     // All spans here are recorded: `Tracer.sample` and `jobTrace` have decided before.

@@ -56,14 +56,17 @@ export interface SampledRequest {
  */
 export interface Tracer {
   /**
-   * Whether to record a request: as its sender asks in `traceparent`; otherwise by chance. Takes nothing from the budget
+   * Decides whether to record a request: by its sender's `traceparent`, otherwise by chance. Takes nothing from the budget
    * yet (`LIMITS.tracing.requestsPerS`): the right share is known once the sender is.
    * @param traceparent the field as sent, "" when absent; an invalid one counts as absent
    */
   sample(traceparent: string): SampledRequest | null;
-  /** For an authenticated sender. null: this second's budget is used up. */
+  /** Starts a span for an authenticated sender. null: this second's budget is used up. */
   startRequest(name: string, sampled: SampledRequest, startMs: number): Span | null;
-  /** For an unauthenticated sender: chance decides, in a trace of its own with a link to the sender's. null: not recorded. */
+  /**
+   * Starts a span for an unauthenticated sender: chance decides, in a trace of its own with a link to the sender's. null:
+   * not recorded.
+   */
   startUnauthenticatedRequest(name: string, sampled: SampledRequest, startMs: number): Span | null;
   /** The job's trace, the same for all processes; null: not recorded. */
   jobTrace(jobId: string): SpanRef | null;

@@ -18,7 +18,7 @@ export interface Deadlines {
 
 /** A node of the list of waits. */
 interface ListNode {
-  /** Its neighbours; null: not in the list. Only `Deadlines` uses them. */
+  /** Neighbours in the list; null: not in a list. Only `Deadlines` uses them. */
   previous: ListNode | null;
   next: ListNode | null;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
-/** In control groups of version 2: microseconds of CPU in microseconds of time, `max` for no limit. */
+/** File of the CPU limit in control groups, version 2: microseconds of CPU in microseconds of time, `max` for no limit. */
 const CPU_LIMIT_FILE = "/sys/fs/cgroup/cpu.max";
 
 /** @param text of CPU_LIMIT_FILE @returns CPUs, also fractions; Infinity without a limit or a value */

@@ -341,7 +341,10 @@ export class MxHost implements SessionOwner {
     this.#sessions.add(new PooledSession(this, (handler) => this.#deps.dial(tls, handler)));
   }
 
-  /** With opportunistic TLS a failed handshake costs one new connection in clear, on the same slot. */
+  /**
+   * True when the host is retried without TLS: with opportunistic TLS a failed handshake costs one new connection in clear
+   * text, on the same slot.
+   */
   #fallsBackToPlain(end: SessionEnd): boolean {
     if (end.kind !== "failure" || end.stage !== "starttls" || end.cause === "protocol") return false;
     if (this.policy.tls !== "opportunistic" || this.#isTlsBroken || this.#closed) return false;

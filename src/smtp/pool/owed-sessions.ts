@@ -1,6 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 
-/** How many sessions an MX host must still close, once they are free, for others that wait for a slot. */
+/** Number of sessions that an MX host must still close, once they are idle, for others that wait for a slot. */
 export class OwedSessions {
   #count = 0;
   /** Sessions of `#count` that need no minimum age. */
@@ -18,7 +18,7 @@ export class OwedSessions {
     return true;
   }
 
-  /** Whether a session of age `ageMs` has served long enough to be closed. */
+  /** True when a session of age `ageMs` has served long enough to be closed. */
   isDueFrom(ageMs: number): boolean {
     return this.#soon > 0 || ageMs >= LIMITS.smtp.slotTenureMs;
   }

@@ -7,7 +7,7 @@ import type { HeloName } from "../wire/mailbox.ts";
 import type { FailureCause, Stage } from "../wire/outcome.ts";
 import { createReplyParser, type SmtpReply } from "../wire/reply.ts";
 
-/** How far a server's handshake got when no recipient was asked about. */
+/** Progress of a server's handshake without a recipient. */
 export interface Greeting {
   /** The server accepted the connection. */
   reached: boolean;

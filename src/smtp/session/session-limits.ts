@@ -70,16 +70,16 @@ function extendedMax(ceiling: LearnedLimit, done: number, room: number, now: num
   return most > ceiling.safeMax ? most : 0;
 }
 
-/** As a share of a write: with fewer rejections left a session continues in small writes. */
+/** Share of a write: with fewer rejections left a session continues in small writes. */
 const EXHAUSTED_SHARE = 1 / 4;
 
 /** Round trips of set-up, per address served for each rejection, that a new session is worth; see `isSetUpExpensive`. */
 const ROUND_TRIPS_PER_REFUSAL = 3;
 
 /**
- * Whether session set-up is so slow that a session is used to its last allowed rejection, though its writes become small.
- * The more rejections, the less a new session brings. Over all courses that a session of 100 transactions in writes of ten
- * can take, it breaks even at a set-up of 31 round trips with 10 % rejections, 16 with 20 %, 11 with 30 %, 6.6 with 50 %.
+ * True when session set-up is so slow that a session should be used to its last allowed rejection, though its writes become
+ * small. The more rejections, the less a new session helps. Averaged over all courses of a session of 100 transactions in
+ * writes of ten, the break-even set-up is 31 round trips with 10 % rejections, 16 with 20 %, 11 with 30 %, 6.6 with 50 %.
  * @param setUp in the same unit as `roundTrip`
  */
 export function isSetUpExpensive(
@@ -92,10 +92,10 @@ export function isSetUpExpensive(
 }
 
 /**
- * Whether a new session carries more than the rest of this one: no write may hold more than may still be rejected. With the
- * shipped limits and 10 % rejections a session does 76 addresses in 23 writes to its end, and 60 in 12 until it is nearly
- * exhausted: with the round trips to open and close it, a quarter fewer for each address. At depth 1 a session is never
- * nearly exhausted.
+ * True when a new session carries more than the rest of this one: a write must not have more transactions than may still be
+ * rejected. With the shipped limits and 10 % rejections a session does 76 addresses in 23 writes to its end, and 60 in 12
+ * until it is nearly exhausted. With the round trips to open and close it, that is a quarter fewer for each address. At
+ * depth 1 a session is never nearly exhausted.
  * @param rejections so far
  * @param depth transactions of a write, at best
  */
@@ -105,15 +105,16 @@ export function isNearlyExhausted(rejections: number, rejectionsPerSession: numb
 }
 
 /**
- * How many transactions, and rejections, the servers of a site allow a session.
+ * The number of transactions, and of rejections, that the servers of a site allow a session. Without a figure in the
+ * policy, a site starts with those of its server software (`DefaultMtaLimits`).
  *
- * Where the policy gives no figure, a site starts with those of its server software (`DefaultMtaLimits`). Beyond figures
- * that are not firm, one session goes on, up to twice as far as has worked. Once it has doubled the start, all sessions
- * may: a server of unknown software can show its limit to each session in progress, and to no later one.
+ * Beyond figures that are not firm, one session continues, up to twice the count that has worked. Once it has doubled the
+ * start, all sessions may: a server of unknown software may enforce its limit in each session in progress, and in no later
+ * one.
  *
  * A named limit counts at once. Otherwise two sessions in a row must end at the same count: the constant count is the
- * limited one, rejections where all were rejected. Two ends at the first transactions of equal writes may be the writes'
- * fault; then a smaller write decides.
+ * limited one, rejections if all were rejected. Two ends at the first transactions of equal writes may be caused by the
+ * writes; then a smaller write decides.
  */
 export class SessionLimits {
   readonly #transactions = new LearnedLimit();
@@ -165,7 +166,7 @@ export class SessionLimits {
     return this.#rejections.safeMax;
   }
 
-  /** For a new session: 0, or, when a trial is due, the amount to which this one may go a little further. */
+  /** Limits for a new session: 0, or, when a trial is due, the count to which it may go further. */
   takeTrialAllowance(now: number): SessionAllowance {
     if (!this.isKnown) return NO_TRIAL;
     return { transactions: trialMax(this.#transactions, now), rejections: trialMax(this.#rejections, now) };

@@ -11,6 +11,6 @@ export class SessionTraffic {
   groups = 0;
   /** Pipelined writes. */
   writes = 0;
-  /** From MAIL to the answer, of answered transactions; those of a write count when its last one is answered. */
+  /** Durations from MAIL to the answer, of answered transactions; those of a write count when its last one is answered. */
   readonly answered = new DurationSeries(PROBE_BUCKETS_S);
 }

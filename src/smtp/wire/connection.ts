@@ -124,7 +124,7 @@ class SocketConnection implements Connection {
 
   /** Does not verify the certificate: opportunistic TLS (RFC 7435) only protects against passive listeners. */
   startTls(): void {
-    // From here on TLS owns the bytes. A direct connection has no such listener.
+    // From here on TLS reads the bytes. A direct connection has no such listener.
     this.#socket.removeAllListeners("data");
     try {
       const tls = connectTls({

@@ -5,7 +5,7 @@ import type { Endpoint, FailureCause, Stage, TriedAddress } from "./outcome.ts";
 import type { TlsPolicy } from "./policy.ts";
 import type { SmtpReply } from "./reply.ts";
 
-/** How a session ended: by a reply that allows no next command, or by a failure at a stage. */
+/** The end of a session: a reply that allows no next command, or a failure at a stage. */
 export type SessionEnd = (
   | { kind: "reply"; stage: "greeting" | "ehlo" | "starttls" | "mail" | "rcpt"; reply: SmtpReply }
   | {

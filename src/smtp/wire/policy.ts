@@ -1,4 +1,4 @@
-/** How STARTTLS is used: not at all, where it is offered and works, or required for every transaction. */
+/** Use of STARTTLS: never, if offered and working, or required for every transaction. */
 export type TlsPolicy = "never" | "opportunistic" | "required";
 
 /** How to treat a site. Values come from the shaping data; all counts are at least 1. */

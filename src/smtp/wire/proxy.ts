@@ -52,7 +52,7 @@ function failureOf(message: string): TunnelFailure {
   return { cause: "proxy", detail: refused ? "proxy: authentication failed" : "proxy: broken dialogue" };
 }
 
-/** Whether the proxy's first octets show that the next thing it does is connect. */
+/** Detects the proxy's first octets, after which it connects. */
 class SocksNegotiation {
   readonly #octets: number[] = [];
 
@@ -67,7 +67,7 @@ class SocksNegotiation {
   }
 }
 
-/** Without a configured proxy, `socks` is never loaded: it costs 50 ms of each thread's start. */
+/** Loaded on first use: without a proxy, `socks` would cost 50 ms of each thread's start. */
 const load = createRequire(import.meta.url);
 
 function clientFor(proxy: ProxyConfig, target: { address: string; port: number }): SocksClient {

@@ -46,7 +46,9 @@ function codeOf(line: string): number {
   return digitAt(line, 3) < 0 ? first * 100 + second * 10 + third : -1;
 }
 
-/** At the start of the text; some servers write `#5.1.0` or `[5.1.1]`. `5.1.1.2` is an IP address, no code. */
+/**
+ * Enhanced code at the start of the text; some servers write `#5.1.0` or `[5.1.1]`. `5.1.1.2` is an IP address, not a code.
+ */
 const ENHANCED = /^[#[(]?([245]\.\d{1,3}\.\d{1,3})(?!\d|\.\d)/;
 
 function enhancedOf(code: number, lines: readonly string[]): string | null {

@@ -10,7 +10,7 @@ import {
 import { LIMITS } from "../../config/limits/limits.ts";
 import { httpStatus, isObjectsOutage } from "./object-errors.ts";
 
-/** As in `ObjectStore`. */
+/** Parts of `ObjectStore`. */
 interface Store {
   client: S3Client;
   bucket: string;

@@ -16,9 +16,9 @@ import { httpStatus } from "./object-errors.ts";
 export { httpStatus, isObjectsOutage } from "./object-errors.ts";
 
 export interface ObjectStore {
-  /** For operations that end within `operationMs`. */
+  /** Client for operations that end within `operationMs`. */
   client: S3Client;
-  /** For reads that last as long as their reader: they must not take the sockets of others. */
+  /** Client for reads that last as long as their reader: they must not take the sockets of others. */
   readClient: S3Client;
   /** Existence checks wait here first, so that they alone never take all permits of `client`. */
   looks: Semaphore;

@@ -14,7 +14,7 @@ export interface ParsedAddress {
   local: string;
   /** A-labels, lower case. */
   domain: string;
-  /** The domain, with what is kept of it. */
+  /** The domain, with the cached data about it. */
   name: DomainName;
   /** `local@domain`: one text for all spellings of an address that are surely one mailbox. */
   normalised: string;

@@ -30,7 +30,7 @@ export class DomainName {
    */
   listsMemoNumber = 0;
   templatesMemoNumber = 0;
-  /** How its provider reads local parts, case never; null: nothing is known of that. */
+  /** The provider's rules for local parts, which ignore case; null: no rules are known. */
   readonly mailboxes: MailboxRules | null;
 
   constructor(domain: string) {
@@ -51,8 +51,8 @@ export type DomainResult = DomainName | { ok: false; reason: DomainFault };
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 /**
- * A TLD is alphabetic or an A-label (RFC 3696 §2); this keeps `1.2.3.4`, `0x7f.1` and their kin out. What is merely
- * typed wrong (`example.c0m`) passes: the DNS refuses it, and a suggestion can be made.
+ * A TLD is alphabetic or an A-label (RFC 3696 §2), which excludes `1.2.3.4`, `0x7f.1` and similar forms. A typing error
+ * (`example.c0m`) is accepted: the DNS refuses it, and a suggestion can be made.
  */
 const TLD = /^[a-z][a-z0-9-]*[a-z0-9]$/;
 /**
@@ -66,7 +66,7 @@ const LDH = /^[A-Za-z0-9.-]+$/;
 const NOT_LDH_ASCII = /[^A-Za-z0-9.\-\u0080-\u{10ffff}]/u;
 /** Characters that UTS #46 would silently drop (soft hyphen, zero width space), except the joiners that scripts need. */
 const DROPPED_BY_IDNA = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}|\p{Z}|\p{Cc}|\p{Cs}/u;
-/** In a name that is all ASCII, Node.js 24 accepts every A-label and does not decode invalid ones. */
+/** In an all-ASCII name, Node.js 24 accepts every A-label and does not decode invalid ones. */
 const UNDECODED = /(?:^|\.)xn--/;
 
 function fail(reason: DomainFault): DomainResult {

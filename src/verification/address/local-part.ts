@@ -32,7 +32,10 @@ const JOINING = [
 ]
   .map((script) => `\\p{Script=${script}}`)
   .join("");
-/** Invisible characters where they are needed: joiners inside words and emoji, selectors behind what they select a shape of. */
+/**
+ * Invisible characters with a purpose: joiners inside words and emoji, and selectors behind a character whose shape they
+ * select.
+ */
 const SHAPING = new RegExp(
   [
     `(?<=[${JOINING}]\\p{M}*)[\\u200c\\u200d](?=[${JOINING}])`,
@@ -45,7 +48,7 @@ const SHAPING = new RegExp(
 );
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
-/** Whether it has invisible characters that change nothing visible: they make two addresses that look the same different. */
+/** True when it has invisible characters without a visible effect: two addresses that look the same would differ. */
 function hasHiddenCharacters(content: string): boolean {
   return INVISIBLE.test(content) && INVISIBLE.test(content.replace(SHAPING, ""));
 }

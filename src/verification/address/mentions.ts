@@ -1,7 +1,7 @@
 /** An `@` in a text, with the text around it that may belong to an address. */
 export interface Mention {
   text: string;
-  /** Its neighbours show where it begins and ends. */
+  /** True when the characters around it show where it begins and ends. */
   isClean: boolean;
 }
 

@@ -2,7 +2,7 @@
 const INVISIBLE =
   /(?!\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180f]|[\u{e0100}-\u{e01ef}])\p{Default_Ignorable_Code_Point}|\u180e/gu;
 
-/** Joiners and variation selectors, which some scripts need, where they stand beside ASCII or at an end. */
+/** Joiners and variation selectors, which some scripts need, beside ASCII or at an end. */
 const STRAY_JOINER =
   /(?<![^\0-\x7f])(?:\u200c|\u200d|[\ufe00-\ufe0f])(?!\u20e3)|(?:\u200c|\u200d)(?![^\0-\x7f])/gu;
 

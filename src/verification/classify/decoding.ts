@@ -46,7 +46,10 @@ const book = lazy(() => {
   return { phrases, found: compilePhrases(phrases) };
 });
 
-/** How much of it is known words with letters beyond ASCII; long ones count for more, since a stray character is a word in Chinese. */
+/**
+ * Weight of known words with letters beyond ASCII in a text: the squares of their lengths, since a stray character is a
+ * word in Chinese.
+ */
 function knownIn(text: string): number {
   const { phrases, found } = book();
   let characters = 0;

@@ -49,7 +49,7 @@ interface Hit {
   end: number;
 }
 
-/** `no valid local mailbox`: characters from a word that says absence to the noun behind it. */
+/** `no valid local mailbox`: characters from a word for absence to the noun after it. */
 const REACH_BEFORE = 28;
 /** `unknown or illegal user`: the same for a word that may belong to the noun in front of it. */
 const REACH_EITHER = 14;
@@ -195,14 +195,17 @@ function nounsOf(spoken: string, hits: readonly Hit[]): (Noun | null)[] {
   return kinds;
 }
 
-/** The spoken reply, its terms, and what its nouns stand for. */
+/** The reply as words, its terms, and the parties that its nouns mean. */
 interface Parsed {
   spoken: string;
   hits: readonly Hit[];
   kinds: readonly (Noun | null)[];
 }
 
-/** Whether words from `from` to `to` belong to one statement: no end of a sentence, and behind a pause no other subject. */
+/**
+ * True when the words from `from` to `to` belong to one statement: no end of a sentence, and no other subject after a
+ * pause.
+ */
 function isOneStatement(spoken: string, from: number, to: number): boolean {
   const gap = spoken.slice(from, to);
   if (gap.includes(" . ")) return false;
@@ -298,7 +301,10 @@ const NO_CLOSES =
   /^ (?:[,.@]|\d|$|[^ ]{0,12}(?:here|found|exist|such|named|called)|(?:by|with|for|on|at|in (?!message )|of|was|is|matches|matching|has|have|called|known|configured|defined|listed|registered|mit|unter|auf|bei|im|in|hier|gefunden|vorhanden|bekannt|de ce|avec|a cette|ici|con|com|aqui|qui|met|op|hier|and|or|und|et|chez|trouve|available|active|to|there|under|error|please|check|code|o|med|pa|fundet|found) )/;
 const NO = /^(?:no|kein|keine|keinen|aucun|aucune|pas de|pas d|geen|ingen|not our|not a)$/;
 
-/** Whether a domain, a sender or the like has what `noun` names: `Domain example.com has outgoing email disabled`. */
+/**
+ * True when a domain, a sender or the like has the object that `noun` names: `Domain example.com has outgoing email
+ * disabled`.
+ */
 function isHeldBy(spoken: string, hits: readonly Hit[], noun: Hit | undefined): boolean {
   if (noun === undefined) return false;
   const holder = hits.findLast(
@@ -307,7 +313,7 @@ function isHeldBy(spoken: string, hits: readonly Hit[], noun: Hit | undefined): 
   return holder !== undefined && HOLDS.test(spoken.slice(holder.end, noun.start));
 }
 
-/** Whether hit `i`, a state, has an object of its own or a predicate that tells of something else than the recipient. */
+/** True when hit `i`, a state, has an object of its own, or a predicate about another subject than the recipient. */
 function isOfSomethingElse({ spoken, hits }: Parsed, i: number): boolean {
   const state = hits[i] as Hit;
   const said = spoken.slice(state.start, state.end);

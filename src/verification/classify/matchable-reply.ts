@@ -28,7 +28,7 @@ export interface MatchableReply {
   prose: string;
   /** Codes and punctuation alone. */
   wordless: boolean;
-  /** A few words behind the enhanced code, or none: no name, number, link or code of their own. */
+  /** True for at most a few words after the enhanced code, without a name, number, link or code. */
   terse: boolean;
   namesUs: boolean;
   /**

@@ -12,9 +12,9 @@ interface Trie {
   /** By node: its first child, and its parent's next child; 0 for none, since the root is never a child. */
   firstChild: number[];
   nextSibling: number[];
-  /** By node: the symbol of the edge that leads to it. */
+  /** By node: the symbol of its edge. */
   symbol: number[];
-  /** By node: the phrases that end in it. */
+  /** By node: the phrases that end at it. */
   ends: number[][];
 }
 

@@ -42,14 +42,14 @@ const MASK = "\0@";
 const byReply = new WeakMap<SmtpReply, ReplyReading>();
 const byText = new Map<string, ReplyReading>();
 
-/** As `classify`. @param address the one that was asked about, as in the command */
+/** Like `classify`. @param address the checked address, as in the command */
 export function classifyFor(outcome: RcptOutcome, context: ClassifyContext, address: string): Classification {
   return outcome.kind === "reply"
     ? (readingOf(outcome, context, address)?.ruling ?? classify(outcome, context))
     : classify(outcome, context);
 }
 
-/** As `redactReply`. @param address the one that was asked about, as in the command */
+/** Like `redactReply`. @param address the checked address, as in the command */
 export function redactedReplyFor(
   outcome: Extract<RcptOutcome, { kind: "reply" }>,
   context: ClassifyContext,
@@ -90,7 +90,7 @@ export function mayContainLocalPart(text: string, local: string): boolean {
   return end <= text.length && text.includes(local.slice(0, end).toLowerCase());
 }
 
-/** null: it is to be read by itself. */
+/** null: the reply must be read separately. */
 function readingOf(
   outcome: Extract<RcptOutcome, { kind: "reply" }>,
   context: ClassifyContext,

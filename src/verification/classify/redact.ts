@@ -19,10 +19,7 @@ const ORDINARY_WORDS: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(" ")),
 );
 
-/**
- * The characters that the bytes stand for, unless another script swallows an `@` with them, behind which an address would
- * be overlooked.
- */
+/** Decodes the bytes, unless another script would swallow an `@`, after which an address would be overlooked. */
 function readable(latin1: string): string {
   const text = decoded(latin1);
   return text.split("@").length === latin1.split("@").length ? text : latin1;
@@ -99,9 +96,7 @@ export function redactReply(reply: SmtpReply, local: string, self: SelfIdentity)
   return `${kept.slice(0, replyTextChars - CUT.length).padEnd(replyTextChars - CUT.length)}${CUT}`;
 }
 
-/**
- * The same of a reply that stands whole and does not name the local part by itself; null where it would be cut.
- */
+/** The same for a reply that is short enough and does not contain the local part by itself; null: it would be cut. */
 export function redactWholeReply(reply: SmtpReply, self: SelfIdentity): string | null {
   const { replyMatchedChars, replyTextChars } = LIMITS.check;
   const said = textOf({ ...reply, lines: reply.lines.map(readable) });

@@ -67,7 +67,7 @@ function between(kind: number, text: string, at: number): number {
   return BLANK;
 }
 
-/** Whether the word before an apostrophe ends there: `l'utente`, `n'existe`, `dell'utente`; not in `doesn't`. */
+/** True when an apostrophe ends the word before it: `l'utente`, `n'existe`, `dell'utente`; not in `doesn't`. */
 function elides(said: Uint16Array, length: number): boolean {
   return said[length - 2] === BLANK || (said[length - 1] === SMALL_L && said[length - 2] === SMALL_L);
 }

@@ -34,7 +34,10 @@ const UNFILLED = /\{[a-z_]{1,30}\}/g;
 const HOST_IS_MISSING =
   /\*(?<=(?:^|[:;,] |^[\d.]{5,9} )\*)(?= (?:(?:is|was) )?(?:does not exist|doesn't exist|not found|unknown|invalid) ?(?:[.,;)]|$))/g;
 
-/** Advice to the sender behind the reason, which is none: `User unknown. Senders may contact …`, `…; information for senders: …`. */
+/**
+ * Advice to the sender after the reason, which is not a reason: `User unknown. Senders may contact …`, `…; information for
+ * senders: …`.
+ */
 const ADVICE = new RegExp(
   `(?<=[a-z)][.;,] )(?:${[
     "(?:more )?(?:information|help|instructions|notes?) (?:for|to) (?:the )?senders?",
@@ -85,7 +88,7 @@ export function withoutHosts(text: string): string {
 /** Replaces a name of ours. No reply contains it: `textOf` removes controls. */
 export const NAME = "\u0001";
 
-/** `text` with each of `names` that stands by itself, not as part of a longer name or number, replaced by `NAME`. */
+/** Replaces each of `names` in `text` by `NAME`, except as a part of a longer name or number. */
 export function withoutNames(names: readonly string[], text: string): string {
   return names.reduce((rest, name) => withoutName(name.toLowerCase(), rest), text);
 }

@@ -48,7 +48,7 @@ const DOMAIN = {
   dmarc: nullable(flag),
   /** The first blocklist zone that lists the domain; null: none does, or none was asked. */
   listedBy: nullable(text),
-  /** Without MX records, its addresses are a parking service's. */
+  /** True when the domain has no MX records, and its addresses are a parking service's. */
   parkedAddress: flag.or(false),
 };
 

@@ -1,6 +1,6 @@
 /**
- * The kinds of values that a field of evidence may have. A kind reads a value of JSON that anybody may have written, and knows
- * what the field is where the text does not have it.
+ * The kinds of values that a field of evidence may have. A kind reads a value of untrusted JSON, and has the field's value
+ * if the text lacks it.
  */
 export interface Kind<T> {
   /** @throws TypeError for a value of another kind */

@@ -25,7 +25,7 @@ abstract class Interned {
   #text: string | null = null;
   #id: string | null = null;
 
-  /** Without defaults, by the table of fields. No line end is in it. */
+  /** The text by the table of fields, without default values. It contains no line end. */
   get text(): string {
     this.#text ??= this.pack();
     return this.#text;
@@ -161,7 +161,7 @@ export class Evidence {
     return this.#smtp;
   }
 
-  /** Whether the same was learnt, after the same time. */
+  /** True when the evidence and the latency are equal. */
   equals(other: Evidence): boolean {
     return (
       this.facts === other.facts &&
@@ -195,7 +195,7 @@ export class Evidence {
     return this.#smtp === null ? this : new Evidence(this.facts, this.finding, this.latencyMs, this.ownReply);
   }
 
-  /** Whether both are the same but for the latency and a reply of their own. */
+  /** True when both are equal except for the latency and a reply of their own. */
   isLike(other: Evidence): boolean {
     return isSame(this.facts, other.facts) && isSame(this.finding, other.finding);
   }

@@ -29,7 +29,7 @@ export function isDeferred(line: CheckOutcome): line is { deferred: Deferred } {
  * more than latency. Writing and reading JSON of each cost 8 us a row; packed it is below 1 us, both sides together.
  */
 export interface PackedOutcomes {
-  /** How many. */
+  /** Number of outcomes. */
   count: number;
   /** Texts that `cells` refer to by index: facts and findings in their form for Redis, names and replies unchanged. */
   texts: string[];

@@ -1,6 +1,6 @@
 /** Words of one language that excuse the recipient, whatever the reply states about a mailbox. */
 export interface AcquittingTerms {
-  /** It passes: temporarily, maintenance, try later, while, until. */
+  /** The failure is temporary: temporarily, maintenance, try later, while, until. */
   passing: string;
   /** The client must authenticate: log in, password. */
   proof: string;

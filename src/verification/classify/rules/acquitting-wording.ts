@@ -224,7 +224,7 @@ export const ILL_WRITTEN_TEXT = [
   "mailbox name",
 ] as const;
 
-/** How many unknown users the client asked for: about the client. */
+/** Statements about the number of unknown users that the client asked for: about the client. */
 export const COUNTED_TEXT = [
   "intrusion",
   "too many",

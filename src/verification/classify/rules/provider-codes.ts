@@ -15,7 +15,7 @@ export const PROVIDER_CODE_RULES: readonly Rule[] = [
     source: "ms-ndr",
   },
   {
-    // Its own word for greylisting, or for a poor reputation: both end by asking again.
+    // Mimecast's own word for greylisting, or for a poor reputation: a retry solves both.
     id: "mimecast.greylist",
     providers: ["mimecast"],
     codes: ["451"],

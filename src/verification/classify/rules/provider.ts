@@ -1,7 +1,7 @@
 import type { Rule } from "../rule.ts";
 import { ANOTHER_SUBJECT_TEXT, ELSEWHERE_TEXT, NOT_FOR_GOOD_TEXT } from "./acquitting-wording.ts";
 
-/** Exchange Online's words for an unknown recipient, behind its code for them: so they stand in a quote, too. */
+/** Exchange Online's words for an unknown recipient, after its code for them: they appear in quotes of other servers, too. */
 const MICROSOFT_LOOKUP = ["", "*@* ", "*@*: ", "<*@*>: ", "[*@*]: ", "<*@*> ", "[*@*] "].map(
   (named) => `5.4.1 ${named}recipient address rejected: access denied`,
 );
@@ -156,7 +156,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "ms-ndr",
   },
   {
-    // Its one sentence for every refusal, with the reason behind it.
+    // GMX has one sentence for every refusal, followed by the reason.
     id: "gmx.sender",
     providers: ["gmx", "ionos"],
     codes: ["550"],

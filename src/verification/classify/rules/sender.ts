@@ -337,7 +337,7 @@ export const SENDER_RULES: readonly Rule[] = [
       "refuse mail from",
       "reject mail from",
     ],
-    // Exim says so of a recipient, with the next server's reply behind it; of a sender it says `Sender verify failed`.
+    // Exim uses it for a recipient, followed by the next server's reply; for a sender it uses `Sender verify failed`.
     unless: ["callout verification failed: 5", "callout verification failed: resolver.adr.recip"],
     class: "sender_blocked",
     example: "450 4.1.8 <probe@example.org>: Sender address rejected: Domain not found",
