@@ -21,11 +21,10 @@ export interface DomainPlan {
   readonly domain: string;
   readonly mx: MxAnswer;
   readonly route: ProbeRoute;
-  /** The best exchanger; undefined: no server is to be asked. */
+  /** The best exchanger; undefined: no server needs to be asked. */
   readonly first: Exchanger | undefined;
   /**
-   * What is known of an address without asking its server: one object for all addresses of a role. Callers must not change
-   * it.
+   * Evidence of an address without its server's answer: one object for all addresses of a role. Callers must not change it.
    * @param domain the evidence's, if it is known
    */
   unprobed(role: string | null, domain?: DomainEvidence): Evidence;
@@ -123,8 +122,8 @@ function mxEvidence(mx: MxAnswer, provider: string | null): MxEvidence {
 }
 
 /**
- * The plans of the domains that are being asked about. A plan is believed for `LIMITS.check.planKeptMs`, then made anew
- * from what the resolver's cache has: that is so short that neither a TTL nor what it counts down to is missed by more.
+ * The plans of the domains that are being checked. A plan is valid for `LIMITS.check.planKeptMs`, then made again from the
+ * resolver's cache: so short that a TTL is exceeded by no more than that.
  */
 export class DomainPlans {
   readonly #deps: DomainPlansDeps;

@@ -11,13 +11,13 @@ import { areSignalsComplete, type CheckMode, type DomainEvidence } from "../veri
 import type { CheckCaller, EngineResult } from "./caller.ts";
 import type { CheckEngine } from "./engine.ts";
 
-/** What the DNS says of a domain beside where its mail goes. */
+/** DNS records of a domain besides its exchangers. */
 export interface DomainSignals {
   /**
-   * Never rejects. What was not known `LIMITS.check.domainSignalsMs` after the MX answer is null, and so is what a server
-   * failed to say: no signal is drawn from it.
+   * Never rejects. A signal that is unknown `LIMITS.check.domainSignalsMs` after the MX answer is null, and so is one that
+   * a server failed to answer: no conclusion is drawn from it.
    * @param domain A-labels, lower case
-   * @returns what others have found a moment ago, or the promise of it
+   * @returns recent signals from the cache, or a promise
    */
   of(domain: string): DomainEvidence | Promise<DomainEvidence>;
 }
@@ -93,9 +93,9 @@ async function parkingOf(
 }
 
 /**
- * Asks all at once and writes each answer into `known` as it comes. The look-ups are best-effort, so that unresponsive name
- * servers of other domains take no slot from MX look-ups. The address is the exception: the check itself asks for it where
- * there is no MX.
+ * Sends all look-ups at once and writes each answer into `known` as it arrives. They are best-effort, so that unresponsive
+ * name servers of other domains take no slot from MX look-ups. The address is the exception: the check itself requires it
+ * when there is no MX.
  */
 async function askSignals(
   { resolver, config }: Deps,
@@ -145,15 +145,15 @@ interface SharedSignals {
 }
 
 /**
- * Look-ups go out once the MX is known, which the check asks for anyway: domains that take no mail cost nothing, and in
- * a batch the exchangers of all come before the rest. The resolver's cache and single flight are theirs too; what is
- * still unanswered when the time is over is given up, and what finds no place is not asked. In front of the cache the
- * rows of a batch share what was found for `LIMITS.check.domainSignalsKeptMs`, unless it is incomplete.
+ * Look-ups start once the MX is known, which the check requires anyway. So domains that accept no mail cost nothing, and in
+ * a batch the exchangers of all come first. They share the resolver's cache and single flight. Those unanswered when the
+ * time is over are given up, and those without a slot are not sent. In front of that cache the rows of a batch share
+ * results for `LIMITS.check.domainSignalsKeptMs`, unless they are incomplete.
  */
 export function createDomainSignals(deps: Deps): DomainSignals {
   const { clock, config } = deps;
   const shared = new LRUCache<string, SharedSignals>({ max: LIMITS.check.domainSignalsKept });
-  /** What was asked for last, which is asked for again row after row; a look into the list mends it each time. */
+  /** The last domain, which is often that of the next row too. */
   let last: { domain: string; entry: SharedSignals } | null = null;
 
   function find(domain: string): SharedSignals | undefined {
@@ -223,7 +223,7 @@ class SignalsCaller implements CheckCaller {
     this.#caller.onSite(site);
   }
 
-  /** What says nothing of the domain waits for nothing. */
+  /** An outcome without information about the domain does not wait for signals. */
   onChecked(known: EngineResult): void {
     const asker = this.#caller;
     if (known === null || known === "busy") asker.onChecked(known);

@@ -8,13 +8,14 @@ import type { CatchAll, SmtpClass } from "./evidence.ts";
 /**
  * Does a host accept every address at a domain? Asked with a random local part, only after a real address was accepted
  * there, and **once per domain and host**: the first check that claims a key asks the server and settles the answer; all
- * others, in every thread, wait for it. A backup MX often accepts what its primary would refuse, hence the host in the key.
+ * others, in every thread, wait for it. A backup MX often accepts addresses that its primary would refuse, hence the host
+ * in the key.
  *
- * What was settled lives in this process and, through `CatchAllStore`, beyond it. An inconclusive answer is soon asked
- * again and stays here; what we failed to ask at all is forgotten at once.
+ * A settled answer is kept in this process and, by `CatchAllStore`, beyond it. An inconclusive answer is soon asked for
+ * again and stays here. A failure of our own is forgotten at once.
  */
 export type CatchAllAnswer = Exclude<CatchAll, "not_probed">;
-/** What is worth keeping beyond the process. */
+/** Answers that are stored beyond the process. */
 export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive" | "put_off">;
 
 export interface CatchAllFacts {
@@ -22,7 +23,7 @@ export interface CatchAllFacts {
   known(key: string): CatchAllAnswer | undefined;
   /**
    * The settled answer; `not_probed` when the check that asked gave up; or `ask`: the caller must ask the server and then
-   * `settle` or `abandon`, whatever happens.
+   * `settle` or `abandon` in any case.
    */
   claim(key: string): Promise<CatchAll | "ask">;
   /** @param retryAfterS of a deferred answer: the delay that the server named */
@@ -31,7 +32,7 @@ export interface CatchAllFacts {
   abandon(key: string): void;
 }
 
-/** Where answers outlive the process. Neither ever rejects; an unreachable store knows nothing. */
+/** Store of answers beyond the process. Neither method rejects; an unreachable store has no answers. */
 export interface CatchAllStore {
   /** With the seconds it may still be believed. */
   get(key: string): Promise<{ answer: CatchAllFact; ttlS: number } | null>;
@@ -60,7 +61,7 @@ export function catchAllKey(domain: string, site: string, host: string): string 
   return `${domain}|${site}|${host}`;
 }
 
-/** What a key was made of; neither domains nor sites hold a bar. */
+/** The parts of a key: domains and sites contain no bar. */
 export function parseCatchAllKey(key: string): { site: string; domain: string } {
   const [domain = "", site = ""] = key.split("|");
   return { site, domain };
@@ -79,8 +80,8 @@ export function catchAllLocalPart(domain: string, epochMs: number, salt: string)
 }
 
 /**
- * What the reply to the catch-all probe says. Only a refusal that is about the recipient counts as one.
- * @param temporary the server wants to be asked again
+ * The meaning of a reply to the catch-all probe. Only a refusal about the recipient counts as a refusal.
+ * @param temporary the server asks for a retry
  */
 export function catchAllAnswerOf(reply: SmtpClass, temporary: boolean): CatchAllAnswer {
   switch (reply) {

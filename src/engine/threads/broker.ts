@@ -17,13 +17,13 @@ import { createThreadSlots, type SharedThreadSlots, type ThreadSlots } from "./t
 
 /**
  * The main thread's end of the ports to the check threads: passes checks on, hands out connection slots and catch-all
- * answers, gathers what threads see of the network. What a thread holds is on record here, so that a thread that dies
- * gives everything back: its slots go to the next waiter, its unanswered catch-all claims are abandoned.
+ * answers, and gathers the threads' reports on the network. It records what each thread holds, so that a dead thread gives
+ * everything back: its slots go to the next waiter, its unanswered catch-all claims are abandoned.
  */
 export interface Broker {
-  /** Takes over a thread's port. It is forgotten, and what it held is freed, when the port closes. */
+  /** Takes over a thread's port. When the port closes, the thread is forgotten, and all it held is freed. */
   attach(port: MessagePort): void;
-  /** Tells every thread, also later ones, what preflight found. */
+  /** Sends preflight's result to every thread, also to later ones. */
   publishSelfCheck(news: SelfCheckUpdate): void;
   /** Asks every thread to finish and close its sessions; resolves when all have, or are gone. */
   drain(): Promise<void>;

@@ -11,11 +11,10 @@ import type { ThreadReport } from "./thread-counts.ts";
 import type { CheckAnswers, CheckBatch } from "./thread-tasks.ts";
 
 /**
- * All that crosses between a check thread and the main thread, over one port: batches of checks and their answers, and
- * what the thread needs of the process. Connections and domains cause messages, addresses do not.
- *
- * The main thread keeps slots and catch-all answers because one queue of waiters over all threads is fair, and because
- * one place can lease from other processes.
+ * All messages between a check thread and the main thread, over one port: batches of checks and their answers, and the
+ * thread's requests to the process. Connections and domains cause messages, addresses do not. The main thread keeps slots
+ * and catch-all answers because one queue of waiters over all threads is fair, and because one place can lease from other
+ * processes.
  */
 export type ThreadMessage =
   | { type: "answers"; answers: CheckAnswers }
@@ -47,7 +46,7 @@ export type MainMessage =
   | { type: "selfCheck"; news: SelfCheckUpdate }
   | { type: "drain" };
 
-/** What a thread posts on its parent port to hand over the main thread's end. */
+/** The message on a thread's parent port that hands over the main thread's end. */
 export interface AttachMessage {
   type: "rcpt.attach";
   port: MessagePort;

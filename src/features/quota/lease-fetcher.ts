@@ -25,7 +25,7 @@ export interface LeaseFetcherDeps {
   settling: Pick<LeaseSettler, "orphan">;
 }
 
-/** One question, and what it rests on. */
+/** A request for one lease, with its context. */
 interface PendingLease {
   team: TeamQuota;
   id: string;
@@ -95,7 +95,7 @@ class LedgerFetching implements LeaseFetcher {
 
   #take({ team, id, ask, sentAtMs, held }: PendingLease, grant: LeaseGrant, isLate: boolean): void {
     const lease = grant.granted > 0 ? new Lease(id, grant, sentAtMs) : null;
-    // Too late for the requests that waited, or granted by a limit that is no longer in force: it goes back.
+    // Too late for the waiting requests, or granted by a limit that is no longer in force: it is given back.
     if (lease && (isLate || this.#ending || ask.limit > team.limit)) lease.retired = true;
     this.#leasesBy[lease ? "granted" : "refused"].inc();
     team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, this.#deps.clock.monotonic());

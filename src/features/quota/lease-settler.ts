@@ -5,17 +5,17 @@ import { Lease } from "./lease.ts";
 import type { LeaseReport, QuotaLedger } from "./quota-ledger.ts";
 import type { TeamQuota } from "./team-quota.ts";
 
-/** The way back to the ledger: what was spent of the leases, and what is no longer needed. */
+/** Reports to the ledger: spends of leases, and leases that are no longer needed. */
 export interface LeaseSettler {
-  /** Tells the ledger what was taken of each lease, in one statement. Concurrent calls share one. */
+  /** Reports the spends of all leases, in one statement. Concurrent calls share one. */
   flush(): Promise<void>;
-  /** Retires what is past its time, flushes, releases what is retired. */
+  /** Retires expired leases, flushes, and releases retired leases. */
   settle(): Promise<void>;
   /** Retires and releases everything. Never rejects. */
   returnAll(): Promise<void>;
   /** A lease that may or may not have been granted: to be released. */
   orphan(id: string, sentAtMs: number): Lease;
-  /** Forgets teams of which nothing is held. */
+  /** Forgets teams without leases. */
   forgetIdle(): void;
   /** Logs a failure of what runs in the background; it is tried again at the next tick. */
   report(error: unknown): void;
@@ -61,7 +61,7 @@ class LedgerSettling implements LeaseSettler {
   }
 
   async returnAll(): Promise<void> {
-    // What either of them has in hand is busy, and would be passed over.
+    // Leases in use by either of them are busy, and would be skipped.
     await Promise.allSettled([this.#settlingNow, this.#flushing]);
     for (const team of this.#deps.teams.values()) team.retire(this.#deps.clock.monotonic(), true);
     await this.#releaseRetired(true).catch((error: unknown) => this.report(error));

@@ -28,7 +28,7 @@ export interface ReportedSpend {
 export interface LeaseReport {
   id: string;
   taken: number;
-  /** The part still in flight: may be given back. Counted as spent meanwhile. */
+  /** Units in flight, which may be given back. Counted as spent until then. */
   inFlight: number;
   /** Grows with each report of a lease. */
   revision: number;
@@ -77,7 +77,7 @@ function grantOf({ ms_to_midnight: msToMidnight, ...grant }: GrantRow): LeaseGra
   return { ...grant, msToMidnight };
 }
 
-/** What the team has used and holds today. */
+/** The team's used and held units of today. */
 async function usageOf(sql: Database, teamId: string): Promise<LedgerUsage> {
   const [row] = await sql<[LedgerUsage]>`
     select today.day::text, usage.used, usage.held, usage.leases

@@ -37,16 +37,16 @@ export interface Quota {
    */
   reserve(actor: Actor): UnitReservation | Promise<UnitReservation>;
   /**
-   * Begins to fetch units where none is leased, so that a `reserve` that follows soon waits for less. Takes nothing.
-   * @returns `doubtful` where the team was refused lately, or its ledger fails: nothing is to be begun before the unit is there
+   * Requests units if none is leased, so that a later `reserve` waits less. Takes nothing.
+   * @returns `doubtful` when the team was refused lately, or its ledger fails: no work may start before the unit is there
    * @throws AppError `overloaded` when too many teams are served
    */
   prepare(actor: Actor): UnitAvailability;
-  /** What is left of the day as far as this process knows, and whole seconds to its end. No I/O. */
+  /** Remaining units of the day as far as this process knows, and whole seconds to its end. No I/O. */
   snapshot(actor: Actor): { remaining: number; resetS: number };
   /**
-   * The team's present UTC day (`YYYY-MM-DD`), the units used of it, those in flight included, and those that jobs hold: by
-   * the ledger, with all that this process has taken, and what the others have reported, as they do every
+   * The team's present UTC day (`YYYY-MM-DD`), its used units, those in flight included, and the units that jobs hold. It
+   * is the ledger's count, with all spends of this process, and those that other processes have reported, as they do every
    * LIMITS.quota.flushEveryMs.
    */
   view(teamId: string): Promise<{ day: string; used: number; held: number }>;
@@ -157,7 +157,7 @@ class LeasingQuota implements Quota {
     const limit = team.limitFor(actor);
     team.limitAsOfMs = Math.max(team.limitAsOfMs, actor.limitsAsOfMs);
     if (limit === team.limit) return;
-    // What was leased under a higher limit may be more than the lower one leaves.
+    // A lease of a higher limit may exceed what the lower one leaves.
     if (limit < team.limit) team.retire(this.#deps.clock.monotonic(), true);
     team.limit = limit;
     team.refusedUntilMs = Number.NEGATIVE_INFINITY;
@@ -172,7 +172,7 @@ class LeasingQuota implements Quota {
     }
   }
 
-  /** No request is refused while our own unused units are on their way back: the ledger is asked again once they are there. */
+  /** No request is refused while our own unused units are being given back: the ledger is asked again after that. */
   async #heedRefusal(team: TeamQuota): Promise<void> {
     if (!team.isReturning) return this.#refuseAll(team);
     team.refusedUntilMs = Number.NEGATIVE_INFINITY;

@@ -10,7 +10,7 @@ export interface UnitWaiter {
   reject(error: AppError): void;
 }
 
-/** What a question to the ledger rested on. */
+/** State at the time of a request to the ledger. */
 interface LeaseRequestContext {
   /** Monotonic. */
   sentAtMs: number;
@@ -19,11 +19,11 @@ interface LeaseRequestContext {
   limit: number;
 }
 
-/** What the process knows of a team's quota: leases, requests that wait for a unit, how much to ask for. No I/O. */
+/** One team's quota in this process: leases, waiting requests, and the size of the next lease. No I/O. */
 export class TeamQuota {
   /** Units taken here less units given back. */
   #net = 0;
-  /** What was committed by the ledger's last answer, with what it could not know then, and `#net` at that time. */
+  /** Committed units in the ledger's last answer, corrected for what it could not know then, and `#net` at that time. */
   #committedSeen = 0;
   #netSeen = 0;
   limit: number;
@@ -48,7 +48,7 @@ export class TeamQuota {
   /** When the question was sent whose answer was believed last. */
   #answerSentAtMs = Number.NEGATIVE_INFINITY;
   readonly #gaveBack = (lease: Lease): void => {
-    // A unit of an earlier day is none of what is left of this one.
+    // A unit of an earlier day does not change the remaining units of this one.
     if (this.#isOfDay(lease)) this.#net -= 1;
   };
 
@@ -66,7 +66,7 @@ export class TeamQuota {
     return actor.limitsAsOfMs < this.limitAsOfMs ? this.limit : actor.limits.dailyQuota;
   }
 
-  /** A unit, now, from what is leased; null when there is none. */
+  /** Takes a leased unit now; null when there is none. */
   take(nowMs: number): UnitReservation | null {
     for (const lease of this.leases) {
       if (!lease.canTake(nowMs)) continue;
@@ -88,7 +88,7 @@ export class TeamQuota {
     return undefined;
   }
 
-  /** Unused units of retired leases are on their way back: the ledger does not know yet that they are left. */
+  /** True while unused units of retired leases are being given back: the ledger does not know yet that they are left. */
   get isReturning(): boolean {
     return this.leases.some((lease) => lease.retired && !lease.lost && lease.left > 0);
   }
@@ -132,7 +132,7 @@ export class TeamQuota {
   /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
   granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseRequestContext, nowMs: number): void {
     const { sentAtMs, held, limit } = asked;
-    // When two were under way together, the later one knows more.
+    // Of two concurrent requests, the later one has the newer state.
     const isNews = sentAtMs >= this.#answerSentAtMs;
     if (isNews) {
       this.#answerSentAtMs = sentAtMs;

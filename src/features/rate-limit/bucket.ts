@@ -25,7 +25,7 @@ const RENEW_AFTER_MS = 0.3 * LIMITS.rate.leaseTtlMs;
 /** Reported later than this, the use of tokens that Redis has forgotten might count as another process's. */
 const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
 
-/** What this process knows of one team's bucket: tokens leased, requests that wait, what was refused. No I/O. */
+/** One team's bucket in this process: leased tokens, waiting requests, refusals. No I/O. */
 export class SharedBucket {
   /** Tokens left of the leases. Asked for several times a request. */
   #ahead = 0;

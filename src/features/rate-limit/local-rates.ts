@@ -17,7 +17,7 @@ export interface LocalRates {
   /** 0 when a token was taken, else the milliseconds until there is one. */
   take(bucket: SharedBucket): number;
   remaining(bucket: SharedBucket, nowMs: number): number;
-  /** Forgets the full ones: they are as they would be made anew. */
+  /** Forgets full buckets: a new one has the same state. */
   forgetFull(nowMs: number): void;
 }
 

@@ -76,7 +76,7 @@ function cellText(cell: string): string {
 
 type Estimate = Pick<UploadPreview, "sample" | "estimated_rows">;
 
-/** Where a position in the text is in the file; null: that is not known. */
+/** Converts positions in the text to positions in the file; null: the conversion is not known. */
 function positionInFile({ form, head }: OpenedText, isList: boolean): ((at: number) => number) | null {
   if (form.gzip || form.workbook === true || isList) return null;
   if (form.utf16 === null) return (at) => at;

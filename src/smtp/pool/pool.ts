@@ -50,7 +50,7 @@ export interface PoolEvent {
   site: string;
 }
 
-/** A dial without an answer for `LIMITS.network.silentMs`; it goes on. */
+/** A dial has had no answer for `LIMITS.network.silentMs`; it continues. */
 export interface SilentDialEvent {
   kind: "silent";
   site: string;
@@ -109,7 +109,10 @@ export interface SmtpPoolDeps {
   onEvent(event: PoolEvent | SilentDialEvent | CrowdedEvent): void;
   /** Counters for what is written to a site; called once a host. Absent: nothing is counted. */
   trafficOf?(site: string): SessionTraffic;
-  /** Other addresses of the host, best first, for when that of `destination` is slow or fails. Absent: none are dialled. */
+  /**
+   * Other addresses of the host, best first, for when that of `destination` is slow or fails. Absent: no other one is
+   * dialled.
+   */
   othersOf?(destination: Destination): Promise<readonly RoutedAddress[]>;
   /** Makes the connections. Absent: `createConnection`. */
   dial?: typeof createConnection | undefined;

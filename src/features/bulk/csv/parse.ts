@@ -43,7 +43,7 @@ function readByLines(bytes: Buffer, dialect: Dialect, count: number): string[][]
 }
 
 interface SameWidth {
-  /** Where each of the records stands among all. */
+  /** Index of each record among all. */
   places: number[];
   pieces: Buffer[];
 }

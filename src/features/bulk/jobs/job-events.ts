@@ -44,7 +44,7 @@ interface FollowedJob {
   followers: Set<() => void>;
 }
 
-/** What of a job may change without anybody having done anything: its age. So the row is compared, not what is shown. */
+/** Compares the rows, not the views: a view contains the job's age, which changes by itself. */
 function isSame(a: JobRow | null, b: JobRow | null): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

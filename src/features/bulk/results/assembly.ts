@@ -13,9 +13,9 @@ export interface AssemblyDeps extends Omit<WriteResultsDeps, "chunksOf"> {
 }
 
 /**
- * Puts the results together in input order, in each format, and completes the job. Each attempt writes under a key of its
- * own: objects whose key completes no job are removed LIMITS.bulk.spentRestMs after the job's end.
- * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one is not what was written
+ * Assembles the results in input order, in each format, and completes the job. Each attempt writes under a key of its own:
+ * objects whose key completes no job are removed LIMITS.bulk.spentRestMs after the job's end.
+ * @throws Interruption; SourceLost, MissingObject when an object is gone; Error when one differs from the one written
  */
 export async function runAssembly(
   deps: AssemblyDeps,

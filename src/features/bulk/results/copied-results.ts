@@ -9,28 +9,27 @@ export interface CopiedResult {
   listRow: number;
   /** A byte. */
   verdict: number;
-  /** Its cells, so many bytes of them, and then its JSON. */
+  /** The CSV cells, `csvBytes` long, followed by the JSON. */
   bytes: Buffer;
   csvBytes: number;
 }
 
 /**
- * The results that later rows of a job repeat, while its results are put together: kept on disk, but for what was appended
- * or read last.
+ * The results that later rows of a job repeat, during the assembly. They are on disk, except those appended or read last,
+ * in blocks of whole entries, in the order of rows. Memory holds the position and first row of each block.
  *
- * They are written in blocks of whole entries, in the order of rows; of each block, memory holds where it begins and with
- * which row. Reads are synchronous: a copy that stands far from the rest costs one read of a block that is most likely in
- * the page cache, some 10 µs, where handing it to another thread and back takes several times that. A caller that reads
- * many rows in one tick must end the tick by time, not by rows.
+ * Reads are synchronous: a copy far from the others costs one read of a block that is most likely in the page cache, some
+ * 10 µs. Handing it to another thread and back takes several times that. A caller that reads many rows in one tick must end
+ * the tick by time, not by rows.
  *
- * Memory: `blocksKept` + 1 blocks, and 24 bytes for each block that the file has.
+ * Memory: `blocksKept` + 1 blocks, and 24 bytes for each block of the file.
  */
 export interface CopiedResults {
   /**
    * @param row larger than all before
-   * @param result its bytes are read until this has returned, or what it returned has resolved
-   * @returns what to wait for before anything else, once in a block; else null
-   * @throws ScratchFull, here or by what is returned
+   * @param result its bytes are read until this has returned, or its promise has resolved
+   * @returns a promise to await before any other call, once in a block; else null
+   * @throws ScratchFull, here or by the promise
    */
   append(row: number, result: CopiedResult): Promise<void> | null;
   /** A copy of what was appended for the row. */

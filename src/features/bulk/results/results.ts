@@ -25,7 +25,7 @@ import { RowLimit } from "./row-limit.ts";
 
 export interface ResultsQuery extends RangeHeaders, WantedRows {
   format: Format;
-  /** At most so many rows; null: all. */
+  /** Maximum number of rows; null: all. */
   limit: number | null;
 }
 
@@ -33,9 +33,9 @@ export interface ResultsQuery extends RangeHeaders, WantedRows {
 export interface ResultsBody {
   /** null: not known before the end. */
   bytes: number | null;
-  /** Of the whole, where it is an object. */
+  /** Entity tag of the whole, if it is an object. */
   etag: string | null;
-  /** What was asked for of `total` bytes; null: the whole. */
+  /** The requested range of `total` bytes; null: the whole. */
   range: (RequestedRange & { total: number }) | null;
   /** Pieces, as fast as they are taken; at most once. */
   open(gone: AbortSignal): AsyncIterable<Uint8Array>;
@@ -44,18 +44,17 @@ export interface ResultsBody {
 }
 
 /**
- * Results of jobs, streamed: assembled ones as they lie in object storage, or some rows out of them; of a job
- * that is under way or was cancelled what is answered, put together as it is read. LIMITS.results.downloads at
- * once, joinedDownloads of them put together.
+ * Streams results of jobs: assembled ones as they are in object storage, or a selection of their rows. Of a job that is
+ * running or was cancelled, the answered rows are joined while they are read. At most LIMITS.results.downloads at once,
+ * joinedDownloads of them joined.
  */
 export interface Results {
   /**
-   * The caller releases it when the client has it, or has gone.
+   * The caller releases it when the client has it, or has disconnected.
    * @throws AppError `no_results` of a failed job, or of one whose source is not analysed; `overloaded`, `rate_limited`;
-   *   `range_not_satisfiable`; `source_missing`, also when it is another one;
-   *   `s3_not_granted` when it may not be read any more; `unavailable` when object storage, Postgres or the disk fails;
-   *   `not_found` when the job is being removed
-   * @param gone aborted when the client has gone: nothing more is read, and it is released
+   * `range_not_satisfiable`; `source_missing`, also when the object is another one; `s3_not_granted` when it may not be
+   * read any more; `unavailable` when object storage, Postgres or the disk fails; `not_found` when the job is being removed
+   * @param gone aborted when the client has disconnected: reading stops, and it is released
    */
   read(job: JobRow, ask: ResultsQuery, gone?: AbortSignal): Promise<ResultsBody>;
 }
@@ -82,7 +81,7 @@ function refusalOfLost(cause: SourceLost): AppError {
   return new AppError("source_missing", detail, { cause });
 }
 
-/** What goes wrong before the first byte is sent, as the client's error. What is our fault is left as it is. */
+/** Errors before the first byte, as the client's error. Our own faults are unchanged. */
 function refusal(error: unknown): unknown {
   if (error instanceof AppError) return error;
   if (error instanceof MissingObject || error instanceof ChangedObject)
@@ -94,7 +93,7 @@ function refusal(error: unknown): unknown {
 }
 
 /**
- * The same pieces, once the first is there: what fails before it fails here. A first piece that takes longer than
+ * The same pieces, once the first is there, so that an earlier error is thrown here. A first piece that takes longer than
  * LIMITS.results.headMs does not delay the head of the answer: a request for few rows of many may wait long for it.
  */
 async function awaitFirstPiece(

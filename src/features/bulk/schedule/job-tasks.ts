@@ -42,7 +42,7 @@ export interface AnalysisTask extends JobTaskBase {
 
 /** The analysis's results. */
 interface AnalysedJobTask extends JobTaskBase {
-  /** Where the bytes of the chunks are. */
+  /** Object with the bytes of the chunks. */
   place: ObjectPlace;
   layout: JobLayout;
   /** For the results as CSV. */
@@ -193,8 +193,8 @@ export interface FinishedRows {
   /** As `finishTask` returns it. */
   counted: boolean;
   /**
-   * A later task of the job ends after this one and checks what is left: the chunk of rows that are neither answered nor
-   * deferred, or a retry of deferred rows. False where that is not certain.
+   * True when a later task of the job certainly ends after this one and checks the rest: the chunk of rows that are neither
+   * answered nor deferred, or a retry of deferred rows.
    */
   more: boolean;
 }

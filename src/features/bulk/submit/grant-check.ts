@@ -17,8 +17,8 @@ const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const DOT_SEGMENTS = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
 
 /**
- * Whether a team with these grants may have the object read. The deployment's own bucket is never granted, whatever the
- * grants say: it holds what all teams have stored.
+ * True when a team with these grants may read the object. The deployment's own bucket is never granted, whatever the grants
+ * say: it has the objects of all teams.
  */
 export function isGranted(
   grants: readonly S3Grant[],
@@ -35,7 +35,7 @@ export type GrantCheck = (teamId: string, place: S3ObjectRef) => Promise<boolean
 export interface GrantCheckDeps {
   sql: Queryable;
   clock: Pick<Clock, "monotonic">;
-  /** Of the deployment. */
+  /** Name of the deployment's own bucket. */
   ownBucket: string;
 }
 

@@ -5,23 +5,23 @@ import type { SmtpEvidence } from "../../../verification/evidence.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { VerificationResult } from "./verification-result.ts";
 
-/** What an answer waited for, in milliseconds. */
+/** Waiting times of an answer, in milliseconds. */
 export interface WaitTimes {
   /** Redis was asked; null: it was not. */
   cacheMs: number | null;
-  /** From when the check was asked for until it had ended, the way to its thread and back included; null: there was none. */
+  /** From the request of the check until its end, including the messages to its thread and back; null: there was no check. */
   checkMs: number | null;
   /** Times in the check thread, of a check that is traced. */
   thread: CheckTimes | null;
-  /** It joined a check that was under way for another, and waited so long: the rest is null then. Absent: it did not. */
+  /** Wait for a check that was in progress for another request: the rest is null then. Absent: it did not join one. */
   waitMs?: number;
 }
 
-/** What a verification came to, for logs and traces: only what identifies no person is written of it. */
+/** The outcome of a verification, for logs and traces: only data that identifies no person is written. */
 export interface AnswerNote {
-  /** Its address, latency and times may be those of another request that was answered alike. */
+  /** Its address, latency and times may be those of another request with the same answer. */
   result: VerificationResult;
-  /** What the server said, now or when it was asked last; null: no server was asked. */
+  /** The server's answer, now or when it was last asked; null: no server was asked. */
   smtp: Pick<SmtpEvidence, "latencyMs" | "rule"> | null;
   /** null: the answer was at hand. */
   times: WaitTimes | null;

@@ -36,7 +36,10 @@ export interface CachedAnswersDeps {
   limits: { cachedAnswers: number };
 }
 
-/** What failed is free of charge, and `retry_at` moves on: both are drawn anew each time. */
+/**
+ * True unless it changes by itself: failures are free of charge, and `retry_at` moves on. Those are computed for each
+ * request.
+ */
 function isConstant({ reason, retry_at: retryAt }: VerificationResult): boolean {
   return !isUncharged(reason) && retryAt === null;
 }

@@ -12,8 +12,8 @@ import { askerOf, type Examiner, type FindingHandler } from "./examine.ts";
 import type { VerifyInput } from "./verify-input.ts";
 
 /**
- * What is decided about a verification before it costs anything. In an overload most requests are refused: a request that waited
- * for a token before its refusal would delay those that are admitted.
+ * Decides on a verification before it costs anything. In an overload most requests are refused: a request that waited for a
+ * token before its refusal would delay those that are admitted.
  */
 export interface EarlyAdmission {
   /** Whether any request may be refused now: one look that serves all requests. */
@@ -68,7 +68,7 @@ class AdmissionBeforeCost implements EarlyAdmission {
     if (admission.isSaturated() && actor.livemode) return admission.refuse(actor.teamId);
     const input = readInput();
     if (input === null || !mayAsk(actor, input)) return null;
-    // What memory has is answered, however many requests ask for what it does not have.
+    // Answers in memory are given even when many requests need a check.
     const isKnown = examiner.isKnown(this.#understand(actor, input), input.refresh);
     return isKnown ? null : admission.refuse(actor.teamId);
   }

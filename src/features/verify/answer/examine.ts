@@ -47,7 +47,7 @@ export interface DecidedAnswer {
 export interface Examiner {
   /** @param email an address, or a text that it is read out of (`readAddresses`) */
   understand(email: string, withEvidence: boolean, asker: VerificationAsker): AddressQuestion;
-  /** Neither the team nor the operator has said anything about the domain. */
+  /** True when the domain is in no list of the team or the operator. */
   isPlain(domain: string, overlay: TeamOverlay): boolean;
   /** What `find` would find in memory of an address whose domain is plain. Not counted as a look. */
   peek(address: ParsedAddress, scope: Scope): CacheEntry | undefined;
@@ -164,7 +164,7 @@ export function answerWithoutLookup(deps: NoLookupDeps, { address }: AddressQues
   return { entry: address === null ? null : evidenceWithoutLookup(deps, address), cached: false };
 }
 
-/** A blocked domain is not asked about anywhere; what lists know costs nothing. */
+/** A blocked domain is not looked up anywhere; the lists in memory cost nothing. */
 function evidenceWithoutLookup(deps: NoLookupDeps, address: ParsedAddress): CacheEntry {
   const evidence = evidenceOf({
     mx: { status: "skipped", hosts: [], preferences: [], provider: null, ttlS: 0, fault: null },
@@ -203,7 +203,7 @@ function draw(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFi
   return { decision, result };
 }
 
-/** What is said at a deadline besides: what the DNS had answered, else what the lists know. It is kept nowhere. */
+/** The evidence in an answer at the deadline: that of the DNS, else that of the lists. It is not cached. */
 function lateEntry(
   deps: ExaminerDeps,
   { address }: AddressQuestion,

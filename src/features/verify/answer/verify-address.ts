@@ -179,7 +179,7 @@ class ChargedVerification implements FindingHandler<VerificationAnswer>, AnswerN
     }
   }
 
-  /** What was asked for before the unit was there. */
+  /** Awaits a finding that was requested before the unit was taken. */
   async #await(found: Promise<EvidenceFinding>): Promise<VerificationAnswer> {
     try {
       return this.settled(await found);

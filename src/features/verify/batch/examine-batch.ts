@@ -29,8 +29,8 @@ export interface BatchOptions {
 /** Questions under way. */
 export interface BatchRun {
   /**
-   * One answer for each question, in order. Never rejects. What a cancellation or the end of the pool interrupted is
-   * `unfinished`.
+   * One answer for each question, in order. Never rejects. Questions interrupted by a cancellation or the end of the pool
+   * are `unfinished`.
    */
   readonly done: Promise<BatchAnswer[]>;
   /** Questions without an answer at present. */
@@ -54,7 +54,7 @@ export interface BatchExaminer {
    * calls `countMemoryHits`.
    */
   ready(question: AddressQuestion): EvidenceFinding | undefined;
-  /** So many questions were answered by what memory had. */
+  /** Counts questions that were answered from memory. */
   countMemoryHits(fromMemory: number): void;
   examine(
     questions: readonly AddressQuestion[],
@@ -69,7 +69,7 @@ export interface BatchExaminerDeps extends NoLookupDeps {
   cache: Pick<EvidenceCache, "peek" | "fetchMany" | "storeMany">;
   pool: Pick<CheckPool, "checkBatch">;
   keep: InFlightChecksDeps["keep"];
-  /** That the check threads ask for. */
+  /** Signals that the check threads request. */
   signals: RequestedSignals;
   /** Called with the results of looks into the cache's memory, `count` of them alike. */
   onLookup(result: "memory" | "miss", count: number): void;

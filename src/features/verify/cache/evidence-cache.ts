@@ -26,13 +26,14 @@ export interface CacheWrite extends ScopedCacheKey {
 }
 
 /**
- * What was learnt about addresses, in process and, behind that, in Redis for all processes. Evidence, never
- * verdicts. Entries of the two scopes never meet: what a probe taught is not to be seen from a tier that does not
- * probe, not even as `cached: true`.
+ * Evidence about addresses, in memory and, behind that, in Redis for all processes. Evidence, never verdicts.
  *
- * Redis keys (all with a TTL, so that `volatile-lru` may drop them): `rcpt:ev:{p|u}:<hash>` the entry;
- * `rcpt:es:<hash>` the facts and findings that entries share (`evidence-record`); `rcpt:ca:<hash>` a domain's catch-all answer. The
- * hash is SHA-256 of the address, the text or the key, cut to 128 bits, so that Redis holds no address in clear.
+ * Entries of the two scopes are separate: results of a probe must not show on a tier that does not probe, not even as
+ * `cached: true`.
+ *
+ * Redis keys (all with a TTL, so that `volatile-lru` may drop them): `rcpt:ev:{p|u}:<hash>` the entry; `rcpt:es:<hash>` the
+ * facts and findings that entries share (`evidence-record`); `rcpt:ca:<hash>` a domain's catch-all answer. The hash is
+ * SHA-256 of the address, the text or the key, cut to 128 bits, so that Redis holds no address in clear text.
  */
 export interface EvidenceCache {
   /** From this process's memory: no I/O. What is asked for again is the same object, for as long as it is there. */
@@ -45,15 +46,15 @@ export interface EvidenceCache {
   /** `fetch` with a callback of the waiter's instead of a promise. */
   look(asker: EntryWaiter): void;
   /**
-   * Kept here at once and, unless it is about ourselves, in Redis soon: with what else this turn of the event loop has. A
-   * TTL of 0 is not kept.
-   * @param shared false: true of this process's egress alone, so others must not believe it
+   * Stores the entry in memory at once and, unless it is about ourselves, in Redis soon, together with the others of this
+   * tick. An entry with a TTL of 0 is not stored.
+   * @param shared false: true of this process's egress alone, so other processes must not use it
    * @param redisKey as `look` gave it, so that the address need not be hashed again
    */
   store(scope: Scope, cacheKey: string, entry: CacheEntry, shared: boolean, redisKey?: string): void;
   /**
-   * `fetch` of many in one round trip for each LIMITS.evidenceCache.keysPerCall of them, one after the other, and another
-   * one where this process does not know what they have in common; in order. Never rejects.
+   * Like `fetch` for many, in order: one round trip for each LIMITS.evidenceCache.keysPerCall of them, one after the other,
+   * and another one for facts and findings that this process does not know. Never rejects.
    */
   fetchMany(questions: readonly BatchCacheLookup[]): Promise<(CacheEntry | undefined)[]>;
   /** `store` of many, in one write for each LIMITS.evidenceCache.entriesPerWrite of them. Never rejects. */
@@ -101,7 +102,7 @@ export function createEvidenceCache(deps: EvidenceCacheDeps): EvidenceCache {
   function keepInMemory({ scope, cacheKey, entry, shared }: CacheWrite): boolean {
     if (entry.ttlS <= 0) return false;
     memory.keep(memoryKey(scope, cacheKey), entry);
-    // Redis counts whole seconds, and takes no lifetime of none.
+    // Redis counts whole seconds, and accepts no time to live of 0.
     return shared && entry.ttlS >= 1;
   }
 

@@ -36,13 +36,13 @@ export class EvidenceMemory {
     this.#clock = clock;
   }
 
-  /** What there is, alive or not. */
+  /** The entry, expired or not. */
   get(key: string): CacheEntry | undefined {
     const slot = this.#slots.find(key);
     return slot === NO_SLOT ? undefined : this.#entryAt(slot);
   }
 
-  /** What is alive and was seen to be the newest lately. */
+  /** The entry, if it is live and was lately known to be the newest. */
   peek(key: string): CacheEntry | undefined {
     const slot = this.#slots.find(key);
     if (slot === NO_SLOT || !this.#isGood(slot)) return undefined;
