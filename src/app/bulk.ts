@@ -220,8 +220,8 @@ function composeEmissions(emitter: Emitter, log: Logger): Emissions {
 }
 
 /**
- * The queues of a worker: chunks; analyses and assemblies; retries of its egress, and retries without one. None waits
- * behind another.
+ * The queues of a worker: chunks; analyses and assemblies; retries of its egress, and retries without one. No queue waits
+ * for another.
  */
 function composeWorkQueues(
   { config, log, metrics, stores }: Deps,

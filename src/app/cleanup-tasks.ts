@@ -9,7 +9,7 @@ export interface CleanupDeps {
 
 /** Removes outdated data of other parts: leases of dead processes, old notes of the change feed, expired idempotency keys. */
 export function cleanupPeriodicTasks({ ledger, changes, idempotencyKeys }: CleanupDeps): PeriodicTask[] {
-  /** Rounds until none is due, or the rest may wait for the next interval. */
+  /** Repeats until no lease is due, or the rest may wait for the next interval. */
   async function reapAll(isStopping: () => boolean): Promise<void> {
     for (let round = 0; round < LIMITS.relay.reapRounds && !isStopping(); round++) {
       if ((await ledger.reap()) < LIMITS.quota.leasesReapedPerRound) return;

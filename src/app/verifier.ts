@@ -37,7 +37,7 @@ export interface Verifier {
   /**
    * The same answer as `GET /v1/verify`.
    * @param text an address, or a text with one
-   * @throws AppError `overloaded` when LIMITS.check.tasksInFlight are under way; Error when the verifier is closed
+   * @throws AppError `overloaded` when LIMITS.check.tasksInFlight are in progress; Error when the verifier is closed
    */
   verify(text: string, options?: VerifyOptions): Promise<Verified>;
   /**

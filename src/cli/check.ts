@@ -36,7 +36,7 @@ function parseVerdicts(text: string): Verdict[] {
   });
 }
 
-/** The exit code of what Ctrl-C ended. */
+/** The exit code after Ctrl-C. */
 export const EXIT_INTERRUPTED = 130;
 
 export class Interrupted extends Error {

@@ -40,7 +40,7 @@ async function bytesOf(path: string): Promise<Buffer> {
 
 /**
  * The events of a file, or of standard input (`-`).
- * @throws UsageError for one that cannot be read or is no table with outcomes
+ * @throws UsageError when it cannot be read or is not a table with outcomes
  */
 export async function readFile(path: string, options: TableOptions): Promise<FileReading> {
   const bytes = await bytesOf(path);

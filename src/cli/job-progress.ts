@@ -9,7 +9,7 @@ export interface Bar {
   stop(): void;
 }
 
-/** @param unit of what is counted */
+/** @param unit name of the counted items */
 export function startBar(unit: string): Bar {
   if (!process.stderr.isTTY) return { show() {}, stop() {} };
   const look = { format: `{bar} {value}/{total} ${unit} {note}`, hideCursor: true, stopOnComplete: false };

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { runProgram } from "./program.ts";
 
-/** A reader that has enough, such as `head`, closes its end: that is no failure. */
+/** A reader that has enough, such as `head`, closes its end: that is not a failure. */
 function endWithReader(stream: NodeJS.WriteStream): void {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;

@@ -12,7 +12,7 @@ export function openCommand(): Command {
       if (print || !process.stdout.isTTY) return;
       const { default: open } = await import("open");
       const browser = await open(url);
-      // There may be none: the address is printed.
+      // Without a browser the printed address is enough.
       browser.once("error", () => {});
     });
 }

@@ -50,10 +50,10 @@ export async function printList<T>(
   if (!json && rows.length === 0) sayNone();
 }
 
-/** A day, of an instant of the API; "never" of none. */
+/** The day of a time from the API; "never" for null. */
 export const dayOf = (instant: string | null): string => instant?.slice(0, 10) ?? "never";
 
-/** Prints an answer of the API as JSON, or what a person should know of it. */
+/** Prints an answer of the API as JSON, or as a line for people. */
 export function printAnswer(answer: unknown, { json }: { json: boolean }, line: string): void {
   process.stdout.write(json ? jsonLine(answer) : `${printable(line)}\n`);
 }

@@ -75,7 +75,7 @@ export function rememberUpload(url: string, path: string, options: unknown): Upl
         prune(folder, Date.now());
         kept = uploadId;
       } catch {
-        // A home that cannot be written to: the upload goes on all the same.
+        // The home directory is not writable: the upload continues nevertheless.
       }
     },
     forget() {

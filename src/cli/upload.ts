@@ -9,7 +9,7 @@ export interface UploadOptions {
   via: "storage" | "service";
 }
 
-/** The list of a command, on its way to become a job. */
+/** The list of a command, until it is a job. */
 interface Submission {
   client: Client;
   memory: UploadMemory;
@@ -35,7 +35,7 @@ async function send({ client, memory, path, options, signal }: Submission, resum
   }
 }
 
-/** The upload is not there any more, or is of another file. */
+/** True when the upload does not exist any more, or is of another file. */
 const isGone = (error: unknown) =>
   error instanceof RcptError && (error.status === 404 || error.code === "file_changed");
 

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 
-/** `rcpt usage`: what the team has used today. Its action is `showUsage`. */
+/** `rcpt usage`: the team's use of today. Its action is `showUsage`. */
 export function usageCommand(): Command {
   return new Command("usage")
     .description("What the team has used of its quota today.")

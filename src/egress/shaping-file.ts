@@ -89,7 +89,7 @@ function wrongName({ providers, sites }: OperatorShaping): string | null {
   return wrongSite(Object.keys(sites), providers);
 }
 
-/** The first name that no host's site ever has, with the name that it should be; null: none. */
+/** The first name that is never a host's site, with the right name; null: all are right. */
 function wrongSite(keys: readonly string[], providers: OperatorShaping["providers"]): string | null {
   const mxOf = Object.entries(providers).map(([name, { mx: names = [] }]) => [name, names]);
   const { siteOf } = createSiteDirectory(Object.fromEntries(mxOf));

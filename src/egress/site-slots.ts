@@ -24,9 +24,9 @@ export class SiteSlots {
   owed = 0;
   /** Waiting requests, in order of arrival. */
   readonly queue = new Set<SlotWaiter>();
-  /** A statement is under way. */
+  /** True while a statement is being sent. */
   isReporting = false;
-  /** We stand in line for it. */
+  /** True while this process is queued for it at the store. */
   isQueuedAtStore = false;
   reportedAt = Number.NEGATIVE_INFINITY;
   announcedAt = Number.NEGATIVE_INFINITY;

@@ -37,7 +37,7 @@ export class SlotReports {
     return this.#isStoreDown;
   }
 
-  /** A report of `site` to the store is due, or under way. */
+  /** True when a report of `site` to the store is due, or being sent. */
   isPending(site: SiteSlots): boolean {
     return site.isReporting || this.#changed.has(site);
   }

@@ -64,7 +64,7 @@ async function sendCatchAllProbe(
   const { exchanger, key, deadlineAt } = question;
   const local = catchAllLocalPart(target.domain, deps.clock.now(), deps.self.heloName);
   const route = { ...target.route, exchangers: [exchanger] };
-  // An accepted address waits for this answer, so the probe goes ahead of the site's other rows.
+  // An accepted address waits for this answer, so the probe has priority over the site's other rows.
   const control = { cancelled: () => false, deadlineAt, urgent: true };
   try {
     const { outcome, ruling } = await runGuardedProbe(deps, target, { route, local, control });

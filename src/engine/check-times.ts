@@ -7,12 +7,12 @@ export interface AttemptTimes {
   site: string;
   provider: string | null;
   host: string;
-  /** Name of the way out, "" when it never set out. */
+  /** Name of the egress route, "" when nothing was sent. */
   route: string;
   stage: Stage;
   /** null: a reply decided. */
   cause: FailureCause | null;
-  /** Code of the reply, 0 where there was none. */
+  /** Code of the reply, 0 without a reply. */
   code: number;
   tls: boolean;
   beganMs: number;
@@ -41,7 +41,7 @@ export interface CheckTimes {
 /** More are not kept: hosts tried times addresses of each are fewer. */
 const ATTEMPTS_MAX = 16;
 
-/** Takes down how a check goes, in its thread. Only checks that are traced have one. */
+/** Records the times of a check, in its thread. Only traced checks have one. */
 export class CheckTrace {
   readonly #beganMs: number;
   readonly #clock: Pick<Clock, "monotonic">;

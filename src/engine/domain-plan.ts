@@ -135,7 +135,7 @@ export class DomainPlans {
     this.#deps = deps;
   }
 
-  /** Plans at hand. */
+  /** Number of cached plans. */
   get size(): number {
     return this.#plans.size;
   }
@@ -166,7 +166,7 @@ export class DomainPlans {
     }
   }
 
-  /** An expired plan goes with the replies read on its fast route: a thread keeps the plans of a few seconds. */
+  /** Removes an expired plan with the replies of its fast route: a thread keeps the plans of a few seconds. */
   #forgetExpired(now: number): void {
     for (const [domain, { until }] of this.#plans) {
       if (now < until) return;

@@ -139,8 +139,8 @@ export function interleaveFamilies(ipv4: readonly string[], ipv6: readonly strin
 }
 
 /**
- * The addresses of a mail exchanger in the order in which they are tried. IPv6 is looked up only for a probe that goes
- * beyond the first IPv4 address, which hardly any does.
+ * The addresses of a mail exchanger in the order in which they are tried. IPv6 is looked up only for the few probes that go
+ * beyond the first IPv4 address.
  * @throws AppError `overloaded`
  */
 export async function* addressesInOrder(resolver: Resolver, host: string): AsyncGenerator<string, void> {

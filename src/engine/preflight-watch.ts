@@ -111,7 +111,7 @@ class RepeatedSelfCheck implements SelfCheckWatch {
     this.#timer = clock.after(nextMs, () => void this.#round());
   }
 
-  /** `nobody`: the processes cannot reach each other, so each looks itself unless it has news. */
+  /** `nobody`: the processes cannot reach each other, so each checks itself unless it has a recent report. */
   async #lead(ms: number): Promise<"me" | "others" | "nobody"> {
     try {
       return (await this.#deps.share.acquireLead(Math.ceil(ms))) ? "me" : "others";

@@ -13,8 +13,8 @@ interface SiteAttempts {
 }
 
 /**
- * The breaker guards of one probe: one for each site that it comes to on its way from host to host. Each ends with the outcome
- * that got furthest at its site.
+ * The breaker guards of one probe: one for each site that it reaches from host to host. Each ends with the outcome that got
+ * furthest at its site.
  */
 export class ProbeGuards {
   readonly #breaker: Breaker;

@@ -111,7 +111,7 @@ export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
     return this.#caller.mode === "single";
   }
 
-  /** @param fastRoute one for which `canProbeFast` is true; null: there is none */
+  /** @param fastRoute a route for which `canProbeFast` is true; null: there is none */
   start(fastRoute: FastRoute | null): void {
     try {
       if (fastRoute === null) this.#reportLater(this.#probeUnlessKnown());

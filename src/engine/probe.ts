@@ -133,7 +133,7 @@ class ProbeRun {
     return Math.min(deadlineAt, this.#repliedAt + LIMITS.smtp.interactiveFailOverMs);
   }
 
-  /** The exchangers of a named provider are one service: what it put off at one, it puts off at all. */
+  /** The exchangers of a named provider are one service: a deferral at one holds for all. */
   #isOneService({ provider }: Exchanger): boolean {
     const heard = this.#furthest;
     if (provider === null || heard === null || !hasMailReply(heard)) return false;

@@ -14,7 +14,7 @@ export function retryAtMsOf(error: unknown): number | null {
   return isWait && error.retryAfterS !== null && error.retryAfterS <= WAIT_MAX_S ? error.retryAtMs : null;
 }
 
-/** What the API refused is refused again; what did not reach it, or came too fast, may be taken the next time. */
+/** Refused requests would be refused again. Requests that did not reach the API, or came too fast, may succeed. */
 function isWorthRetrying(failures: number, error: Error): boolean {
   if (retryAtMsOf(error) !== null) return failures < WAITS;
   return failures < RETRIES && error instanceof Problem && (error.status === 0 || error.status === 503);

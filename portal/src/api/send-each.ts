@@ -25,9 +25,9 @@ export async function sendWhenAllowed<T>(send: () => Promise<T>, signal: AbortSi
 }
 
 /**
- * Sends each item, a few at once, as `sendWhenAllowed` does.
- * @param onEnd an item was sent, with null, or could not be, with what was thrown
- * @throws what `signal` is aborted with
+ * Sends each item, a few at once, like `sendWhenAllowed`.
+ * @param onEnd called for each item with null, or with its error
+ * @throws the reason of `signal`
  */
 export async function sendEach<T>(
   items: readonly T[],

@@ -4,7 +4,7 @@ import { shownText } from "./foreign-text.tsx";
 
 const SHOWN_MS = 2_000;
 
-/** Puts a text on the clipboard, and says that it did. @param of what the text is, for screen readers */
+/** Copies a text to the clipboard, and confirms it. @param of name of the text, for screen readers */
 export function CopyButton({ text, of }: { text: string; of: string }) {
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
   useEffect(() => {

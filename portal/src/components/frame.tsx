@@ -26,7 +26,7 @@ function Account() {
   );
 }
 
-/** What all pages for signed-in people have: links to the other pages, the team, and signing out. */
+/** The frame of all pages for signed-in people: navigation, the team, and signing out. */
 export function Frame() {
   const { operator } = useIdentity();
   const isAdmin = useHasRole("admin");

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 
 const QUIET_MS = 200;
 
-/** What is shown while a page waits; nothing at first: short waits need no notice. */
+/** Shown while a page loads; empty at first, since short waits need no notice. */
 export function Loading() {
   const [isLong, setLong] = useState(false);
   useEffect(() => {

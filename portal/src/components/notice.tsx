@@ -12,7 +12,7 @@ export function Notice({ kind, children }: { kind?: "failure" | "success"; child
   );
 }
 
-/** What to do about it, where that does not follow from what is said already. */
+/** Advice, if the message does not contain it. */
 function adviceOf(error: unknown, hasToWait: boolean): string | null {
   if (!(error instanceof Problem)) return null;
   if (error.status === 0) return "Look at your connection, and try again.";

@@ -5,8 +5,8 @@ import { ForeignText, shownText } from "./foreign-text.tsx";
 let isFirstPage = true;
 
 /**
- * Names the page in the browser's window and, when a link led here, moves the focus to its heading, so that screen readers
- * say that it is another page. What has the focus within the page keeps it.
+ * Sets the window's title. After a link it moves the focus to the page's heading, so that screen readers announce the new
+ * page. A focused element within the page keeps the focus.
  */
 export function useTitle(title: string) {
   const heading = useRef<HTMLHeadingElement>(null);

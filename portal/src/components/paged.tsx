@@ -6,14 +6,14 @@ import { Failure } from "./notice.tsx";
 
 interface Props<T> {
   pages: ReturnType<typeof usePages<T>>;
-  /** What stands there instead of no rows. */
+  /** Shown instead of an empty list. */
   empty: ReactNode;
   /** On the button that reads on. */
   more?: string;
   children(rows: readonly T[]): ReactNode;
 }
 
-/** A list that comes in pages. What was read before stays when it cannot be read again. */
+/** A list in pages. Rows that were read remain when reading again fails. */
 export function Paged<T>({ pages, empty, more = "More", children }: Props<T>) {
   if (pages.isPending) return <Loading />;
   return (

@@ -1,6 +1,6 @@
 import { CopyButton } from "./copy-button.tsx";
 
-/** A secret that is shown this once. @param of what it is of, for screen readers */
+/** A secret that is shown only once. @param of name of the secret, for screen readers */
 export function Secret({ value, of }: { value: string; of: string }) {
   return (
     <div className="stack">

@@ -8,7 +8,7 @@ interface Props<T extends string>
   value: T;
   onChange(value: NoInfer<T>): void;
   options: readonly (readonly [value: T, text: string])[];
-  /** The label stands before it, not above. */
+  /** True: the label is before the field, not above it. */
   inline?: boolean;
 }
 

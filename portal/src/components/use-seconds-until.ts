@@ -1,6 +1,6 @@
 import { useEffect, useReducer } from "react";
 
-/** Whole seconds until an instant in milliseconds of the browser's clock, counted down; 0: it has passed, or there is none. */
+/** Whole seconds until a time in milliseconds of the browser's clock, counted down; 0: it has passed, or there is none. */
 export function useSecondsUntil(endMs: number | null): number {
   const [, drawAgain] = useReducer((times: number) => times + 1, 0);
   const leftS = endMs === null ? 0 : Math.max(0, Math.ceil((endMs - Date.now()) / 1_000));

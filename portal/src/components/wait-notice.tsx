@@ -4,7 +4,7 @@ import { retryAtMsOf } from "../api/query-client.ts";
 import { duration } from "../words/durations.ts";
 import { useSecondsUntil } from "./use-seconds-until.ts";
 
-/** On every page: that the API asked it to wait, and when it goes on by itself. */
+/** Notice on every page that the API asked it to wait, with the time at which it continues. */
 export function WaitNotice() {
   const cache = useQueryClient().getQueryCache();
   const endMs = useSyncExternalStore(

@@ -12,7 +12,7 @@ const MIB = 1_048_576;
 /** A part that breaks off is sent again: small ones cost less then, but each costs a request. */
 const PART_BYTES = { least: 5 * MIB, most: 16 * MIB };
 const PARTS = 8;
-/** At most so often: a thousand progress events a second would be drawn each. */
+/** Minimum interval of progress reports: a thousand events a second would all be rendered. */
 const NOTIFY_EVERY_MS = 150;
 
 export interface UploadState {

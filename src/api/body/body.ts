@@ -10,7 +10,7 @@ export interface RequestBody {
    *   those of `IncomingBody.read`
    */
   readonly bytes: Promise<Buffer>;
-  /** Frees what was collected and stops collecting. Idempotent. */
+  /** Frees the collected bytes and stops collecting. Idempotent. */
   abandon(): void;
 }
 

@@ -148,7 +148,7 @@ class ReceivedBody implements IncomingBody, DroppedBody {
     this.#queued += chunk.byteLength;
   }
 
-  /** Pauses the connection while too much of what has come is not taken. */
+  /** Pauses the connection while too many received bytes are not taken. */
   #flow(): void {
     if (this.#isAbandoned) return;
     const isFull = this.#failure !== null || this.#queued >= (this.#isReading ? heldBytes : 1);
@@ -209,10 +209,7 @@ class ReceivedBody implements IncomingBody, DroppedBody {
   }
 }
 
-/**
- * Must be called before the request's handler returns.
- * @param declaredBytes 0: there is none
- */
+/** Must be called before the request's handler returns. @param declaredBytes 0: there is no body */
 export function receiveBody(
   source: PausableSource,
   declaredBytes: number | null,

@@ -20,7 +20,7 @@ export interface JsonCounts {
 
 /** Counts what JSON has while its bytes come, and builds nothing. */
 export interface JsonScan {
-  /** @throws AppError `malformed_json`, or what the bounds say, once a bound is passed */
+  /** @throws AppError `malformed_json`, or the error of a bound that is exceeded */
   add(piece: Uint8Array): void;
   /** Counts so far. They are right for valid JSON; parsing detects invalid JSON. */
   counts(): JsonCounts;

@@ -5,7 +5,7 @@ import { type HeadWriter, type WriteOptions, writeHead } from "../reply/respond.
 import { toWireText } from "../request/wire-text.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 
-/** uWebSockets.js' response, by what a lingering answer needs of it. */
+/** The methods of uWebSockets.js' response that a lingering answer needs. */
 export interface LingeringWriter extends HeadWriter {
   write(chunk: string | Uint8Array): unknown;
   cork(write: () => void): unknown;

@@ -3,7 +3,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { BodyStream } from "../reply/reply.ts";
 
-/** uWebSockets.js' response, by what a streamed body needs of it. */
+/** The methods of uWebSockets.js' response that a streamed body needs. */
 export interface StreamWriter {
   cork(write: () => void): unknown;
   write(chunk: Uint8Array): boolean;

@@ -11,7 +11,7 @@ class StreamCutOff extends Error {
   override name = "Cut";
 }
 
-/** A streamed body on its way. */
+/** A streamed body in progress. */
 export interface ActiveStream {
   response: StreamWriter & { close(): unknown };
   body: BodyStream;
@@ -109,7 +109,7 @@ class RunningStreams implements Streams {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Ends it when the credential is no longer good. Returns how to stop looking. */
+  /** Ends the stream when its credential is no longer valid. Returns a function that stops the checks. */
   #watch(authorization: string, control: AbortController): () => void {
     let timer: Timer;
     const look = () => {

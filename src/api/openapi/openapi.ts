@@ -104,7 +104,7 @@ function parametersOf(schema: v.GenericSchema, where: "query" | "path", schemas:
   }));
 }
 
-/** Headers that routes without a body read: those that are for anybody to send. */
+/** Headers that routes without a body read, as far as any caller may send them. */
 const READ_HEADERS: Partial<Record<RetainedHeader, Json>> = {
   range: {
     name: "Range",

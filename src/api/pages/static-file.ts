@@ -16,7 +16,7 @@ export interface StaticFile {
 /** For files whose name changes with their content. */
 export const A_YEAR = "public, max-age=31536000, immutable";
 
-/** The path of the address that the service is reached at, without a slash at its end; "": none. */
+/** Path of the service's public URL, without a slash at its end; "": none. */
 export const basePathOf = (publicUrl: string | null): string =>
   publicUrl === null ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
 
@@ -25,7 +25,7 @@ export function staticFile(bytes: Buffer, brotli: Buffer | null, contentType: Co
   return { bytes, brotli, contentType, etag: `"${hash.slice(0, 22)}"` };
 }
 
-/** @returns null where there is no such file */
+/** @returns null when the file does not exist */
 export async function readIfThere(path: string): Promise<Buffer | null> {
   return readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;

@@ -5,7 +5,7 @@ import type { HttpReply } from "./reply.ts";
 
 /** Turns errors of a request into replies and log lines. */
 export interface FailureReplies {
-  /** Logs what is not the caller's affair. `id` is the request's, `route` its pattern. */
+  /** Logs errors that do not concern the caller. `id` is the request's, `route` its pattern. */
   replyTo(error: unknown, request: { id: string; route: string }): HttpReply;
   /**
    * Logs an error after the client disconnected, for example by pipelining a request. The client caused it, so no stack is

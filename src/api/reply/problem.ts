@@ -14,7 +14,7 @@ export interface Problem {
   title: string;
   status: number;
   detail: string;
-  /** Stable, snake_case: what a program switches on. */
+  /** Stable, snake_case: programs branch on it. */
   code: ErrorCode;
   request_id: string;
   errors?: ErrorIssue[];
@@ -22,7 +22,10 @@ export interface Problem {
   candidates?: ErrorCandidate[];
 }
 
-/** Seconds for `Retry-After` where the error itself names none: every 429 and 503 carries the header, any other that names some. */
+/**
+ * Seconds for `Retry-After` if the error itself names none: every 429 and 503 carries the header, other errors only if they
+ * name some.
+ */
 const RETRY_AFTER_DEFAULT_S = 1;
 const RETRIABLE: ReadonlySet<number> = new Set([429, 503]);
 
@@ -40,7 +43,7 @@ function problemHeaders(error: AppError): Record<string, string> {
 
 const ASCII = /^[ -~]*$/;
 
-/** A problem as it is sent, but for the id of the request, which stands between the two. */
+/** A problem as sent, except for the request id, which is between the two texts. */
 interface ProblemTemplate {
   start: string;
   end: string;

@@ -3,21 +3,21 @@ import { toWireText } from "../request/wire-text.ts";
 import type { HeadParts } from "./head-template.ts";
 import { type BodyStream, type HttpReply, isStream, statusLine } from "./reply.ts";
 
-/** uWebSockets.js' response, by what the head of a reply needs of it. */
+/** The methods of uWebSockets.js' response that the head of a reply needs. */
 export interface HeadWriter {
   writeStatus(status: string | Uint8Array): unknown;
   writeHeader(key: string, value: string | Uint8Array): unknown;
 }
 
-/** The same, by what a whole reply needs. */
+/** The methods for a whole reply. */
 export interface ResponseWriter extends HeadWriter {
   end(body: string | Uint8Array, closeConnection: boolean): unknown;
   endWithoutBody(): unknown;
 }
 
-/** The same, for what is sent piece by piece. */
+/** The methods for a reply that is sent piece by piece. */
 export interface LargeResponseWriter extends ResponseWriter {
-  /** Sends what the connection takes now, without keeping the rest: [all was taken, the response is complete]. */
+  /** Sends the bytes that the connection takes now, without buffering the rest: [all was taken, the response is complete]. */
   tryEnd(body: Uint8Array, totalBytes: number): [boolean, boolean];
   /** `handler` is called with the bytes sent so far when the connection takes more. */
   onWritable(handler: (offset: number) => boolean): unknown;

@@ -1,6 +1,6 @@
 import type { FieldSource } from "./request-fields.ts";
 
-/** uWebSockets.js' request, by what is read of it here. */
+/** The methods of uWebSockets.js' request that are needed here. */
 export interface HeaderSource extends FieldSource {
   getHeader(name: string): string;
 }

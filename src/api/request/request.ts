@@ -75,7 +75,7 @@ export class HttpRequest implements Cancellation {
   incoming: IncomingBody | null = null;
   /** Set by authentication. */
   actor: Actor | null = null;
-  /** The request is to be traced if its authenticated sender may have it traced; null: it is not, or this is decided. */
+  /** Set while the request may be traced, which depends on its sender; null: it is not traced, or this is decided. */
   sampled: { by: Tracer; as: SampledRequest } | null = null;
   /** Span of a traced request; null: it is not traced. */
   span: Span | null = null;

@@ -18,7 +18,7 @@ import { verificationExample } from "./verify.ts";
 const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads, teamFollowers, heartbeatMs } =
   LIMITS.results;
 
-/** What is read of a job besides itself: its results, the rows that wait, its providers, and its events. */
+/** Routes that read a job's results, its waiting rows, its providers and its events. */
 export function createBulkReadingRoutes(jobs: BulkJobs): Route[] {
   return [resultsRoute(jobs), deferredRoute(jobs), providersRoute(jobs), eventsRoute(jobs)];
 }

@@ -20,14 +20,14 @@ function isFinal({ status, code }: HttpReply): boolean {
   return code === null ? status < 300 : FINAL_REFUSALS.has(code);
 }
 
-/** The body as text; null: none. Of routes that honour the key no body is streamed. */
+/** The body as text; null: none. Routes that honour the key do not stream a body. */
 function textOf(body: ReplyBody): string | null {
   if (body === null || typeof body === "string") return body;
   if (isStream(body)) throw new Error("a streamed body cannot be kept");
   return Buffer.from(body).toString("utf8");
 }
 
-/** The body without what is shown once. */
+/** The body without the secret, which is shown only once. */
 function withoutSecret(body: string, secretField: string | undefined): string {
   if (secretField === undefined) return body;
   const value: unknown = JSON.parse(body);

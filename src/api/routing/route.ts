@@ -56,7 +56,7 @@ export interface RouteInfo {
   parseLarge?: ParseLarge<unknown>;
   /** The handler needs the client's address (sign-in limits): it is read before anything waits. */
   readsClientAddress?: boolean;
-  /** Set where there is no body: headers that the handler looks at, "" where they are absent. */
+  /** For a route without a body: headers that the handler reads, "" when absent. */
   readsHeaders?: readonly RetainedHeader[];
   /**
    * Set on a public route that a credential may come along with. A wrong one is refused; the handler gets the actor of a
@@ -91,7 +91,7 @@ export interface Success {
   contentType?: ContentType;
   /** Further content types of the same schema that the caller may ask for: of each, an example. */
   alsoAs?: Readonly<Partial<Record<ContentType, unknown>>>;
-  /** Fields that this answer has beyond those of every one, by name: what each says. */
+  /** Additional header fields of this answer, by name, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
   example?: unknown;
 }
@@ -149,7 +149,7 @@ interface RouteSpec<P, Q, B, T>
 
 const NO_PARAMETERS = v.strictObject({});
 
-/** Validates what the schemas of the route ask for; a promise only where there is a body. */
+/** Validates the input by the schemas of the route. Returns a promise only if there is a body. */
 function readInput<P, Q, B, T>(
   spec: RouteSpec<P, Q, B, T>,
   request: HttpRequest,
@@ -185,7 +185,7 @@ function toReply<P, Q, B, T>(spec: RouteSpec<P, Q, B, T>, answer: T | RenderedJs
   return new HttpReply(status, JSON.stringify(answer));
 }
 
-/** A route that anybody may call. */
+/** A route without a credential. */
 export function publicRoute<T, P = undefined, Q = undefined, B = undefined>(
   spec: RouteSpec<P, Q, B, T> & {
     rate: PublicRate;
@@ -236,7 +236,7 @@ function rememberInput<I extends object>(
   actor: Actor,
   input: I,
 ): void {
-  // Test keys pay for nothing: they could crowd out what others ask for.
+  // Test keys pay nothing: they could evict the queries of others.
   if (!actor.livemode || rawQuery.length > LIMITS.http.rememberedQueryChars) return;
   if (inputs.get(rawQuery) === undefined) inputs.set(rawQuery, input);
 }

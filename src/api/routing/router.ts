@@ -4,7 +4,7 @@ import type { PublicRoute, Route } from "./route.ts";
 
 export interface Match {
   route: Route;
-  /** Decoded path parameters; null where the path has none. */
+  /** Decoded path parameters; null for a path without parameters. */
   params: Record<string, string> | null;
 }
 

@@ -31,7 +31,7 @@ export const newPasswordSchema = v.pipe(
   ),
 );
 
-/** A password that exists already, or is none. */
+/** A password to be checked, right or wrong. */
 export const passwordSchema = (description: string) =>
   v.pipe(
     v.string(),

@@ -13,7 +13,7 @@ import type { HttpRequest } from "../request/request.ts";
 import { jsonBounds, type Route } from "../routing/route.ts";
 
 export interface BodyIntakeLimits {
-  /** The bound for routes that set none. */
+  /** The limit for routes without their own. */
   bodyBytes: number;
   bodies: Record<"teams" | "unauthenticated" | "unread", { bytes: number; share: number }> & {
     pace: PaceLimits;

@@ -5,7 +5,9 @@ export type OriginFields = (origin: string) => string;
 
 /** Access for pages of other origins: see `CORS_ORIGINS`. Never with credentials that a browser adds by itself. */
 export interface Cors {
-  /** The same for any reply but those to OPTIONS, by the request's `Origin`, "" where there is none: one text for each origin. */
+  /**
+   * The fields for any reply except those to OPTIONS, by the request's `Origin`, "" when absent: one text for each origin.
+   */
   fieldsForOrigin: OriginFields;
   /** Header fields for the reply, each with CR LF before it: "" where there is nothing to say. */
   fieldsForReply(request: HttpRequest, reply: HttpReply): string;

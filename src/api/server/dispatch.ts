@@ -33,7 +33,7 @@ export interface RequestGate {
     take(address: string, nowMs: number): void;
   };
   idempotency: Idempotency;
-  /** The limits that requests of the class are subject to, for every answer to the actor; null: none are named. */
+  /** The limits of the request's class, for every answer to the actor; null: none are named. */
   limitsLeft(actor: Actor, rateClass: RateClass): RateLimitState | null;
 }
 

@@ -11,7 +11,7 @@ export interface InFlightRequests {
   ended(): void;
   bodyStarted(): void;
   bodyEnded(): void;
-  /** Resolves once nothing is under way. */
+  /** Resolves once no work is in progress. */
   drain(): Promise<void>;
   /** True when no work is in progress and none may start: a request accepted now would be cut off, after it was charged. */
   isDrained(): boolean;

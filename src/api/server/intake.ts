@@ -12,7 +12,7 @@ import { acceptsBody, type Route } from "../routing/route.ts";
 import { createRouter, type Match } from "../routing/router.ts";
 import { BodyIntake, type BodyIntakeLimits } from "./body-intake.ts";
 
-/** uWebSockets.js' request, by what is read of it. Dies when the handler returns. */
+/** The methods of uWebSockets.js' request that are needed. It is invalid once the handler has returned. */
 export interface RequestSource extends FieldSource {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
@@ -43,7 +43,7 @@ export interface Intake {
   frame(request: HttpRequest, source: RequestSource, connection: ConnectionSource): void;
   /** @throws AppError `uri_too_long` and those of the router */
   match(request: HttpRequest, known: Match | null): Match;
-  /** Copies the headers, and has the body at hand, as far as the route wants them. */
+  /** Copies the headers, and attaches the body, as far as the route needs them. */
   read(request: HttpRequest, match: Match, source: RequestSource, connection: ConnectionSource): void;
 }
 
@@ -88,7 +88,7 @@ function forwardedFor(source: RequestSource): string {
   return hops.join(",");
 }
 
-/** Turns what the server holds for the length of a call into plain requests. */
+/** Copies uWebSockets.js' requests, which are valid for one call only, into requests of our own. */
 export function createIntake(deps: {
   routes: readonly Route[];
   clock: Clock;

@@ -177,7 +177,7 @@ export function createRequestObserver(deps: {
       const { status, headMs } = outcome;
       const nowMs = clock.monotonic();
       const ms = nowMs - request.startedMs;
-      // A label must be of a closed set, and a method is whatever the client wrote.
+      // A label must be of a closed set, but a client may send any method.
       const method = KNOWN_METHODS.has(request.method) ? request.method : "other";
       const series = seriesOf(route);
       series.requests(method, status).count += 1;

@@ -41,7 +41,7 @@ export interface ReplySenderDeps {
   inFlight: Pick<InFlightRequests, "bodyStarted" | "bodyEnded">;
 }
 
-/** Sends replies, each in the way that its body needs, and ends their exchanges: counted and logged, once each. */
+/** Sends replies by the kind of their body, and ends their exchanges: each is counted and logged once. */
 export class ReplySender {
   readonly #deps: ReplySenderDeps;
   readonly #heads: HeadTemplates;

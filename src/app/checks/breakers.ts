@@ -16,7 +16,7 @@ interface Deps {
   log: Logger;
   metrics: Metrics;
   redis: RedisClients;
-  /** Calls rows of jobs that wait for the site; how many. Absent: this process has none. */
+  /** Releases the rows parked for a site. Returns how many. Absent: this process parks no rows. */
   releaseParkedRows?: (site: string) => Promise<number>;
 }
 

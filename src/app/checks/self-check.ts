@@ -24,11 +24,11 @@ export interface SelfCheckStatus {
 
 /** Our sender identity, as this process watches it. */
 export interface SelfCheckService {
-  /** @returns once it is known what other processes have found, where that is known at once */
+  /** @returns once the findings of other processes are known, if they are available */
   start(): Promise<void>;
   stop(): Promise<void>;
   status(): SelfCheckStatus;
-  /** True of evidence that condemns by a way on which we were distrusted then, or may have been. */
+  /** True for evidence that refuses an address over a route on which we were, or may have been, distrusted at that time. */
   doubts(evidence: Evidence, storedAtMs: number): boolean;
 }
 

@@ -118,7 +118,7 @@ function storedProfile(): Profile | null {
   }
 }
 
-/** Revokes what the login before has made, and warns where that fails. */
+/** Revokes the credential of the login before, and warns if that fails. */
 async function replace(before: Profile): Promise<void> {
   const failure = await revoke(before);
   if (failure === null) return;

@@ -26,7 +26,7 @@ export function writePrivately(path: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** null: there is no such file. @throws UsageError for one that cannot be read */
+/** null: the file does not exist. @throws UsageError when it cannot be read */
 export function readProfile(): Profile | null {
   const path = profilePath();
   let text: string;

@@ -19,7 +19,7 @@ const POLL_MS = 1_000;
 const LOOK_BACK_MS = 60_000;
 const ATTEMPT_MS = 15_000;
 
-/** Finds what is new in a list of events, newest first, that is read again and again. */
+/** Finds new events in a list, newest first, that is read repeatedly. */
 export class NewEvents {
   /** When those of LOOK_BACK_MS happened, by their ids. */
   readonly #seen = new Map<string, number>();

@@ -57,7 +57,7 @@ export const USAGE_LIMITS = {
   historyDaysMax: 365,
   thresholdsEveryMs: 2_000,
   teamDaysPerLook: 1_000,
-  /** A change may be committed this long after its recorded time: several times what a statement may take. */
+  /** A change may be committed this long after its recorded time: several times the maximum duration of a statement. */
   changeLagMs: 30_000,
 } as const;
 
@@ -71,7 +71,7 @@ export const RATE_LIMITS = {
   bucketsPerCall: 200,
   leaseMax: 500,
   leaseTtlMs: 1_000,
-  /** A lease is at most what the sustained rate makes in this time. */
+  /** A lease is at most the tokens of the sustained rate in this time. */
   leaseSpanMs: 100,
   /** A lease is also at most the burst divided by this: eight processes together hold half of a burst. */
   leaseShare: 16,

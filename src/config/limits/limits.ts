@@ -48,7 +48,7 @@ export const LIMITS = {
     logSampleEvery: 100,
     /** Minimum interval between two logged successes: a line takes 0.2 ms, and 50 a second were 1 % of a busy core. */
     successQuietMs: 100,
-    /** A refusal after none was logged for this long is logged too. */
+    /** After this long without a logged refusal the next one is logged too. */
     refusalQuietMs: 1_000,
     slowRequestMs: 1_000,
   },
@@ -72,8 +72,8 @@ export const LIMITS = {
     keysPerCall: 1_000,
     entriesPerWrite: 500,
     /**
-     * Facts of domains and findings that entries in Redis share, known to a process: so many of each, some 600 bytes. More
-     * than are looked up at once.
+     * Number of facts of domains, and of findings, that a process caches of those shared in Redis: some 600 bytes each.
+     * More than one look-up needs.
      */
     halves: 8_192,
     /** They are sent again after this, in case Redis lost or dropped them; and live that much longer than their entries. */
@@ -175,7 +175,7 @@ export const LIMITS = {
     s3Grants: 100,
     /** Deleting a team with all its data: below the silence after which a connection is given up. */
     deletionTimeoutMs: 10_000,
-    /** Rows of a table deleted at once before that, and how often: the rest goes with the team. */
+    /** Rows of a table deleted at once before that, and number of repetitions: the rest is deleted with the team. */
     deletionBatch: 2_000,
     deletionBatches: 1_000,
     /** Attempts, when concurrent transactions with locks on the team's rows deadlock with its deletion. */

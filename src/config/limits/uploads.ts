@@ -1,6 +1,6 @@
 /** Request bodies that are streamed on as they arrive. */
 export const INCOMING_LIMITS = {
-  /** Bytes of one that wait before its connection is paused; what the server has read by then is added. */
+  /** Bytes of a file that wait before its connection is paused; the server may have read some more by then. */
   heldBytes: 65_536,
   /** The rest of a refused request's body is read and dropped for this long. */
   lingerMs: 2_000,

@@ -43,13 +43,13 @@ import type { BreakerStore, LocalBreakerState, OpenBreakerState, TrialSettlement
 export interface BreakerAuthority {
   /** Begins to follow the other processes. */
   start(): void;
-  /** Gives back the trials under way. Never rejects. */
+  /** Gives back the trials in progress. Never rejects. */
   close(): Promise<void>;
   /** Sends `mirror` the current state, and each later change. @returns a function that detaches it */
   attach(mirror: (news: BreakerUpdate) => void): () => void;
   onBlocked(block: Block): void;
   onPassed(site: string, path: string, domain: string): void;
-  /** The trial of an open way, for one at a time. */
+  /** Requests the trial of an open breaker. Only one is granted at a time. */
   requestTrial(key: string): Promise<TrialGrant>;
   /** A token counts once. */
   onTrialEnded(token: string, end: TrialEnd): void;

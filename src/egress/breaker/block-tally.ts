@@ -69,7 +69,7 @@ function blocksInRow(answers: readonly (string | null)[]): string[] {
   return answers.slice(answers.lastIndexOf(null) + 1) as string[];
 }
 
-/** The blocks that are enough, none where they are not. */
+/** The blocks that prove a block of the site; empty: there are too few. */
 function conclusiveBlocks(answers: readonly (string | null)[]): string[] {
   const { blocksToOpen, window, blocksInWindow } = LIMITS.breaker;
   const latest = blocksInRow(answers);

@@ -98,7 +98,7 @@ class BreakerMirror implements Breaker {
     return new MirrorProbeGuard(this, target);
   }
 
-  /** Keys of the open breakers in the way, the site's first. */
+  /** Keys of the open breakers that concern the target, the site's first. */
   openKeys({ site, domain }: GuardedTarget, path: string): readonly string[] {
     if (this.#open.size === 0) return NONE;
     return [breakerKey(site, path), breakerKey(site, path, domain)].filter((key) => this.#open.has(key));

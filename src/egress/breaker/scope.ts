@@ -1,7 +1,7 @@
 /** The scope of a breaker: a site over one route, or one customer's domain at a provider over one route. */
 export interface BreakerScope {
   site: string;
-  /** Name of the way out. */
+  /** Name of the egress route. */
   path: string;
   /** "": all of the site. */
   domain: string;

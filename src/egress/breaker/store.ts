@@ -7,7 +7,7 @@ export interface OpenBreakerState {
   openForMs: number;
   /** Until the next trial; zero and less: it is due. */
   dueInMs: number;
-  /** A trial is under way somewhere. */
+  /** True while a process has the trial. */
   trial: boolean;
 }
 

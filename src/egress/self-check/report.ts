@@ -26,7 +26,7 @@ export interface SelfCheckFinding {
   check: SelfCheckName;
   result: SelfCheckResult;
   weight: SelfCheckWeight;
-  /** A sentence: what was seen. */
+  /** A sentence that describes the observation. */
   seen: string;
   /** A sentence: what to do; "" when there is nothing to do. */
   advice: string;

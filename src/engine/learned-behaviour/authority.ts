@@ -160,7 +160,7 @@ class SiteBehaviourAuthority implements BehaviourAuthority {
     }
     const next = this.#control(site, run);
     if (next !== null) return next;
-    // Too few of them spoke. What was counted still counts: they are soon asked again.
+    // Too few postmasters answered. The counts are kept: they are soon asked again.
     run.pausedUntil = nowMs + silenceRestMs;
     return this.#conclude(site, run, BELIEVED);
   }

@@ -47,7 +47,7 @@ const { sites, behaviours: keptMax, heldMs, controlEveryMs, syncEveryMs } = LIMI
 export class KnownBehaviours {
   readonly #deps: KnownBehavioursDeps;
   readonly #bySite = new Map<string, SharedBehaviour>();
-  /** `Clock.monotonic` until when none forms, since one fell. */
+  /** `Clock.monotonic` time until which no behaviour is learned, since one was dropped. */
   readonly #fallen = new LRUCache<string, number>({ max: sites });
   readonly #listeners = new Set<(news: BehaviourUpdate) => void>();
   #timer: Timer | null = null;
@@ -110,7 +110,7 @@ export class KnownBehaviours {
     if (habit !== null) onChange({ site, habit, isLearned: true, basis });
   }
 
-  /** The behaviour expired, or there is no room for it: this is not shared with other processes. */
+  /** Removes a behaviour that expired, or that has no room. Other processes are not notified. */
   #end(site: string): void {
     const habit = this.#bySite.get(site)?.habit ?? null;
     this.#bySite.delete(site);

@@ -7,7 +7,7 @@ export function registrantOf(domain: string): string {
   return getDomain(domain) ?? domain;
 }
 
-/** Drops from the front, the oldest, what is too old or too much. */
+/** Drops the oldest entries: those that are too old, and those beyond the maximum. */
 function trim<T extends { atMs: number }>(kept: Map<string, T>, most: number, sinceMs: number): void {
   for (const [oldest, { atMs }] of kept) {
     if (kept.size <= most && atMs >= sinceMs) break;
@@ -75,7 +75,7 @@ export class RefusalRun {
     return drawn;
   }
 
-  /** @returns true: so many postmasters were refused that the site refuses every address */
+  /** @returns true: enough postmasters were refused to show that the site refuses every address */
   recordControl(answer: PostmasterAnswer): boolean {
     if (answer === "refused") this.#refusedControls += 1;
     return this.#refusedControls >= LIMITS.learnedBehaviour.controls;

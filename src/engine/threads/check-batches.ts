@@ -29,7 +29,7 @@ export interface CheckThread {
 /** Connection of the main thread to a check thread. */
 export interface ThreadPort {
   send(message: MainMessage): void;
-  /** While a batch is under way the process does not end by itself. */
+  /** Keeps the process alive while a batch is in progress. */
   setBusy(isBusy: boolean): void;
 }
 
@@ -113,7 +113,7 @@ export class CheckBatches {
     };
   }
 
-  /** Batches without an answer get none. */
+  /** Ends the running batches: all their outcomes are null. */
   close(): void {
     for (const batch of this.#running)
       if (batch !== undefined) this.#take(batch).onOutcomes(new Array<CheckOutcome>(batch.count).fill(null));
@@ -166,7 +166,7 @@ export class CheckBatches {
     }
   }
 
-  /** A batch that waits for a thread is answered here: none may come. */
+  /** Answers a batch that waits for a thread itself: no thread may ever take it. */
   readonly #onHalted = (batch: RunningBatch): void => {
     if (batch.thread !== null) return;
     this.#unsent = this.#unsent.filter(({ slot }) => slot !== batch.slot);
@@ -223,7 +223,7 @@ export class RunningBatch {
     return this.isDone ? 0 : this.#board.remaining(this.slot);
   }
 
-  /** Asks for the answer soon, about LIMITS.check.haltPollMs from now: what is not known is deferred, `unfinished`. */
+  /** Requests the answer soon, about LIMITS.check.haltPollMs from now: unknown outcomes are deferred, `unfinished`. */
   finishEarly(): void {
     if (this.isDone) return;
     this.#board.finishEarly(this.slot);

@@ -5,9 +5,9 @@ import type { SharedBoard } from "../../egress/shared-board.ts";
  * answer until the main thread receives it. The time of name and mail servers does not count.
  */
 export interface CheckWaits {
-  /** A batch is on its way to a thread. */
+  /** A batch was sent to a thread. */
   onSent(): void;
-  /** Answers to so many batches were received, `ms` after they were posted. */
+  /** Answers to `batches` batches were received, `ms` after they were posted. */
   onReceived(batches: number, ms: number): void;
   /** Reports batches that were lost or cancelled before a thread had started them. */
   onNeverStarted(batches: number): void;

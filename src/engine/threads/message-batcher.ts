@@ -13,7 +13,7 @@ export class MessageBatcher<Out> {
   #isFlushing = false;
   #later: NodeJS.Timeout | null = null;
 
-  /** @param gathered what has come together by the end of the tick; null: nothing */
+  /** @param gathered returns a message about the tick, at its end; null: none */
   constructor(port: MessagePort, gathered: () => Out | null = () => null) {
     this.#port = port;
     this.#gathered = gathered;

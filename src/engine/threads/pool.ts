@@ -19,7 +19,7 @@ export interface CheckListener {
   onError(error: unknown): void;
 }
 
-/** A single check under way. */
+/** A single check in progress. */
 export interface PendingCheck {
   /** The evidence, or null when it was cancelled before it knew. Rejects when the check itself broke. */
   evidence: Promise<Evidence | null>;
@@ -27,7 +27,7 @@ export interface PendingCheck {
   cancel(): void;
 }
 
-/** A batch of checks under way. */
+/** A batch of checks in progress. */
 export interface PendingBatch extends Pick<RunningBatch, "remaining" | "finishEarly" | "cancel"> {
   /**
    * One for each address, in order. All are null when the batch was cancelled before it knew, or the pool was closed.
@@ -37,7 +37,7 @@ export interface PendingBatch extends Pick<RunningBatch, "remaining" | "finishEa
 }
 
 export interface CheckPool {
-  /** @throws AppError `overloaded` when `LIMITS.check.tasksInFlight` are under way. */
+  /** @throws AppError `overloaded` when `LIMITS.check.tasksInFlight` are in progress. */
   check(address: string, scope: Scope): PendingCheck;
   /** The same for a caller with an object of its own to be called back, which needs no promise. */
   submit(address: string, scope: Scope, listener: CheckListener): Pick<PendingCheck, "cancel">;

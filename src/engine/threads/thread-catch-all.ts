@@ -17,7 +17,7 @@ export class ThreadCatchAllFacts implements CatchAllFacts {
     max: LIMITS.check.catchAllPerThread,
     ttl: LIMITS.check.catchAllPerThreadMs,
   });
-  /** Checks that wait for what another check of this thread has claimed. */
+  /** Checks that wait for the answer which another check of this thread requests. */
   readonly #waiting = new Map<string, ((answer: CatchAll) => void)[]>();
 
   constructor(post: (message: ThreadMessage) => void, claims: OpenQuestions<CatchAll | "ask">) {

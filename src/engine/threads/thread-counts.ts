@@ -12,7 +12,7 @@ export interface ThreadReport {
   /** Transactions that were answered, by provider, in the buckets of `PROBE_BUCKETS_S`. */
   answered: Record<string, Pick<DurationSeries, "counts" | "sum">>;
   sessionsOpened: number;
-  /** Open now: the one that is no count. */
+  /** Sessions open now: a gauge, not a count. */
   sessionsOpen: number;
   transactions: number;
   /** Pipelined. */
@@ -33,7 +33,7 @@ export interface CatchAllLookUps {
 
 /**
  * Counters of a check thread, plain numbers, sent to the main thread in batches: at most one message every
- * `LIMITS.check.countsEveryMs`, none while nothing happens.
+ * `LIMITS.check.countsEveryMs`, and none without changes.
  */
 export interface ThreadCounts {
   /** A probe ended: counted under `provider class`. */

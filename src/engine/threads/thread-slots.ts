@@ -32,7 +32,7 @@ interface Thread {
   isClosed: boolean;
 }
 
-/** A slot on its way from a thread that has many to one that has few. */
+/** A slot that moves from a thread with many to one with few. */
 interface Handover {
   from: Thread;
   to: Thread;

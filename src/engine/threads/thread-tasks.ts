@@ -25,7 +25,7 @@ export type BatchMode = Exclude<CheckMode, "single">;
 
 /** Addresses of one scope for a check thread. A request's check is a batch of one. */
 export interface CheckBatch {
-  /** Index of its cells on the board. It identifies the batch: no other one under way has the same slot. */
+  /** Index of its cells on the board. It identifies the batch: no other one in progress has the same slot. */
   slot: number;
   mode: CheckMode;
   scope: Scope;

@@ -2,7 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { intervalOf } from "../../stores/postgres/interval.ts";
 import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
 
-/** A change to what cached credentials say: recorded by triggers, see migration 3. */
+/** A change to the data of cached credentials: recorded by triggers, see migration 3. */
 export interface AuthChange {
   /**
    * `credential`: one key or session; `team`: the team's tier, limits or members or, with `domains`, its blocklist or

@@ -47,7 +47,7 @@ export interface Authenticator {
    * without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
    */
   authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor>;
-  /** Forgets what is cached of the subject, in this process. */
+  /** Drops the cached data of the subject, in this process. */
   invalidate(change: AuthChange): void;
   /** Calls `listener` whenever the operator's lists have changed, or may have: changes may have been missed. */
   followLists(listener: () => void): void;
@@ -245,7 +245,7 @@ class CachingAuthenticator implements Authenticator {
     return this.#feed.confirmedAtMs() > sinceMs ? Number.NEGATIVE_INFINITY : sinceMs;
   }
 
-  /** The entry's actor, once what was noted of its team's lists is read. */
+  /** The entry's actor, once noted changes of its team's lists are read. */
   async #settle({ actor, lists }: CachedCredential): Promise<Actor> {
     await this.#teamLists.settled(actor.teamId, lists);
     return actor;

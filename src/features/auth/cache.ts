@@ -21,7 +21,7 @@ export interface CachedCredential {
   notedAtMs: number;
 }
 
-/** Stands where an entry was that has to be read again. */
+/** Replaces an entry that has to be read again. */
 const DROPPED = "dropped";
 
 /** Longer ago than LIMITS.keys.lastUsedEveryMs, and whole. */
@@ -35,7 +35,7 @@ export interface FoundCredential {
 
 export interface CredentialCache {
   get(hash: string): CachedCredential | undefined;
-  /** True when the hash was a credential's when it was last looked up, also where it is to be looked up again. */
+  /** True when the hash was a credential's at its last look-up, even if it has to be looked up again. */
   wasValid(hash: string): boolean;
   /** True when the hash was looked up in vain a moment ago. */
   isUnknown(hash: string, nowMs: number): boolean;
@@ -48,7 +48,7 @@ export interface CredentialCache {
   admitUnknown(hash: string, nowMs: number, epoch: number): void;
   drop(change: AuthChange): void;
   clear(): void;
-  /** Grows with each drop: a look-up under way across one may have read the state before it. */
+  /** Grows with each drop. A look-up that was in progress during a drop may have read the state before it. */
   epoch(): number;
 }
 

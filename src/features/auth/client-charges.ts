@@ -10,7 +10,7 @@ export interface Caller {
   readonly clientAddress: string;
 }
 
-/** Charges credentials that are none to the address that sent them. */
+/** Charges invalid credentials to the address that sent them. */
 export interface ClientCharges {
   /** `error`, for which the caller pays. @throws AppError `rate_limited` instead, when the caller cannot */
   charge(error: AppError, caller: Caller | undefined): AppError;
@@ -51,7 +51,7 @@ export function createClientCharges(deps: {
     if (refusal !== null) limit(refusal);
   }
 
-  /** @returns what is called when the look-up is over */
+  /** @returns a function to call when the look-up is over */
   function begin(address: string): () => void {
     const site = clientSite(address) ?? clientNetwork(address);
     const before = underWay.get(site) ?? 0;

@@ -31,7 +31,7 @@ export interface ChangeFeedDeps {
   bus: AuthBus;
   clock: Clock;
   log: Logger;
-  /** Drops what is cached of the subject. */
+  /** Drops the cached data of the subject. */
   apply(change: AuthChange): void;
   /** Drops everything: changes may have been missed. */
   reset(): void;

@@ -15,7 +15,7 @@ export interface LastUsed {
 /** How long a use waits to be written with others. */
 const FLUSH_EVERY_MS = 5_000;
 
-/** `last_used_at` of keys, off the way of requests: collected, and written in one statement now and then. */
+/** `last_used_at` of keys, without work for requests: uses are collected, and written in one statement now and then. */
 export function createLastUsed(deps: { credentials: Credentials; clock: Clock; log: Logger }): LastUsed {
   let waiting = new Set<string>();
   let timer: Timer | undefined;

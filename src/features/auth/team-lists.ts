@@ -11,7 +11,7 @@ const MOST_PAGES = Math.ceil(
   Math.max(LIMITS.keys.blocklistEntriesPerTeam, LIMITS.overrides.perTeam) / LIMITS.keys.domainsPerPage,
 );
 
-/** Stands for every domain of the team. */
+/** Represents every domain of the team. */
 const ALL = "all";
 
 /** The domain lists of one team, for all its credentials. Changed in place: every holder sees the present state. */
@@ -39,7 +39,7 @@ export class TeamLists implements TeamOverlay {
     return this.#lists.size;
   }
 
-  /** @param domains none: any may have changed */
+  /** @param domains empty: any domain may have changed */
   note(domains: readonly string[]): void {
     this.isSettled = false;
     if (domains.length === 0) this.#unread = ALL;
@@ -61,7 +61,7 @@ export class TeamLists implements TeamOverlay {
     this.version += 1;
   }
 
-  /** `read`: what is on the lists of `domains`. */
+  /** `read`: the present entries for `domains`. */
   update(domains: readonly string[], read: Parameters<DomainLists["add"]>[0]): void {
     this.#lists.remove(domains);
     this.#lists.add(read);
@@ -71,11 +71,11 @@ export class TeamLists implements TeamOverlay {
 
 export interface TeamListsStore {
   /**
-   * The team's lists once all is read that was noted of them; at once where that is so already.
-   * @param usableSinceMs what was read before has to be read again: nothing has proven it since
+   * The team's lists once all noted changes are read; at once if they are.
+   * @param usableSinceMs data read before that has to be read again, since it was not proven later
    */
   of(teamId: string, usableSinceMs: number): TeamLists | Promise<TeamLists>;
-  /** Resolves when all that was noted is read. Rejects with what the read throws. */
+  /** Resolves when all noted changes are read. Rejects with an error of the read. */
   settled(teamId: string, lists: TeamLists): Promise<void>;
   /** The domains may have been added to the team's lists, or removed. @param domains empty: any domain may have */
   changed(teamId: string, domains: readonly string[]): void;

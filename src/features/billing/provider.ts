@@ -193,15 +193,15 @@ export function createBillingProvider(deps: BillingProviderDeps): BillingProvide
   return new StripeProvider(deps);
 }
 
-/** The types promise it; a stand-in for Stripe may not keep it. */
+/** Stripe's types promise a text; a stand-in for Stripe may omit it. */
 function present(text: string | null): string {
   if (typeof text !== "string" || text === "") throw new UnusableAnswer("a required value is missing");
   return text;
 }
 
 /**
- * The URL of a payment page: https, without a user in front of the host. A stand-in for Stripe on this machine may have
- * pages here too.
+ * The URL of a payment page: https, without a user in front of the host. A stand-in for Stripe on this machine may use
+ * http.
  */
 function pageOf(url: string | null, { apiBase }: BillingConfig): string {
   const text = present(url);

@@ -12,8 +12,8 @@ export interface SettleDeps {
 }
 
 /**
- * Sets the team's tier according to its subscriptions. The caller holds the team's lock. Where several grant a tier the
- * best counts. None is ever cancelled for that: the customer or the operator must end a paid subscription.
+ * Sets the team's tier according to its subscriptions. The caller holds the team's lock. If several grant a tier, the best
+ * counts. No subscription is cancelled for that: the customer or the operator must end a paid one.
  */
 export async function settleTeam(
   tx: Transaction,

@@ -38,7 +38,7 @@ const STATUSES = [
   "canceled",
 ];
 
-/** `good`: the team has what it pays for. `suspended`: payment failed and may resume. `pending`: not yet paid, or unknown. */
+/** `good`: the team has its paid plan. `suspended`: payment failed and may resume. `pending`: not yet paid, or unknown. */
 export type SubscriptionStanding = "pending" | "good" | "suspended" | "ended";
 
 export function subscriptionStandingOf(status: string): SubscriptionStanding {
@@ -227,7 +227,7 @@ export function paidTwice<S extends Ranked>(all: readonly S[], plans: Plans): S[
 export interface SettledTier {
   tier: Tier;
   subscriptionId: string | null;
-  /** The price of the counting subscription when its plan is unknown: the tier stays. */
+  /** The price of the counting subscription when its plan is unknown: the tier does not change. */
   unknownPrice: string | null;
 }
 

@@ -8,7 +8,7 @@ import type { SeenSubscription } from "./state.ts";
 const id = v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,255}$/, "must be an id"));
 /** Until the year 9999. */
 const seconds = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(253_402_300_799));
-/** An id, or the object that it stands for. */
+/** An id, or the object with that id. */
 const reference = v.pipe(
   v.union([id, v.object({ id })]),
   v.transform((one) => (typeof one === "string" ? one : one.id)),

@@ -8,7 +8,7 @@ import { TextArea } from "../text-area.tsx";
 import { useForm } from "../use-form.ts";
 import { RefusedLines } from "./refused-lines.tsx";
 
-/** What became of pasted domains so far. */
+/** Results of the pasted domains so far. */
 export interface DomainsOutcome {
   taken: number;
   /** They were there already. */
@@ -22,17 +22,17 @@ interface Props {
   title: string;
   hint: string;
   action: string;
-  /** What is said of those that were taken, and of those that were there. */
+  /** Texts for domains that were accepted, and for those that were there before. */
   words: { taken: string; known: string };
   /** Below the text. */
   children?: ReactNode;
-  /** What the list of them is kept under. */
+  /** Cache key of the list of domains. */
   listKey: readonly string[];
-  /** @throws what was refused otherwise; what became of domains before has been reported */
+  /** @throws other errors of the API; `onProgress` has reported the results before */
   send(domains: string[], onProgress: (outcome: DomainsOutcome) => void, signal: AbortSignal): Promise<void>;
 }
 
-/** Takes one domain or many, and says what became of them. Those that were not taken stay, to be mended. */
+/** Submits one domain or many, and shows the results. Refused domains remain in the field, to be corrected. */
 export function DomainsForm({ title, hint, action, words, children, listKey, send }: Props) {
   const id = useId();
   const queries = useQueryClient();

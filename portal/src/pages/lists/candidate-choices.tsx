@@ -8,7 +8,7 @@ type Candidates = NonNullable<NonNullable<BulkJob["error"]>["candidates"]>;
 
 interface Props {
   candidates: Candidates;
-  /** What chooses a column. */
+  /** Renders the element that chooses a column. */
   choice(index: number, title: ReactNode): ReactNode;
 }
 

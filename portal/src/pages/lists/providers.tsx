@@ -62,7 +62,7 @@ function ProviderLine({ of: { provider, rows, verdicts } }: { of: ProviderRows }
   );
 }
 
-/** Who runs the mail servers of the rows that are answered, and what they were answered. */
+/** Mail providers of the answered rows, with the verdicts. */
 export function Providers({ job }: { job: BulkJob }) {
   const providers = useProviders(job);
   const [isWhole, setWhole] = useState(false);

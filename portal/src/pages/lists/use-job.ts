@@ -16,7 +16,7 @@ export async function forgetJobLists(queries: QueryClient): Promise<void> {
   await Promise.all([jobsKey, ["usage"]].map((queryKey) => queries.invalidateQueries({ queryKey })));
 }
 
-/** A job as it stands, kept current while it runs. */
+/** A job, kept current while it runs. */
 export function useJob(id: string) {
   const queries = useQueryClient();
   const job = useQuery({

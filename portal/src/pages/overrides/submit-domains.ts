@@ -4,7 +4,7 @@ import { type DomainsOutcome, NO_DOMAINS } from "../../components/domains/domain
 
 const PER_REQUEST = 500;
 
-/** What is wrong with which domains of a request; null: something else is wrong. */
+/** The wrong domains of a request, by index, with the reason; null: the error has another cause. */
 function faultsOf(error: unknown, domains: readonly string[]): Map<number, string> | null {
   if (!(error instanceof Problem) || error.code !== "validation_failed") return null;
   const faults = new Map<number, string>();
@@ -16,9 +16,9 @@ function faultsOf(error: unknown, domains: readonly string[]): Map<number, strin
 }
 
 /**
- * Submits domains, as many at once as the API takes. It takes all of a request or none and names some of those that are
- * wrong: these are left out, and the others sent again.
- * @throws what the API refused otherwise; `onProgress` has received what was accepted before
+ * Submits domains, as many at once as the API takes. The API accepts all domains of a request or none, and names some of
+ * the wrong ones. These are left out, and the others sent again.
+ * @throws other errors of the API; `onProgress` has reported the domains accepted before
  */
 export async function submitDomains(
   domains: readonly string[],

@@ -8,7 +8,7 @@ import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { useForm } from "../../components/use-form.ts";
 
-/** Signs in to another team of the same person: a session is of one team, and the password begins a new one. */
+/** Signs in to another team of the same person. A session belongs to one team, so the password starts a new one. */
 function SwitchTo({ id, name }: { id: string; name: string }) {
   const { user } = useIdentity();
   const form = useForm({ password: "" }, async ({ password }) => {

@@ -26,7 +26,7 @@ const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] 
 
 const TITLES = ["Day (UTC)", ...COLUMNS.map(({ title }) => ({ number: title }))];
 
-/** What draws charts is larger than the page, which does not wait for it. */
+/** Loaded separately: the code that draws charts is larger than the page, which does not wait for it. */
 const Charts = lazy(async () => ({ default: (await import("./charts.tsx")).Charts }));
 
 /** Keeps the place of the charts, so that nothing moves when they come. */

@@ -46,7 +46,7 @@ export interface Part {
 }
 
 interface Props {
-  /** For screen readers: what the chart shows. */
+  /** Description of the chart for screen readers. */
   title: string;
   parts: readonly Part[];
   /** Bars from left to right; `values` in the order of the parts. */

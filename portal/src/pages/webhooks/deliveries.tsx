@@ -12,7 +12,7 @@ import { Time } from "../../components/time.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { DELIVERY_ERRORS_IN_WORDS, type Delivery, STATUSES, type Webhook } from "../../words/webhooks.ts";
 
-/** What was sent on demand is listed within this, unless the relay is away. */
+/** A delivery on demand is listed within this time, unless the relay does not run. */
 const LISTED_MS = 10_000;
 /** Those that are tried later than this are not waited for. */
 const SOON_MS = 30_000;
@@ -112,7 +112,7 @@ interface Props {
   sentMs: number;
 }
 
-/** What a webhook was sent, and what became of it; kept current while something is under way. */
+/** The deliveries of a webhook, polled while one is in progress. */
 export function Deliveries({ webhook, sentMs }: Props) {
   const queries = useQueryClient();
   const [status, setStatus] = useState<State>("");

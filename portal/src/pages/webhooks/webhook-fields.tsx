@@ -68,7 +68,7 @@ function EventChoice({ chosen, onChange }: EventChoiceProps) {
   );
 }
 
-/** Where a webhook goes, the events that it receives, and what it is for. @param form of `useWebhookForm` */
+/** Fields for URL, events and description. @param form result of `useWebhookForm` */
 export function WebhookFields({ form }: { form: ReturnType<typeof useWebhookForm> }) {
   return (
     <>

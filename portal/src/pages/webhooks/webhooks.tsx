@@ -61,7 +61,7 @@ function TeamSecret() {
   );
 }
 
-/** Where events of the team are sent. */
+/** The webhooks of the team. */
 export function WebhooksPage() {
   const plan = useOwnPlan();
   const isAdmin = useHasRole("admin");

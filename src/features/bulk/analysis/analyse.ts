@@ -58,7 +58,7 @@ export interface ScannedSource {
   warnings: SourceWarning[];
 }
 
-/** A list of so many rows without one address is a mistake in the list or its column; fewer may be meant so. */
+/** Minimum rows for judging a list without an address as a mistake in the list or its column. */
 const ROWS_TO_JUDGE = 5;
 
 type Refusal = { ok: false } & JobProblem;
@@ -205,7 +205,7 @@ class RowReader {
   readonly #found = new FoundCells();
   readonly #text = new SourceText();
   readonly #tableEnd: TableEnd;
-  /** null: rows are as they stand. */
+  /** null: rows are not split. */
   readonly #splitter: Splitter | null;
   readonly #scanner: RecordScanner;
   #width: number;

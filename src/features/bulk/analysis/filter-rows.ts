@@ -46,8 +46,8 @@ function csvScanner({ layout }: JobMaterial, { criteria }: RowFilter, onRow: OnR
 }
 
 /**
- * A candidate without those of its parts that are not wanted: what was split in the analysis (split/splitter.ts) is filtered so,
- * too. null: it is not wanted.
+ * Removes the unwanted parts of a candidate: rows that the analysis split (split/splitter.ts) are filtered by part. null:
+ * the row is unwanted.
  */
 type Narrow = (row: Buffer) => Buffer | null;
 

@@ -38,7 +38,7 @@ export function createKeyTable(capacity: number): KeyTable {
   const copies = new Uint32Array(capacity);
   let size = 0;
 
-  /** All that stand side by side there. */
+  /** Clears all adjacent used places from `home` on. */
   function clearFrom(home: number): void {
     for (let place = home; places[place] !== 0; place = (place + 1) & mask) places[place] = 0;
   }

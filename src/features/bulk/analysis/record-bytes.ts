@@ -41,7 +41,7 @@ const COMMA = 0x2c;
 const COLUMNS_START = Buffer.from('"columns":["');
 const COLUMNS_END = Buffer.from('"],');
 
-/** Writes fields of records whose bytes all stand for themselves in JSON. */
+/** Writes fields of records whose bytes are all literal in JSON. */
 export class FieldWriter {
   readonly #delimiterByte: number;
 

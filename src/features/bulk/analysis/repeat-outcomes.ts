@@ -72,7 +72,7 @@ export function createRepeatOutcomes(
     return lists.due();
   }
 
-  /** Adds what is known of the chunk's rows in `range` to `repeats`. */
+  /** Adds the outcomes of the chunk's rows in `range` to `repeats`. */
   function collect(range: Range, { firstRow, rows }: ChunkBounds, repeats: ChunkRepeats): void {
     const start = range.number * rangeRows;
     const end = Math.min(start + rangeRows, firstRow + rows);
@@ -110,7 +110,7 @@ export function createRepeatOutcomes(
       }
     },
     heldBytes() {
-      // Includes what is laid out for the reader of the chunks.
+      // Includes the arrays for the reader of the chunks.
       return lists.heldBytes() + rangeRows * (1 + 4);
     },
   };

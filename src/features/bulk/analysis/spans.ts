@@ -90,7 +90,7 @@ function rangeOver(parts: readonly { firstByte: number; bytes: number }[]) {
   return { firstByte: first, bytes: last === undefined ? 0 : last.firstByte + last.bytes - first };
 }
 
-/** The repeats of chunks that stand side by side, in their order. @throws MissingObject */
+/** The repeats of adjacent chunks, in their order. @throws MissingObject */
 export async function readRepeats(
   objects: Pick<JobObjects, "getRange">,
   { teamId, jobId }: Pick<JobMaterial, "teamId" | "jobId">,

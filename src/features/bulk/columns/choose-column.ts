@@ -59,7 +59,7 @@ const DISTINCT_POINTS = 30;
 const FILLED_POINTS = 6;
 const POSITION_POINTS = 1;
 
-/** A column is chosen when the next one has so many points less. */
+/** Minimum lead in points of the chosen column over the next one. */
 const MARGIN = 10;
 
 /** Fewer addresses than this tell little about how much they repeat. */
@@ -124,7 +124,7 @@ function judge(table: SampledTable, all: readonly ColumnEvidence[]): JudgedColum
   });
 }
 
-/** The two are so close that which of them is meant cannot be told. */
+/** True when the scores are too close to choose between the two. */
 function areClose(best: JudgedColumn, other: JudgedColumn, whole: boolean): boolean {
   if (best.score - other.score >= MARGIN) return false;
   // If all columns are empty to the end, the first is chosen.

@@ -74,7 +74,7 @@ function evidenceOf(index: number, rows: readonly string[][]): ColumnEvidence {
   return { index, filled, addresses: keys.size, wrapped, distinct, nearly, keys };
 }
 
-/** @param columns at least so many; rows may be wider */
+/** @param columns minimum number of columns; rows may be wider */
 export function columnEvidence(rows: readonly string[][], columns: number): ColumnEvidence[] {
   const width = rows.reduce((most, { length }) => Math.max(most, length), columns);
   return Array.from({ length: width }, (_, index) => evidenceOf(index, rows));

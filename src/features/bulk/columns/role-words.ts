@@ -101,7 +101,10 @@ export const OWNER_WORDS: WordsByLanguage = {
   ko: "inText: 담당, 소유자, 영업, 책임자, 관리자, 매니저, 발신자, 보낸 사람, 보낸사람, 발송자, 작성자, 생성자, 수정자, 주최자, 회신, 추천인, 대리인, 상담원, 배정",
 };
 
-/** Count against a column only where the header does not say e-mail too: "Commercial" is a person in French, "Commercial email" may be anybody's. */
+/**
+ * Words that count against a column only if the header has no word for e-mail: "Commercial" is a person in French,
+ * "Commercial email" may be any address.
+ */
 export const OWNER_WORDS_ALONE: WordsByLanguage = {
   en: "sales",
   fr: "commercial, commerciaux, commerciale",

@@ -51,7 +51,7 @@ class Cutter {
   }
 }
 
-/** The addresses of a piece of text (latin1), as they stand there; null: it is something else. */
+/** The addresses of a piece of text (latin1), as given; null: it has other text. */
 function addressesOf(piece: string): string[] | null {
   const reading = readAddresses(toText(piece));
   if (reading.kind === "one") return [piece.trim()];
@@ -118,7 +118,7 @@ export function isAddressList(head: Buffer, whole: boolean): boolean {
   return !isTable;
 }
 
-/** A row of each address in the piece; one of what is something else, which is judged as any cell is. */
+/** A row for each address in the piece. Other text becomes one row, which is judged like any cell. */
 function rowsOf(piece: string): string {
   const value = piece.trim();
   if (value === "") return "";

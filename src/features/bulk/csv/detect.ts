@@ -181,7 +181,7 @@ function firstRowOf({ hasHeader, emailColumn }: DetectOptions): string {
   return hasHeader === true || typeof emailColumn === "string" ? "the header" : "the header or first row";
 }
 
-/** A rule under the header is no row. */
+/** A rule under the header is not a row. */
 function belowRule({ records }: Sample, { header, firstRow }: TableStart): TableStart {
   const hasRule = header !== null && isRule(records[firstRow] ?? []);
   return { header, firstRow: hasRule ? firstRow + 1 : firstRow };

@@ -94,7 +94,7 @@ export function lengthAt(
   return firstBytes?.[text.charCodeAt(at)] === 1 && next >= SECOND_BYTE_MIN ? 2 : 1;
 }
 
-/** The first place of `sought`, one character, that means something, from `from` on; the end of the text where there is none. */
+/** Index of the first special occurrence of the character `sought`, from `from` on; the text's length if there is none. */
 function find(text: string, sought: string, from: number, dialect: Dialect): number {
   if (isSimple(dialect)) {
     const found = text.indexOf(sought, from);

@@ -24,7 +24,7 @@ export function isRule(record: readonly string[]): boolean {
   return record.every((cell) => /^[\s+|:=-]*$/.test(cell)) && record.some((cell) => /---|===/.test(cell));
 }
 
-/** Could name a column: has a letter, and is no broken address. */
+/** True for a text that could name a column: it has a letter, and is not a malformed address. */
 function isLabel(value: string): boolean {
   return /[A-Za-z\x80-\xff]/.test(value) && !value.includes("@");
 }
@@ -86,7 +86,7 @@ export function findTableStart(records: readonly string[][], emailColumn: number
   const end = Math.min(LINES_ABOVE, firstAddress < 0 ? records.length : firstAddress);
   const named = namedHeader(records, end);
   if (named !== undefined) return { header: named, firstRow: named + 1 };
-  // The names stand right above the first address, below titles; else in the first record, over rows without an address.
+  // The names are directly above the first address, below titles; else in the first record, above rows without an address.
   for (const at of end > 0 ? [end - 1, 0] : [0])
     if (isSurelyBelowTitles(records, at) && isLabelled(records, at, emailColumn))
       return { header: at, firstRow: at + 1 };

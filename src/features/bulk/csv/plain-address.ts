@@ -39,7 +39,7 @@ for (const [characters, kind] of [
   for (const byte of Buffer.from(characters)) kinds[byte] = kind;
 
 export function kindOfCell({ bytes, from, to }: ValuePlace): CellKind {
-  // Longer ones and shorter ones are few, and judged by what they are.
+  // Very short and very long cells are few: `readAddresses` judges them.
   if (to - from < 2 || to - from > ADDRESS_MAX) return UNSURE_CELL;
   if (((kinds[bytes[from] as number] as number) & ALPHANUMERIC) === 0) return UNSURE_CELL;
   let isAfterDot = false;

@@ -11,7 +11,7 @@ export interface RequestedQuoting {
   escape?: '"' | "\\";
 }
 
-/** A sample by one way of quoting, and how well that fits. */
+/** A sample read with one kind of quoting, and its measures. */
 interface Reading extends Sample {
   /** True when its quotes are implausible, or one is never closed. */
   isBroken: boolean;

@@ -86,7 +86,7 @@ class Scanner implements RecordScanner {
   #quoteAt = 0;
   /** Position of that quote's closing one, if it has been read. */
   #closedAt = 0;
-  /** Two quotes within those stand for one. */
+  /** Two quotes within the quoted field represent one. */
   #isDoubled = false;
   #records = 0;
   /** Fields of the record that have ended. */
@@ -212,7 +212,7 @@ class Scanner implements RecordScanner {
     if (i < bytes.length && this.#pairing === ESCAPED) {
       const byte = bytes[i] as number;
       if (byte !== BACKSLASH && this.#stops[byte] === PAIRED) {
-        // The first of a character of two bytes is none that could be escaped.
+        // The first byte of a two-byte character cannot be escaped.
         this.#pairing = NOT_PAIRED;
         return i;
       }
@@ -227,7 +227,7 @@ class Scanner implements RecordScanner {
     return isPair ? i + 1 : i;
   }
 
-  /** Reads the quoted part of a field, if it has one: the index of what follows it, or the end of the bytes. */
+  /** Reads the quoted part of a field, if it has one: the index behind it, or the end of the bytes. */
   #quotedEnd(bytes: Buffer, from: number): number {
     const stops = this.#quotedStops;
     const { length } = bytes;
@@ -362,7 +362,7 @@ class Scanner implements RecordScanner {
     return found === undefined;
   }
 
-  /** The record goes on in the next bytes, when these may be others. */
+  /** The record continues in the next bytes: keeps a copy, since the buffer may be reused. */
   #keep(bytes: Buffer): void {
     const from = Math.max(0, this.#recordStart - this.#position);
     if (from >= bytes.length) return;
@@ -382,7 +382,7 @@ class Scanner implements RecordScanner {
     const { recordBytes } = this.#options;
     if (end - this.#recordStart <= recordBytes) return;
     const limit = this.#recordStart + recordBytes;
-    // Decided at the bound, not at the end of the bytes at hand: they may be cut anywhere.
+    // Decided at the limit, not at the end of the present bytes: they may be cut anywhere.
     const isQuoted = this.#quoteAt >= this.#recordStart && this.#quoteAt < limit && this.#closedAt >= limit;
     const openQuote = isQuoted ? this.#quoteAt : undefined;
     this.#problem ??= recordTooLarge(this.#place(), openQuote, this.#options);

@@ -13,7 +13,7 @@ export function lineText(record: Buffer): string {
   return [...text.trim()].slice(0, TEXT_CHARS).join("");
 }
 
-/** The records of a sample that stand above the rows of its table, without the header. */
+/** The records of a sample above the rows of its table, without the header. */
 export function linesAbove(
   head: Buffer,
   { records, starts, ends }: Sample,

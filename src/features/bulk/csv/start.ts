@@ -6,7 +6,7 @@ export interface PeekedStream {
   whole: boolean;
   /** All of it, the start included; to be called once. Leaving the loop ends the input. */
   all(): AsyncGenerator<Buffer, void, undefined>;
-  /** Ends the input, of what is not read any further. */
+  /** Closes the input; the rest is not read. */
   close(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ import type { QuoteJudge, Suspicion } from "./scan-types.ts";
 export interface TableShape {
   /** Fields of most rows. */
   width: number;
-  /** Columns in which addresses stand. */
+  /** Indexes of columns with addresses. */
   addressColumns: readonly number[];
   /** Fields commonly begin with a space, as words behind a comma do. */
   isSpaced: boolean;
@@ -20,7 +20,7 @@ export interface TableShape {
  * has many lines.
  */
 const ROWS_SHARE = 0.8;
-/** Lines of the table's width count without addresses if they have so many delimiters: prose has them by chance. */
+/** Minimum delimiters of a line without an address to count as a row: prose has a few by chance. */
 const DELIMITERS_MIN = 9;
 /** Minimum number of lines, of any width, that must have an address in a field of its own. */
 const RAGGED_LINES = 3;

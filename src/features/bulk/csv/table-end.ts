@@ -15,7 +15,7 @@ const AT = 0x40;
 const FOOTER_WORDS =
   /^[\s"']*(?:(?:grand )?totals?\b|sub-?total|sum\b|summe\b|gesamt|somme\b|total\b|totaal|totale|suma\b|razem|celkem|итого|всего|合計|总计|總計|합계|records?\b|rows?\b|count\b|generated\b|exported\b|erstellt\b|exportiert\b|copyright|\(c\)|©|confidential|end of\b|page \d|source:|report\b)/i;
 
-/** A number of rows as psql and sqlcmd write it. It is no row in a list of one column either; nor is a rule. */
+/** A number of rows as psql and sqlcmd write it. It is not a row, even in a list of one column; nor is a rule. */
 const ROW_COUNT = /^\s*\(\d+ rows?(?: affected)?\)\s*$/;
 const PRINTED_STARTS = new Set(Buffer.from("(+-="));
 
@@ -78,7 +78,7 @@ export class TableEnd {
     this.#sink(start, end, fields, address);
   }
 
-  /** The record may stand below the table. */
+  /** True when the record may be a line below the table. */
   #mayEnd(fields: number, { bytes, from, to }: ValuePlace): boolean {
     if (this.#width > 1) return !this.#isRagged && fields < this.#width;
     return from < to && PRINTED_STARTS.has(bytes[from] as number);

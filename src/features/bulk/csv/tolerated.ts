@@ -16,7 +16,7 @@ export class Tolerated {
   gzipZeros = 0;
   /** A last byte that is half of a character of UTF-16. */
   hasOddByte = false;
-  /** Within the text: how many, and where the first one stands. */
+  /** NULs within the text: number, and position of the first. */
   nuls = 0;
   firstNulAt = 0;
   /** At its end. */

@@ -3,7 +3,7 @@ import { firstBytesOf, lengthAt } from "./dialect.ts";
 import { NULL_FIELD } from "./field.ts";
 
 export interface RecordStyle extends CellStyle {
-  /** A record has at least so many fields; those it lacks are written empty. */
+  /** Minimum fields of a record; missing ones are written empty. */
   columns: number;
 }
 

@@ -47,7 +47,7 @@ export interface JobEndingsDeps {
   clock: Clock;
   view: ViewSettings;
   /**
-   * Called once for each job that ended, when its end is certain: not where the answer to the commit was lost. Must not
+   * Called once for each job that ended, when its end is certain: not if the response to the commit was lost. Must not
    * throw. Absent: there is no callback.
    */
   onEnded?(job: JobRow): void;

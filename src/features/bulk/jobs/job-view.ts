@@ -81,7 +81,7 @@ function errorOf({ error_code: code, error_detail: detail, error_candidates: can
   return { code, detail: detail ?? "", ...(candidates === null ? {} : { candidates }) };
 }
 
-/** @param nowMs epoch milliseconds, for the pace of a job under way */
+/** @param nowMs epoch milliseconds, for the pace of a running job */
 export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): BulkJob {
   const { valid, invalid, risky, unknown } = row;
   const processed = valid + invalid + risky + unknown;
@@ -90,7 +90,7 @@ export function renderJob(row: JobRow, settings: ViewSettings, nowMs: number): B
   const pace = processed > 0 && elapsedS > 0 ? processed / elapsedS : null;
   return {
     id: row.id,
-    // One that is being submitted is not shown to anybody.
+    // A job that is being submitted is never shown.
     status: row.status === "submitting" ? "queued" : row.status,
     source: { ...row.source, columns: row.source.columns ?? null, warnings: row.source.warnings ?? [] },
     created_at: row.created_at.toISOString(),

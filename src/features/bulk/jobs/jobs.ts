@@ -25,7 +25,7 @@ export interface BulkJobs {
   providers(actor: Actor, id: string): Promise<JobProviders>;
   /** Newest first. */
   list(actor: Actor, ask: PageRequest): Promise<Page<BulkJob>>;
-  /** Ends a job at once; what is answered is charged and can be read. @throws AppError `not_found`, `job_finished` */
+  /** Ends a job at once; its answered rows are charged and can be read. @throws AppError `not_found`, `job_finished` */
   cancel(actor: Actor, id: string): Promise<BulkJob>;
   /** Cancels it if it runs, and removes it with its results. @throws AppError `not_found` */
   remove(actor: Actor, id: string): Promise<void>;

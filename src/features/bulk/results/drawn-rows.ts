@@ -32,7 +32,7 @@ export class DrawnRows {
   #lastTimes = "";
   #lastTimesNumber = -1;
 
-  /** @param rows so many are expected; there may be more */
+  /** @param rows expected number; there may be more */
   constructor(rows = 16) {
     this.#rows = new RowBuffer(rows * ROW_BYTES);
   }

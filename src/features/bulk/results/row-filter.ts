@@ -33,7 +33,7 @@ export type FilteredJson = Pick<VerificationResult, "verdict" | "reason"> & {
 
 /** Tells the results that are wanted, in each form that they have. */
 export class RowFilter {
-  /** The one that fewest rows meet comes first. None: every row is wanted. */
+  /** The rarest criterion comes first. Empty: every row is wanted. */
   readonly criteria: readonly Criterion[];
   readonly #verdict: Verdict | null;
 

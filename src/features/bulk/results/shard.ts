@@ -36,7 +36,7 @@ const HEAD_BYTES = 2 + 1 + 4 + 4;
 /** Forms that are still to come begin with a byte from here on, which neither frames nor gzip files nor texts do. */
 const FORM_MARK_MIN = 0xf0;
 
-/** A row's own result that was not drawn, and where the row stands in its chunk, counted from 0. */
+/** A row's own result that was not drawn, and the row's index in its chunk, from 0. */
 export interface OwnResult {
   offset: number;
   result: VerificationResult;

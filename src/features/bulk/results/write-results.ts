@@ -19,7 +19,7 @@ async function write(
 ): Promise<void> {
   const { partsInFlight } = LIMITS.results;
   const outputs = FORMATS.map((format) => ({
-    // A writer has taken what it is given when the next is made.
+    // A writer has taken the bytes before the next are made, so that the buffer can be reused.
     format: formatOf(format, material, createReusableRowBuffer()),
     writer: deps.streams.openWrite(`${key}.${format}`, CONTENT_TYPES[format], signal, 0, partsInFlight),
   }));
@@ -43,9 +43,9 @@ async function write(
 /**
  * Writes the results of all rows under `key`, in all formats at once. Memory: that of the join, and of a writer for each
  * format.
- * @throws Interruption, also where a newer build wrote a shard: the task is not to blame, and comes to a worker of that
- *   build in the end; SourceLost, MissingObject and what else lossOf knows; Error when there is not a result for every row,
- *   or an object is not what was written. Then nothing is written.
+ * @throws Interruption, also for a shard of a newer build: the task is not at fault, and reaches a worker of that build in
+ * the end; SourceLost, MissingObject and other errors that `lossOf` recognises; Error when a row has no result, or an
+ * object differs from the one written. Then nothing is written.
  */
 export async function writeResults(
   deps: WriteResultsDeps,

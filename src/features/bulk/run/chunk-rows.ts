@@ -16,7 +16,7 @@ export interface ChunkRowsDeps extends SourceRowsDeps {
 
 type RowsTask = ChunkTask | RetryTask;
 
-/** The rows of a task that are to be verified: those of its chunk, or of its retry, that repeat no other. */
+/** The rows of a task that are verified: those of its chunk, or of its retry, that repeat no other row. */
 export interface TaskRows {
   /** Number of copies by offset, in this task and in other tasks of the job. */
   readonly copies: ReadonlyMap<number, number>;

@@ -38,7 +38,7 @@ export interface ChunkDeps extends ChunkRowsDeps {
   parking: SiteParking;
   /** 0 up to 1. */
   random(): number;
-  /** The assembly of a job is to be emitted. */
+  /** Called when the assembly of a job is ready to be emitted. */
   onAssembly(): void;
   /** Called with each task that is done, once in the whole deployment. */
   onRows(kind: RowsTask["kind"], outcome: RowsOutcome): void;

@@ -28,7 +28,7 @@ function sourceLoss(code: keyof typeof LOST | "source_unavailable", reason: stri
   return { code, detail, mayPass, charges: true };
 }
 
-/** null: it is no loss. */
+/** null: the error is not a loss. */
 export function lossOf(error: unknown): Loss | null {
   if (error instanceof SourceLost)
     return sourceLoss(error.code, LOST[error.code], error.code === "source_missing");

@@ -106,8 +106,8 @@ const keyOf = (key: string, { firstByte, bytes }: ByteRange, etag = "") =>
   `${firstByte} ${bytes} ${etag} ${key}`;
 
 /**
- * The same parts, reading through `recent`. A list in another owner's bucket is read anew each time: the grant may have
- * been withdrawn.
+ * The same parts, reading through `recent`. A list in another owner's bucket is never cached: the grant may have been
+ * withdrawn.
  */
 export function withRecentReads<Parts extends ReadParts>(recent: RecentReads, parts: Parts): Parts {
   const { streams, objects } = parts;

@@ -17,7 +17,7 @@ export interface RowAdmission {
 }
 
 export interface RowAdmissionDeps {
-  /** Rows that keep a site's connections busy, at least 1: more of a retry at once would only stand in line there. */
+  /** Number of rows that keep a site's connections busy, at least 1: more rows of a retry would only queue there. */
   roomAt(site: string): number;
 }
 

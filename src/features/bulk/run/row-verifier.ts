@@ -113,7 +113,7 @@ export interface RowVerifier {
 }
 
 export interface AnswerObserver {
-  /** @param domain of the row, "" where it has none */
+  /** @param domain of the row, "" for a row without one */
   onAnswer(answer: BatchAnswer, domain: string): void;
 }
 
@@ -124,7 +124,7 @@ export interface RowVerifierDeps {
   drawer: Pick<RowDrawer, "draw">;
   testKeys: Pick<TestKeys, "answer">;
   sites: Pick<SiteDirectory, "siteOf">;
-  /** Rows that keep a site's connections busy, at least 1: more of a retry at once would only stand in line there. */
+  /** Number of rows that keep a site's connections busy, at least 1: more rows of a retry would only queue there. */
   roomAt(site: string): number;
 }
 

@@ -30,7 +30,7 @@ interface Props {
   splitCells: boolean;
 }
 
-/** What a list would cost, against what is left of the day's quota. */
+/** The cost of a list, compared with the remaining units of the day. */
 export function Cost({ preview, splitCells }: Props) {
   const today = useToday();
   const estimate = estimateOf(preview, splitCells);

@@ -13,8 +13,8 @@ export interface Estimate {
 }
 
 /**
- * How many rows a list has and what it costs at most, by its preview; null: that is not known before it is read.
- * @param splitCells each of several addresses in a cell is verified; otherwise such a row costs nothing
+ * Estimates the rows of a list and their maximum cost from its preview; null: unknown before the list is read.
+ * @param splitCells true: each of several addresses in a cell is verified; otherwise such a row costs nothing
  */
 export function estimateOf({ sample, estimated_rows: rows }: Preview, splitCells: boolean): Estimate | null {
   if (rows === null) return null;

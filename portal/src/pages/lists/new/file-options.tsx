@@ -32,7 +32,7 @@ interface Props {
   known: Preview | null;
 }
 
-/** What is found out where nothing is said, with what was; null: that is not to be shown. */
+/** Text of the option "automatic", with the detected value; null: it is not shown. */
 const automatic = (found: string | null) =>
   ["", found === null ? "automatic" : `automatic (${found})`] as const;
 

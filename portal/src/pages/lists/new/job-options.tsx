@@ -15,7 +15,7 @@ const TITLES: readonly { name: keyof JobOptions; title: string }[] = [
   { name: "escape_formulas", title: "For a spreadsheet: cells that begin like a formula become plain text" },
 ];
 
-/** That rows of the preview have several addresses, and what becomes of them. */
+/** Notice that rows of the preview have several addresses, and how they are treated. */
 function Several({ sample: { rows, several }, isSplit }: { sample: Preview["sample"]; isSplit: boolean }) {
   if (several.rows === 0) return null;
   return (
@@ -33,7 +33,7 @@ interface Props {
   sample: Preview["sample"];
 }
 
-/** What is done with a list beyond reading it. */
+/** Options of a job beyond reading the file. */
 export function JobOptionsForm({ options, onChange, sample }: Props) {
   return (
     <div className="stack">

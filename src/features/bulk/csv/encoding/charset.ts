@@ -40,7 +40,7 @@ const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const WORDS_MAX = 400;
 /** "Acme®", "5 cm°": what are small signs in windows-1252 are capitals in others. */
 const SIGNED = /^[A-Za-z]+[\xa9\xae\xb0\xb7]$/;
-/** Longer words are cut: they are no names. */
+/** Longer words are cut: they are not names. */
 const WORD_BYTES = 64;
 /** Minimum share of the pairs of letters that are common in the languages of the encoding. */
 const SHARE_MIN = 0.8;
