@@ -10,9 +10,9 @@ import { availableCpus, gcFlags } from "./platform/v8/gc-flags.ts";
 import { createSupervisor, isHurry } from "./supervisor.ts";
 
 /**
- * The one entry: `main` serves the role that ROLE names, `main migrate` brings schema and bucket up, the other verbs are
- * the operator's commands. Exit codes are `EXIT`'s. Each loads what it needs when
- * it is known which it is: reading the modules of all of them would be half of the start of any.
+ * The one entry: `main` serves the role that ROLE names, `main migrate` migrates schema and bucket, the other verbs are the
+ * operator's commands. Exit codes are `EXIT`'s. Each verb loads only its own modules: reading the modules of all would be
+ * half of the start of any.
  */
 function usageOf(verbs: Iterable<string>): string {
   const commands = ["preflight", "doctor", ...verbs].map((verb) => `main ${verb} ...`);
@@ -76,8 +76,8 @@ function onStop(stop: (why: string) => void, skipDrainWait: () => void): void {
 }
 
 /**
- * Lets a signal end this process as it ends any other: process 1 of a container is deaf to what it has no handler for.
- * @returns what takes that back
+ * Lets a signal end this process as it ends any other: process 1 of a container ignores signals without a handler.
+ * @returns a function that removes the handlers
  */
 function exitOnSignal(): () => void {
   const ends = { SIGTERM: () => process.exit(143), SIGINT: () => process.exit(130) };

@@ -4,7 +4,7 @@ import { LIMITS } from "./config/limits/limits.ts";
 import type { Logger } from "./platform/log.ts";
 import type { Clock } from "./platform/time/clock.ts";
 
-/** What a role says over its IPC channel once it serves. A role without such a port says null. */
+/** The message of a role over its IPC channel once it serves. A role without such a port sends null. */
 export interface RoleReady {
   type: "ready";
   role: ProcessRole;
@@ -15,7 +15,7 @@ export interface RoleReady {
 export type ChildRole = Exclude<ProcessRole, "all">;
 
 export interface SupervisorDeps {
-  /** What to run, a process each. */
+  /** The roles to run, a process each. */
   roles: readonly ChildRole[];
   /** The module to run in each process, and how: `process.argv[1]` and `process.execArgv`. */
   entry: string;
@@ -61,8 +61,8 @@ export function isHurry(message: unknown): message is typeof HURRY {
 }
 
 /**
- * Work that a customer sent in can end this role again and again, until the task that does it is given up: that is no
- * reason to end the others.
+ * A customer's work can end this role again and again, until its task is given up: that is no reason to end the other
+ * roles.
  */
 const ALWAYS_RESTARTED: ChildRole = "bulk";
 
@@ -97,7 +97,7 @@ class ProcessSupervisor implements Supervisor {
   }
 
   hurry(): void {
-    // A child that has ended cannot receive it, which is no error.
+    // A child that has ended cannot receive it, which is not an error.
     for (const child of this.#children.values()) child.send(HURRY, () => undefined);
   }
 

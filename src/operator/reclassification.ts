@@ -7,7 +7,7 @@ import { probedProviderOf } from "../verification/lists/site.ts";
 import { type Judgeable, rejudge, type Unjudged } from "../verification/verdict/rejudge.ts";
 import { decide } from "../verification/verdict/verdict.ts";
 
-/** Evidence that is to be judged again. */
+/** Evidence to be judged again. */
 export interface StoredEvidence {
   evidence: Evidence;
   /** null: not known, as the cache holds no address; it weighs in the reputation only. */
@@ -34,7 +34,7 @@ export interface Reclassification {
   examples: ReclassifiedExample[];
 }
 
-/** Stands in for an address that is not known: its reputation is an ordinary one. */
+/** Replaces an unknown address: its reputation is an ordinary one. */
 export const PLACEHOLDER_ADDRESS: ParsedAddress = {
   local: "jane.doe",
   domain: "example.com",

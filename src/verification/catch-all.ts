@@ -19,7 +19,7 @@ export type CatchAllAnswer = Exclude<CatchAll, "not_probed">;
 export type CatchAllFact = Exclude<CatchAllAnswer, "inconclusive" | "put_off">;
 
 export interface CatchAllFacts {
-  /** The settled answer, where it is known without asking anybody; undefined: `claim` will tell. */
+  /** The settled answer, if it is known in this process; undefined: `claim` finds out. */
   known(key: string): CatchAllAnswer | undefined;
   /**
    * The settled answer; `not_probed` when the check that asked gave up; or `ask`: the caller must ask the server and then
@@ -50,7 +50,7 @@ const TTL_S: Record<CatchAllAnswer, number> = {
 /** Longest that a named delay is respected. */
 const PUT_OFF_MAX_S = 300;
 
-/** True of what is worth keeping beyond the process. */
+/** True for an answer that is stored beyond the process. */
 export function isLastingCatchAllAnswer(answer: CatchAll): answer is CatchAllFact {
   return answer === "accepted" || answer === "refused";
 }

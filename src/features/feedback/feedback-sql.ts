@@ -63,7 +63,7 @@ export async function insertFeedback(
   return added.map(({ place }) => place);
 }
 
-/** Adds to what the team has reported today. @returns the sums */
+/** Adds to the team's counts of today. @returns the sums */
 export async function countReports(tx: Transaction, teamId: string, add: DayCounts): Promise<DayCounts> {
   const [row] = await tx<DayCounts[]>`
     insert into feedback_days as d (team_id, day, events, withdrawals)

@@ -12,7 +12,7 @@ export interface TeamRecord {
 
 /**
  * Blocks other changes to the team's members, or to its counted items, until the transaction ends; rows that only name the
- * team are still written. False when there is no such team.
+ * team are still written. False when the team does not exist.
  */
 export async function lockTeam(tx: Transaction, teamId: string): Promise<boolean> {
   const rows = await tx`select from teams where id = ${teamId} for no key update`;
@@ -25,7 +25,7 @@ export async function findTeam(sql: Queryable, teamId: string): Promise<TeamReco
   return row ?? null;
 }
 
-/** The data of the team's limits, as stored; null: there is no such team. */
+/** The data of the team's limits, as stored; null: the team does not exist. */
 export async function findTeamTerms(
   sql: Queryable,
   teamId: string,

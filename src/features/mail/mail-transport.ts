@@ -43,10 +43,7 @@ function transportTo(url: string, attemptMs: number) {
   });
 }
 
-/**
- * Connects, starts TLS and signs in as for a mail, but sends none.
- * @throws Error of the server or the network
- */
+/** Connects, starts TLS and signs in as for a mail, without sending one. @throws Error of the server or the network */
 export async function tryMailServer(url: string, attemptMs: number): Promise<void> {
   const transport = transportTo(url, attemptMs);
   try {

@@ -7,7 +7,7 @@ import type { Mail } from "./queue.ts";
  * could make us mail any text to any address.
  */
 
-/** A page of the portal. The token stands after `#`, which browsers send to no server: it appears in no log. */
+/** URL of a page of the portal. The token is after `#`, which browsers do not send, so that no log contains it. */
 export function portalLink(
   baseUrl: string,
   page: "accept-invite" | "confirm-registration" | "reset-password",

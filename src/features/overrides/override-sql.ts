@@ -82,7 +82,7 @@ export async function teamsToMerge(sql: Queryable, after: string): Promise<strin
 
 /**
  * Merges the team's pending overrides, oldest first, at most LIMITS.overrides.mergeBatch; returns the domains in that
- * order. None while another transaction holds the team's lock: a submission or a merge is running.
+ * order. Empty while another transaction holds the team's lock: a submission or a merge is running.
  */
 export async function mergeOverrides(tx: Transaction, teamId: string): Promise<string[]> {
   const [free] = await tx`select from teams where id = ${teamId} for no key update skip locked`;

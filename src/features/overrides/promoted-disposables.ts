@@ -12,7 +12,7 @@ export interface PromotedDisposables {
    * until then.
    */
   reload(): void;
-  /** Resolves when they were read. @throws what the read throws */
+  /** Resolves when they were read. @throws errors of the read */
   start(): Promise<void>;
   stop(): void;
 }

@@ -17,11 +17,11 @@ export interface LeaseSettler {
   orphan(id: string, sentAtMs: number): Lease;
   /** Forgets teams without leases. */
   forgetIdle(): void;
-  /** Logs a failure of what runs in the background; it is tried again at the next tick. */
+  /** Logs a failure in the background; the work is repeated at the next tick. */
   report(error: unknown): void;
 }
 
-/** @throws what the first of them that failed did, when all are through */
+/** @throws the first failure, when all are done */
 async function allOf(works: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(works)) if (result.status === "rejected") throw result.reason;
 }
@@ -132,7 +132,7 @@ class LedgerSettling implements LeaseSettler {
     let failure: { reason: unknown } | null = null;
     for (let i = 0; i < due.length; i += LIMITS.quota.releasesAtOnce) {
       const some = due.slice(i, i + LIMITS.quota.releasesAtOnce);
-      // What keeps one of them does not keep those behind it: a process that goes has no next time.
+      // A failure must not prevent the release of the others: a process that ends has no next attempt.
       await this.#release(some, abandonInFlight).catch((reason: unknown) => {
         failure ??= { reason };
       });

@@ -15,10 +15,12 @@ export interface UnitReservation {
 }
 
 /**
- * Units of one day in the hands of this process. *Active* it gives units out; *retired* it waits until those in flight
- * have ended, and is then settled. The ledger knows `taken` up to the last flush; `floor` is the least it may know, and
- * no unit beyond floor + tranche is given out, so that what the ledger charges for a lease that vanishes covers all
- * that was ever taken of it, whatever the clocks did.
+ * Units of one day that this process has leased. An *active* lease gives units out; a *retired* one waits until those in
+ * flight have ended, and is then settled.
+ *
+ * The ledger knows `taken` up to the last flush, and `floor` is the least that it may know. No unit beyond floor + tranche
+ * is given out. So the ledger's charge for a lease that vanishes covers all units ever taken of it, whatever the clocks
+ * did.
  */
 export class Lease {
   taken = 0;

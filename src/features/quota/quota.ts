@@ -17,17 +17,17 @@ export type { UnitReservation } from "./lease.ts";
 export type UnitAvailability = "ready" | "fetching" | "doubtful";
 
 /**
- * The daily quota of a team, exact over all processes, with no I/O on the way of most requests.
+ * The daily quota of a team, exact over all processes, without I/O for most requests. A process leases units from the
+ * Postgres ledger ahead of need and gives them out from memory. Redis is not involved.
  *
- * A process leases units from the Postgres ledger ahead of need and gives them out from memory. Redis has no part in it.
- * What holds: settled + leased never exceeds the limit (one statement under the day's row lock), and what a process takes
- * of a lease never exceeds what the ledger would charge for it. So the limit holds through kill -9 (the flushed spends and
- * one tranche are charged, the rest returns), through a stopped process that wakes up late, and without trust in any clock
- * of ours; days and expiries are the database's.
+ * Invariants: settled + leased never exceeds the limit (one statement under the day's row lock), and the units that a
+ * process takes of a lease never exceed the ledger's charge for it. So the limit holds through kill -9 (the flushed spends
+ * and one tranche are charged, the rest returns), and through a stopped process that wakes up late. It needs no trust in
+ * our clocks: days and expiries are the database's.
  *
- * A lease grows with the team's rate, shrinks near the limit to what is waited for, gives units out for
- * LIMITS.quota.leaseUseMs, and goes back when no unit of it was taken for LIMITS.quota.idleReturnMs. Without Postgres units
- * may be taken until a lease ends or its tranche is spent; then the answer is 503, not 429.
+ * A lease grows with the team's rate, and shrinks near the limit to the waiting requests. It gives units out for
+ * LIMITS.quota.leaseUseMs, and is given back when no unit of it was taken for LIMITS.quota.idleReturnMs. Without Postgres
+ * units may be taken until a lease ends or its tranche is spent; then the answer is 503, not 429.
  */
 export interface Quota {
   /**
@@ -104,7 +104,7 @@ class LeasingQuota implements Quota {
     const team = this.#teamOf(actor);
     const nowMs = this.#deps.clock.monotonic();
     if (team.ready(nowMs) !== null) return "ready";
-    // Nothing is begun for a team that will be refused again.
+    // No work starts for a team that will be refused again.
     const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
     if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
     if (!team.isServing) void this.#serve(team);

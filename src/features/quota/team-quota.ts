@@ -77,7 +77,7 @@ export class TeamQuota {
     return null;
   }
 
-  /** A lease that a unit can be had of now, without taking one. */
+  /** A lease with a unit that could be taken now. */
   ready(nowMs: number): Lease | null {
     for (const lease of this.leases) if (lease.canTake(nowMs)) return lease;
     return null;
@@ -148,7 +148,7 @@ export class TeamQuota {
     }
   }
 
-  /** Stops giving out what is past its time, or all of it, so that it is returned. */
+  /** Stops giving out units of expired leases, or of all, so that they are returned. */
   retire(nowMs: number, all: boolean): void {
     for (const lease of this.leases) {
       // Units in flight may be given back, and are then the first to be taken again.
@@ -160,9 +160,8 @@ export class TeamQuota {
 
   /**
    * Units left of the day as far as this process can tell: exact when no other one serves the team. While the ledger
-   * refuses, only what is leased here: the rest is leased by other processes, and a team must not be shown units that it
-   * cannot have. Of a day that the ledger has not answered for yet, all of them.
-   *
+   * refuses, only this process's leased units: the rest is leased by other processes, and a team must not be shown units
+   * that it cannot have. All units of a day for which the ledger has not answered yet.
    * @param limit the one in force
    */
   remaining(nowMs: number, limit = this.limit): number {

@@ -40,7 +40,7 @@ export class SharedBucket {
   burst: number;
   /** The process has forgotten it: the team's next request gets another. */
   isForgotten = false;
-  /** When the first of the leases ends: `#ahead` is counted anew then. */
+  /** When the first of the leases ends: `#ahead` is counted again then. */
   #aheadUntilMs = Number.NEGATIVE_INFINITY;
   readonly key: string;
   readonly rateClass: RateClass;
@@ -60,7 +60,7 @@ export class SharedBucket {
   #lastAdvance = 0;
   /** When the newest lease is to be renewed; Infinity: there is none. */
   #renewAtMs = Number.POSITIVE_INFINITY;
-  /** The last grant was smaller than what was waited for. */
+  /** The last grant did not suffice for the waiting requests. */
   #wasShort = false;
 
   constructor(key: string, { ratePerS, burst }: Rate, rateClass: RateClass) {

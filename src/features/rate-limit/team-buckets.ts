@@ -21,7 +21,7 @@ function keyOf({ teamId, livemode }: Actor, rateClass: RateClass): string {
 
 export function createTeamBuckets(): TeamBuckets {
   const buckets = new Map<string, SharedBucket>();
-  /** Found before: a key has to be put together and hashed anew each time, twice a request. */
+  /** Cache of the look-up: a concatenated key would have to be hashed each time, twice a request. */
   const byActor = {
     verify: new WeakMap<Actor, SharedBucket>(),
     read: new WeakMap<Actor, SharedBucket>(),

@@ -32,7 +32,7 @@ export type CreatedUpload = Upload & { method: "PUT" } & (
 export interface NewUploadInput {
   filename: string;
   bytes?: number | undefined;
-  /** The file goes in parts of this size. */
+  /** The file is sent in parts of this size. */
   part_bytes?: number | undefined;
 }
 

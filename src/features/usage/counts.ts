@@ -113,7 +113,7 @@ class BufferedUsageCounter implements UsageCounter {
     return this.#counted.get(day)?.get(teamId) ?? this.#open(teamId, day);
   }
 
-  /** Puts what was counted into flushes, in pieces. */
+  /** Moves the counts into flushes, in pieces. */
   #seal(): void {
     const { rowsPerFlush } = LIMITS.usage;
     const rows: UsageRow[] = [];

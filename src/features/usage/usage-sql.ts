@@ -82,7 +82,7 @@ export async function addUsage(tx: Queryable, rows: readonly UsageRow[]): Promis
 
 const NOTHING: UsageCounts = { single: 0, bulk: 0, cached: 0, valid: 0, invalid: 0, risky: 0, unknown: 0 };
 
-/** Deletes what is over its retention, some rows of each table. @returns their number */
+/** Deletes rows past their retention, a number of each table. @returns number of deleted rows */
 async function prune(sql: Database): Promise<number> {
   const { keptDays, writersKeptDays, prunedPerRound } = LIMITS.usage;
   // Ordered and skipping locked rows, so that two relays never wait for each other.

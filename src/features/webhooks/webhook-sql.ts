@@ -107,7 +107,7 @@ export async function enableWebhook(sql: Queryable, teamId: string, id: string):
     where team_id = ${teamId} and id = ${id} and status = 'disabled'`;
 }
 
-/** Does nothing when it is disabled already: the first reason stands. */
+/** Does nothing when it is disabled already: the first reason is kept. */
 export async function disableWebhook(
   sql: Queryable,
   teamId: string,

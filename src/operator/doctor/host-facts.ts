@@ -62,7 +62,7 @@ async function cpuLimit(): Promise<number | null> {
 
 async function memoryLimit(): Promise<number | null> {
   const bytes = await readNumber(`${CGROUP}/memory.max`, `${CGROUP}/memory/memory.limit_in_bytes`);
-  // Version 1 writes a number near 2^63 for none.
+  // Version 1 writes a number near 2^63 for no limit.
   return bytes === null || bytes >= totalmem() ? null : bytes;
 }
 
@@ -97,8 +97,8 @@ function glibcVersion(): string | null {
   // Node.js 20.13 has it, its types do not say so.
   const reporting = process.report as typeof process.report & { excludeNetwork: boolean };
   if (!reporting) return null;
-  // Else a report looks up the names of all peers, and everything stands still until the DNS has answered: other groups would
-  // measure that.
+  // Otherwise a report looks up the names of all peers and blocks the process until the DNS has answered. Other groups
+  // would measure that.
   const before = reporting.excludeNetwork;
   reporting.excludeNetwork = true;
   const report = reporting.getReport() as { header?: { glibcVersionRuntime?: string } } | string;

@@ -13,7 +13,7 @@ const FILES_LEAST = 1_024;
 const SCRATCH_LEAST_BYTES = 64 * 1_048_576;
 /** A list of 10 million rows is analysed in 280 MB; repeats of a long one take more. */
 const SCRATCH_EASY_BYTES = 2 * 1_073_741_824;
-/** Memory of an entry of the cache, with its key, its evidence and what is drawn of it. */
+/** Memory of a cache entry, with its key, its evidence and its rendered answer. */
 export const CACHE_ENTRY_BYTES = 1_500;
 /** A process without any cache: program, threads' heaps, buffers. A check thread beside. */
 const PROCESS_BYTES = 200 * 1_048_576;

@@ -15,7 +15,7 @@ const SERVER_CHARS = 40;
 const isHealthy = (look: HealthLook) =>
   !("failure" in look) && look.status === 200 && HEALTHY.test(look.body);
 
-/** `nginx/1.22.1`, as the answer names itself; in quotes, since anybody may have written it. */
+/** `nginx/1.22.1`, as the answer names itself; in quotes, since the text is untrusted. */
 const namedBy = ({ server }: HealthAnswer) =>
   server === "" ? "" : ` (${JSON.stringify(server.slice(0, SERVER_CHARS))})`;
 

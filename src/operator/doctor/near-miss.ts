@@ -7,7 +7,7 @@ const FOREIGN = /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP)(_|$)|^RCPT_(RUN|T
 const SHORTEST = 5;
 const SHORTEST_SETTING = 8;
 
-/** A variable that is no setting and was most likely meant as one. */
+/** A variable that is not a setting, but was most likely meant as one. */
 export interface NearMiss {
   variable: string;
   /** The setting it was probably meant as; null: no setting is similar. */

@@ -24,7 +24,7 @@ import { errorLine } from "./finding.ts";
 /** Something that the service does with objects, by the right that it takes. */
 export interface TriedRight {
   right: string;
-  /** null: it did what it should. */
+  /** null: it succeeded. */
   error: string | null;
   status: number | null;
 }

@@ -87,7 +87,7 @@ function judgeCors(answer: CorsAnswer | null): DoctorFinding {
   );
 }
 
-/** Days after which a rule takes away what we keep; null: it does not. */
+/** Days after which a rule deletes our objects; null: it does not. */
 function expiryOf({ Expiration, Filter, Prefix }: LifecycleRule): number | null {
   const prefix = Filter?.Prefix ?? Filter?.And?.Prefix ?? Prefix ?? "";
   const tags = [Filter?.Tag, ...(Filter?.And?.Tags ?? [])].filter((tag) => tag !== undefined);

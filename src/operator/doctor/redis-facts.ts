@@ -37,7 +37,7 @@ export interface StreamFacts {
 const PINGS = 5;
 /** A probe's keys are gone after this, whatever becomes of the doctor. */
 const PROBE_TTL_MS = 30_000;
-/** Far above LIMITS.bulk.leaseMs: claimed by then, if anybody is there to claim. */
+/** Far above LIMITS.bulk.leaseMs: any running worker would have claimed an entry by then. */
 const STUCK_MS = 120_000;
 
 async function clockOf(redis: RedisClient, clock: Clock): Promise<{ latencyMs: number; skewMs: number }> {
@@ -98,7 +98,7 @@ function commandsOn(key: (name: string) => string): [string, ...(string | number
 /** Only refusals by an access list count: other checks report a server that cannot be written. */
 const isRefusal = (why: string) => /^(NOPERM|ERR unknown (sub)?command)/i.test(why);
 
-/** null: it is refused. Rejects with whatever else goes wrong. */
+/** null: it is refused. Rejects with any other error. */
 async function unlessRefused<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();

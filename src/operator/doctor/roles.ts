@@ -10,7 +10,7 @@ type Role = Config["role"];
 const ROLES_OF = {
   /** Answers requests, and has to be left by balancers before it ends. */
   requests: ["api", "all"],
-  /** Seals or opens what is stored under SECRETS_KEY. */
+  /** Seals or opens data stored under SECRETS_KEY. */
   secrets: ["api", "relay", "all"],
   /** Hands mails to SMTP_OUT_URL. */
   mails: ["relay", "all"],

@@ -6,7 +6,7 @@ export interface CountCell {
   count: number;
 }
 
-/** A counter with cells for some of its series: a read adds what they have counted. */
+/** A counter with cells for some of its series: a read adds the cells' counts. */
 export class CellCounter<L extends string> extends Counter<L> {
   readonly #cells: { labels: Partial<Record<L, string | number>>; createCell: CountCell }[] = [];
 

@@ -32,7 +32,7 @@ export interface MxHostDeps {
   dial(tls: TlsPolicy, handler: SessionHandler): Session;
   /** Limits learned from the site's servers; its other hosts share them. */
   learned: LearnedSiteLimits;
-  /** Counters of what the sessions write. */
+  /** Counters of the sessions' writes. */
   traffic: SessionTraffic;
   onOpened(): void;
   /** The server refuses this many connections. */
@@ -131,7 +131,7 @@ export class MxHost implements SessionOwner {
     this.#pump();
   };
 
-  /** Closes one idle session. @returns false when none is idle. */
+  /** Closes one idle session. @returns false when no session is idle */
   quitIdleSession(): boolean {
     const session = this.#idle.shift();
     session?.quit();

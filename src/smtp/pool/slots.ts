@@ -12,8 +12,8 @@ export interface SlotSource {
   release(site: string): void;
   /**
    * Calls `listener` when a waiter needs a slot of `site` (another host of the site in this process, or another process):
-   * give an idle connection back. `isSoon`: also one that was used recently; it goes to another of our threads that has
-   * fewer, and does not come back.
+   * give an idle connection back. `isSoon`: also one that was used recently; its slot moves to another of our threads that
+   * has fewer, and does not return.
    */
   onWanted(listener: (site: string, isSoon: boolean) => void): void;
 }

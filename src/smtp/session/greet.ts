@@ -28,8 +28,8 @@ export interface GreetingOptions {
 }
 
 /**
- * Connects, sends EHLO, takes STARTTLS where it is offered and sends QUIT: what a probe does before it names a recipient.
- * Never rejects.
+ * Connects, sends EHLO, uses STARTTLS if it is offered and sends QUIT: the part of a probe before the recipient. Never
+ * rejects.
  */
 export function probeGreeting({ target, heloName, clock, withinMs }: GreetingOptions): Promise<Greeting> {
   return new Promise((resolve) => {

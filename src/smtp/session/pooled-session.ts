@@ -101,7 +101,7 @@ export class PooledSession implements SessionHandler, ServingSession {
     return this.#session.capabilities.pipelining;
   }
 
-  /** The next transaction would hit a limit of the server, or the session is to be closed. */
+  /** True when the next transaction would hit a limit of the server, or the session should close. */
   get isExhausted(): boolean {
     return this.isRetiring || (this.#use.served > 0 && this.#use.remaining() <= 0);
   }
@@ -128,7 +128,7 @@ export class PooledSession implements SessionHandler, ServingSession {
     return true;
   }
 
-  /** A job that goes alone: in lock step, or first on a new session. */
+  /** A job that is written alone: in lock step, or first on a new session. */
   #takeSpecial(now: number): RcptJob | undefined {
     const isNew = this.#use.served === 0;
     const careful = this.#takeOne(now, (backlog) => backlog.takeForLockStep(isNew));

@@ -12,11 +12,11 @@ export interface RcptJobOptions {
    */
   cancelled(): boolean;
   /**
-   * `clock.monotonic()` at which the answer is due: then the job ends as `timeout` at its current stage. Read anew each
+   * `clock.monotonic()` at which the answer is due: then the job ends as `timeout` at its current stage. Read again each
    * time.
    */
   readonly deadlineAt: number;
-  /** Goes before all others that wait at its host. */
+  /** Has priority over all others that wait at its host. */
   readonly urgent?: boolean;
   /** A request waits for the answer: where the server has too many connections, the job fails at once. */
   readonly isInteractive?: boolean;
@@ -28,7 +28,7 @@ export interface RcptJobOptions {
 export interface SessionTimes {
   readonly openedAt: number;
   readonly connectedAt: number;
-  /** The server has sent its greeting, and EHLO goes out. */
+  /** Time at which the server has sent its greeting, and EHLO is sent. */
   readonly greetedAt: number;
   readonly securedAt: number;
   readonly readyAt: number;

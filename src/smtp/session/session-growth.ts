@@ -44,7 +44,7 @@ export class SessionGrowth {
     return this.#hasOpeningFailed || now < Math.max(this.#cautiousUntil, this.#notBefore, this.#pausedUntil);
   }
 
-  /** A session closed for another one: that is no growth. */
+  /** A session closed for another one: the number of sessions does not grow. */
   onSessionReplaced(): void {
     this.#notBefore = 0;
   }

@@ -172,7 +172,7 @@ export class SessionLimits {
     return { transactions: trialMax(this.#transactions, now), rejections: trialMax(this.#rejections, now) };
   }
 
-  /** A session has done this much, and goes on. */
+  /** A session has finished this many transactions, and continues. */
   recordSuccess(transactions: number, rejections: number, policy: SitePolicy, now: number): void {
     const isMore = transactions > this.transactions || rejections > this.rejections;
     if (isMore) this.#hasGrown = true;

@@ -95,7 +95,7 @@ function drawRoute(
   return winner;
 }
 
-/** `proxy:host:port`; an IPv6 host stands in brackets. */
+/** `proxy:host:port`; an IPv6 host is in brackets. */
 export function proxyRouteName({ host, port }: Pick<ProxyConfig, "host" | "port">): string {
   return `proxy:${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }

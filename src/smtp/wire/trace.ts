@@ -21,7 +21,7 @@ export interface SmtpTraceEvent {
 /** A line without an end is reported in pieces of this many bytes. */
 const LINE_BYTES = 4_096;
 
-/** Cuts what a server sends into lines. */
+/** Cuts the server's bytes into lines. */
 class ReceivedLines {
   #rest = Buffer.alloc(0);
   readonly #onLine: (line: string) => void;

@@ -167,7 +167,7 @@ export async function* openRead(
   }
 }
 
-/** @returns null when there is no such object. @throws ChangedObject, ForbiddenObject, SemaphoreFull */
+/** @returns null when the object does not exist. @throws ChangedObject, ForbiddenObject, SemaphoreFull */
 export async function head(
   { store }: HeadDeps,
   ref: ObjectRef,

@@ -13,7 +13,7 @@ export type { ObjectWriter, StoredObject } from "./object-writer.ts";
  * ObjectsOutage (`isObjectsOutage`). A cancelled operation rejects with the signal's reason.
  */
 export interface ObjectStreams {
-  /** null: there is no such object. @throws ChangedObject, ForbiddenObject */
+  /** null: the object does not exist. @throws ChangedObject, ForbiddenObject */
   head(ref: ObjectRef, cancelled?: AbortSignal): Promise<StoredObject | null>;
   /**
    * The bytes of one unchanged object, with back-pressure, over as many connections as it takes; fewer than requested where

@@ -111,7 +111,7 @@ class PartsWriter implements ObjectWriter {
     }
   }
 
-  /** Sends what is filled; its buffer is free again once it is sent. */
+  /** Sends the filled buffer, which is free again once it is sent. */
   #flush(): void {
     const buffer = this.#filling;
     if (buffer === null) return;

@@ -58,7 +58,8 @@ export function parseAddress(input: string): ParseResult {
   if (!name.ok) return name;
   const { domain } = name;
   const local = name.mailboxes === null ? found.local : foldAddress(found.local);
-  // Nearly all are written so already: then it is no new string, which would have to be put together wherever it is a key.
+  // Nearly all are in normal form already: then the given string is used, since a new one would have to be flattened and
+  // hashed wherever it is a key.
   const isNormal = local === localText && domain === domainText;
   const normalised = isNormal ? text : `${local}@${domain}`;
   if ((isBare ? normalised.length : Buffer.byteLength(normalised)) > MAX_ADDRESS_OCTETS)

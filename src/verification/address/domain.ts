@@ -125,6 +125,6 @@ function parseAnew(text: string): DomainResult {
   const { domainNameChars } = LIMITS.check;
   if (text.length <= domainNameChars && LDH.test(text)) return remember(text, domain);
   if (domain.length > domainNameChars) return new DomainName(domain);
-  // Written in Unicode it is read anew each time, and is the name that it is in A-labels.
+  // A name in Unicode is parsed each time, and shares the entry of its A-labels.
   return known.get(domain) ?? remember(domain, domain);
 }

@@ -5,7 +5,7 @@ const DOT_ATOM =
   /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\-\u0080-\u{10ffff}]+)*$/u;
 /** The form of nearly all local parts: no further check is needed, which is four times as fast. */
 const PLAIN = /^[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*$/;
-/** RFC 5321 §4.1.2: `qtextSMTP` and `quoted-pairSMTP` stand for printable ASCII and space only. */
+/** RFC 5321 §4.1.2: `qtextSMTP` and `quoted-pairSMTP` are printable ASCII and space only. */
 const QUOTED_CONTENT = /^[\x20-\x7e\u0080-\u{10ffff}]+$/u;
 /**
  * Non-ASCII characters that no mailbox needs and that deceive readers or break output: controls, marks of direction,

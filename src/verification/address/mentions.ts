@@ -43,7 +43,7 @@ const BEGINS_ADDRESS = new RegExp(`(?:^|${EDGE})$|^[${PUNCTUATION}]+$`, "u");
 const LABEL = /(?:^|[^A-Za-z0-9])(?:mailto|smtp|e-?mail|mail|to|cc|bcc|from):$/i;
 const LABEL_CHARS = 16;
 const FULL_WIDTH_COLON = "：";
-/** Quotes and brackets that are no ASCII. */
+/** Quotes and brackets beyond ASCII. */
 const QUOTE = "(?![\\0-\\x7f])[\\p{Ps}\\p{Pe}\\p{Pi}\\p{Pf}\\uff02\\uff07]";
 const HAS_QUOTE = new RegExp(QUOTE, "u");
 /**
@@ -169,7 +169,7 @@ function closeBracket(one: Found, text: string, at: number, before: string): boo
   const closer = text[at] ?? "";
   const openers = OPENERS[closer];
   if (openers === undefined) return false;
-  // A run of closers is not looked up in all that stands before it each time.
+  // A run of closers does not search the whole text before it each time.
   if (one.closers.has(closer)) return true;
   const head = unquoted(one.local);
   const opened = Math.max(...[...openers].map((opener) => head.lastIndexOf(opener)));

@@ -3,7 +3,7 @@ import { ACQUITTING } from "./lexicon/acquitting.ts";
 import { compilePhrases } from "./phrases.ts";
 import { spellingsOf, spokenOf, UNSPACED } from "./spoken.ts";
 
-/** `name` as it stands in a spoken text: whole words, a stem by its beginning, characters without spaces anywhere. */
+/** `name` as it occurs in a spoken text: whole words, a stem by its beginning, characters without spaces anywhere. */
 export function phraseOf(name: string): string {
   const stem = name.endsWith("~");
   const spoken = spokenOf(stem ? name.slice(0, -1) : name);

@@ -42,7 +42,7 @@ interface Term {
   whole: boolean;
 }
 
-/** A term where it stands, without the spaces around it. */
+/** The position of a term, without the spaces around it. */
 interface Hit {
   term: Term;
   start: number;

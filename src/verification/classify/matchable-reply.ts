@@ -24,7 +24,7 @@ export interface MatchableReply {
   provider: string | null;
   /** Lower case, one line, single spaces, mail addresses replaced, so that no mailbox name can look like a reason. */
   text: string;
-  /** `text` without host names: that a server is called `blocked-mail.example.com` is no reason. */
+  /** `text` without host names: a server's name `blocked-mail.example.com` is not a reason. */
   prose: string;
   /** Codes and punctuation alone. */
   wordless: boolean;
@@ -70,7 +70,7 @@ function enhancedOf(reply: SmtpReply, text: string): string | null {
   return loose !== null && loose[0] === String(reply.code)[0] ? loose : null;
 }
 
-/** The lines that can be matched: enough characters of them, in the characters that their bytes stand for. */
+/** The lines that are matched: up to a maximum of characters, decoded. */
 function firstLines(lines: readonly string[]): readonly string[] {
   const most = LIMITS.check.replyMatchedChars;
   let chars = 0;

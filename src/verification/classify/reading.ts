@@ -35,7 +35,7 @@ const ASCII = /^[\0-\x7f]*$/;
 const PLAIN = /^[a-z0-9._+=-]{1,64}@[a-z0-9.-]{1,255}$/i;
 const BEFORE = /[\s<([]$/;
 const BEHIND = /^[\s>)\],;:]/;
-/** Stands for the address. */
+/** Replaces the address. */
 const MASK = "\0@";
 
 /** Replies that the parser hands out again and again, by themselves. */

@@ -7,7 +7,7 @@ import { REDACTED, textOf, withoutAddresses, withoutNames } from "./text.ts";
 /** Shorter local parts occur in ordinary text, and reveal little. */
 const NAME_CHARS_MIN = 3;
 
-/** Local parts that replies use as words: where they stand they identify no recipient, and without them the reason is lost. */
+/** Local parts that replies use as words: such a word identifies no recipient, and without it the reason is lost. */
 const ORDINARY_WORDS: ReadonlySet<string> = new Set(
   [
     "user users unknown recipient recipients address addresses mailbox mailboxes account accounts member customer client",

@@ -99,7 +99,7 @@ export function spokenOf(prose: string): string {
 
 /** Spellings of letters without their diacritics. */
 const WRITTEN_OUT: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue", å: "aa", ø: "oe" };
-/** Latin letters with a mark: what a gateway that knows ASCII only writes `?` for. */
+/** Latin letters with a diacritic, for which a gateway with ASCII only writes `?`. */
 const MARKED = /[\u00c0-\u024f\u1e00-\u1eff]/;
 /** With fewer remaining letters, a mangled word could be another word. */
 const LETTERS_LEFT = 5;

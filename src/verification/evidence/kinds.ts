@@ -5,7 +5,7 @@
 export interface Kind<T> {
   /** @throws TypeError for a value of another kind */
   read(value: unknown): T;
-  /** The value for JSON: the one itself, or a struct without what it has of defaults. */
+  /** The value for JSON: unchanged, or a struct without its default values. */
   pack(value: T): unknown;
   /** The value of a field that is absent; REQUIRED: without it nothing can be read. */
   readonly absent: T | typeof REQUIRED;

@@ -31,7 +31,7 @@ abstract class Interned {
     return this.#text;
   }
 
-  /** 128 bits of SHA-256 of the text: nothing else can stand under it. */
+  /** 128 bits of SHA-256 of the text, so that no other text has the same id. */
   get id(): string {
     this.#id ??= hash128(this.text);
     return this.#id;
@@ -242,7 +242,7 @@ export const factsOfText = (text: string): DomainFacts => facts.ofText(text);
 /** @throws TypeError, SyntaxError for a malformed text, see `Interner.ofText` */
 export const findingOfText = (text: string): MailboxFinding => findings.ofText(text);
 
-/** Evidence from its halves and what is the address's own. */
+/** Evidence from its facts and finding, and the address's own data. */
 export function evidenceFrom(
   facts: DomainFacts,
   finding: MailboxFinding,

@@ -43,7 +43,7 @@ const BROKEN = 2;
 const DEFERRED = 3;
 /** No outcome: facts and a finding that rows behind it have. */
 const COMMON = 4;
-/** A row with a reply of its own: what it has in common with others, the latency, the reply. */
+/** A row with a reply of its own: the index of its common evidence, the latency, the reply. */
 const OWN_REPLY = 5;
 /**
  * From here on a row's kind is the index of its common evidence, plus ROW; the latency follows. Nearly all rows are of this
@@ -60,7 +60,7 @@ export class OutcomePacker {
   #used = 0;
   #count = 0;
   #texts: string[] = [];
-  // New for each message: what a Map was emptied of lives on with it, see docs/decisions/v8-costs.md.
+  // A new Map for each message: entries of an emptied Map would survive with it, see docs/decisions/v8-costs.md.
   #places = new Map<string | DomainFacts | MailboxFinding, number>();
   /** Common evidence of rows, in the order of its first occurrence. */
   #common = new Map<Evidence, number>();

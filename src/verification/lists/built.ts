@@ -5,7 +5,9 @@ import { deserialize, serialize } from "node:v8";
 import * as v from "valibot";
 import { compileLists, type SharedLists } from "./compile.ts";
 
-/** The lists as `npm run build` compiled them, beside the chunk that has this module; absent where TypeScript runs as it stands. */
+/**
+ * The lists as `npm run build` compiled them, beside the chunk that has this module; absent when TypeScript runs directly.
+ */
 export const BUILT_LISTS = "lists.bin";
 
 const bytes = v.pipe(

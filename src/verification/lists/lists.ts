@@ -14,7 +14,7 @@ export interface Lists {
    * for a public suffix, or through one: `dynu.net` on a list says nothing of `home.dynu.net`.
    */
   disposable(domain: string): { listed: boolean; source: string };
-  /** The role that a local part stands for, e.g. `postmaster`; null for a person's. See `roleOf`. */
+  /** The role that a local part names, e.g. `postmaster`; null for a person's. See `roleOf`. */
   role(local: string): string | null;
   /** A mailbox provider that is open to the public. */
   isFree(domain: string): boolean;

@@ -65,7 +65,7 @@ export const MAILBOX_PROVIDERS: readonly string[] = [
   ...["bluebottle.com", "nameplanet.com", ...MAIL_COM_DOMAINS],
 ];
 
-/** Names of the free-mail list that open no mailbox to anybody: examples, and companies that once did, or never. */
+/** Names of the free-mail list without free mailboxes: examples, and companies that once offered some, or never. */
 export const NOT_FREE: ReadonlySet<string> = new Set([
   ...["example.com", "yourdomain.com", "mydomain.com", "test.com", "test.de"],
   ...[

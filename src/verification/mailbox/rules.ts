@@ -4,7 +4,7 @@
  * rules serve `normalized_email` alone.
  */
 export interface MailboxRules {
-  /** The domain that stands for all that lead to the same mailbox; null: each domain has mailboxes of its own. */
+  /** The domain that represents all domains with the same mailboxes; null: each domain has mailboxes of its own. */
   readonly canonicalDomain: string | null;
   /** Finds what does not count: dots where `j.doe` and `jdoe` are one mailbox. */
   readonly ignored: RegExp | null;

@@ -88,7 +88,7 @@ export function endingTypoCost(typed: string, meant: string): number {
   return costOf(`.${typed}`, `.${meant}`, ANY);
 }
 
-/** @param any what a letter costs that neither a finger nor an eye explains */
+/** @param any cost of a wrong letter that is not an easy error of finger or eye */
 function costOf(typed: string, meant: string, any: number): number {
   if (typed === meant) return 0;
   if (Math.abs(typed.length - meant.length) > 1) return Number.POSITIVE_INFINITY;

@@ -124,8 +124,8 @@ export const KNOWN_TYPOS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Real names a slip away from a coined one, with people behind them. `npm run suggestions` prints what the rules suspect of
- * lists of real domains; the honest ones of these belong here.
+ * Real names within one typing error of a coined one, with real users. `npm run suggestions` prints the rules' suspicions
+ * in lists of real domains; the honest ones of these belong here.
  */
 export const REAL_NEIGHBOURS: ReadonlySet<string> = new Set<string>([
   ...[

@@ -73,7 +73,7 @@ function endingCost(typed: string, meant: string): number {
   return endingTypoCost(typed, meant);
 }
 
-/** The ending of `target` that `typed` stands for; null when it may be an ending of its own. */
+/** The ending of `target` that `typed` probably means; null when it may be an ending of its own. */
 function meantEnding(
   target: SuggestionTarget,
   typed: string,

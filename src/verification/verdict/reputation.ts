@@ -143,7 +143,7 @@ function domainSignals({ mx, domain }: Evidence): Signal[] {
   return signals;
 }
 
-/** Reputation of an address from what is known without SMTP. `address` null: badly formed. */
+/** Reputation of an address without SMTP. `address` null: malformed. */
 export function reputationOf(address: ParsedAddress | null, evidence: Evidence | null): Reputation {
   const signals: Signal[] = address === null ? ["invalid_format"] : addressSignals(address);
   if (evidence !== null)

@@ -10,7 +10,7 @@ import {
   type VerdictRowId,
 } from "./table.ts";
 
-/** Why a text is no address that can be verified. */
+/** Reasons why a text cannot be verified as an address. */
 export type MalformedReason = "empty" | "several_addresses" | "invalid_format";
 
 export interface DecideInput {
@@ -147,8 +147,8 @@ export function isUncharged(reason: Reason): boolean {
 
 /**
  * Seconds that evidence which ended in `decision` may be kept; 0: not at all.
- * @param mxTtlS what the DNS allows for the MX answer; bounds the rows that rest on it alone
- * @param overrides seconds by reason, the operator's
+ * @param mxTtlS TTL of the MX answer; bounds the rows that rest on it alone
+ * @param overrides the operator's seconds by reason
  */
 export function evidenceLifetimeS(
   decision: Pick<Decision, "row">,

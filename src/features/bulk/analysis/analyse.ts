@@ -109,7 +109,7 @@ export interface FirstRows {
   repeats: number;
   /** Rows that `split_cells` would verify by each address in their cell, and those addresses. */
   several: { rows: number; addresses: number };
-  /** Where in the text the first of them begins, and the last one ends. */
+  /** Start of the first row, and end of the last one, as bytes of the text. */
   firstByte: number;
   endByte: number;
   /** A job would fail behind them. */

@@ -39,7 +39,7 @@ export interface SampledTable {
   /** Names, latin1; null: none are known. */
   header: readonly string[] | null;
   rows: readonly string[][];
-  /** There are no further rows. */
+  /** True when the sample has all rows. */
   whole: boolean;
 }
 

@@ -32,7 +32,7 @@ export interface Sample {
 /** The first bytes of a list. */
 export interface SampleText {
   bytes: Buffer;
-  /** There are no more. */
+  /** True when these are all bytes of the text. */
   whole: boolean;
   /** Position of the first byte in the text. */
   firstByte: number;

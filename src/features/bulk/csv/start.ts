@@ -2,7 +2,7 @@
 export interface PeekedStream {
   /** At most as many bytes as requested. */
   start: Buffer;
-  /** There is no more than the start. */
+  /** True when the start is the whole stream. */
   whole: boolean;
   /** All of it, the start included; to be called once. Leaving the loop ends the input. */
   all(): AsyncGenerator<Buffer, void, undefined>;

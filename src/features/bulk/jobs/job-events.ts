@@ -17,8 +17,8 @@ export interface JobEvents {
  * The progress of jobs for their followers: all followers of a process share one look at Postgres in
  * LIMITS.results.followEveryMs. Each follower gets the newest state only: a slow one misses the states in between.
  *
- * Events: `job`, how it stands at first; `progress` with the job whenever it has changed; `end` with the job when it has
- * ended. The id of `end` is ENDED: a follower that reconnects with it has received every event.
+ * Events: `job`, its state at first; `progress` with the job whenever it has changed; `end` with the job when it has ended.
+ * The id of `end` is ENDED: a follower that reconnects with it has received every event.
  */
 export interface JobFollowers {
   /** @throws AppError `overloaded`, `rate_limited` */
@@ -28,7 +28,7 @@ export interface JobFollowers {
 export const END_EVENT_ID = "end";
 
 export interface FollowersDeps {
-  /** Jobs as they are now, those that are to be seen. */
+  /** The jobs with these ids in their present state, except removed ones. */
   jobsOf(ids: readonly string[]): Promise<JobRow[]>;
   render(row: JobRow): BulkJob;
   clock: Clock;
@@ -96,7 +96,7 @@ class StreamJobFollowers implements JobFollowers {
     }
   }
 
-  /** A job that cannot be read does not keep the others from being read. When none can be read, the look ends soon. */
+  /** A job that cannot be read does not prevent reading the others. If all fail, the look ends soon. */
   async #look(): Promise<void> {
     const ids = [...this.#jobs.keys()];
     let failures = 0;
@@ -110,7 +110,7 @@ class StreamJobFollowers implements JobFollowers {
     }
   }
 
-  /** Looks again and again while anybody follows. */
+  /** Looks repeatedly while there are followers. */
   async #watch(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;

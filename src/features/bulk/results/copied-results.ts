@@ -32,7 +32,7 @@ export interface CopiedResults {
    * @throws ScratchFull, here or by the promise
    */
   append(row: number, result: CopiedResult): Promise<void> | null;
-  /** A copy of what was appended for the row. */
+  /** A copy of the row's appended result. */
   find(row: number): CopiedResult | undefined;
   /** Gives the disk space back; to be called whatever happened. */
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export interface CopiedResults {
   heldBytes(): number;
 }
 
-/** Sizes: LIMITS.bulk.copies says what each is. */
+/** Sizes: LIMITS.bulk.copies describes each. */
 export interface CopiedSizes {
   fileBytes: number;
   blockBytes: number;
@@ -153,7 +153,7 @@ class CopiedResultFile implements CopiedResults {
     if (this.#writing) throw new Error("results are not copied any more, or a block is still to be written");
   }
 
-  /** The block in hand goes to the file. */
+  /** Writes the present block to the file. */
   async #seal(): Promise<void> {
     this.#file ??= this.#scratch.open(this.#sizes.fileBytes);
     await this.#file.write([this.#filling.subarray(0, this.#filled)], this.#fileEnd);

@@ -113,7 +113,7 @@ async function awaitFirstPiece(
   })();
 }
 
-/** Why there is nothing to be had of a job, not even a header; null: there is. */
+/** The reason why a job has no results, not even a header; null: it has. */
 function noResults({ status, error_code, error_detail }: JobRow): AppError | null {
   if (status !== "failed") return null;
   return new AppError("no_results", `The job has failed (${error_code}): ${error_detail}`);

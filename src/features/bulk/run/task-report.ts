@@ -44,7 +44,7 @@ export class TaskReport {
     try {
       return await work();
     } catch (error) {
-      // The task has to wait, or is not wanted any more: that is no error.
+      // The task has to wait, or was cancelled: that is not an error.
       if (error instanceof Interruption) span?.set({ "rcpt.interrupted": true });
       else span?.fail("failed");
       throw error;

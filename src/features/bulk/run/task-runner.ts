@@ -31,7 +31,7 @@ export interface BulkTaskRunner {
   whenOpen(): Promise<void> | null;
 }
 
-/** @param failures of the task itself, in a row: none when it waits for a dependency */
+/** @param failures consecutive failures of the task itself; 0 when it waits for a dependency */
 function delayMs(failures: number): number {
   const { retryMs, retryMaxMs } = LIMITS.bulk;
   return Math.min(retryMaxMs, retryMs * 2 ** Math.max(0, failures - 1));

@@ -21,7 +21,7 @@ interface HeldEntry extends HeldTask {
 }
 
 export interface WorkQueueDeps {
-  /** The first is waited for; what the others have is looked for now and then. */
+  /** The worker blocks on the first stream, and polls the others now and then. */
   streams: readonly [JobStream, ...JobStream[]];
   /** Connection of its own, blocked while there are no entries. */
   reader: RedisClient;
@@ -45,7 +45,7 @@ export interface WorkQueueDeps {
 export interface WorkQueue {
   start(): Promise<void>;
   held(): readonly HeldTask[];
-  /** Gives signs of life, its own and those of what is in hand. */
+  /** Renews the leases of its tasks, and its own sign of life. */
   renew(): Promise<void>;
   /** Takes no more. Resolves when nothing is in hand. */
   drain(): Promise<void>;

@@ -24,7 +24,7 @@ export function createWorker({ sql, queues: lanes, clock, log, graceMs }: Worker
 
   const held = () => lanes.flatMap((lane) => lane.held());
 
-  /** Signs of life, and a look whether what is in hand is still wanted. */
+  /** Renews leases, and cancels tasks of jobs that have ended. */
   async function renewOnce(): Promise<void> {
     const renewed = await Promise.allSettled(lanes.map((lane) => lane.renew()));
     for (const outcome of renewed)

@@ -29,7 +29,7 @@ export function isGranted(
   return grants.some((grant) => grant.bucket === bucket && key.startsWith(grant.prefix));
 }
 
-/** Whether a team may have an object read now; what was revoked more than a second ago is not granted any more. */
+/** True when a team may read an object now. A grant that was revoked more than a second ago no longer counts. */
 export type GrantCheck = (teamId: string, place: S3ObjectRef) => Promise<boolean>;
 
 export interface GrantCheckDeps {

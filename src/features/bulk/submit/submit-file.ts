@@ -109,7 +109,7 @@ export function createSubmitS3({ sql, objects, ownBucket }: SubmitFileDeps): Sub
 }
 
 /**
- * Takes what was uploaded: the very state it is in now.
+ * Creates a job from an upload, in its present state.
  * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`, `limit_reached`
  */
 export function createSubmitUpload({ sql, uploads }: SubmitFileDeps): Submit<string> {

@@ -12,7 +12,7 @@ const STORED = 0;
 const DEFLATED = 8;
 const INFLATE_BYTES = 65_536;
 
-/** Serves yauzl's many small reads of the central directory out of a window of what was read last. */
+/** Serves yauzl's many small reads of the central directory from a window of the last bytes read. */
 class WindowedReader extends RandomAccessReader {
   readonly #source: RandomBytes;
   #window: Buffer = Buffer.alloc(0);
@@ -69,7 +69,7 @@ export class Archive {
     this.#entries = found;
   }
 
-  /** Reads the archive's directory. @throws CsvProblemError; what the source throws */
+  /** Reads the archive's directory. @throws CsvProblemError; errors of the source */
   static async open(source: RandomBytes): Promise<Archive> {
     const reader = new WindowedReader(source);
     return guarded(reader, async () => {
@@ -90,7 +90,7 @@ export class Archive {
 
   /**
    * The content of a part, inflated, as fast as it is taken; checked by its length and CRC at its end.
-   * @throws CsvProblemError also from the iteration; what the source throws
+   * @throws CsvProblemError also from the iteration; errors of the source
    */
   async *part(name: string): AsyncGenerator<Buffer> {
     const entry = this.#entries.get(name.toLowerCase());

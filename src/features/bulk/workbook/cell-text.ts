@@ -36,7 +36,7 @@ export function numberText(raw: string): string {
   return String(Number(value.toPrecision(DIGITS)));
 }
 
-/** Days since the workbook's first one as a date, a time or both; a number that is no date as a number. */
+/** Days since the workbook's first day as a date, a time or both; any other number unchanged. */
 export function dateText(raw: string, is1904: boolean): string {
   const serial = Number(raw);
   if (raw.trim() === "" || !(serial >= 0 && serial < LAST_DAY)) return numberText(raw);

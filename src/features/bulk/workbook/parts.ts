@@ -90,7 +90,7 @@ function refuseOthers(archive: Archive, main: string): void {
   throw notAWorkbook("a ZIP archive", "Upload the list itself, or a CSV file compressed once with gzip.");
 }
 
-/** @throws CsvProblemError also when the archive is no workbook */
+/** @throws CsvProblemError also when the archive is not a workbook */
 export async function readParts(archive: Archive): Promise<WorkbookParts> {
   const documents = await relationshipsOf(archive, "");
   const main = documents.find(({ type }) => type === "officeDocument")?.part ?? "xl/workbook.xml";

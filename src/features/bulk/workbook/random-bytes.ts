@@ -11,8 +11,8 @@ export interface RandomBytes {
 }
 
 /**
- * The bytes of an object in object storage; `ref` names its very state. @throws MissingObject; what the streams throw, also
- * later
+ * The bytes of an object in object storage, in exactly the version that `ref` names.
+ * @throws MissingObject; errors of the streams, also later
  */
 export async function randomBytesOf(
   streams: Pick<ObjectStreams, "head" | "readRange" | "openRead">,

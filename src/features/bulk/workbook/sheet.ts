@@ -174,7 +174,7 @@ export class SheetRows implements XmlHandler {
   }
 
   #closeRow(): void {
-    // Holes become empty fields; a row without a value is no row.
+    // Holes become empty fields; a row without a value is skipped.
     if (this.#cells.length > 0) {
       const record = `${this.#blankLines()}${this.#cells.join(this.#context.delimiter)}\n`;
       this.#recordChars += record.length;

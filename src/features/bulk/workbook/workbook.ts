@@ -42,7 +42,7 @@ export interface OpenedWorkbook {
   sheet: ChosenSheet;
   /** Parts the fields of the text. */
   delimiter: string;
-  /** The sheet as CSV, UTF-8. To be read once. Ends with a CsvProblemError, or what the source throws. */
+  /** The sheet as CSV, UTF-8, to be read once. Ends with a CsvProblemError, or an error of the source. */
   text: AsyncGenerator<Buffer>;
   /** The text ended before the sheet did, for want of scratch. */
   isCut(): boolean;
@@ -59,7 +59,7 @@ export function isZip(start: Buffer): boolean {
 }
 
 const NAMES_SHOWN = 20;
-/** Spreadsheets allow 31; names are kept with the job, where NUL is no text. */
+/** Maximum characters of a name. Spreadsheets allow 31; names are stored with the job, where NUL is not allowed. */
 const NAME_CHARS = 255;
 const shown = (name: string) => [...name].slice(0, NAME_CHARS).join("").replaceAll("\0", "");
 

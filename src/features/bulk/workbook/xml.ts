@@ -8,7 +8,7 @@ const { xmlDepth, tokenBytes } = LIMITS.bulk.workbook;
 /** Attributes by local name: of two that differ by prefix only, the later. */
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Receives a part's XML, in order; names without prefix. What it throws ends the reading. */
+/** Receives a part's XML, in order; names without prefix. An error of it ends the reading. */
 export interface XmlHandler {
   open(name: string, attributes: Attributes): void;
   text(text: string): void;

@@ -41,7 +41,9 @@ function readQmail(text: string, atMs: number | null): ReportedEvent[] {
 /** Lines of one recipient that are read. */
 const WORD_LINES = 20;
 
-/** Exim without a machine-readable part: the header names the recipients, and below each in the text stands why, indented. */
+/**
+ * Exim without a machine-readable part: the header names the recipients, and the text has the reason below each, indented.
+ */
 function readExim(named: string, text: string, atMs: number | null): ReportedEvent[] {
   const lines = text.split("\n");
   const isIndented = (line: string | undefined) => line !== undefined && /^[ \t]+\S/.test(line);

@@ -24,7 +24,7 @@ export interface AddressQuestion extends DomainStanding {
   address: ParsedAddress | null;
   /** `email` has more in it than the address. */
   unwrapped: boolean;
-  /** Why there is no address, and how many there are where these are several. */
+  /** The reason why there is no address, and the number of addresses if there are several. */
   malformed: MalformedText | null;
   /** Set after a look into memory that found nothing: memory need not be asked again before Redis is. */
   isMemoryMiss?: boolean;

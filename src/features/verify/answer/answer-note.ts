@@ -23,7 +23,7 @@ export interface AnswerNote {
   result: VerificationResult;
   /** The server's answer, now or when it was last asked; null: no server was asked. */
   smtp: Pick<SmtpEvidence, "latencyMs" | "rule"> | null;
-  /** null: the answer was at hand. */
+  /** null: the answer was in memory. */
   times: WaitTimes | null;
 }
 

@@ -43,7 +43,7 @@ export interface DecidedAnswer {
   result: VerificationResult;
 }
 
-/** The way from an address to its result, the same for single requests and for the rows of a job. */
+/** Computes the result of an address, for single requests and for the rows of a job alike. */
 export interface Examiner {
   /** @param email an address, or a text that it is read out of (`readAddresses`) */
   understand(email: string, withEvidence: boolean, asker: VerificationAsker): AddressQuestion;
@@ -83,10 +83,7 @@ function standingOf(blocked: boolean, overridden: boolean, scope: Scope): Domain
   return Object.freeze({ blocked, overridden, scope });
 }
 
-/**
- * The standings: of a text that is no address; of overridden domains, by whether they are blocked; of the others, also by
- * scope.
- */
+/** The standings: of a malformed text; of overridden domains, by whether they are blocked; of the others, also by scope. */
 const NO_DOMAIN_STANDING = standingOf(false, false, "unprobed");
 const OVERRIDDEN = [false, true].map((blocked) => standingOf(blocked, true, "unprobed"));
 const USUAL: Record<Scope, DomainStanding[]> = {

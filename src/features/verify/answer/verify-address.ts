@@ -36,7 +36,7 @@ export type VerificationAnswer = VerificationResult | RenderedJson;
 export interface VerifyDeps {
   examiner: Pick<Examiner, "find" | "draw">;
   drawer: Pick<RowDrawer, "draw">;
-  /** Asked before the quota, where it was not before: what is refused costs nothing. */
+  /** Admission before the quota, unless it was checked earlier: a refusal costs nothing. */
   enter: EarlyAdmission["enter"];
   quota: Quota;
   testKeys: TestKeys;

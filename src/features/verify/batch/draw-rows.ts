@@ -13,7 +13,7 @@ import { RowTimes } from "./row-times.ts";
 /** The result of a row as the texts it is made of: JSON of it is these, one behind the other. */
 export interface DrawnRow {
   readonly template: RowTemplate;
-  /** A bare ASCII address: it stands for itself in JSON, in cells, and before spreadsheets. */
+  /** A bare ASCII address: its text is unchanged in JSON and in cells, and is never a formula. */
   readonly email: string;
   /** `normalized_email`, as bare; "": that is the address itself, or there is none. */
   readonly normalized: string;

@@ -22,7 +22,7 @@ export interface BatchCacheLookup extends ScopedCacheKey {
 /** A caller that waits for an entry. */
 export interface EntryWaiter extends ScopedCacheKey {
   /**
-   * Called once, not within the call that asked. What it throws is logged, and it is not called again: it must fail its own
+   * Called once, not within the call that asked. An error of it is logged, and it is not called again: it must fail its own
    * waiters itself.
    */
   found(entry: CacheEntry | undefined, redisKey: string): void;
@@ -47,7 +47,10 @@ function isNewest(ours: CacheEntry, read: CacheEntry, theirs: CacheEntry | undef
   );
 }
 
-/** Looks entries up in Redis, some in one round trip, and remembers the newest of what Redis and memory have. Never rejects. */
+/**
+ * Looks entries up in Redis, several in one round trip, and remembers the most recent of Redis's and memory's entries.
+ * Never rejects.
+ */
 export class EvidenceLookup {
   readonly #deps: EvidenceLookupDeps;
 

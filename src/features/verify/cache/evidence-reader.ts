@@ -10,7 +10,7 @@ import { halfKeyOf, idsIn, readRecord } from "./evidence-record.ts";
 /** Facts or a finding as this process knows them. */
 interface KnownHalf<T> {
   half: T;
-  /** Monotonic: when Redis last heard that it is used. */
+  /** Monotonic time of the last refresh in Redis. */
   toldMs: number;
 }
 
@@ -66,7 +66,7 @@ export class EntryReader {
     }
   }
 
-  /** undefined: it cannot be read, or what it shares is not known. */
+  /** undefined: it cannot be read, or its facts or finding are not known. */
   decode(text: string): CacheEntry | undefined {
     const record = readRecord(text);
     if (record === null) return undefined;

@@ -64,7 +64,7 @@ export function idsIn(text: string): [facts: string, finding: string] | null {
   return [text.slice(0, HASH_CHARS), text.slice(HASH_CHARS, 2 * HASH_CHARS)];
 }
 
-/** null: anybody else wrote it, or it is damaged. */
+/** null: the text has another form, or is damaged. */
 export function readRecord(text: string): EvidenceRecord | null {
   const parts = RECORD.exec(text);
   if (parts === null) return null;

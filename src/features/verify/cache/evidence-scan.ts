@@ -13,7 +13,7 @@ export interface StoredText {
 }
 
 export interface StoredEntry extends StoredText {
-  /** undefined: of another version or damaged; `orphan`: what it shares with others is not in Redis now. */
+  /** undefined: of another version or damaged; `orphan`: its facts or finding are not in Redis now. */
   entry: CacheEntry | "orphan" | undefined;
 }
 

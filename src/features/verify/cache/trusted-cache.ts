@@ -28,7 +28,7 @@ export function withoutDistrusted(
     const domain = address.slice(address.lastIndexOf("@") + 1);
     return learnedBehaviour.behaviourOf(probedSiteOf(sites, evidence, domain)) !== "refuses_all";
   }
-  /** Never throws: an entry that cannot be judged is not trusted, and its address is checked anew. */
+  /** Never throws: an entry that cannot be judged is not trusted, and its address is checked again. */
   function trusted<E extends CacheEntry>(entry: E | undefined, address: string): E | undefined {
     if (entry === undefined) return undefined;
     try {

@@ -24,7 +24,7 @@ export interface CheckAdmission {
   isAtCapacity(): boolean;
   /** True when `enter` would refuse this team now. Takes no slot. */
   wouldRefuse(teamId: string): boolean;
-  /** The event loop is too busy to find out what a refused request asks for. */
+  /** True when the event loop is too busy to read what a refused request asks for. */
   isSaturated(): boolean;
   /** The refusal of a request that does not get as far as `enter`. Counts it. */
   refuse(teamId: string): AppError;

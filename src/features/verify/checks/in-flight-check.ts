@@ -16,7 +16,7 @@ export interface CheckQuestion {
   teamId: string;
   address: ParsedAddress;
   scope: Scope;
-  /** Check anew, even where Redis has evidence. */
+  /** Checks again, even if Redis has evidence. */
   refresh: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface VerificationWaiter {
   addressQuestion?: AddressQuestion | null;
   /** The rendered answer from the cache, if it was found before; else null or absent. */
   cachedAnswer?: CachedAnswer | null;
-  /** Receives what the request came to. */
+  /** Receives the outcome of the request. */
   note?: AnswerNote | null;
 }
 
@@ -62,7 +62,7 @@ export interface OutcomeHandler<T> {
  */
 export class CheckWaiter implements Deadline {
   readonly check: InFlightCheck;
-  /** First shortly before the deadline, when what is known is looked up; then the deadline itself. */
+  /** First shortly before the deadline, to look up the present evidence; then the deadline itself. */
   dueMs: number;
   isAnswered = false;
   previous: Deadline["previous"] = null;
@@ -125,7 +125,7 @@ export class InFlightCheck implements EntryWaiter, CheckListener, TimedCheck {
   otherWaiters: Set<CheckWaiter> | null = null;
   /** True once it is certain that the answer comes from a check of now, not from the cache. */
   fresh: boolean;
-  /** A deadline has passed: a caller was promised that the check goes on. */
+  /** A deadline has passed, so a caller was told that the check goes on. */
   isPromised = false;
   task: { cancel(): void } | null = null;
   /** Slot of the request that started it; null: no admission is needed. */

@@ -10,8 +10,8 @@ import { type HostLookup, resolveTarget, type WebhookTarget } from "./webhook-ta
 
 /**
  * Sends one message to an untrusted URL. Whatever the receiver does, an attempt ends within LIMITS.webhooks.attemptMs and
- * `responseBodyMs`, and reads at most `responseBytes`. It connects only to the checked addresses, anew each time, follows
- * no redirect, and uses no proxy of the environment.
+ * `responseBodyMs`, and reads at most `responseBytes`. It connects only to the checked addresses, with a new connection
+ * each time, follows no redirect, and uses no proxy of the environment.
  */
 export interface WebhookClient {
   /** Never rejects: every failure of the receiver, or of the network, is a value. */

@@ -4,7 +4,7 @@ export interface MailboxTerms {
   mailbox?: string;
   /** The mailbox does not exist. */
   absent?: string;
-  /** The same with the mailbox in it, where the two stand in another order or run together. */
+  /** Whole statements that name the mailbox, for languages with another word order or without spaces. */
   nobody?: string;
   /** There, and shut. */
   shut?: string;

@@ -56,7 +56,7 @@ export const SENDER_NOUNS: readonly string[] = [
   "відправник~, 发件人, 寄件人, 寄件者, 发信人, 送信者, 差出人, 発信者, 발신자, 보낸 사람",
 ];
 
-/** Things that are unknown, invalid or not found without anybody's mailbox being missing. */
+/** Objects other than a mailbox that may be unknown, invalid or not found. */
 export const OTHER_NOUNS: readonly string[] = [
   "address family, address literal, address list, allowed addresses, bounce address, connecting address, originating user",
   "envelope address, list member, spam trap, spamtrap, vacation program, program, source address, remote address, peer address",

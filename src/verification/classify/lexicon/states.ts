@@ -5,7 +5,7 @@ export interface StateTerms {
   side: Side;
   /** Characters between it and a noun that follows; small for words that go with anything. */
   reach?: number;
-  /** Nothing but `is` may stand between it and a noun in front. */
+  /** Only `is` may be between it and a noun in front. */
   near?: true;
   terms: readonly string[];
 }

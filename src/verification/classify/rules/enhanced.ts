@@ -21,7 +21,7 @@ const UNPROVEN_TEXT = [
   ...["by user", "by the user", "by recipient", "by the recipient", "by addressee", "by customer"],
 ];
 
-/** Words that show what the code speaks of, where no recipient is named: not a machine, a command or a domain. */
+/** Words that show the subject of the code when no recipient is named: not a machine, a command or a domain. */
 const OTHER_THAN_TERSE = [
   ...UNPROVEN_TEXT.filter((fragment) => fragment !== "unable to"),
   "unable to check",

@@ -117,8 +117,7 @@ export const PROVIDER_RULES: readonly Rule[] = [
     source: "ms-ndr",
   },
   {
-    // The server names itself: this is Microsoft's directory, whichever MX record led there, and whatever gateway stands
-    // before it.
+    // The server names itself: this is Microsoft's directory, whichever MX record and gateway led there.
     id: "microsoft365.recipient_lookup_named",
     stages: ["rcpt"],
     codes: ["55"],

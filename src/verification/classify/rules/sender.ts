@@ -74,7 +74,7 @@ export const SENDER_RULES: readonly Rule[] = [
     source: "qpsmtpd",
   },
   {
-    // greylistd, the way Debian's documentation wires it into Exim: no word of grey, and our address in it.
+    // greylistd, configured in Exim as in Debian's documentation: no word for grey, and our address in it.
     id: "greylist.greylistd",
     codes: ["4"],
     text: ["not yet authorized to deliver"],

@@ -92,7 +92,7 @@ export const TEXT_RULES: readonly Rule[] = [
     stages: ["rcpt"],
     codes: REFUSES_IN_WORDS,
     says: ["shut"],
-    // `disabled or does not exist`: in either case there is no recipient.
+    // `disabled or does not exist`: in either case the recipient is missing.
     unlessSays: ["absent"],
     unless: [...ELSEWHERE_TEXT, ...NOT_FOR_GOOD_TEXT, ...SHUT_TO_SOME_TEXT],
     class: "mailbox_disabled",

@@ -138,7 +138,7 @@ export const POLICY_TEXT = [
   "prohibited",
 ] as const;
 
-/** Names of lists and of their operators, as they stand in replies and in the links there. */
+/** Names of lists and of their operators, as in replies and their links. */
 export const DNSBL_TEXT = [
   "spamhaus",
   "spamcop",

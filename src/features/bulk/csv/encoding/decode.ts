@@ -39,7 +39,7 @@ export interface OpenedText {
   sheet: { sheetRead: ChosenSheet; delimiter: string } | null;
   /** The first bytes of the text. */
   head: Buffer;
-  /** There is no more text than the head. */
+  /** True when the head is the whole text. */
   whole: boolean;
   /**
    * All of the text, to be read once. It is read from the source as fast as it is taken. Leaving the loop closes the
