@@ -8,11 +8,11 @@ import { createSiteDirectory } from "../verification/lists/site.ts";
 import { habitField, type OperatorShaping, POLICY_FIELDS } from "./shaping.ts";
 
 /**
- * The operator's shaping: a JSON object of up to three members, each of which may be left out.
+ * The operator's shaping: a JSON object of up to three members, each of which is optional.
  *
- * - `default`: how all sites are treated; its `ways` are those that sites without ways of their own are spread over.
- * - `providers`: by name of `PROVIDER_MX_SUFFIXES`; a new name needs `mx`, and makes a site of all hosts so named.
- * - `sites`: by site without a named provider: the domain that the names of its mail exchangers are in.
+ * - `default`: the treatment of all sites; its `ways` are the egress routes of sites without routes of their own.
+ * - `providers`: by name of `PROVIDER_MX_SUFFIXES`; a new name needs `mx`, and makes one site of all hosts with these names.
+ * - `sites`: by site without a named provider, which is the domain of its mail exchangers' names.
  */
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const HOST = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`);

@@ -9,14 +9,14 @@ import type { SlotAnswer, SlotLeases, SlotListener, SlotStatement } from "./slot
  * Connection slots of an egress in Redis, by Redis's clock.
  *
  * `rcpt:slots:{<egress>}:<hash>` is a hash of one site: `h<process>` = `<slots held>:<end of the lease>`, `w<process>` =
- * `<arrival in the queue, µs>:<end>`. Ends are epoch milliseconds; the next call removes expired fields, and the key goes
- * with the last lease. It has a TTL, so `volatile-lru` may drop it: the next renewals write it anew. Its name ends in the
- * site's SHA-256, cut to 128 bits: a site may be a recipient's domain, and Redis must hold none in clear.
+ * `<arrival in the queue, µs>:<end>`. Ends are epoch milliseconds. The next call removes expired fields, and the key is
+ * deleted with the last lease. It has a TTL, so `volatile-lru` may evict it: the next renewals write it again. Its name ends
+ * in the site's SHA-256, cut to 128 bits: a site may be a recipient's domain, which Redis must not hold in clear text.
  * `rcpt:slots:<egress>` is the channel of the egress's processes; a message is a `SlotMessage` as JSON.
  *
  * One script handles every report, so that a process's reports on a site are never executed out of order. It takes the
- * report as the truth, grants from what holders and earlier waiters leave, one at a time while others wait, and tells the
- * others: `freed` when new room appears and a process waits, `wanted` when this one has to wait.
+ * report as the truth, and grants slots that holders and earlier waiters leave, one at a time while others wait. It notifies
+ * the others: `freed` when new room appears and a process waits, `wanted` when this one has to wait.
  */
 const STATE = `
 local clock = redis.call('TIME')

@@ -33,18 +33,18 @@ export function localPartOf(address: string, { domain }: Pick<DomainPlan, "domai
 }
 
 /**
- * One address that is to be probed, from when its domain is known, in one of two states:
+ * One address to probe, once its domain is known, in one of two states:
  *
  * - *first attempt*: nothing is unusual. The row queues at the best exchanger. If the answer is about the recipient, only
  *   counters change: no promise, no other host, no guard of a breaker.
- * - *full*: whatever else happens, and rows that were unusual from the start. `runGuardedProbe` tries addresses and hosts
- *   in order; the outcome of the first attempt is the first of its attempts.
+ * - *full*: every other course, and rows that were unusual from the start. `runGuardedProbe` tries addresses and hosts in
+ *   order; the outcome of the first attempt is the first of its attempts.
  *
- * In both states `concludeProbe` says what the outcome means. A property test starts the same rows in either state
+ * In both states `concludeProbe` interprets the outcome. A property test starts the same rows in either state
  * (test/unit/engine/probe-row.test.ts).
  *
  * One object is the target, the pool's caller and the probe's control: thousands of rows wait in a thread, and the garbage
- * collector copies what they are made of for as long as they do.
+ * collector copies their objects for as long as they wait.
  */
 export class ProbeRow implements RcptCaller, ProbeTarget, ProbeControl {
   readonly address: string;

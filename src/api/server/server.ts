@@ -1,16 +1,17 @@
 /**
- * The front: the only importer of uWebSockets.js. Everything behind it works on plain requests and replies.
+ * The HTTP server: the only importer of uWebSockets.js. All other code works on plain requests and replies.
  *
- * What uWebSockets.js does by itself, and we cannot change from here:
- * - A client that is slow is cut off: 10 to 12 s for a request's header from its first byte and for an idle connection; a
- *   body must come at 16 KB/s or more (we ask for more, and answer 408 before that: body-pace.ts); so is one that takes nothing of a large answer for 10 to 12 s. While a handler
- *   works, or a stream has nothing to send, there is no such limit.
- * - `Expect: 100-continue` is answered before we see the request. HTTP/1.0 and older is answered 505, in words, and closed.
- * - A header over `LIMITS.http.headerBytes` is refused with 431, a malformed request line with 400 or 505, both with
- *   `Connection: close`; a header that comes in one piece may be larger, it is never kept. More than 100 fields, a
+ * uWebSockets.js does the following by itself, and we cannot change it from here:
+ * - It cuts off slow clients. A request's header must be complete 10 to 12 s after its first byte, and an idle connection
+ *   lasts as long. A body must come at 16 KB/s or more (we require more, and answer 408 before that: body-pace.ts). A client
+ *   that takes nothing of a large answer is cut off after 10 to 12 s. There is no such limit while a handler works, or a
+ *   stream has nothing to send.
+ * - It answers `Expect: 100-continue` before we see the request. It answers HTTP/1.0 and older with 505, in words, and closes.
+ * - It refuses a header over `LIMITS.http.headerBytes` with 431, and a malformed request line with 400 or 505, both with
+ *   `Connection: close`. A header that comes in one piece may be larger, since it is never stored. More than 100 fields, a
  *   missing Host or a NUL in a field get no answer: the connection is closed when its time is up.
- * - Pipelined requests are served in order while the answers come at once; a request that arrives while the one before
- *   it is still being worked on closes the connection, which cancels that work. Answers are never mixed up.
+ * - It serves pipelined requests in order while the answers come at once. A request that arrives while the one before it is
+ *   in progress closes the connection, which cancels that work. Answers are never mixed up.
  */
 
 import type {

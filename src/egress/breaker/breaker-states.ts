@@ -11,7 +11,7 @@ import type { BreakerStore, LocalBreakerState, OpenBreakerState, TrialSettlement
  * `rcpt:breaker:{<egress>}:<hash>` is a hash of one open breaker: `level`, `since` and `due` (the next trial), and during a
  * trial `trial` (its owner) and `ends` (its timeout); times are epoch milliseconds. It is deleted when the breaker closes,
  * or when no probe wanted the route for LIMITS.breaker.forgetMs. Having a TTL, it may be evicted earlier; the next trial
- * then writes it anew. Its name ends in a hash like that of slots: a site may be a recipient's domain.
+ * then writes it again. Its name ends in a hash like that of slots: a site may be a recipient's domain.
  * `rcpt:breaker:<egress>` is the channel of the egress's processes: sender, route, and its state, null when closed.
  *
  * One script handles every report, so that a breaker has one trial at a time and no report overtakes its end.

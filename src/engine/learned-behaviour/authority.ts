@@ -16,15 +16,15 @@ import { AcceptedProbeTally, RefusalRun } from "./tallies.ts";
  *
  * - `accepts_all`: catch-all probes at domains of LIMITS.learnedBehaviour.catchAllProbeDomains registrants were all accepted.
  * - `refuses_all`: so many addresses in a row were refused as unknown that chance is unlikely. Then `postmaster`, which every
- *   domain has to accept (RFC 5321 §4.5.1), is asked at LIMITS.learnedBehaviour.controls domains as a control. Refusals wait for
- *   the result meanwhile, so that none makes an address invalid. One accepted address shows that the site is honest.
+ *   domain has to accept (RFC 5321 §4.5.1), is asked at LIMITS.learnedBehaviour.controls domains as a control. Refusals wait
+ *   for the result, so that they make no address invalid. One accepted address shows that the site is honest.
  *
- * The owner of a domain decides what it answers, wherever it is hosted. Hence registrants are counted, never domains; the domains
- * asked are drawn at random; and for the site of a named provider nothing is learned, only our operator is notified.
+ * The owner of a domain decides on its answers, wherever it is hosted. Hence registrants are counted, never domains, and the
+ * domains asked are drawn at random. For the site of a named provider nothing is learned: only our operator is notified.
  *
  * Learned behaviour is dropped at the first evidence against it, and then not learned again for
- * LIMITS.learnedBehaviour.controlEveryMs; else after LIMITS.learnedBehaviour.heldMs. Processes of an egress share it, while the
- * store can be reached; the counts behind it stay in each process.
+ * LIMITS.learnedBehaviour.controlEveryMs; else after LIMITS.learnedBehaviour.heldMs. Processes of an egress share it, while
+ * the store can be reached; each process has its own counts.
  */
 export interface BehaviourAuthority {
   onRefused(site: string, sightings: readonly RefusedAddress[]): RefusalRuling | Promise<RefusalRuling>;

@@ -28,10 +28,12 @@ export interface CheckTaskRunnerDeps {
 
 /**
  * Runs batches in a check thread. Of a batch `atOnce` addresses are checked at once; each waits in its site's queue. A
- * batch is answered once, when its last address is. A halted batch starts no more checks. It is answered with what is known
- * once the engine has let go of all its checks. A list's batch does not wait for that longer than LIMITS.check.haltPollMs
- * (patientHaltPollMs where all are patient): its job goes on. A request's batch does: its slot bounds the checks that wait
- * in the engine, and clients that disconnect at once must not start more than that.
+ * batch is answered once, after its last address.
+ *
+ * A halted batch starts no more checks. It is answered with the present outcomes once the engine has ended all its checks. A
+ * list's batch waits for that no longer than LIMITS.check.haltPollMs (patientHaltPollMs if all are patient), since its job
+ * goes on. A request's batch waits without a limit: its slot bounds the checks that wait in the engine, and clients that
+ * disconnect at once must not start more than that.
  */
 export class CheckTaskRunner {
   readonly #deps: CheckTaskRunnerDeps;

@@ -67,13 +67,13 @@ function toRcptEnd(reply: SmtpReply): TransactionEnd {
 
 /**
  * Transactions of one recipient each (`MAIL FROM`, `RCPT TO`, `RSET`) as a pure state machine. Pipelined, all groups go in
- * one write (RFC 2920 lets RSET stand anywhere in a group); in lock step each command waits for its reply.
+ * one write (RFC 2920 allows RSET anywhere in a group); in lock step each command waits for its reply.
  *
  * Attribution: replies carry no address, only their order. A server that answers once too often would shift every later
  * reply. So no result counts before the RSET behind it was answered 2xx, with a positive MAIL before each positive RCPT: a
  * refusal that slipped by one lands on RSET and reveals the shift. (Three extra replies, all positive and in time, would
  * pass; no known server does that.) Read ends after `done`, or by `abandon` when the session broke: then nothing of a
- * pipelined write counts, and it is asked again in lock step.
+ * pipelined write counts, and it is repeated in lock step.
  */
 export class Batch {
   readonly transactions: readonly SmtpTransaction[];
