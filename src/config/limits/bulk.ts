@@ -22,8 +22,8 @@ export const BULK_LIMITS = {
   grantsFreshMs: 1_000,
   grantsKept: 1_000,
   /**
-   * Interval of checking a team's domain lists for changes during a job. The time of the last check is remembered for this
-   * many jobs.
+   * Interval of checking a team's domain lists for changes during a job. The time of the last check is remembered for
+   * `overlaysKept` jobs.
    */
   overlaysFreshMs: 1_000,
   overlaysKept: 16,
@@ -85,9 +85,9 @@ export const BULK_LIMITS = {
   /** Workers are counted again after this. */
   workersFreshMs: 1_000,
   /**
-   * Emitted, unfinished retries. For one site of one egress: enough to keep its connections busy, few enough that the next
-   * team follows soon. A worker with more than half of these counts as two. Then for rows at several sites. Then for all
-   * sites, in windows of what the workers take at once.
+   * Emitted, unfinished retries. `retryWindow`, for one site of one egress: enough to keep its connections busy, few enough
+   * that the next team follows soon. A worker with more than half of these counts as two. `mixedWindow`: for rows at several
+   * sites. `retryWindows`: for all sites, in windows of what the workers take at once.
    */
   retryWindow: 4,
   mixedWindow: 16,
@@ -179,8 +179,8 @@ export const BULK_LIMITS = {
   /** An object missing this often is gone. */
   missingTries: 4,
   /**
-   * A granted bucket that fails for this long, as one worker sees it, is given up. Without a failure for this long it
-   * counts as recovered. Last: failing objects that a worker remembers.
+   * A granted bucket that fails for `sourceAwayMs`, as one worker sees it, is given up. Without a failure for
+   * `sourceForgottenMs` it counts as recovered. `sourcesWatched`: failing objects that a worker remembers.
    */
   sourceAwayMs: 21_600_000,
   sourceForgottenMs: 3_600_000,

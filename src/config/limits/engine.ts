@@ -124,8 +124,8 @@ export const LEARNED_LIMITS = {
   /** How often a job that met too many connections at a transaction is queued again. */
   crowdedTries: 2,
   /**
-   * When no session at a site works, opening is retried after this, then less and less often. After the second time in all
-   * it is given up.
+   * When no session at a site works, opening is retried after `crowdedWaitMs`, then less and less often. After
+   * `crowdedPatienceMs` in all it is given up.
    */
   crowdedWaitMs: 1_000,
   crowdedPatienceMs: 10_000,

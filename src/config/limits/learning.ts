@@ -42,7 +42,7 @@ export const LEARNED_BEHAVIOUR_LIMITS = {
   controlsBudgetMs: 30_000,
   /**
    * After a postmaster was accepted, or learned behaviour was dropped, no postmaster is asked and nothing is learned for
-   * this long. The second time applies after silence.
+   * `controlEveryMs`; after silence for `silenceRestMs`.
    */
   controlEveryMs: 3_600_000,
   silenceRestMs: 300_000,

@@ -79,8 +79,8 @@ export const LIMITS = {
     /** They are sent again after this, in case Redis lost or dropped them; and live that much longer than their entries. */
     halfAgainS: 60,
     /**
-     * A process that uses a shared half refreshes it in Redis after this, so that it stays recently used. A missing half is
-     * written back with the second time to live.
+     * A process that uses a shared half refreshes it in Redis after `halfToldMs`, so that it stays recently used. A missing
+     * half is written back with a time to live of `halfBackS`.
      */
     halfToldMs: 30_000,
     halfBackS: 86_400,
