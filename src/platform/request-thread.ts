@@ -52,7 +52,7 @@ export interface RequestThread {
    * @param task name of a function in workers/request.ts
    * @param transfer parts of `input` whose ownership is transferred
    * @throws AppError `overloaded` when too many tasks wait, in all or of the team; errors of the task; Error when the
-   * thread died during the task, or the task took too long
+   *   thread died during the task, or the task took too long
    */
   run<T>(task: string, input: unknown, owner: TaskOwner, transfer?: readonly ArrayBuffer[]): Promise<T>;
   /** Ends the thread; tasks in progress fail. Idempotent. */

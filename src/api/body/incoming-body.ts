@@ -19,7 +19,7 @@ export interface IncomingBody {
    * The body in pieces; may be called once. The caller owns each piece. Before the call hardly any of the body is read.
    * @param limitBytes `tooLong` is thrown at once when the declared length exceeds it, else as soon as the body gets longer
    * @throws AppError from the iteration: `bad_request` when the client disconnects before the end, `request_timeout` when
-   * the body arrives too slowly, `overloaded` when too much arrived before it was read
+   *   the body arrives too slowly, `overloaded` when too much arrived before it was read
    */
   read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
   /** True while further bytes may arrive. */

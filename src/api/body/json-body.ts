@@ -48,7 +48,7 @@ export function isJson(contentType: string | undefined): boolean {
 /**
  * Reads a request's body as JSON, and validates it. It was counted while it arrived.
  * @throws AppError `unsupported_media_type`, `body_too_large`, `overloaded`, `malformed_json`, `validation_failed`, and
- * errors of the route's bounds
+ *   errors of the route's bounds
  */
 export async function readBody<B>(request: HttpRequest, { schema, parseLarge }: BodyReading<B>): Promise<B> {
   if (!isJson(request.headers["content-type"]))

@@ -78,7 +78,7 @@ class FormReader {
  * turns out to be malformed, the iteration ends with an error, so that a part of a file is not taken for the whole. Memory:
  * a few pieces of the body, and one field.
  * @throws AppError `bad_request`, at once without a boundary; later when the form has no file or several, too many parts,
- * or is cut off; errors of `pieces`
+ *   or is cut off; errors of `pieces`
  */
 export function fileOfForm(contentType: string, pieces: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
   if (!BOUNDARY.test(contentType)) throw badForm("The multipart Content-Type names no boundary.");

@@ -154,7 +154,7 @@ async function sendChunks(
  * Sends a body after its head, as fast as the client takes it, and in turns with other streams. uWebSockets.js cuts off a
  * client that takes nothing for about 10 s.
  * @throws the reason of `gone`; WrongStreamLength; errors of the stream. If the connection is still open, the caller must
- * close it then.
+ *   close it then.
  */
 export async function sendStream(
   response: StreamWriter,

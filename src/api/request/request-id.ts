@@ -27,7 +27,7 @@ export interface RequestIds {
   /**
    * Writes the characters to `into`, from `at` on.
    * @param since result of the last call for that place: characters that cannot have changed are not written again. Absent:
-   * the place is empty
+   *   the place is empty
    */
   write(number: number, into: Uint8Array, at: number, since?: number): number;
 }

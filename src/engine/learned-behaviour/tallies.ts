@@ -56,7 +56,7 @@ export class RefusalRun {
   /**
    * The domain whose postmaster is asked next, never two of one registrant; null: enough were asked.
    * @param accepted a domain with a recently accepted address: it comes first, since its postmaster shows whether the site
-   * is honest
+   *   is honest
    * @param random 0 to 1
    */
   nextControl(accepted: string | null, random: () => number): string | null {

@@ -44,7 +44,7 @@ export interface CheckPool {
   /**
    * Many checks in one message to a thread and one back.
    * @param addresses 1 to LIMITS.check.batchAddresses; those of one domain should be in one batch, since a thread's
-   * sessions are its own
+   *   sessions are its own
    * @param atOnce the most that are checked at once, at least 1; absent: all
    * @throws AppError `overloaded` when there is no room for these, `unavailable` once the pool was closed
    */

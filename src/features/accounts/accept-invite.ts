@@ -38,8 +38,8 @@ export interface InviteAcceptance {
  * An invitation is valid as long as its inviter may invite: the database revokes it, under the team's lock, when the
  * inviter leaves the team or loses the role.
  * @throws AppError `token_unusable`; `already_member`, which uses the token up; `invalid_credentials`; `session_required`
- * when a key was sent along; `registration_closed`; `account_exists` when the account was created during the call;
- * `limit_reached`; `validation_failed`; `rate_limited` and `overloaded` as for signing in
+ *   when a key was sent along; `registration_closed`; `account_exists` when the account was created during the call;
+ *   `limit_reached`; `validation_failed`; `rate_limited` and `overloaded` as for signing in
  */
 export type AcceptInvite = (acceptance: InviteAcceptance) => Promise<SignedIn>;
 

@@ -48,7 +48,7 @@ export interface OwnAccount {
    * Sets the user's password. Ends all their other sessions, in every team, and all password reset links.
    * @param current null when the account has no password yet
    * @throws AppError `session_required`; `validation_failed` when `current` is missing or the new one is easily guessed;
-   * `invalid_credentials`; `rate_limited`, by the counters of signing in; `overloaded`
+   *   `invalid_credentials`; `rate_limited`, by the counters of signing in; `overloaded`
    */
   changePassword(
     actor: Actor,

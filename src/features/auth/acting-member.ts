@@ -17,7 +17,7 @@ export interface ActingMember {
  * a second old: enough for two owners to demote each other, or for a key that was just revoked to create a successor. Every
  * object that outlasts the request (a key, an entry, a webhook) is created after this check.
  * @throws AppError `unauthorized` when the team or the credential is gone, or the caller has left; `insufficient_role`
- * below `least`
+ *   below `least`
  */
 export async function lockActingMember(
   tx: Transaction,

@@ -44,7 +44,7 @@ export interface Authenticator {
    * The actor behind an `Authorization` header, "" when there is none: at once from memory, or a promise after a look-up.
    * @param caller read within the call, and only if the credential is not in memory; absent: no address is charged
    * @throws AppError `unauthorized`; `rate_limited` when the caller's address sent too many unknown ones; `unavailable`
-   * without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
+   *   without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
    */
   authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor>;
   /** Drops the cached data of the subject, in this process. */

@@ -18,7 +18,7 @@ export interface ClientCharges {
    * Looks up a credential, and charges the caller if it is unknown.
    * @param isUnderWay `find` joins a look-up in progress, and costs nothing itself
    * @throws AppError `rate_limited` when the caller could not pay for it, or has LIMITS.keys.lookupsPerSite in progress;
-   * then there is no look-up
+   *   then there is no look-up
    */
   lookUp<T>(find: () => Promise<T>, caller: Caller | undefined, isUnderWay: boolean): Promise<T>;
 }

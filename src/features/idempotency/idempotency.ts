@@ -30,7 +30,7 @@ import { createIdempotencyWrites } from "./idempotency-writes.ts";
 export interface Idempotency {
   /**
    * @throws AppError `bad_request` for a malformed key; `idempotency_mismatch`, `idempotency_in_flight`; `overloaded` when
-   * more of the team's keys are in progress than are stored; `unavailable` without Postgres: nothing has been done then
+   *   more of the team's keys are in progress than are stored; `unavailable` without Postgres: nothing has been done then
    */
   begin(request: KeyedRequest): Promise<KeyedAttempt | Replay>;
   /** Tries once more to write what could not be written. */

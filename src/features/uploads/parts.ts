@@ -13,7 +13,7 @@ const MIB = 1_048_576;
 /**
  * How a file of that size is split into parts; null: it is sent in one request.
  * @param wantedBytes size of each part that the client asks for; null: only a file that is too large for one request is
- * split. A size with more than LIMITS.uploads.parts parts is raised.
+ *   split. A size with more than LIMITS.uploads.parts parts is raised.
  */
 export function partsOf(bytes: number, wantedBytes: number | null): UploadPart[] | null {
   const { singleBytes, partBytes, parts } = LIMITS.uploads;

@@ -34,7 +34,7 @@ export class LearnedLimit {
   /**
    * Sets the starting limit while nothing is learned.
    * @param firm a documented limit: more is tried once in `LIMITS.learned.holdMaxMs`. Otherwise more is tried at once, each
-   * time up to twice the amount that worked: by one session, then by all once that one has reached twice the start
+   *   time up to twice the amount that worked: by one session, then by all once that one has reached twice the start
    */
   startAt(safeMax: number, firm: boolean, now: number): void {
     this.#safeMax = safeMax;

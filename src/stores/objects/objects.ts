@@ -38,7 +38,7 @@ export interface ObjectStore {
    * Deletes the objects below a prefix, at most LIMITS.objects.deletionPage, and multipart uploads in progress there. True
    * when nothing is left, except object versions. Rejects when an object could not be deleted.
    * @param spared objects with this key prefix are not deleted; there must be fewer than a page of them. Their multipart
-   * uploads are aborted.
+   *   uploads are aborted.
    */
   deleteBelow(prefix: string, spared?: string): Promise<boolean>;
   stop(): void;

@@ -110,7 +110,7 @@ function createStepper(sql: Database, log: Logger, { clock, random, limits }: Mi
  * @param sql with at least two connections
  * @param migrations in the order of their ids
  * @throws MigrationError when an applied migration differs from the one this version knows, a lock is not granted, or
- * another process does not finish its migrations
+ *   another process does not finish its migrations
  */
 export async function migrate(
   sql: Database,

@@ -12,7 +12,7 @@ export interface OutageWait {
    * Resolves to the result of `attempt`. An attempt that fails because Postgres is unreachable is repeated every
    * LIMITS.postgres.startPollMs. null: stopped before it succeeded.
    * @throws Unavailable when Postgres has been unreachable for LIMITS.postgres.startWaitMs; ConfigError when it rejects our
-   * DATABASE_URL; other errors of `attempt`
+   *   DATABASE_URL; other errors of `attempt`
    */
   retryThroughOutage<T>(attempt: () => Promise<T>): Promise<T | null>;
   /** Ends all waits at once and allows no new one. */

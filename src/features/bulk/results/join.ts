@@ -164,7 +164,7 @@ async function* loadAhead(
  * chunk. Their number is the job's count, for each verdict. Memory: `spansAhead` + 1 spans with their shards, and the
  * results in `CopiedResults`. Other work runs between parts.
  * @throws SourceLost; MissingObject; ObjectsOutage; ScratchFull; the reason of `signal`; Error when an object differs from
- * the one written
+ *   the one written
  */
 export async function* readJoined(
   deps: JoinDeps,

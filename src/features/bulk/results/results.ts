@@ -52,8 +52,8 @@ export interface Results {
   /**
    * The caller releases it when the client has it, or has disconnected.
    * @throws AppError `no_results` of a failed job, or of one whose source is not analysed; `overloaded`, `rate_limited`;
-   * `range_not_satisfiable`; `source_missing`, also when the object is another one; `s3_not_granted` when it may not be
-   * read any more; `unavailable` when object storage, Postgres or the disk fails; `not_found` when the job is being removed
+   *   `range_not_satisfiable`; `source_missing`, also when the object is another one; `s3_not_granted` when it may not be
+   *   read any more; `unavailable` when object storage, Postgres or the disk fails; `not_found` when the job is being removed
    * @param gone aborted when the client has disconnected: reading stops, and it is released
    */
   read(job: JobRow, ask: ResultsQuery, gone?: AbortSignal): Promise<ResultsBody>;

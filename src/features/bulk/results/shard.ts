@@ -114,7 +114,7 @@ function frameOf(offset: number, result: VerificationResult, style: CellStyle): 
  * @param rows in any order, each offset once, LIMITS.bulk.rowsPerLargeChunk at most
  * @param drawn further rows
  * @throws ResultsTooLarge, which names all results that are too large; they are rare, since verification limits the parts
- * of a result
+ *   of a result
  */
 export async function encodeShard(
   rows: readonly OwnResult[],
@@ -222,7 +222,7 @@ function pieceBytes(content: Uint8Array): number {
 /**
  * Reads a shard, by the offset of the row in its chunk.
  * @throws UnknownShardForm when its first byte or its version is of a newer build; Error when `encodeShard` did not write
- * it, or it is over LIMITS.results.shardBytes
+ *   it, or it is over LIMITS.results.shardBytes
  */
 export async function decodeShard(content: Uint8Array): Promise<Shard> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);

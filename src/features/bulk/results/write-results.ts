@@ -44,8 +44,8 @@ async function write(
  * Writes the results of all rows under `key`, in all formats at once. Memory: that of the join, and of a writer for each
  * format.
  * @throws Interruption, also for a shard of a newer build: the task is not at fault, and reaches a worker of that build in
- * the end; SourceLost, MissingObject and other errors that `lossOf` recognises; Error when a row has no result, or an
- * object differs from the one written. Then nothing is written.
+ *   the end; SourceLost, MissingObject and other errors that `lossOf` recognises; Error when a row has no result, or an
+ *   object differs from the one written. Then nothing is written.
  */
 export async function writeResults(
   deps: WriteResultsDeps,

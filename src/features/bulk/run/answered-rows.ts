@@ -22,7 +22,7 @@ export function withoutRows({ drawn, others }: AnsweredRows, offsets: ReadonlySe
 }
 
 /**
- * Counts verdicts: an answered row counts with all rows that copy it, and costs one unit.
+ * Counts verdicts, in all and by provider. An answered row counts with all rows that copy it, and is charged at most once.
  * @param copies number of copies by a row's offset; absent for rows without copies
  */
 export function countRows(

@@ -64,7 +64,7 @@ export interface SubmitInlineDeps {
  * of the quota; then its source goes to object storage; then it is queued. So a refusal costs nothing, and the relay finds
  * the remains of a killed process.
  * @throws AppError `inline_too_large`, `bulk_too_large`, `quota_exceeded`, `limit_reached`, `unavailable` when it fails;
- * with a test key also the error that a test address requests
+ *   with a test key also the error that a test address requests
  */
 export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly string[]> {
   const { sql, objects, analyse, clock, log } = deps;

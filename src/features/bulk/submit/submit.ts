@@ -31,9 +31,9 @@ export interface BulkInput extends SubmissionTerms {
 /**
  * Creates a job from a list.
  * @throws AppError `unavailable_in_tier`, `inline_too_large`, `bulk_too_large`, `quota_exceeded`, `limit_reached`,
- * `not_found` and `upload_missing` (of an upload), `s3_not_granted` and `source_missing` (of a bucket's object),
- * `live_credential_needed` (a bucket's object by a test key), `validation_failed` (webhook_url), `feature_unconfigured`
- * without object storage, `unavailable` when it fails; with a test key also the error that a test address requests
+ *   `not_found` and `upload_missing` (of an upload), `s3_not_granted` and `source_missing` (of a bucket's object),
+ *   `live_credential_needed` (a bucket's object by a test key), `validation_failed` (webhook_url), `feature_unconfigured`
+ *   without object storage, `unavailable` when it fails; with a test key also the error that a test address requests
  */
 export type SubmitBulk = (actor: Actor, input: BulkInput) => Promise<BulkJob>;
 
