@@ -10,8 +10,8 @@ import type { Site } from "../verification/lists/site.ts";
 import { addressesInOrder } from "./mx.ts";
 
 /**
- * A mail exchanger and its site. A domain may list hosts of a provider beside its own: faults of its own hosts must not count
- * against the provider, so caps, breakers and learned behaviour are those of the host that is asked, never of the whole set.
+ * A mail exchanger and its site. A domain may list hosts of a provider beside its own, whose faults must not count against
+ * the provider. So caps, breakers and learned behaviour are those of the host that is asked, never of the whole set.
  */
 export interface Exchanger extends Site {
   host: string;
@@ -56,10 +56,10 @@ const STAGE_ORDER: Record<Stage, number> = {
 };
 
 /**
- * Probes one mailbox as a mail server delivers, by preference (RFC 5321 §5.1). The next address, then the next exchanger,
- * is tried if one could not be reached, broke off the dialogue, or gave a temporary reply at any stage. Bounded by
+ * Probes one mailbox as a mail server delivers, by preference (RFC 5321 §5.1). If one could not be reached, broke off the
+ * dialogue, or gave a temporary reply, the next address, then the next exchanger, is tried. Bounded by
  * `LIMITS.smtp.hostsTried` hosts, `addressesTriedPerHost`, and `attemptsPerProbe` in all. Without an answer, the outcome
- * that got furthest counts, the first of equals, so that a retry meets greylisting at the same host.
+ * that got furthest counts, the first of equals. So a retry meets greylisting at the same host.
  * @param begun the outcome of the first attempt, at the best host, if it was already made
  */
 export async function probeMailbox(

@@ -59,9 +59,9 @@ function encode(value: number, count: number): string {
 }
 
 /**
- * A new id, `prefix_` and 26 characters of Crockford base 32: 48 bits of time in milliseconds, then 80 bits that are random
- * and grow within a millisecond, so that the ids of a process sort in creation order. The layout is that of a monotonic
- * ULID in lower case.
+ * A new id: `prefix_` and 26 characters of Crockford base 32. These are 48 bits of time in milliseconds, then 80 random
+ * bits. The random bits grow within a millisecond, so that the ids of a process sort in creation order. The layout is that
+ * of a monotonic ULID in lower case.
  */
 export function newId(prefix: IdPrefix, epochMs: number = Date.now()): string {
   advance(epochMs);

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 /**
- * Temporary files. A file loses its name as soon as it exists, so that it disappears with its process however that ends,
- * and no other process can open it.
+ * Temporary files. A file loses its name as soon as it exists. So it disappears with its process, however that ends, and no
+ * other process can open it.
  */
 export interface Scratch {
   /**

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 
 /**
- * An array of `min` to `max` items. One that is too long is refused before its items are looked at: valibot notes every
- * item that is wrong, and the half million that fit into a body would hold up the process for most of a second.
+ * An array of `min` to `max` items. One that is too long is refused before its items are validated. valibot notes every
+ * wrong item, and half a million fit into a body: that would block the process for most of a second.
  */
 export function boundedArray<T>(item: v.GenericSchema<unknown, T>, min: number, max: number) {
   const schema = v.pipe(

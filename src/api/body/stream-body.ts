@@ -124,8 +124,9 @@ async function sendWithLength(
  * At the limit writing stops until the client has taken them. A client that takes none of them within 12 s is cut off. So
  * when nothing was sent for `quietMs` and the client was not cut off, the buffer is empty.
  *
- * No chunk exceeds what uWebSockets.js gathers before it writes. Versions before April 2026 drop the bytes of a larger
- * chunk when the connection becomes full at the chunk's own head, and the client reads the following bytes as its content.
+ * No chunk exceeds what uWebSockets.js gathers before it writes. Versions before April 2026 may drop the bytes of a larger
+ * chunk, when the connection becomes full at the chunk's own head. The client then reads the following bytes as its
+ * content.
  */
 async function sendChunks(
   response: StreamWriter,

@@ -118,9 +118,9 @@ export const BULK_LIMITS = {
   recentBytes: 8_388_608,
   recentMs: 60_000,
   /**
-   * Rows of a chunk that acquire slots together; and of one with more than `chunkRowsAtOnce` rows without known results:
-   * each piece is a look-up in Redis, a message to a thread and a write, and half as large pieces of a long list took 1 to
-   * 2 µs of 17 of the main thread for a row.
+   * Rows of a chunk that acquire slots together; `largePieceRows` for a chunk with more than `chunkRowsAtOnce` rows without
+   * known results. Each piece is a look-up in Redis, a message to a thread and a write. For a long list, pieces of half the
+   * size took 1 to 2 µs of the main thread's 17 for a row.
    */
   pieceRows: 250,
   largePieceRows: 500,

@@ -3,8 +3,8 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { runAtEndOfTick } from "../../platform/time/ticks.ts";
 
 /**
- * Messages between a check thread and the main thread, those of a tick in one: a message that wakes the other side costs
- * both some 20 us, and a batch of a hundred new domains has as many questions at once.
+ * Messages between a check thread and the main thread, those of a tick in one. A message that wakes the other side costs
+ * both some 20 us, and a batch of a hundred new domains sends as many at once.
  */
 export class MessageBatcher<Out> {
   readonly #port: MessagePort;

@@ -12,9 +12,8 @@ import type { CheckAnswers, CheckBatch } from "./thread-tasks.ts";
 
 /**
  * All messages between a check thread and the main thread, over one port: batches of checks and their answers, and the
- * thread's requests to the process. Connections and domains cause messages, addresses do not. The main thread keeps slots
- * and catch-all answers because one queue of waiters over all threads is fair, and because one place can lease from other
- * processes.
+ * thread's requests to the process. Connections and domains cause messages, addresses do not. Slots and catch-all answers
+ * are in the main thread: one queue of waiters over all threads is fair, and one place can lease from other processes.
  */
 export type ThreadMessage =
   | { type: "answers"; answers: CheckAnswers }

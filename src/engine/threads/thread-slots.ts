@@ -46,7 +46,7 @@ interface Handover {
 /**
  * The first thread would take all slots of a site and keep them for as long as rows come; the other threads would serve
  * their half of the rows over one connection each. So a thread that requests a further slot when none is free gets one from
- * the thread with the most, unless that would only swap the two: it must have two fewer. The other thread gives back an
+ * the thread with the most. It must have two fewer, since otherwise the two would only swap. The other thread gives back an
  * idle connection, or the next one that has ended a batch. It need not wait for the slot's tenure, since the slot does not
  * return to it.
  */

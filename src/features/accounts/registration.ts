@@ -32,9 +32,9 @@ export interface NewAccount {
 export type Registered = { made: SignedIn } | { mailedTo: string };
 
 /**
- * Creates accounts, each with a team of the tier free that it owns. Where mail is sent the address is confirmed first, and
- * the relay looks up whether it has an account, so that neither the answer nor its timing reveals it. An account without
- * any team left comes back by its password: it gets such a team.
+ * Creates accounts, each with a team of the tier free that it owns. If mail is configured, the address is confirmed first.
+ * The relay looks up whether it has an account, so that neither the answer nor its timing reveals that. An account without
+ * a team registers again with its password, and gets such a team.
  */
 export interface Registration {
   /**

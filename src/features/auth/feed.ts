@@ -13,8 +13,8 @@ import type { AuthChange, AuthChanges } from "./auth-changes.ts";
  *
  * While Postgres does not answer, nothing new is proven, and after LIMITS.keys.confirmMs no cached entry may be used:
  * another process might still reach Postgres and revoke a key. The bus bridges that time: the process that commits a change
- * announces it. So a subscription that is unbroken since before the last good poll, and proven alive by a ping begun at T,
- * has received every change committed before T. One gap remains: a process that dies between commit and announcement while
+ * announces it. A subscription that is unbroken since before the last good poll, and answers a ping begun at T, has
+ * received every change committed before T. One gap remains: a process that dies between commit and announcement while
  * Postgres is unreachable from here. LIMITS.keys.busOnlyMs bounds it.
  */
 export interface ChangeFeed {

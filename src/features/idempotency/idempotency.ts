@@ -23,9 +23,9 @@ import { createIdempotencyWrites } from "./idempotency-writes.ts";
  * key belongs to the team, separately for live and test mode.
  *
  * It is claimed before the work starts, by one statement, and settled with the answer after it; of any number of concurrent
- * requests exactly one works. The work and the settling are two transactions. If the process dies between them, or Postgres
- * becomes unreachable for long, the key is free again once its lease has ended, and a request sent after that is done
- * again. Within the lease it is refused, since the first is still running.
+ * requests exactly one works. The work and the settling are two transactions. The process may die between them, or Postgres
+ * may become unreachable for long. Then the key is free again once its lease has ended, and a request sent after that is
+ * done again. Within the lease it is refused, since the first is still running.
  */
 export interface Idempotency {
   /**

@@ -6,8 +6,8 @@ import { type BucketQueries, isRedisUnavailable } from "./bucket-queries.ts";
 import type { TeamBuckets } from "./team-buckets.ts";
 
 /**
- * The rates while Redis is away: a bucket of this process for each that is asked for, kept with the shared one and so
- * bounded as those are, until it is full again or Redis is back.
+ * The rates while Redis is unreachable: a local bucket for each requested one. It is stored with the shared bucket, and so
+ * has the same bounds, until it is full again or Redis answers again.
  */
 export interface LocalRates {
   /** Redis is away. Looked at by each request. */

@@ -39,8 +39,8 @@ export interface RateBuckets {
 }
 
 /**
- * A token bucket by Redis's own clock. Fields: `t` tokens, `a` time in ms they were counted at, `o` and `p` unreported
- * tokens leased in the current and the previous window, `u` time in ms when the current window ends.
+ * A token bucket by Redis's own clock. Fields: `t` tokens, and `a` the time in ms at which they were counted; `o` and `p`
+ * unreported tokens leased in the current and the previous window; `u` time in ms when the current window ends.
  *
  * Leased tokens still take room in the bucket: it refills to `burst` less those. Otherwise a lease held back while the
  * bucket fills up would let burst + lease pass at once. A window is as long as a lease lives, so that the tokens of a dead

@@ -11,10 +11,10 @@ import type { RateBuckets } from "./rate-bucket.ts";
 import { createTeamBuckets } from "./team-buckets.ts";
 
 /**
- * The rates of a team: for each class of requests a token bucket in Redis, by Redis's clock, shared by all processes; one
- * for live and one for test credentials. Busy teams' tokens are leased ahead, so that most requests need no call to Redis;
- * a team with a low rate takes them one by one. A refusal is remembered until the next token is due, so that a flood of
- * refused requests costs no call either.
+ * The rates of a team. Each class of requests has a token bucket for live and one for test credentials. They are in Redis,
+ * by Redis's clock, shared by all processes. Busy teams' tokens are leased ahead, so that most requests need no call to
+ * Redis; a team with a low rate takes them one by one. A refusal is remembered until the next token is due, so that a flood
+ * of refused requests costs no call either.
  *
  * Without Redis each process applies the rate alone, by a bucket of its own that starts with the last known tokens. So n
  * processes let at most n times the rate through, rather than nothing. One call in the background decides for the whole

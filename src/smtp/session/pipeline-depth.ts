@@ -25,8 +25,8 @@ export class LearnedDepthLimit {
 }
 
 /**
- * Transactions in one write of a host's sessions: 1 at first and after each failure, one more each time at least half as
- * many went well, up to the depth at which the site's servers have broken.
+ * Transactions in one write of a host's sessions: 1 at first and after each failure. It grows by one each time at least
+ * half as many succeeded, up to the depth at which the site's servers have failed.
  */
 export class PipelineDepth {
   #current = 1;

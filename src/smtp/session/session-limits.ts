@@ -79,7 +79,8 @@ const ROUND_TRIPS_PER_REFUSAL = 3;
 /**
  * True when session set-up is so slow that a session should be used to its last allowed rejection, though its writes become
  * small. The more rejections, the less a new session helps. Averaged over all courses of a session of 100 transactions in
- * writes of ten, the break-even set-up is 31 round trips with 10 % rejections, 16 with 20 %, 11 with 30 %, 6.6 with 50 %.
+ * writes of ten, the break-even is at these round trips of set-up: 31 with 10 % rejections, 16 with 20 %, 11 with 30 %, 6.6
+ * with 50 %.
  * @param setUp in the same unit as `roundTrip`
  */
 export function isSetUpExpensive(

@@ -11,8 +11,8 @@ const ARABIC_DIGIT = /[\u0660-\u0669]/;
 const EUROPEAN_DIGIT = /[0-9\u06f0-\u06f9]/;
 
 /**
- * True when each label of a domain in U-labels that has a right-to-left letter obeys the bidi rule of RFC 5893 §2, so that
- * it reads as one name wherever it is printed. Runtimes differ in how much of the rule they check.
+ * True when a domain in U-labels obeys the bidi rule of RFC 5893 §2, so that it reads as one name wherever it is printed.
+ * The rule applies to labels with a right-to-left letter. Runtimes differ in how much of the rule they check.
  */
 export function keepsBidiRule(domain: string): boolean {
   if (!HAS_RTL.test(domain)) return true;

@@ -332,8 +332,7 @@ function isOfSomethingElse({ spoken, hits }: Parsed, i: number): boolean {
 
 /**
  * The statements of a reply about the recipient. Each word for a state (unknown, not found, disabled, full …) is bound to
- * the noun it belongs to, and counts when that noun is the recipient's mailbox. One pass over the text and one over its
- * terms.
+ * its noun. It counts when that noun is the recipient's mailbox. One pass over the text and one over its terms.
  * @param prose decoded, with `*@*` for mail addresses and `*` for host names
  */
 export function readStatements(prose: string): RecipientStatements {

@@ -32,8 +32,8 @@ export interface MatchableReply {
   terse: boolean;
   namesUs: boolean;
   /**
-   * The text ends in a note of the client, in brackets or after `from` or `client`, or begins with one behind a tag, and
-   * names us only there.
+   * True when the text names us only in a note of the client. The note ends the text, in brackets or after `from` or
+   * `client`, or begins it, behind a tag.
    */
   namesUsInNote: boolean;
   /**

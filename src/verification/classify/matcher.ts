@@ -136,8 +136,8 @@ class RuleIndex {
 }
 
 /**
- * Compiles `rules` once: all their fragments into one automaton. A reply is then read once for fragments, once more for
- * its grammar where a rule asks for that, and each rule is a few comparisons: linear in the length of the reply.
+ * Compiles `rules` once: all their fragments into one automaton. A reply is then read once for fragments, and once more for
+ * its grammar if a rule needs that. Each rule is a few comparisons, so the time is linear in the length of the reply.
  */
 export function compileRules(rules: readonly Rule[]): RuleMatcher {
   const fragments = rules

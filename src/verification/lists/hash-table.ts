@@ -1,10 +1,10 @@
 import { codeAt } from "../../platform/v8/code-at.ts";
 
 /**
- * A set of strings in shared memory, each with a small label: open addressing on 64-bit hashes, linear probing, at
- * most three quarters full. The strings themselves are not kept: with 65 000 entries a name that is on no list meets a hash
- * that is there with probability 65 000 / 2^64, once in 3·10^14 look-ups. 13 MB of JavaScript Set a thread become
- * 1.2 MB for all of them together.
+ * A set of strings in shared memory, each with a small label: open addressing on 64-bit hashes, linear probing, at most
+ * three quarters full. The strings themselves are not stored. With 65 000 entries, an unlisted name has the hash of an
+ * entry with probability 65 000 / 2^64, once in 3·10^14 look-ups. 13 MB of JavaScript Set in each thread become 1.2 MB for
+ * all threads together.
  */
 export interface SharedTable {
   /** Two 32-bit words a slot; both 0: empty. */

@@ -1,7 +1,7 @@
 /**
- * Mailbox providers that people mistype, by name, each with its endings, the most used first. Of a name that was coined
- * and is long enough a slip is believed, and an ending that exists but is next to its own (`gmail.co`); one that is a
- * word or a surname has honest neighbours, so that only an ending that does not exist is put right.
+ * Mailbox providers that people mistype, by name, each with its endings, the most used first. These names are coined and
+ * long enough. So a typing error in one is corrected, and so is an existing ending similar to its own (`gmail.co`). A
+ * name that is a word or a surname has honest neighbours: of those only an ending that does not exist is corrected.
  */
 export const COINED_PROVIDERS: Readonly<Record<string, readonly string[]>> = {
   gmail: ["com"],

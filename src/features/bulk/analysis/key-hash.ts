@@ -12,9 +12,10 @@ const TERMS = KEY_BYTES / 2 + 2;
 
 /**
  * A keyed hash of 120 bits in four words, by which keys are compared. Each word is the sum, modulo a prime, of a secret
- * constant, the length, and every two bytes, each times a secret factor (Carter and Wegman's multilinear family). For any
- * two different keys, all words are equal for one in PRIME^4, about 2^120, of the secrets. No client learns a secret or a
- * hash. It takes 0.05 us; SHA-256 of so few bytes takes 0.5, mostly for the call and the returned text.
+ * constant and of terms times secret factors (Carter and Wegman's multilinear family). The terms are the length, and every
+ * two bytes. For any two different keys, all words are equal for one in PRIME^4, about 2^120, of the secrets. No client
+ * learns a secret or a hash. It takes 0.05 us; SHA-256 of so few bytes takes 0.5, mostly for the call and the returned
+ * text.
  */
 export interface KeyHash {
   /**

@@ -175,9 +175,9 @@ function nearlyColumn(all: readonly ColumnEvidence[]): number | undefined {
 
 /**
  * Chooses the column of the contacts' addresses, from the names of the columns and the sampled rows. Candidates are columns
- * with addresses, and empty ones whose name means e-mail. A candidate gets points for its name, the share of addresses
- * among its cells, the share of different ones, the share of rows with one, and its position. If the scores are too close,
- * the choice is `ambiguous`.
+ * with addresses, and empty ones whose name means e-mail. A candidate gets points for its name, its position, and three
+ * shares: of addresses among its cells, of different ones, and of rows with one. If the scores are too close, the choice is
+ * `ambiguous`.
  */
 export function chooseColumn(table: SampledTable): ColumnChoice {
   const all = columnEvidence(table.rows, table.header?.length ?? 0);

@@ -57,8 +57,8 @@ function textOf(record: Buffer): string {
 }
 
 /**
- * Fills in the records with quotes. Those of one width are read together: csv-parse makes an error of each record that is
- * not as wide as the first, even with the option that tolerates it, which costs more than reading the record.
+ * Fills in the records with quotes. Those of one width are read together. For each record with another width than the
+ * first, csv-parse creates an error, even with the option that tolerates it. That costs more than reading the record.
  */
 function parseQuoted(quoted: Map<number, SameWidth>, records: string[][], delimiter: string): void {
   for (const { places, pieces } of quoted.values()) {

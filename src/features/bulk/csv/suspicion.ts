@@ -53,9 +53,8 @@ export function quoteJudge(dialect: Dialect, shape: TableShape): QuoteJudge {
 
 /**
  * Judges whether the quotes of a record are plausible. A stray or unclosed quote makes one field of everything up to the
- * next quote, rows included, and that quote is seldom followed by the end of a field. If it is, the field's lines, read
- * without quotes, are rows of the table. Lines of a postal address or a note are not, even if they mention an email
- * address.
+ * next quote, rows included. That quote is seldom followed by the end of a field. If it is, the field's lines, read without
+ * quotes, are rows of the table. Lines of a postal address or a note are not, even if they mention an email address.
  */
 export function judgeQuotes(text: string, dialect: Dialect, shape: TableShape): Suspicion | undefined {
   const record = text.replace(/(?:\r\n|\r|\n)$/, "");

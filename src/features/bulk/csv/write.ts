@@ -17,8 +17,8 @@ const PLAIN_NUMBER = /^[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
  * A record of values (latin1) without its line end. Reading it by the rules of scan.ts gives the same values. RFC 4180
- * quotes enclose values with a delimiter, a quote or a line end, and values with a space at either end, which other readers
- * would drop. Formulas are guarded only if the style says so: the guard changes values.
+ * quotes enclose values with a delimiter, a quote or a line end. They also enclose values with a space at either end, which
+ * other readers would drop. Formulas are guarded only if the style says so: the guard changes values.
  */
 export function writeRecord(values: readonly string[], style: RecordStyle): string {
   const { delimiter, columns, escapeFormulas } = style;

@@ -15,7 +15,7 @@ const ROW_BYTES = 48;
 /**
  * Rows of a chunk whose results were drawn from templates, as bytes, one row after the other, with their common data. The
  * layout is that of a shard (drawn-shard.ts). A chunk has thousands of them and a few templates. An object for each row, or
- * its strings in columns, cost 2 us a row, and more to collect, since all of them live as long as their chunk takes.
+ * its strings in columns, cost 2 us a row. Collecting them cost more, since all of them live as long as their chunk takes.
  */
 export class DrawnRows {
   /** Each row's number of its template and of its times are places in these. */

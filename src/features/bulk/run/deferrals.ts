@@ -16,8 +16,8 @@ import type { RowWait, RowWithAnswer, VerifiedRow } from "./row-verifier.ts";
  * they use up no attempts. When the site accepts us again they are released at once. That is why a retry has rows of one
  * site only.
  *
- * Rows that could not be probed because our own *network* is down are parked too, each time for as long as they have waited
- * already, between two bounds. So a short outage delays them little, and a long one causes few retries.
+ * Rows that could not be probed because our own *network* is down are parked too. Each time they wait for as long as they
+ * have waited already, between two bounds. So a short outage delays them little, and a long one causes few retries.
  */
 export interface DeferralSettings {
   /** Delay after the first refusal, where the server names no time. */

@@ -23,7 +23,7 @@ import { jobsToAssemble, startAssembly, type TaskPointer } from "./job-tasks.ts"
 /**
  * Emits tasks from Postgres, which has their true state, into the streams that workers read.
  *
- * A task is marked as emitted, the mark is committed, and then the task is put into its stream, so that no lock of Postgres
+ * A task is marked as emitted, the mark is committed, and then the task is put into its stream. So no lock of Postgres
  * waits for Redis. If Redis fails, the task is made ready again. Tasks lost in between, by a killed process, or later in
  * Redis, are found by comparing the two. So a task is emitted at least once in any case, and done once; a second entry
  * costs only a second look.

@@ -27,10 +27,7 @@ export interface AnswerNote {
   times: WaitTimes | null;
 }
 
-/**
- * An answer that was drawn from an entry of the evidence cache, and the note of how it came about, the same for every
- * request that gets it.
- */
+/** An answer computed from an entry of the evidence cache, with its note. Every request that gets it shares the object. */
 export class CachedAnswer implements AnswerNote {
   readonly entry: CacheEntry;
   readonly result: VerificationResult;

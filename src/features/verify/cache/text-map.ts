@@ -2,7 +2,7 @@ import { codeAt } from "../../../platform/v8/code-at.ts";
 
 /**
  * Initial room of a map with that maximum; beyond it the room doubles. Copying and rehashing all entries blocked the event
- * loop for 13 ms at 65,536 and up to 150 at 524,288, while room that was never written takes no memory.
+ * loop for 13 ms at 65,536 and up to 150 at 524,288. Room that was never written takes no memory.
  */
 const INITIAL_SLOTS = 1_048_576;
 /** Secret factors, one for each character; a longer text repeats them. A power of two. */

@@ -4,15 +4,15 @@ import { type ConcurrencyLimitSettings, createConcurrencyLimit } from "./concurr
 import { HeavyTeams } from "./heavy-teams.ts";
 
 /**
- * Decides which checks may begin. It bounds the wait for our own CPU, as the check pool and our event loop measure it. While that
- * wait is short, as many checks begin as the pool takes, however long mail servers need. Once it is long, only as many begin as
- * can be answered soon; the rest are refused before they cost much.
+ * Decides which checks may begin. It bounds the wait for our own CPU, as the check pool and our event loop measure it.
+ * While that wait is short, as many checks begin as the pool takes, however long mail servers need. Once it is long, only
+ * as many begin as can be answered soon; the rest are refused before they cost much.
  *
  * Young checks are limited: those admitted so recently that they may still wait for CPU, or for their token. An older one
  * waits for a mail server. Two rules: all young checks together stay below a limit that follows the wait
- * (`concurrency-limit.ts`), and at that limit each team still has its share: the limit divided by the teams with young checks.
- * The share of a team that was refused often lately (`heavy-teams.ts`) is one of the present, lowered limit; that of any other
- * team is one of the first limit, so that a team that asks for little is not refused because another one floods.
+ * (`concurrency-limit.ts`). At that limit each team still has its share: the limit divided by the teams with young checks.
+ * A team that was refused often lately (`heavy-teams.ts`) has a share of the present, lowered limit. Any other team has a
+ * share of the first limit, so that a team with few requests is not refused because another one floods.
  */
 export interface CheckAdmission {
   /**
@@ -185,9 +185,9 @@ class LoadAdmission implements CheckAdmission {
   }
 
   /**
-   * Below the limit every team has room; at the limit, a team with less than its share. A heavy team's share is one of the present
-   * limit, but of at least one check; any other has its share of the first limit, since one of a lowered limit would be too small
-   * for a team that asks for little.
+   * Below the limit every team has room; at the limit, a team with less than its share. A heavy team has a share of the
+   * present limit, at least one check. Any other has a share of the first limit, since one of a lowered limit would be too
+   * small for a team with few requests.
    * @param without this many of the team's young checks are not counted
    */
   #hasRoom(teamId: string, without = 0): boolean {

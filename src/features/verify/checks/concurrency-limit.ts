@@ -6,9 +6,8 @@ export interface ConcurrencyLimitSettings {
   least: number;
   most: number;
   /**
-   * If the event loop refuses checks and was idle for less than `restShare` of the time, and checks wait for half of
-   * `targetMs`, the limit is multiplied by `trim`. If they wait too long, it is multiplied twice. The lower bound is
-   * `leastBusy`.
+   * `trim` multiplies the limit when the event loop refuses checks, was idle for less than `restShare` of the time, and
+   * checks wait for half of `targetMs`. If they wait too long, it is multiplied twice. The lower bound is `leastBusy`.
    */
   restShare: number;
   trim: number;

@@ -53,8 +53,8 @@ export interface OpenedText {
 }
 
 /**
- * Opens an object as text: gzip (also of several members) is decompressed, UTF-16 with or without a byte order mark is
- * transcoded, and the chosen sheet of a workbook is written as CSV. Memory: the head and a few pieces of the source. Throws
+ * Opens an object as text. gzip (also of several members) is decompressed, and UTF-16 with or without a byte order mark is
+ * transcoded. The chosen sheet of a workbook is written as CSV. Memory: the head and a few pieces of the source. Throws
  * errors of the source.
  */
 export async function openText(
