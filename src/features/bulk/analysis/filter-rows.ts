@@ -96,7 +96,7 @@ function jsonlScanner(filter: RowFilter, onRow: OnRow): RowScanner {
         const rest = bytes.subarray(from, end);
         const line = kept.length === 0 ? rest : Buffer.concat([...kept, rest]);
         kept = [];
-        // Of a line with several parts, one part must meet all criteria. That is checked later.
+        // A line can have several parts, of which one must meet all criteria. That is checked later.
         onRow(pushed + end + 1, filter.wantsLine(line) ? "candidate" : "unwanted");
         from = end + 1;
       }

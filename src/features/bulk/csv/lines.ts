@@ -18,11 +18,12 @@ export const HAS_ESCAPED = 4;
 export interface Lines {
   readonly bytes: Buffer;
   readonly count: number;
-  /** Of each record the first byte, and the byte behind its last one, without the line end. */
+  /** Positions of each record's first byte, and of the byte behind its last one, without the line end. */
   readonly from: Uint32Array;
   readonly to: Uint32Array;
-  /** HAS_…, and how many fields there are. Of a record with a quote only that is known. */
+  /** HAS_… of each record. With HAS_QUOTE the other marks may be missing, because quoted text is skipped. */
   readonly marks: Uint8Array;
+  /** Number of fields of each record. */
   readonly fields: Uint16Array;
   /** The address's field, empty where the record is too short to have one. */
   readonly addressFrom: Uint32Array;
