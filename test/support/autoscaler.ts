@@ -4,12 +4,15 @@ import type { ScaledObjectSpec } from "../../scripts/manifests/checks/figures.ts
 import { type Document, ofKind, parseDocuments } from "../../scripts/manifests/documents.ts";
 import type { RedisClient } from "../../src/stores/redis.ts";
 
-/** What the cluster's autoscalers do with our manifests: their bounds and thresholds, their formula, the real figures. */
+/**
+ * A model of the cluster's autoscalers: their formula, with bounds and thresholds from our manifests and real metric
+ * values.
+ */
 
 export interface Figure {
   name: string;
   value: number;
-  /** Of one pod. */
+  /** Value of the figure that one pod is meant to carry. */
   threshold: number;
 }
 
@@ -18,7 +21,10 @@ export interface Bounds {
   max: number;
 }
 
-/** Pods so many figures ask for: each by itself, the most wins, within bounds (KEDA hands them to an HPA as averages). */
+/**
+ * Pods that the figures ask for: computed for each figure alone, the highest wins, within bounds (KEDA passes them to
+ * an HPA as averages).
+ */
 export function desiredPods(figures: readonly Figure[], { min, max }: Bounds): number {
   const wanted = figures.map(({ value, threshold }) => Math.ceil(value / threshold));
   return Math.min(max, Math.max(min, ...wanted));
@@ -35,12 +41,15 @@ function readManifest(path: string): Document[] {
   return parseDocuments(readFileSync(join(import.meta.dirname, "../../k8s", path), "utf8"));
 }
 
-/** As KEDA's redis-streams scaler with `lagCount` asks. @throws Error when the stream or its group is not there */
+/**
+ * The lag as KEDA's redis-streams scaler with `lagCount` reads it. @throws Error when the stream or its group is
+ * missing
+ */
 async function lagOf(redis: RedisClient, stream: string, group: string): Promise<number> {
   const groups = (await redis.xinfo("GROUPS", stream)) as unknown[][];
   for (const fields of groups) {
     const at = (name: string) => fields[fields.indexOf(name) + 1];
-    // Redis cannot always tell; the scaler's client makes nothing of that.
+    // Redis cannot always compute the lag (nil): the scaler's client reads that as 0.
     if (at("name") === group) return Math.max(0, Number(at("lag") ?? 0));
   }
   throw new Error(`no group ${group} of ${stream}`);

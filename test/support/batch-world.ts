@@ -17,7 +17,7 @@ import { silentLog } from "./store.ts";
 export const EVIDENCE = evidenceWith({
   mx: { status: "no_mx", hosts: [], provider: null, ttlS: 60, fault: "recipient" },
 });
-/** Lets all that has become due come about. */
+/** Runs callbacks that are due: one tick of the event loop. */
 export const rest = () => new Promise((resolve) => setImmediate(resolve));
 const CONTENT: BatchOptions = { refresh: () => false, waitsForSite: false };
 
@@ -128,7 +128,7 @@ export function createBatchWorld(react: (sent: Sent) => void = () => {}) {
   return { clock, sent, memory, redis, seen, examine, ready, controls, overload, close };
 }
 
-/** `cached`, `fresh`, `none`, a failure, or why it was deferred and where. */
+/** One text per answer: `cached`, `fresh`, `none`, the failure, or the cause of the deferral with its site. */
 export function shown(answers: BatchAnswer[]): string[] {
   return answers.map(({ finding, deferred }) => {
     if (deferred) return `${deferred.cause} ${deferred.site}`.trim();

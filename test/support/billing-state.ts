@@ -8,7 +8,7 @@ import {
 } from "../../src/features/billing/state.ts";
 import type { SubscriptionRow } from "../../src/features/billing/subscription-sql.ts";
 
-/** A team's subscriptions as billing keeps them, without database and Stripe. */
+/** A team's subscriptions as billing stores them, without database and Stripe. */
 
 /** Our clock, while all of this happens. */
 export const NOW_S = 10_000;
@@ -43,7 +43,7 @@ export function row(id: string, status: string, rest: Partial<SubscriptionRow> =
   return { ...mergeRead(null, seen(id, status), new Date(0), plans), readAt: null, ...rest };
 }
 
-/** A team as the service keeps it, with the database left out. */
+/** A team's tier and subscription as the service stores them, without the database. */
 export function createTeam(tier: Tier = "free") {
   const rows = new Map<string, SubscriptionRow>();
   const team = { tier, subscriptionId: null as string | null };

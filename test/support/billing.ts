@@ -11,7 +11,7 @@ export interface Problem {
   detail: string;
 }
 
-/** Two API processes' worth that sell by a Stripe of our own. */
+/** A deployment with two API processes that sells through a mock of Stripe. */
 export interface BillingDeployment {
   readonly deployment: TestDeployment;
   readonly stripe: StripeMock;
@@ -24,9 +24,9 @@ export interface BillingDeployment {
   customer(): Promise<{ team: Team; customerId: string }>;
   /** The tier as the database has it. */
   tierOf(team: Team): Promise<string>;
-  /** Resolves once a process treats the team as one with, or without, what `pro` and above have. */
+  /** Resolves once a process grants the team the rights of `pro` and above, or no longer does. */
   treatedAsPro(api: TestApi, team: Team, yes: boolean): Promise<void>;
-  /** Whether it does. */
+  /** Whether a process lets the team ask with `refresh`, as `pro` and above may. */
   isTreatedAsPro(api: TestApi, team: Team): Promise<boolean>;
 }
 

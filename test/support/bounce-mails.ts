@@ -1,4 +1,4 @@
-// Bounces and complaints in the shapes that mail systems give them; names and addresses are of examples.
+// Bounces and complaints in the formats of real mail systems; names and addresses are from example domains.
 
 const lines = (...all: string[]) => Buffer.from(`${all.join("\r\n")}\r\n`);
 
@@ -53,7 +53,7 @@ export const postfixBounce = report(
   ],
 );
 
-/** Two recipients, one of whom is only late, and one whose mailbox is full. */
+/** A report on two recipients: one is only delayed, the other's mailbox is full. */
 export const severalRecipients = report(["Date: Thu, 26 Nov 2026 10:15:00 +0000"], "delivery-status", [
   ["text/plain", "…"],
   [
@@ -136,7 +136,7 @@ export const encodedBounce = report(["Date: Thu, 26 Nov 2026 09:00:00 +0000"], "
   ],
 ]);
 
-/** Exim of before it sent reports that programs can read. */
+/** Exim before it sent machine-readable reports. */
 export const eximBounce = lines(
   "X-Failed-Recipients: jane@customer.example, joe@other.example",
   "Auto-Submitted: auto-replied",
@@ -208,7 +208,7 @@ export const redactedComplaint = report(["Date: Thu, 26 Nov 2026 12:00:00 +0000"
   ["message/rfc822", ...RETURNED],
 ]);
 
-/** Taken back by the recipient. */
+/** Withdrawn by the recipient. */
 export const notSpam = report(["Date: Thu, 26 Nov 2026 12:00:00 +0000"], "feedback-report", [
   ["text/plain", "…"],
   ["message/feedback-report", "Feedback-Type: not-spam", "Original-Rcpt-To: jane@customer.example"],

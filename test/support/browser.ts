@@ -18,12 +18,12 @@ async function launch(): Promise<Browser | null> {
 export interface Visitor {
   page: Page;
   context: BrowserContext;
-  /** What the page complained of so far: errors, and what its policy forbade. */
+  /** Errors and policy violations that the page reported so far. */
   complaints: string[];
 }
 
 export interface TestBrowser {
-  /** null: no browser runs on this system, and the caller's tests are skipped. */
+  /** false: no browser runs on this system, and the caller's tests are skipped. */
   readonly isThere: boolean;
   /** A person with a fresh browser, whose pages must not complain. */
   visitor(options?: { width?: number; dark?: boolean; headers?: Record<string, string> }): Promise<Visitor>;
@@ -54,13 +54,13 @@ export function useBrowser(): TestBrowser {
         timezoneId: "UTC",
         extraHTTPHeaders: headers,
       });
-      // Beside other tests a page may take its time.
+      // On a machine that runs other tests, a page may be slow.
       context.setDefaultTimeout(PATIENCE_MS);
       const page = await context.newPage();
       const complaints: string[] = [];
       page.on("pageerror", (error) => complaints.push(String(error)));
       page.on("console", (message) => {
-        // What the API refuses is told by the browser too.
+        // The browser also logs every refusal of the API as an error.
         if (message.type() === "error" && !/Failed to load resource/.test(message.text()))
           complaints.push(message.text());
       });

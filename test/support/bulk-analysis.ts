@@ -40,7 +40,7 @@ export interface IndexedChunk extends ChunkRepeats {
   content: Buffer;
 }
 
-/** Analyses on real Postgres and object storage, one of which may be put in between. */
+/** Runs analyses on real Postgres and object storage; `parts` may replace dependencies of one. */
 export interface AnalysisBench {
   sql: Database;
   store: ObjectStore;

@@ -8,7 +8,7 @@ import type { Database } from "../../src/stores/postgres/postgres.ts";
 import { createScratch } from "../../src/stores/scratch.ts";
 import type { MemoryObjects } from "./memory-objects.ts";
 
-/** Rows by verdict, as somebody counts them. */
+/** Number of rows by verdict. */
 export type Counted = Record<string, number>;
 
 /** The rows that the job's results have now. */

@@ -5,7 +5,7 @@ import type { Response, TestApi, TestDeployment } from "./service.ts";
 
 type Submitted = Response<BulkJob & { code?: string; detail?: string }>;
 
-/** Submits a job of whatever is asked for. */
+/** Submits a bulk job with the given body. */
 export function submitAs(
   api: TestApi,
   key: string,
@@ -31,7 +31,7 @@ export async function uploaded(
   return body.id;
 }
 
-/** Somebody's own bucket, beside the deployment's. */
+/** A bucket of a customer, beside the deployment's. */
 export interface OwnBucket {
   bucket: string;
   put(key: string, content: string | Uint8Array): Promise<void>;

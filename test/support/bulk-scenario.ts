@@ -16,7 +16,7 @@ export const WHOLE = "rcpt:{bulk}:whole";
 /** A deployment with a Redis of its own, whose workers are real processes. */
 export interface BulkScenario extends JobView {
   redis: OwnRedis;
-  /** The way of the workers to object storage. */
+  /** The proxy between the workers and object storage. */
   storage: ObjectGate;
   processes: Processes;
   /** The role `bulk` in a process of its own, which serves. */
@@ -25,9 +25,9 @@ export interface BulkScenario extends JobView {
 }
 
 export interface BulkScenarioOptions {
-  /** Of the embedded PostgreSQL to make the database in; absent: the run's. */
+  /** URL of the embedded PostgreSQL in which to make the database; default: the test run's. */
   postgresUrl?: string;
-  /** Of the API and the relay. */
+  /** Settings of the API and the relay. */
   settings?: Record<string, string>;
   /** Closed with the scenario; absent: one is started. */
   redis?: OwnRedis;
@@ -81,7 +81,7 @@ export async function submitList({ api, team }: JobView, { csv }: Pick<MixedList
   return body.id;
 }
 
-/** The job once it stands so. */
+/** Resolves to the job once it has this state. */
 export function stands(
   { api, team }: JobView,
   id: string,
@@ -105,8 +105,9 @@ export function isShardOf(chunk: number): (request: ObjectRequest) => boolean {
 }
 
 /**
- * From now on no such request of a worker succeeds: its task is begun anew, for as long as it takes. (A mail server that
- * is held, in contrast, runs into a timeout.) @returns how to end it
+ * Fails these object storage requests of the workers from now on: a task that makes one is retried until the fault
+ * ends. (A mail server that is held, in contrast, runs into a timeout.)
+ * @returns ends the fault
  */
 export function obstruct(
   { storage }: BulkScenario,
@@ -121,7 +122,7 @@ export async function usedOf({ deployment, team }: JobView): Promise<number> {
   return (await ledgerState(deployment, team.id)).used;
 }
 
-/** Nothing of any job is left in the stream of tasks. */
+/** Resolves once the stream of tasks is empty, for all jobs. */
 export async function streamEmpties({ redis }: Pick<BulkScenario, "redis">): Promise<void> {
   await until("the stream is empty", async () => (await redis.client.xlen(TASKS)) === 0);
 }
@@ -132,7 +133,7 @@ export async function killed(worker: MainProcess): Promise<void> {
   assert.equal((await worker.exited).signal, "SIGKILL");
 }
 
-/** Ends a process by SIGTERM, which it obeys. */
+/** Ends a process by SIGTERM, and waits for its exit. */
 export async function retired(worker: MainProcess): Promise<void> {
   worker.kill("SIGTERM");
   assert.deepEqual(await worker.exited, { code: 0, signal: null }, worker.stderr());

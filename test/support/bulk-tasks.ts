@@ -46,7 +46,7 @@ export function inlineJob(teamId: string, id: string): NewJob {
   };
 }
 
-/** A job that is queued with these chunks; its objects are the caller's. */
+/** Queues a job with these chunks; the caller writes its objects. */
 export async function queueChunks(
   sql: Database,
   job: NewJob,
@@ -63,7 +63,7 @@ export async function queueChunks(
   });
 }
 
-/** A job of a new team, queued, whose source and repeats are kept. */
+/** A queued job of a new team, with its source and its index of repeats in object storage. */
 export async function queueInline(
   sql: Database,
   objects: JobObjects,
@@ -138,7 +138,7 @@ export interface RunnerParts {
   objects: MemoryObjects;
   rows: RowVerifier;
   deferral?: DeferralSettings;
-  /** Instead of what `objects` has. */
+  /** Replaces functions of `objects`. */
   streams?: Partial<ObjectStreams>;
   scratch?: Scratch;
   /** Instead of what Postgres has. */
@@ -149,12 +149,12 @@ export interface RunnerParts {
 
 export const EGRESS = "egress-1";
 
-/** A task runner on a clock that stands still, and what it noted as given up. */
+/** A task runner on a clock that stands still, with the tasks that it gave up on (`buried`). */
 export function createRunner(parts: RunnerParts) {
   const { sql, objects, rows } = parts;
   const clock = createFakeClock();
   const buried: number[] = [];
-  /** What was told of tasks and of their rows: answered + put off. */
+  /** What the runner reported: `KIND END` of each task, and of its rows `KIND answered + deferred`. */
   const ends: string[] = [];
   const told: { verdict: string; reason: string }[] = [];
   const runner = createBulkTaskRunner({

@@ -9,7 +9,7 @@ export type ResultLine = VerificationResult & {
   row: number;
   input: string;
   duplicate_of: number | null;
-  /** Of files. */
+  /** Values of the source file's columns; absent for inline jobs. */
   columns?: string[];
 };
 
@@ -24,7 +24,7 @@ export function submit(
   return api.send("POST", "/v1/verify/bulk", { key, body: { emails, ...rest } });
 }
 
-/** Submits what must be taken. */
+/** Submits a job that must be accepted. */
 export async function submitted(
   api: TestApi,
   key: string,
@@ -37,7 +37,7 @@ export async function submitted(
   return body;
 }
 
-/** Asks again when told to (503), as whoever polls does: Postgres may be slow on a loaded machine. */
+/** Polls again after a 503, as a client should: Postgres may be slow on a loaded machine. */
 export function jobOf(api: TestApi, key: string, id: string): Promise<BulkJob> {
   return until(`job ${id} is shown`, async () => {
     const { status, body } = await api.send<BulkJob>("GET", `/v1/bulk-jobs/${id}`, { key });
@@ -83,7 +83,7 @@ export interface LedgerState {
   leased: number;
 }
 
-/** What the ledger says of a team, over all days. */
+/** Units of a team in the ledger, summed over all days. */
 export async function ledgerState({ sql }: TestDeployment, teamId: string): Promise<LedgerState> {
   const [row] = await sql<[LedgerState]>`
     select (select coalesce(sum(used), 0)::int from quota_days where team_id = ${teamId}) as used,

@@ -21,12 +21,14 @@ import { createFakeClock } from "./fake-clock.ts";
 import { createLocalBehaviourMirror, createLocalBehaviours } from "./local-behaviours.ts";
 import { createLocalBreakers, createLocalMirror } from "./local-breakers.ts";
 
-/** What the mail server answers about an address. */
+/** The mail server's reply to a recipient. */
 export type Reply = (address: string, host: string) => RcptOutcome | Promise<RcptOutcome>;
 
 const at = (host: string) => ({ host, address: "192.0.2.1", path: "direct", tls: false, latencyMs: 1 });
 
-/** As a session reads it: what is short and names nobody is the same object each time that it is said. */
+/**
+ * An outcome as a session parses it: equal short replies that do not name the recipient are the same object each time.
+ */
 export function replied(code: number, enhanced: string | null, text: string, host = ""): RcptOutcome {
   const replies: ParsedReply[] = [];
   const line = `${code} ${enhanced === null ? "" : `${enhanced} `}${text}\r\n`;
@@ -43,10 +45,10 @@ export function failed(stage: Stage, cause: FailureCause, host = ""): RcptOutcom
 export const OK = replied(250, "2.1.5", "Ok");
 export const UNKNOWN = replied(550, "5.1.1", "User unknown");
 
-/** One object, as what is remembered of replies goes by it. */
+/** One shared object: the memory of replies is keyed by its identity. */
 const SELF = { heloName: "probe.test", addresses: [] };
 
-/** MX hosts, best first, of domains that have others than `example.test`; those that no address is known of. */
+/** MX hosts, best first, of domains other than `example.test`; and hosts without an address. */
 export interface Zone {
   hosts: Record<string, string[]>;
   nowhere: string[];
@@ -56,8 +58,8 @@ const { hosts: NO_HOSTS, nowhere: NOWHERE }: Zone = { hosts: {}, nowhere: [] };
 
 /**
  * An engine whose mail servers answer as `reply` says; `example.test` has a primary and a backup MX.
- * @param onAsked told how each question is asked
- * @param general no probe takes the quick way
+ * @param onAsked called with the options of each RCPT question
+ * @param general `isClear` of the circuit breaker is always false, so that no probe takes the fast path
  */
 export function engine(
   reply: Reply,
@@ -149,14 +151,14 @@ export function engine(
     catchAllLookUps: strangers,
     onProbe: (provider, outcome) => void probes.push(`${provider} ${outcome}`),
   });
-  /** As a batch asks. */
+  /** Asks as a batch does. */
   async function askAbout(address: string, mode: CheckMode, cancelled = () => false) {
     const onSite = (site: string) => void sites.push(site);
     return checkWith(made, address, "probed", { mode, cancelled, onSite });
   }
   const ask = (local: string, mode: CheckMode, cancelled?: () => boolean) =>
     askAbout(`${local}@example.test`, mode, cancelled);
-  /** As a request asks: its site is never too busy. */
+  /** Asks as a single request does: it never gives up because the site is busy. */
   async function check(local: string): Promise<Evidence | null> {
     const known = await ask(local, "single");
     assert.notEqual(known, "busy");

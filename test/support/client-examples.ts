@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { build } from "esbuild";
 import { buildClient, CLIENT, runCompiler } from "../../scripts/image/client.ts";
 
-/** What runs programs: this Node.js, or another runtime by its command, such as `bun run` or `deno run -A`. */
+/** The command that runs programs: this Node.js, or another runtime, such as `bun run` or `deno run -A`. */
 const RUNTIME = process.env.RCPT_CLIENT_RUNTIME?.split(" ") ?? [process.execPath];
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -28,17 +28,17 @@ export function clientExamples(): ClientExample[] {
   });
 }
 
-/** A program of a user of the installed package: what is built of it, and nothing else of the project. */
+/** A program of a user who has installed the package: it has the built package, and nothing else of the project. */
 export interface ClientProgram {
   folder: string;
   /** Starts an example, compiled. */
   start(example: number, env: Record<string, string>): ChildProcess & { output: Promise<string> };
-  /** What a bundler makes of the package for pages. @throws Error of the bundler, or of the compiler: pages have no types of Node.js */
+  /** Bundles the package for pages. @throws Error of the bundler or of the compiler: pages have no types of Node.js */
   bundleForPages(): Promise<string>;
   close(): void;
 }
 
-/** What a page's program may look like, and what the compiler keeps it from. */
+/** A page's program: what it may call, and an error of the compiler for each thing that it may not. */
 const PAGE = `import { createClient, type RcptError, webhooks } from "@rcpt/client";
 const client = createClient({ url: location.origin, key: "rcpt_test_x", fetch: window.fetch });
 export async function send(file: File): Promise<string> {
@@ -70,7 +70,7 @@ const SETTINGS = {
     types: ["node"],
     strict: true,
     exactOptionalPropertyTypes: true,
-    // The package's declarations are what is shown to be right.
+    // The package's declarations are themselves under test.
     skipLibCheck: false,
   },
   include: ["*.ts"],
@@ -78,7 +78,7 @@ const SETTINGS = {
 
 /** Builds the package, and compiles the examples against it. @throws Error of the compiler */
 export function createClientProgram(examples: readonly ClientExample[]): ClientProgram {
-  // Outside of the project, whose packages must not be found.
+  // Outside of the project, so that the compiler cannot resolve the project's packages.
   const folder = mkdtempSync(join(tmpdir(), "rcpt-client-"));
   const installed = join(folder, "node_modules/@rcpt/client");
   mkdirSync(installed, { recursive: true });

@@ -12,7 +12,7 @@ export const home: Cells = (row) => `home${row}@example.org`;
 export const owner: Cells = (row) => `owner${row % 3}@corp.example`;
 export const name: Cells = (row) => `Name ${row}`;
 export const blank: Cells = () => "";
-/** Filled in one row of so many. */
+/** Cells that are filled in every n-th row only. */
 export const sparse =
   (cells: Cells, every: number): Cells =>
   (row) =>
@@ -32,7 +32,7 @@ export function choose(
   return chooseColumn({ header, rows: cells, whole: true, ...table });
 }
 
-/** The name of the chosen column, or why there is none. */
+/** The name of the chosen column; else the kind of the choice, which says why there is none. */
 export function chosen(
   columns: readonly [name: string, cells: Cells][],
   rows?: number,

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 
 /**
- * The verification result of the interface specification, written from its table alone and knowing nothing of the
- * code under test. Additive fields are allowed; a missing or mistyped one is not.
+ * The verification result of the interface specification, written from its table alone, without the code under test.
+ * Additional fields are allowed; a missing or mistyped one fails.
  */
 export const ContractResult = v.looseObject({
   verdict: v.picklist(["valid", "invalid", "risky", "unknown"]),
@@ -28,7 +28,7 @@ export const ContractResult = v.looseObject({
   verified_at: v.pipe(v.string(), v.isoTimestamp(), v.endsWith("Z")),
 });
 
-/** What `API.md` adds to it. */
+/** Fields that `API.md` adds to the result. */
 export const AdditiveResult = v.looseObject({
   email: v.string(),
   normalized_email: v.nullable(v.string()),

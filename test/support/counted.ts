@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { BOUNDS, type Bound, type BoundId } from "../integration/counts/bounds.ts";
 
-/** RCPT_COUNTS=1 prints every figure beside its bound, for whoever sets the bounds anew. */
+/** RCPT_COUNTS=1 prints every figure beside its bound, for setting new bounds. */
 const PRINTS = process.env.RCPT_COUNTS !== undefined;
 
 const round = (figure: number) => Number(figure.toPrecision(3));
 
-/** @param elapsedS during which the units were worked off */
+/** @param elapsedS seconds in which the units were processed */
 export function requireBounded(id: BoundId, count: number, units: number, elapsedS = 0): void {
   const { unit, today, each, perS = 0, least = 0, why }: Bound = BOUNDS[id];
   const most = units * each + elapsedS * perS;

@@ -3,12 +3,12 @@ import { createDnsServer, type DnsServer } from "./mail-world/dns-server.ts";
 import { closeServer, listenOn } from "./mail-world/host.ts";
 import type { Zone } from "./mail-world/zone.ts";
 
-/** What all servers of a small internet were asked. */
+/** Connections and commands that all servers of a small internet have seen. */
 export interface MailCounts {
   connections: number;
   /** Command lines by verb, upper case. */
   commands: Record<string, number>;
-  /** Reads that had a whole command in them: what a client that waits for each of its writes pays in round trips. */
+  /** Reads that contained a whole command: the round trips of a client that waits for a reply to each of its writes. */
   turns: number;
 }
 
@@ -16,7 +16,7 @@ export interface CountingMail {
   dnsServer: string;
   dns: DnsServer;
   smtpPort: number;
-  /** Since the last call. */
+  /** Counts since the last call. */
   take(): MailCounts;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export interface CountingMail {
 const PORT_ATTEMPTS = 20;
 const VERBS = 16;
 
-/** Everybody exists whose name begins with `exists`; nobody else does. */
+/** Local parts that begin with `exists` exist; all others are unknown users. */
 function replyTo(line: string, isPipelining: boolean): string {
   const verb = line.slice(0, 4).toUpperCase();
   if (verb === "EHLO") return isPipelining ? "250-c.test\r\n250 PIPELINING\r\n" : "250 c.test\r\n";
@@ -33,9 +33,9 @@ function replyTo(line: string, isPipelining: boolean): string {
 }
 
 /**
- * Domains `d0.count.test` and on, each with an exchanger of its own registrable name, hence a site of its own, and a mail
- * server that answers at once and counts.
- * @param options.net third octet of the servers' addresses: what runs at the same time needs another
+ * Domains `d0.count.test` and on. Each has an exchanger with a registrable name of its own, hence a site of its own,
+ * and a mail server that answers at once and counts.
+ * @param options.net third octet of the servers' addresses: worlds that run at the same time need different ones
  */
 export async function createCountingMail(options: {
   domains: number;

@@ -63,13 +63,13 @@ export interface Process {
   postgres: TcpGate;
 }
 
-/** Where the stores are, behind whatever gates. */
+/** URLs of the stores; a gate may stand before each. */
 export interface Stores {
   databaseUrl: string;
   redisUrl: string;
 }
 
-/** A process as far as credentials go, each dependency behind a gate. Polls only when its clock is moved. */
+/** The authentication of one process, with a gate before each store. It polls only when its clock is advanced. */
 export async function startProcess(t: TestContext, { databaseUrl, redisUrl }: Stores): Promise<Process> {
   const reads = { credentials: 0, listPages: 0, listRows: 0, listDifferences: 0 };
   const redisGate = await createTcpGate(redisUrl);

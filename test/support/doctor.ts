@@ -14,19 +14,19 @@ export interface Outcome {
   code: number;
   ok: boolean;
   groups: GroupReport[];
-  /** What fails, as `check: seen`. */
+  /** Failed findings, as `check: seen`. */
   failing: string[];
   find(group: string, check: string): DoctorFinding[];
-  /** States of what is found of a check. */
+  /** States of a check's findings. */
   states(group: string, check: string): DoctorFinding["state"][];
 }
 
 export interface Doctor {
   /** @param changed settings; an empty one is not set */
   run(changed: Record<string, string>, ...argv: string[]): Promise<Outcome>;
-  /** Told in words. */
+  /** Runs the command without `--json`; `words` is its output. */
   tell(...argv: string[]): Promise<{ code: number; words: string }>;
-  /** That nothing that was printed by any run so far has a secret of these in it, or of the settings. */
+  /** Asserts that no run so far printed one of these secrets, or a secret of the settings. */
   assertDiscreet(...secrets: string[]): void;
 }
 
@@ -72,7 +72,7 @@ export function createDoctor(settings: Record<string, string>): Doctor {
   };
 }
 
-/** That exactly what is said fails. */
+/** Asserts that exactly the expected checks fail, in this order, and that the command exits with 1. */
 export function fails({ code, ok, failing }: Outcome, ...expected: RegExp[]): void {
   assert.equal(failing.length, expected.length, failing.join("\n"));
   for (const [i, pattern] of expected.entries()) assert.match(failing[i] ?? "", pattern);
@@ -80,8 +80,8 @@ export function fails({ code, ok, failing }: Outcome, ...expected: RegExp[]): vo
 }
 
 /**
- * A database in which no process works; gone at the end.
- * @param schema that everybody who connects finds first; absent: `public`
+ * Runs `work` on a database that no process of the service uses; drops it at the end.
+ * @param schema first in every connection's search path; absent: `public`
  */
 export async function withDatabase(
   work: (sql: Database, url: string) => Promise<void>,
@@ -105,7 +105,7 @@ export async function withDatabase(
   }
 }
 
-/** Everything of the doctor's that is still in the stores of a deployment: tables, keys, objects, uploads in parts. */
+/** Everything that the doctor left in the stores of a deployment: tables, keys, objects, multipart uploads. */
 export async function leftBehind(settings: Record<string, string>): Promise<string[]> {
   const { database, redis: own, objects } = loadConfig(settings);
   assert.ok(objects !== null);

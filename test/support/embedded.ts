@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import postgres from "postgres";
 import { awayFromMidnight } from "./until.ts";
 
-// The database counts by its own UTC day: of whatever test uses it, none is to see that change.
+// The database counts by its own UTC day: that day must not change during a test.
 beforeEach(awayFromMidnight);
 
 /** A variable that `npm test` sets for every test file. */
@@ -21,7 +21,7 @@ function randomName(): string {
 
 export interface TestDatabase {
   url: string;
-  /** Removes the database, also while somebody is connected to it. */
+  /** Removes the database, also while clients are connected to it. */
   drop(): Promise<void>;
 }
 
@@ -31,8 +31,8 @@ export function createTestDatabase(admin?: string): Promise<TestDatabase> {
 }
 
 /**
- * A new database for whoever migrates it: in this test run's PostgreSQL a copy of the one that the run has migrated, so that
- * nothing is left to do.
+ * A new database that the caller migrates. In this test run's PostgreSQL it is a copy of the run's migrated template,
+ * so that nothing is left to migrate.
  */
 export function createDatabaseToMigrate(admin?: string): Promise<TestDatabase> {
   return admin === undefined
@@ -53,8 +53,8 @@ async function createDatabase(admin: string, template = "template1"): Promise<Te
 }
 
 /**
- * URL of a logical database of this run's Redis that nobody else has been given; empty. Published messages are not
- * kept apart: Redis channels are common to all its databases.
+ * URL of an empty logical database of this run's Redis, given out once. Published messages are not separated: Redis
+ * channels are common to all its databases.
  */
 export async function testRedisUrl(): Promise<string> {
   const url = new URL(given("RCPT_TEST_REDIS_URL"));
@@ -76,7 +76,7 @@ export interface TestObjects {
   secretAccessKey: string;
 }
 
-/** A bucket of its own, new and empty, in this run's object storage. It goes with the run. */
+/** A new, empty bucket in this run's object storage. It is removed with the run. */
 export async function testObjects(): Promise<TestObjects> {
   const objects = {
     endpoint: given("RCPT_TEST_S3_ENDPOINT"),

@@ -12,7 +12,7 @@ function tableOf(encoding: string): Map<string, number[]> {
   if (/jis|euc|gb|big/.test(encoding))
     for (let first = 0x81; first < 0xff; first += 1)
       for (let second = 0x40; second < 0xff; second += 1) add([first, second]);
-  // One of the characters of four bytes: U+3400.
+  // One four-byte character: U+3400.
   if (encoding === "gb18030") add([0x81, 0x39, 0xee, 0x39]);
   // Node's own windows-1252 has controls there in some versions.
   if (encoding === "windows-1252")

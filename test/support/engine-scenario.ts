@@ -10,12 +10,12 @@ import { createDeployment, type Team, type TestApi, type TestDeployment } from "
 import { createClosing } from "./store.ts";
 import { awayFromMidnight, until } from "./until.ts";
 
-/** What was answered of one address, with where it comes from. */
+/** The answer about one address, with its origin. */
 export interface Told {
   verdict: string;
   reason: string;
   fault: string | null;
-  /** Where the dialogue ended, "" when no mail server was asked. */
+  /** Stage of the SMTP dialogue that gave the answer; "" when no mail server was asked. */
   stage: string;
   /** Id of the classification rule. */
   rule: string;
@@ -24,53 +24,56 @@ export interface Told {
   cached: boolean;
 }
 
-/** A job that is over; each address of it once. */
+/** An ended job, with the result of each address. */
 export interface DoneJob {
   job: BulkJob;
   told: Map<string, Told>;
 }
 
-/** One deployment for one story about a mail server: an API, a bulk worker when asked for, and the mail world. */
+/** One deployment for one scenario of a mail server: an API, a bulk worker on request, and the mail world. */
 export interface EngineScenario {
   readonly world: MailWorld;
   readonly deployment: TestDeployment;
   readonly api: TestApi;
   host(name: string): MailHost;
-  /** `domain` at a site of its own, of which nothing has been learnt yet, with `name` as its mail server. */
+  /** Makes `domain` a site of its own, unknown so far, with `name` as its mail server. */
   site(domain: string, name: string): MailHost;
-  /** Resolves once the mail world has come to that, which it must soon. */
+  /** Resolves once `holds` is true of the mail world; fails when that takes too long. */
   sees(what: string, holds: () => boolean): Promise<unknown>;
-  /** One request, with its evidence. `query` is appended, e.g. `&refresh=true`. */
+  /** The answer to one request, with its evidence. `query` is appended, e.g. `&refresh=true`. */
   ask(address: string, query?: string): Promise<Told>;
   /** The whole answer. */
   send(address: string): Promise<VerificationResult>;
-  /** What the check itself ends in, also where the deadline answered first: asked until the cache knows. */
+  /** The final result of the check, also where the deadline answered first: polls until the cache has it. */
   askOn(address: string): Promise<Told>;
   /** `verdict reason fault`, for each of them, asked all at once. */
   askAll(addresses: readonly string[]): Promise<string[]>;
-  /** A job from submission to its end; that exactly the rows which are to be charged were is looked at here. */
+  /** Runs a job from submission to its end, and asserts that exactly the chargeable rows were charged. */
   job(addresses: readonly string[]): Promise<DoneJob>;
-  /** Units that `ask` has cost, told once there are `expected`. */
+  /** Waits until the calls of `ask` have been charged `expected` units. */
   spent(expected: number): Promise<void>;
 }
 
 export interface EngineScenarioOptions {
-  /** Of all processes. */
+  /** Settings of all processes. */
   settings?: Record<string, string>;
   /** A bulk worker (and a relay) runs too. */
   bulk?: true;
 }
 
-/** The rows of docs/verdicts.md that are given back: what ended unknown by a failure. */
+/** Reasons that docs/verdicts.md lists as free of charge: `unknown` because of a failure. */
 const FREE: ReadonlySet<string> = new Set([
   ...["dns_error", "sender_blocked", "greylisted", "rate_limited_by_server", "smtp_protocol_error"],
   ...["no_connect", "timeout", "our_network", "deadline", "internal_error"],
 ]);
 
-/** One thread, so that rows of a site meet in one pool; rows that are put off come again after a second. */
+/** One thread, so that rows of a site share one pool. Deferred rows are retried after a second. */
 const SETTINGS = { CHECK_THREADS: "1", DEFERRAL_FIRST_S: "1", DEFERRAL_MAX_S: "8", DNSBL_ZONES: "none" };
 
-/** Opens the scenario before the file's tests and closes it after them; after each, no host has seen a command that is broken or out of turn. */
+/**
+ * Opens the scenario before the file's tests and closes it after them. After each test it asserts that no host has seen
+ * a malformed or out-of-turn command.
+ */
 export function engineScenario({ settings = {}, bulk }: EngineScenarioOptions = {}): EngineScenario {
   const closing = createClosing();
   let deployment: TestDeployment;
@@ -91,7 +94,7 @@ export function engineScenario({ settings = {}, bulk }: EngineScenarioOptions = 
   afterEach(() => assertOrderly(deployment.world));
   after(closing.close);
 
-  /** Asks again when told to (503): Postgres may be slow on a loaded machine. */
+  /** Polls again after a 503: Postgres may be slow on a loaded machine. */
   function send(address: string, query = ""): Promise<VerificationResult> {
     return until(`${address} is taken`, async () => {
       const { status, body } = await api.verify(asker.liveKey, address, `&evidence=true${query}`);
@@ -174,7 +177,10 @@ export function brief({ verdict, reason, fault }: Told): string {
 export const VALID = "valid accepted_mailbox";
 export const NOT_FOUND = "invalid mailbox_not_found recipient";
 
-/** Each address that begins with `exists` is valid, each other one is nobody's: what is wrong, for `deepEqual` with []. */
+/**
+ * Addresses whose answer is wrong, for `deepEqual` with []. An address that begins with `exists` should be valid, every
+ * other one invalid.
+ */
 export function wrongly(told: Map<string, Told>): string[] {
   return [...told]
     .map(([address, answer]) => [address, brief(answer), address.startsWith("exists") ? VALID : NOT_FOUND])
@@ -194,7 +200,7 @@ export function numbered(count: number, name: (i: number) => string): string[] {
   return Array.from({ length: count }, (_, i) => name(i));
 }
 
-/** Whatever a server did: nothing was smuggled, nothing came before its turn, nobody shared a transaction. */
+/** However the servers misbehaved: no smuggled command, none out of turn, at most one recipient in a transaction. */
 function assertOrderly(world: MailWorld): void {
   for (const { name, account } of world.hosts()) {
     assert.deepEqual([account.malformed, account.outOfTurn], [0, 0], name);

@@ -5,7 +5,9 @@ import {
 } from "../../src/features/verify/answer/early-admission.ts";
 import type { CheckAdmission } from "../../src/features/verify/checks/admission.ts";
 
-/** `EarlyAdmission.enter` where no rate limits anybody. @param enter lets in; absent: everybody */
+/**
+ * `EarlyAdmission.enter` without rate limits or quota. @param enter admits to the checks; absent: admits every request
+ */
 export function enterBy(
   examiner: unknown,
   enter: (teamId: string) => unknown = () => ({ admit() {}, release() {} }),

@@ -18,7 +18,7 @@ export const cacheOf = (redis: RedisClient, clock: Clock = systemClock) =>
     maxEntries: 10_000,
   });
 
-/** An entry of the address, kept for a minute unless `over` has another. */
+/** A write of the address's evidence with a TTL of 60 s; `over` changes fields of it. */
 export function deposit(cacheKey: string, over: Partial<CacheWrite> = {}): CacheWrite {
   const entry = { evidence: EVIDENCE, storedAt: Date.now(), ttlS: 60 };
   return { scope: "probed", cacheKey, entry, shared: true, ...over };
@@ -27,7 +27,7 @@ export function deposit(cacheKey: string, over: Partial<CacheWrite> = {}): Cache
 export const questions = (keys: readonly string[]) =>
   keys.map((cacheKey) => ({ scope: "probed" as const, cacheKey }));
 
-/** How often the client asked, and how much at once. */
+/** Records the number of keys of each MGET, and of entries of each call of a script. */
 export function countCalls(t: TestContext, redis: RedisClient) {
   const calls = { mget: [] as number[], writes: [] as number[] };
   const { mget } = redis;

@@ -5,7 +5,7 @@ import {
   type SmtpEvidence,
 } from "../../src/verification/evidence.ts";
 
-/** Evidence of a domain with an MX of its own, which was not probed; but for `change`. */
+/** Evidence of a domain with an MX of its own, not probed; `change` overrides fields. */
 export function evidenceWith(change: Partial<EvidenceParts> = {}): Evidence {
   return evidenceOf({
     mx: { status: "ok", hosts: ["mx.one.test"], preferences: [10], provider: null, ttlS: 60, fault: null },
@@ -17,7 +17,7 @@ export function evidenceWith(change: Partial<EvidenceParts> = {}): Evidence {
   });
 }
 
-/** A probe that was accepted by a host that refused its stranger; but for `change`. */
+/** SMTP evidence of an accepted recipient at a host that refused the catch-all probe; `change` overrides fields. */
 export function smtpWith(change: Partial<SmtpEvidence> = {}): SmtpEvidence {
   return {
     class: "accepted",

@@ -3,9 +3,9 @@ import type { Clock, Timer } from "../../src/platform/time/clock.ts";
 export interface FakeClock extends Clock {
   /** Moves time by `ms` and runs every timer that falls due, in the order of its due time, then of its creation. */
   advance(ms: number): void;
-  /** The same, letting promise callbacks run before, between and after the timers. */
+  /** The same as `advance`, but runs promise callbacks before, between and after the timers. */
   advanceAsync(ms: number): Promise<void>;
-  /** Timers that wait. */
+  /** Number of pending timers. */
   readonly pending: number;
 }
 
@@ -18,7 +18,7 @@ interface Waiting {
 /** 2026-01-01T00:00:00Z: the start of a UTC day. */
 const DEFAULT_START_MS = Date.UTC(2026, 0, 1);
 
-/** Runs everything that is waiting only for promises or `setImmediate`, a few rounds deep. */
+/** Runs all callbacks that wait for promises or `setImmediate` only, three ticks deep. */
 async function flush(): Promise<void> {
   for (let round = 0; round < 3; round++) await new Promise((resolve) => setImmediate(resolve));
 }

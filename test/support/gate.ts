@@ -1,6 +1,6 @@
 import type { Database } from "../../src/stores/postgres/postgres.ts";
 
-/** What waits until it is opened. */
+/** A promise that a test resolves by `open`. */
 export interface Gate {
   opened: Promise<void>;
   open(): void;
@@ -14,7 +14,7 @@ export function createGate(): Gate {
   return { opened, open };
 }
 
-/** Lets whatever could go on do so: turns of the event loop, and of Postgres. */
+/** Gives pending work time to proceed: five ticks of the event loop and round trips to Postgres. */
 export async function quiet(sql: Database): Promise<void> {
   for (let i = 0; i < 5; i++) {
     await sql`select 1`;

@@ -5,16 +5,15 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 /**
- * Examples of a guide: ```sh blocks of one curl command each, and comments that say what it answers.
- *
- * `# -> 200 {"id": "$JOB"}`: the status, and members that the JSON has; a text that is all `$NAME` names the value for the commands
- * that follow, or is what it named before. `# -> text`: the answer, with its header where the command has `-i`, contains it, whatever
- * the case.
+ * Examples of a guide: ```sh blocks of one curl command each, with comments that state the answer.
+ * `# -> 200 {"id": "$JOB"}`: the status, and members that the JSON has. A text that consists of `$NAME` alone sets that
+ * variable for the commands that follow; if it is set already, the value must be equal.
+ * `# -> text`: the answer contains it, whatever the case; with `-i`, the answer includes the header.
  */
 export interface Example {
   command: string;
   status: number;
-  /** undefined: nothing is said of it. */
+  /** undefined: the example does not state it. */
   json: unknown;
   texts: string[];
 }
@@ -54,7 +53,7 @@ export function blocksOf(page: string, language: string): [string, ...string[]] 
 
 interface Answered {
   status: number;
-  /** With the header before it where it was asked for. */
+  /** Body, preceded by the header where the command asks for it (`-i`). */
   output: string;
 }
 
@@ -139,7 +138,7 @@ function holds(actual: unknown, expected: unknown, variables: Variables, path: s
   } else assert.equal(actual, expected, path);
 }
 
-/** Runs an example and holds its answer to what is said of it. */
+/** Runs an example and asserts that the answer is as its comments state. */
 export async function runExample(
   example: Example,
   cwd: string,

@@ -1,6 +1,9 @@
 import fc from "./properties.ts";
 
-/** Bytes that claim to be JSON, and values that are: what a body schema, and all behind it, must take without a fault. */
+/**
+ * Hostile request bodies: bytes that are no JSON, and JSON values that a body schema and all code behind it must
+ * handle.
+ */
 
 const LONE_SURROGATES = ["\ud800", "\udfff", "a\udc00b", "\ud83d"];
 const STRANGE_TEXTS = [
@@ -50,7 +53,7 @@ const scalar = fc.oneof(
 );
 const name = fc.oneof(fc.constantFrom(...STRANGE_NAMES), fc.string({ maxLength: 10 }));
 
-/** As JSON text, since a name such as `__proto__` and a repeated one do not survive an object. */
+/** As JSON text: objects cannot hold a repeated name, nor one such as `__proto__`. */
 const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -73,7 +76,7 @@ const broken = fc.oneof(
     .map(Buffer.from),
 );
 
-/** Where a value of an example is replaced, and what of: a path of names and indexes. */
+/** Every place of an example at which a value can be replaced: a path of names and indexes. */
 function pathsOf(value: unknown, at: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== "object" || value === null) return [at];
   const entries: [string | number, unknown][] = Array.isArray(value)
@@ -101,7 +104,7 @@ function replaced(
   return `{${members.join(",")}}`;
 }
 
-/** The example with something wrong in it: a value of another kind, one left out, a member added or repeated. */
+/** The example with one fault: a value of another type, one removed, a member added or repeated. */
 function mutated(example: unknown): fc.Arbitrary<string> {
   const whole = JSON.stringify(example);
   const path = fc.constantFrom(...pathsOf(example));
@@ -145,7 +148,7 @@ export function hostileBodies(example: unknown): fc.Arbitrary<Buffer> {
   );
 }
 
-/** What the database or a later step might not take though it is a string, and objects whose names are such. */
+/** Strings that the database or a later step might reject, and objects with such strings as names. */
 const POINTED = [
   "",
   "\0",
@@ -159,7 +162,7 @@ const POINTED = [
   { a: "\ud800" },
 ].map((value) => JSON.stringify(value));
 
-/** The example with each of its values replaced in turn by each of a few that are known to hurt. */
+/** The example with each of its values replaced in turn by each of POINTED. */
 export function pointedBodies(example: unknown): Buffer[] {
   return pathsOf(example).flatMap((path) =>
     [...POINTED, '{"__proto__":"a"}'].map((by) => Buffer.from(replaced(example, path, by) ?? "null")),

@@ -8,11 +8,11 @@ export interface HeardEvent {
   job: BulkJob;
 }
 
-/** One who follows a job. */
+/** A client that follows a job's events. */
 export interface Follower {
   status: number;
   heard: HeardEvent[];
-  /** Resolves when the answer has ended, whole; rejects when it broke off. */
+  /** Resolves when the response has ended completely; rejects when the connection broke. */
   ended: Promise<void>;
   leave(): void;
 }

@@ -16,28 +16,28 @@ import { createScratch } from "../../src/stores/scratch.ts";
 import type { Reason, Verdict } from "../../src/verification/verdict/table.ts";
 import fc from "./properties.ts";
 
-/** Jobs whose results are still to be put together, as properties draw them. */
+/** Jobs whose results are not joined yet, as properties draw them. */
 
-/** What results have, by turns. */
+/** Values that rows of the results take, by turns. */
 export const REASONS: readonly Reason[] = ["catch_all", "timeout"];
 export const PROVIDERS: readonly string[] = ["m", "ü"].flatMap((name) => [0, 1, 2].map((n) => `${name}${n}`));
 
-/** One row of a list, and what has become of it. */
+/** One row of a list, and its state. */
 export interface ModelRow {
-  /** Which of few addresses: rows of one repeat its first. */
+  /** Number of its address, one of few: later rows with the same one repeat the first. */
   address: number;
   /** Further columns, latin1. */
   columns: string[];
-  /** Of a first: answered with its chunk, by a patch (1, 2), or not yet. */
+  /** For the first row of an address: whether its chunk answered it, a patch (1 or 2), or nothing yet. */
   answered: "shard" | "patch1" | "patch2" | "no";
   verdict: Verdict;
-  /** How its line ends, and blank lines before it. */
+  /** Its line ending, and blank lines before it. */
   end: string;
 }
 
 export interface Model {
   rows: ModelRow[];
-  /** Rows of each chunk, in turn; and which chunks are done. */
+  /** Rows of each chunk, and whether it is done; both lists repeat when they are too short. */
   chunkRows: number[];
   done: boolean[];
   delimiter: string;
@@ -105,7 +105,9 @@ function drawnOf(result: VerificationResult): DrawnRow {
   return { template, email: result.email, normalized: "", latencyMs: result.checks.smtp.latency_ms, times };
 }
 
-/** What the results are, said as plainly as can be: of each answered row its number, and the first it copies. */
+/**
+ * The expected results, by the simplest code: the number of each answered row, and of the first row that it repeats.
+ */
 export function expected({ rows, chunkRows, done }: Model) {
   const chunkOf: number[] = [];
   for (let chunk = 0; chunkOf.length < rows.length; chunk++)
@@ -122,7 +124,7 @@ export function expected({ rows, chunkRows, done }: Model) {
   return { chunkOf, isDone, firstOf, joined };
 }
 
-/** The job as object storage and Postgres have it. */
+/** Writes the job's objects, and returns it as Postgres has it. */
 export async function build(model: Model) {
   const { rows, delimiter, header, bom, escapeFormulas, hasColumns } = model;
   const { chunkOf, isDone, firstOf, joined } = expected(model);

@@ -8,7 +8,7 @@ export interface Loaded {
   code: number;
   stdout: string;
   stderr: string;
-  /** null: it came to none. */
+  /** null: the command wrote no report. */
   report: Report | null;
   html: string | null;
 }
@@ -31,7 +31,7 @@ function readIfAny(path: string): string | null {
   }
 }
 
-/** The command as it is called, in this process, with both files of a report. */
+/** Runs the command in this process, with both files of a report. */
 export async function runLoadCommand({ url, key, argv, interrupted = NEVER }: LoadAsk): Promise<Loaded> {
   const dir = mkdtempSync(join(tmpdir(), "rcpt-load-"));
   const [json, html] = [join(dir, "report.json"), join(dir, "report.html")];

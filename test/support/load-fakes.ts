@@ -9,10 +9,10 @@ export const result = (more: Partial<Answer> = {}): Answer => ({
   ...more,
 });
 
-/** A connection whose answers come as a test says. `delayMs` null: never. */
+/** The answer of a connection to a request; `delayMs` null: never. */
 type Reply = (path: string, sentMs: number) => { delayMs: number | null; outcome?: Outcome };
 
-/** Parts of a loop on a clock that stands still: what is sent is noted, and answered in the clock's time. */
+/** Fake connection and clock for a load loop: requests are recorded, and answered in the clock's time. */
 export function createLoopFakes(
   reply: Reply,
   count: number,

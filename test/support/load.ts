@@ -6,18 +6,18 @@ export interface Sample {
   endedMs: number;
   /** null: no answer came, as when the connection was refused or cut. */
   status: number | null;
-  /** Of a problem. */
+  /** `code` of the problem body; null without one. */
   code: string | null;
 }
 
 export interface Load {
   /** Requests that have ended, in that order. */
   readonly samples: readonly Sample[];
-  /** Sends no more, and resolves when the last has ended. */
+  /** Sends no more; resolves when the last request has ended. */
   stop(): Promise<readonly Sample[]>;
 }
 
-/** Keeps `concurrency` requests in flight, each `ask`ed when another has ended. */
+/** Keeps `concurrency` requests in flight: calls `ask` again whenever one has ended. */
 export function startLoad(concurrency: number, ask: () => Promise<Answer>): Load {
   const samples: Sample[] = [];
   let stopping = false;
@@ -27,7 +27,7 @@ export function startLoad(concurrency: number, ask: () => Promise<Answer>): Load
     const answer = await ask().catch(() => null);
     const code = answer === null ? null : ((answer.body.code as string | undefined) ?? null);
     samples.push({ beganMs, endedMs: performance.now(), status: answer?.status ?? null, code });
-    // A refused connection takes no time at all: let others have their turn.
+    // A refused connection ends at once: pause, so that this loop does not starve the others.
     if (answer === null) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
@@ -46,7 +46,7 @@ export function startLoad(concurrency: number, ask: () => Promise<Answer>): Load
   };
 }
 
-/** How many samples had each status and code, e.g. `{ "200": 12, "503 unavailable": 3 }`. */
+/** Number of samples by status and code, e.g. `{ "200": 12, "503 unavailable": 3 }`. */
 export function tally(samples: readonly Pick<Sample, "status" | "code">[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, code } of samples) {
@@ -57,8 +57,9 @@ export function tally(samples: readonly Pick<Sample, "status" | "code">[]): Reco
 }
 
 /**
- * What was answered, but for 429 `rate_limited`: an address that goes on with a refused credential is refused itself before
- * long. Its load is to come from an address of its own (`X-Forwarded-For`), or it limits what else the test sends.
+ * The distinct answers other than 429 `rate_limited`: a client address that keeps sending a refused credential is soon
+ * refused itself. Such a load must come from an address of its own (`X-Forwarded-For`), or it limits the test's other
+ * requests.
  */
 export function answersBesideLimit(samples: readonly Sample[]): string[] {
   return Object.keys(tally(samples)).filter((how) => how !== "429 rate_limited");

@@ -17,7 +17,7 @@ import {
 import type { Clock } from "../../src/platform/time/clock.ts";
 import { silentLog } from "./store.ts";
 
-/** What processes share, without Redis. */
+/** The store of learned behaviours that processes share, in memory instead of Redis. */
 export function memoryBehaviourStore(): BehaviourStore & { shared: Map<string, SharedBehaviour> } {
   const shared = new Map<string, SharedBehaviour>();
   return {
@@ -33,7 +33,7 @@ export interface LocalBehaviours {
   suspicions: BehaviourSuspicion[];
 }
 
-/** The learned behaviours of one process, for which `google` is the name of a provider. @param random draws the domains to ask */
+/** The learned behaviours of one process; `google` is a known provider. @param random draws the domains to ask */
 export function createLocalBehaviours(
   clock: Clock,
   store: BehaviourStore = memoryBehaviourStore(),
@@ -50,7 +50,7 @@ export function createLocalBehaviours(
   return { authority, events, suspicions };
 }
 
-/** A thread's copy of them, without messages in between. */
+/** A thread's copy of them, updated without messages. */
 export function createLocalBehaviourMirror(
   authority: BehaviourAuthority,
   clock: Clock,

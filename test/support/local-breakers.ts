@@ -14,7 +14,7 @@ export const FIRST_MS = 60_000;
 
 const away = () => Promise.reject(new Error("no store here"));
 
-/** As while Redis is away. */
+/** A store that fails as if Redis were down. */
 export const NO_STORE: BreakerStore = {
   open: away,
   read: away,
@@ -28,11 +28,11 @@ export interface LocalBreakers {
   /** "opened example.com direct", in order. */
   changes: string[];
   events: BreakerEvent[];
-  /** Sites of breakers that others closed and that were not known here to be open. */
+  /** Sites whose breakers another process closed and that were not open here. */
   freed: string[];
 }
 
-/** The breakers of a process, which by default shares them with nobody, and adds nothing by chance. */
+/** The breakers of one process. By default it shares them with no other process, and adds no random delay. */
 export function createLocalBreakers(clock: Clock, store: BreakerStore = NO_STORE): LocalBreakers {
   const changes: string[] = [];
   const events: BreakerEvent[] = [];

@@ -20,7 +20,7 @@ interface SiteSlots {
   waiters: Set<Waiter>;
 }
 
-/** Slots that nobody else shares, for what is tested by itself: first come, first served; a newcomer never overtakes a waiter. */
+/** Slots of one process that no other shares. First come, first served: a new request never overtakes a waiter. */
 export function createLocalSlots(clock: Clock): LocalSlots {
   const sites = new Map<string, SiteSlots>();
   const listeners: ((site: string, soon: boolean) => void)[] = [];

@@ -4,15 +4,15 @@ import type { LogLevel } from "../../src/config/settings.ts";
 import { createLog, type Logger } from "../../src/platform/log.ts";
 
 /**
- * What services log in tests. `npm test` names a folder, takes everything at the finest level, and looks through it for
- * secrets once all tests have run; a file run by itself logs nothing.
+ * The log of services in tests. `npm test` names a folder, logs everything at the finest level, and searches it for
+ * secrets once all tests have run. A file that is run by itself logs nothing.
  */
 const FOLDER = process.env.RCPT_TEST_LOGS;
 
-/** Of one process; a test that logs more is not looked at beyond this. */
+/** Most bytes of one process's log that are written; the search does not see what exceeds them. */
 const BYTES_MAX = 16_777_216;
 
-/** For processes of their own: `LOG_LEVEL`. */
+/** `LOG_LEVEL` for processes that a test starts. */
 export const testLogLevel: LogLevel = FOLDER === undefined ? "silent" : "trace";
 
 /** A file for the log of a process, open for appending; null when nothing is logged. The caller closes it. */

@@ -1,29 +1,29 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** A mail as it came. */
+/** A mail as received. */
 export interface ReceivedMail {
   from: string;
   to: string[];
-  /** Of the message by lower-case name, unfolded, as they came. */
+  /** Header fields of the message by lower-case name, unfolded, in the order of arrival. */
   headers: Map<string, string>;
   /** The text, decoded. */
   text: string;
 }
 
-/** A submission server that takes every mail and keeps it. */
+/** A submission server that accepts and stores every mail. */
 export interface MailSink {
-  /** For SMTP_OUT_URL. */
+  /** Value for SMTP_OUT_URL. */
   url: string;
-  /** In the order of their coming. */
+  /** In order of arrival. */
   mails: ReceivedMail[];
   to(address: string): ReceivedMail[];
-  /** How many connections there were. */
+  /** Number of connections so far. */
   connections(): number;
   close(): Promise<void>;
 }
 
-/** What a sink answers to a line instead of its usual reply; null: the usual one; "": nothing, ever. */
+/** Replies to a command line instead of the sink; null: the usual reply; "": no reply. */
 export type SinkReply = (line: string) => string | null;
 
 function decodeQuotedPrintable(text: string): string {

@@ -12,7 +12,7 @@ import type { Database } from "../../src/stores/postgres/postgres.ts";
 export interface TestMember {
   id: string;
   email: string;
-  /** A portal session of his in the team. */
+  /** Token of the member's portal session in the team. */
   session: string;
 }
 
@@ -36,7 +36,7 @@ export async function addMember(sql: Database, teamId: string, role: MemberRole)
   return { id, email, session };
 }
 
-/** A key of a user with a role of its own. */
+/** A live key with this role. */
 export async function addKey(
   sql: Database,
   owner: { teamId: string; userId: string },
@@ -49,7 +49,7 @@ export async function addKey(
   return { id, secret };
 }
 
-/** A key with the role owner whose user has left. */
+/** A key with the role owner whose user has left the team. */
 export async function addKeyWithoutUser(sql: Database, owner: { teamId: string; userId: string }) {
   const key = await addKey(sql, owner, "owner");
   await sql`update api_keys set user_id = null where id = ${key.id}`;

@@ -12,7 +12,7 @@ interface Entry {
   trial: { token: string; ends: number } | null;
 }
 
-/** What Redis does for breakers, in memory and on one clock. Each `process` is one of an egress. */
+/** The breaker store that processes of one egress share, in memory and on one clock instead of Redis. */
 export function createMemoryBreakers(clock: Clock) {
   const entries = new Map<string, Entry>();
   const listeners = new Map<BreakerStore, Listener>();
@@ -87,7 +87,7 @@ export function createMemoryBreakers(clock: Clock) {
 
   return {
     process,
-    /** It hears no more. */
+    /** The process receives no more changes. */
     kill: (store: BreakerStore) => void listeners.delete(store),
     clear: () => entries.clear(),
   };

@@ -6,7 +6,7 @@ import {
   type ObjectStreams,
 } from "../../src/stores/objects/object-streams.ts";
 
-/** Object storage in memory, as jobs use it: both ways see the same objects. */
+/** Object storage of jobs, in memory; whole objects and streams read the same content. */
 export interface MemoryObjects extends JobObjects {
   kept: Map<string, Buffer>;
   streams: ObjectStreams;

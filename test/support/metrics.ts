@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 export interface Sample {
-  /** Of a histogram with `_bucket`, `_sum` or `_count`. */
+  /** Metric name; of a histogram with `_bucket`, `_sum` or `_count`. */
   name: string;
   labels: Record<string, string>;
   value: number;
@@ -21,7 +21,7 @@ function readLabels(text: string, line: string): Record<string, string> {
   return labels;
 }
 
-/** What a process tells Prometheus. @throws AssertionError for a line that is none of its text format's */
+/** Parses a process' metrics. @throws AssertionError for a line that is not in Prometheus' text format */
 export function readMetrics(text: string): { samples: Sample[]; helped: Set<string>; typed: Set<string> } {
   const samples: Sample[] = [];
   const helped = new Set<string>();
@@ -38,7 +38,7 @@ export function readMetrics(text: string): { samples: Sample[]; helped: Set<stri
   return { samples, helped, typed };
 }
 
-/** The sum of what a series has under these labels; null: it has nothing. */
+/** Sum of the series' samples with these labels; null: no sample. */
 export function valueIn(text: string, name: string, labels: Record<string, string> = {}): number | null {
   const wanted = Object.entries(labels);
   const found = readMetrics(text).samples.filter(

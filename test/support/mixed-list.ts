@@ -3,37 +3,37 @@ import { parse } from "csv-parse/sync";
 import { ended, ledgerState, resultLines, resultsText } from "./bulk.ts";
 import type { Team, TestApi, TestDeployment } from "./service.ts";
 
-/** What is to be answered to a row. */
+/** The expected result of a row. */
 export interface ExpectedRow {
   input: string;
-  /** 1-based, as the results have it; null: it repeats none. */
+  /** 1-based row number, as in the results; null: the row repeats no other. */
   duplicateOf: number | null;
   verdict: "valid" | "invalid" | "unknown";
   columns: string[];
 }
 
-/** A list as customers have them, and what the mail world knows of it. */
+/** A list as customers have them, with the expected results. */
 export interface MixedList {
   csv: string;
   rows: readonly ExpectedRow[];
   duplicates: number;
   malformed: number;
-  /** What it costs: each distinct address that is answered. */
+  /** Units charged: the number of distinct addresses with a verdict other than unknown. */
   charge: number;
 }
 
 export interface MixedListOptions {
-  /** Different for lists of one deployment, so that none is answered from what another taught. */
+  /** Must differ between the lists of one deployment, so that no row is answered from another list's evidence. */
   tag: string;
   rows: number;
-  /** Every so many-th row is put off by its server the first time; 0: none. */
+  /** Every n-th row is greylisted at the first attempt; 0: no row. */
   greylistedEvery?: number;
 }
 
 const HEADER = ["id", "name", "email", "note"];
 const EVERY_MALFORMED = 10;
 const EVERY_REPEAT = 5;
-/** Beyond one chunk, so that most repeats stand in another chunk than their first. */
+/** Further back than a chunk is long, so that most repeats are in another chunk than their first row. */
 const REPEAT_BACK = 1_301;
 
 function quoted(value: string): string {
@@ -88,7 +88,7 @@ export function listOf(rows: readonly ExpectedRow[]): MixedList {
   };
 }
 
-/** Where a job is looked at. */
+/** The job's deployment, and the team that reads it. */
 export interface JobView {
   deployment: TestDeployment;
   api: TestApi;
@@ -101,7 +101,10 @@ function countVerdicts(rows: readonly ExpectedRow[]) {
   return counts;
 }
 
-/** Each row of the results, in both formats, is that of the list: in order, its columns unchanged, as the world says. */
+/**
+ * Asserts that the results, in both formats, have each row of the list: in order, its columns unchanged, with its
+ * expected verdict.
+ */
 export async function assertRows(
   { api, team }: JobView,
   id: string,
@@ -121,8 +124,8 @@ export async function assertRows(
 }
 
 /**
- * The job completes with every row answered as the mail world says, in order, each distinct address charged once; it is
- * told of once.
+ * Asserts that the job completes: rows in order, answered as the mail world says, each distinct address charged once,
+ * and one `bulk.completed` event.
  * @param usedBefore units of the team before the job
  */
 export async function assertWhole(

@@ -8,35 +8,35 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What the gate does to a request instead of passing it on. */
+/** A fault that the gate applies to a request. */
 export type ObjectFault =
   /** Answers with this status and S3's XML of an error. */
   | { status: 500 | 503 }
-  /** Passes it on, and lets the answer's body out at so many bytes a second. */
+  /** Passes it on, and sends the answer's body at this rate. */
   | { bytesPerSecond: number }
-  /** Passes it on, and cuts the connection after so many bytes of the answer's body. */
+  /** Passes it on, and cuts the connection after this many bytes of the answer's body. */
   | { cutAfterBytes: number }
   /** Never answers. */
   | "silence";
 
-/** What the gate knows of a request. */
+/** What a fault can be chosen by. */
 export interface ObjectRequest {
   method: string;
   /** `/bucket/key`, decoded. */
   path: string;
   /** Header `Range`, if it has one. */
   range: string | undefined;
-  /** Of its body, as it says. */
+  /** Bytes of its body, as its headers declare. */
   bytes: number;
-  /** How many have come before it. */
+  /** Number of requests before it. */
   index: number;
 }
 
-/** A way to object storage on which it fails as told. */
+/** A proxy before object storage that injects faults. */
 export interface ObjectGate {
   /** For S3_ENDPOINT. */
   endpoint: string;
-  /** Asked about each request from now on; null lets it through. */
+  /** Called for each request from now on; null passes it on. */
   setFaults(faults: (request: ObjectRequest) => ObjectFault | null): void;
   /** Requests since the start, and those that were failed. */
   readonly seen: { requests: number; failed: number };
@@ -47,7 +47,7 @@ const ERROR_XML =
   '<?xml version="1.0"?><Error><Code>InternalError</Code><Message>told to fail</Message></Error>';
 const TICK_MS = 50;
 
-/** Lets a body out at a pace. */
+/** Sends a body at a fixed rate. */
 function trickle(from: IncomingMessage, to: ServerResponse, bytesPerSecond: number): void {
   const share = Math.max(1, Math.round((bytesPerSecond * TICK_MS) / 1_000));
   const timer = setInterval(() => {
@@ -58,7 +58,7 @@ function trickle(from: IncomingMessage, to: ServerResponse, bytesPerSecond: numb
       to.end();
     }
   }, TICK_MS);
-  // So that it is read into its buffer at all.
+  // A listener, so that the stream is read into its buffer at all.
   from.on("readable", () => undefined);
   to.on("close", () => clearInterval(timer));
 }
@@ -82,7 +82,7 @@ function passOn(
   fault: ObjectFault | null,
 ): ClientRequest {
   const { method, url, headers } = incoming;
-  // The signature is over the Host that the client saw: it goes on as it is.
+  // The signature covers the Host that the client saw: the header is passed on unchanged.
   const upstream = request({ host: target.hostname, port: target.port, method, path: url, headers });
   upstream.on("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
@@ -99,7 +99,7 @@ function passOn(
   return upstream;
 }
 
-/** @param endpoint of the storage behind it */
+/** @param endpoint URL of the storage */
 export async function createObjectGate(endpoint: string): Promise<ObjectGate> {
   const target = new URL(endpoint);
   const seen = { requests: 0, failed: 0 };
@@ -123,7 +123,7 @@ export async function createObjectGate(endpoint: string): Promise<ObjectGate> {
     }
     passOn(target, incoming, response, fault);
   });
-  // `Expect: 100-continue` goes on to the storage, which answers it.
+  // Answers `Expect: 100-continue` itself, and forwards the request without that header.
   server.on("checkContinue", (incoming, response) => {
     response.writeContinue();
     delete incoming.headers.expect;

@@ -4,7 +4,7 @@ import type { RandomBytes } from "../../src/features/bulk/workbook/random-bytes.
 import { openWorkbook, type WorkbookOptions } from "../../src/features/bulk/workbook/workbook.ts";
 import { createScratch } from "../../src/stores/scratch.ts";
 
-/** Bytes in memory as object storage would give them, in pieces. */
+/** Bytes in memory, read in pieces as from object storage. */
 export function randomBytes(bytes: Buffer, pieceBytes = 16_384): RandomBytes {
   return {
     length: bytes.length,
@@ -18,7 +18,7 @@ export function randomBytes(bytes: Buffer, pieceBytes = 16_384): RandomBytes {
 
 export const scratch = createScratch(tmpdir());
 
-/** The sheet as CSV and which it is; or the code and the sentence of the refusal. */
+/** The sheet as CSV, which sheet it is, and whether it was cut; else `code: detail` of the refusal. */
 export async function readWorkbook(bytes: Buffer | RandomBytes, options: Partial<WorkbookOptions> = {}) {
   const source = Buffer.isBuffer(bytes) ? randomBytes(bytes) : bytes;
   try {

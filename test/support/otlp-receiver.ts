@@ -6,7 +6,7 @@ export interface ReceivedSpan {
   name: string;
   traceId: string;
   spanId: string;
-  /** "" of a root. */
+  /** "" for a root span. */
   parentSpanId: string;
   /** OpenTelemetry's number: 1 internal, 2 server, 3 client, 5 consumer. */
   kind: number;
@@ -17,11 +17,11 @@ export interface ReceivedSpan {
   /** Trace ids of its links. */
   links: string[];
   failed: boolean;
-  /** Of the process. */
+  /** Resource attributes of the process that sent it. */
   resource: Record<string, unknown>;
 }
 
-/** A collector on 127.0.0.1 that takes OTLP over HTTP as JSON and keeps what it got. */
+/** A collector on 127.0.0.1 that takes OTLP over HTTP as JSON and stores it. */
 export interface OtlpReceiver {
   /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   url: string;
@@ -31,7 +31,7 @@ export interface OtlpReceiver {
   headers: IncomingHttpHeaders[];
   /** Requests, those without an answer included. */
   requests(): number;
-  /** From now on: answers nobody, hangs up on whoever connects, or answers with this status and keeps nothing. */
+  /** From now on: never answers, closes each connection, or answers with this status and stores nothing. */
   behave(how: "silent" | "gone" | number): void;
   close(): Promise<void>;
 }

@@ -4,21 +4,21 @@ import { createPostgresCounter, type PostgresCounter } from "./postgres-counter.
 import { type RedisCounts, redisCounts } from "./redis-counts.ts";
 import type { TestDeployment } from "./service.ts";
 
-/** What a process asked of its stores while something was done. */
+/** Requests of a process to its stores while some work was done. */
 export interface OutsideCounts {
   elapsedS: number;
   redis: RedisCounts;
-  /** Of Postgres; a statement outside of one counts as one. */
+  /** Transactions in Postgres; a statement outside of a transaction counts as one. */
   transactions: number;
   objects: { requests: number; shardBytes: number };
 }
 
-/** Stores that count what is asked of them, by whoever is given these settings. */
+/** Stores that count the requests of the processes that run with these settings. */
 export interface Outside {
   redis: OwnRedis;
   settings: Record<string, string>;
   during(work: () => Promise<void>): Promise<OutsideCounts>;
-  /** Ends what is on the way to the stores: after the processes that use it. */
+  /** Closes the proxies before the stores; call it after the processes that use them have ended. */
   close(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ import { startRedis } from "../../scripts/embedded/redis.ts";
 
 const CACHE_DIR = resolve(import.meta.dirname, "../../.rcpt/cache");
 
-/** A Redis of one test file alone, which may be emptied, script cache and all, and loses nobody's data. */
+/** A Redis for one test file alone, whose data and script cache may be emptied. */
 export interface OwnRedis {
   url: string;
   /** A client on it. */
@@ -17,7 +17,7 @@ export interface OwnRedis {
   flushAll(): Promise<void>;
   /** Ends it, as by a restart of its machine. */
   stop(): Promise<void>;
-  /** Starts it again, under the same URL; with the data that it had, or without. */
+  /** Starts it again under the same URL, with its data or without. */
   start(data: "kept" | "lost"): Promise<void>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export async function startOwnRedis(): Promise<OwnRedis> {
     let running = await startRedis(options);
     const { url } = running;
     const client = new Redis(url);
-    // It connects again by itself; whoever asks meanwhile waits.
+    // The client reconnects by itself; commands wait meanwhile.
     client.on("error", () => undefined);
     return {
       url,
@@ -59,12 +59,12 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   }
 }
 
-/** A PostgreSQL of one test file alone, which may be restarted. */
+/** A PostgreSQL for one test file alone, which may be restarted. */
 export interface OwnPostgres {
   url: string;
-  /** Ends it: told to end its sessions and go, or as if its machine lost its power. */
+  /** Stops it: `fast` ends its sessions first, `crash` is as a loss of power. */
   stop(how: "fast" | "crash"): Promise<void>;
-  /** Starts it again, under the same URL; as a standby until `pg_promote()`, where that is asked for. */
+  /** Starts it again under the same URL; `standby`: until `pg_promote()`. */
   start(as?: "primary" | "standby"): Promise<void>;
   close(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
   const folder = mkdtempSync(join(tmpdir(), "rcpt-own-postgres-"));
   chmodSync(folder, 0o711);
   guard.removeAtEnd(folder);
-  // What was committed is to be there after a crash.
+  // Committed data must survive a crash.
   const options = { folder, throwaway: false, guard, say: () => undefined };
   try {
     let running = await startPostgres(options);

@@ -3,11 +3,11 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream";
 
-/** A proxy that serves a service below a path of its own host, as a deployment that shares a host has it. */
+/** A proxy that serves the service below a path of its host, for a deployment that shares its host. */
 export interface PathProxy {
-  /** Its address with the path, without a slash at its end. */
+  /** Its URL with the path, without a trailing slash. */
   url: string;
-  /** From where on requests go. */
+  /** Forwards requests to this URL from now on. */
   forwardTo(url: string): void;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function createPathProxy(path: string): Promise<PathProxy> {
       },
       (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-        // A service that is killed breaks off its answers.
+        // A service that is killed breaks its answers off.
         pipeline(answer, outgoing, () => undefined);
       },
     );

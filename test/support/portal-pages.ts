@@ -7,16 +7,16 @@ import type { TestBrowser, Visitor } from "./browser.ts";
 import { PASSWORD } from "./portal.ts";
 import type { PortalSite } from "./portal-site.ts";
 
-/** Widths, in pixels, that each page is looked at in. */
+/** Widths, in pixels, in which each page is checked. */
 const WIDTHS = [360, 768, 1_920] as const;
 
-/** A folder for a picture of each page, see docs/portal; absent: none are taken. */
+/** Folder for a screenshot of each page, see docs/portal; absent: no screenshots. */
 const SCREENSHOTS = process.env.RCPT_SCREENSHOTS;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What a checker of accessibility finds on the page, WCAG 2.2 AA. */
+/** Violations of WCAG 2.2 AA that axe finds on the page. */
 async function faultsOf(page: Page): Promise<string[]> {
-  // Over the debugger's line: the page's policy does not hold there.
+  // Evaluated over the debugger's connection: the page's content security policy does not apply there.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
@@ -27,7 +27,7 @@ async function faultsOf(page: Page): Promise<string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
-/** Checks that the page is no wider than its window, and takes its picture. */
+/** Checks that the page is no wider than its window, and takes a screenshot. */
 async function checkWidth(page: Page, name: string): Promise<void> {
   const width = page.viewportSize()?.width ?? 0;
   const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
@@ -38,13 +38,16 @@ async function checkWidth(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
 }
 
-/** Checks the accessibility of the page as it stands, and that it fits, and takes its picture. */
+/** Checks the accessibility and the width of the page, and takes a screenshot. */
 export async function lookAt(page: Page, name: string): Promise<void> {
   assert.deepEqual(await faultsOf(page), [], name);
   await checkWidth(page, name);
 }
 
-/** Looks at the page as it stands in every width. What else may be in the way is the same in all: it is looked for in the narrowest. */
+/**
+ * Checks the page in every width. Faults other than those of width are the same in each: they are looked for in the
+ * narrowest alone.
+ */
 async function lookInWidths(page: Page, name: string): Promise<void> {
   for (const [i, width] of WIDTHS.entries()) {
     await page.setViewportSize({ width, height: 900 });
@@ -61,7 +64,7 @@ export async function lookInThemes(page: Page, name: string): Promise<void> {
   }
 }
 
-/** On the page for signing in. */
+/** Fills in and submits the sign-in form. */
 export async function fillSignIn(page: Page, email: string): Promise<void> {
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill(PASSWORD);
@@ -69,15 +72,15 @@ export async function fillSignIn(page: Page, email: string): Promise<void> {
   await page.getByRole("heading", { name: "Verify an address" }).waitFor();
 }
 
-/** Whose visit, and of which page. */
+/** The user and the page of a visit. */
 interface Opening extends NonNullable<Parameters<TestBrowser["visitor"]>[0]> {
-  /** That they have already. */
+  /** Token of a session that exists already. */
   session: string;
-  /** Below the site's, such as /keys. */
+  /** Path below the portal's URL, such as /keys. */
   path: string;
 }
 
-/** Visits of the portal by people who are signed in. */
+/** Opens pages of the portal for signed-in users. */
 export function portalVisits(site: PortalSite, browser: TestBrowser) {
   async function open({ session, path, ...options }: Opening): Promise<Page> {
     const { page, context } = await browser.visitor(options);
@@ -85,7 +88,7 @@ export function portalVisits(site: PortalSite, browser: TestBrowser) {
       {
         name: "__Host-rcpt_session",
         value: session,
-        // As over TLS: from loopback the browser sends it back either way.
+        // A Secure cookie, as over TLS: from loopback the browser sends it without TLS too.
         url: `https://${new URL(site.url).host}/`,
         secure: true,
         httpOnly: true,
@@ -99,13 +102,13 @@ export function portalVisits(site: PortalSite, browser: TestBrowser) {
   return {
     /** A page of the portal, with a session and a fresh browser. */
     open,
-    /** Looks at a page in both themes and every width. @param shown resolves when the page is whole */
+    /** Checks a page in both themes and every width. @param shown resolves when the page is complete */
     async lookInAll(opening: Opening, name: string, shown: (page: Page) => Promise<void>): Promise<void> {
       const page = await open(opening);
       await shown(page);
       await lookInThemes(page, name);
     },
-    /** With a fresh browser, on the first page. */
+    /** Signs in with a fresh browser; resolves on the first page. */
     async signedIn(email: string, options: Parameters<TestBrowser["visitor"]>[0] = {}): Promise<Visitor> {
       const visitor = await browser.visitor(options);
       await visitor.page.goto(`${site.url}/`);

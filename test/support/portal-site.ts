@@ -6,9 +6,9 @@ import { createDeployment, type TestApi, type TestDeployment } from "./service.t
 import { createClosing } from "./store.ts";
 import { until } from "./until.ts";
 
-/** The portal as people reach it: below a path of its host, behind a proxy, with outgoing mail. */
+/** The portal as users reach it: below a path of its host, behind a proxy, with outgoing mail. */
 export interface PortalSite {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly api: TestApi;
   readonly deployment: TestDeployment;
@@ -17,7 +17,7 @@ export interface PortalSite {
   owner(
     tier?: Parameters<TestDeployment["team"]>[0],
   ): Promise<{ email: string; session: string; teamId: string }>;
-  /** A session of a person who joins the team of the session with the role. */
+  /** Invites a new user into the session's team with the role. Resolves to the user's session. */
   member(session: string, email: string, role: "member" | "admin" | "owner"): Promise<string>;
   /** The link in the first mail to the address. */
   mailedLink(email: string): Promise<string>;
@@ -32,7 +32,7 @@ export function newPerson(): string {
 
 /**
  * Starts it before the tests of the calling file and stops it at the end.
- * @param options `lists`: jobs are worked on
+ * @param options `lists`: a bulk worker runs jobs
  */
 export function usePortalSite(
   options: { lists?: boolean; settings?: () => Record<string, string> } = {},

@@ -5,7 +5,7 @@ import { createClosing } from "./store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "./tcp-gate.ts";
 import { afterASecond } from "./until.ts";
 
-/** What signing in, registering and accepting an invitation answer. */
+/** Body of the answers to signing in, registering and accepting an invitation. */
 export interface SignedInBody extends Record<string, unknown> {
   user: { id: string; email: string };
   team: { id: string; name: string; tier: string; role: string };
@@ -14,35 +14,38 @@ export interface SignedInBody extends Record<string, unknown> {
 
 export type SignedInResponse = Response<SignedInBody>;
 
-/** Two API processes and a relay with outgoing mail, and an API without, behind a proxy that says who the client is. */
+/**
+ * Two API processes and a relay that send mail, and an API that does not. All take the client's address from the
+ * proxy's header.
+ */
 export interface PortalProcesses {
   readonly deployment: TestDeployment;
   readonly one: TestApi;
   readonly two: TestApi;
-  /** Sends no mail, so that who registers there is signed in at once. */
+  /** Sends no mail, so that a user who registers there is signed in at once. */
   readonly unmailed: TestApi;
   readonly sink: MailSink;
-  /** Between the processes and Redis. */
+  /** Gate between the processes and Redis. */
   readonly redis: TcpGate;
-  /** Stops the relay while `work` lasts, and starts another then. */
+  /** Stops the relay for the duration of `work`, then starts another. */
   withoutRelay(work: () => Promise<void>): Promise<void>;
 }
 
 export const PASSWORD = "correct horse battery";
 export const PUBLIC_URL = "https://rcpt.example/base";
 
-/** Resolves when a session that was ended just now must be refused by whoever is asked. */
+/** Resolves when every process must refuse a session that ended before the call. */
 export const afterItEnded = afterASecond;
 
 let clients = 0;
-/** Headers of a client at an address of its own: what one test fails at is not counted against another. */
+/** Headers of a client with an address of its own: the failures of one test do not count against another. */
 export function newClient(): Record<string, string> {
   clients += 1;
   return { "X-Forwarded-For": `198.51.${Math.floor(clients / 250)}.${clients % 250}` };
 }
 
 let people = 0;
-/** An address that nobody has. */
+/** An address without an account. */
 export function newEmail(): string {
   people += 1;
   return `person${people}@example.com`;
@@ -50,7 +53,7 @@ export function newEmail(): string {
 
 /**
  * Starts them before the tests of the calling file and stops them at the end.
- * @param isMailed false: none of the APIs sends mail
+ * @param isMailed false: no API sends mail
  */
 export function usePortal({ isMailed = true } = {}): PortalProcesses {
   const closing = createClosing();
@@ -138,7 +141,7 @@ export interface Invitation extends Record<string, unknown> {
   mailed: boolean;
 }
 
-/** Invitations, made where no mail is sent unless told, so that the token answered makes an account; accepted in whichever. */
+/** Invitations. By default they are made at the API without mail, which answers the token; they are accepted at any. */
 export function invitesOf(portal: PortalProcesses) {
   return {
     invite: (

@@ -1,13 +1,16 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A way to PostgreSQL that counts what the server says to be done: exactly, and at once, unlike its statistics. */
+/**
+ * A proxy before PostgreSQL that counts round trips and transactions from the server's messages: exactly and at once,
+ * unlike its statistics.
+ */
 export interface PostgresCounter {
-  /** The URL that it was made with, through the counter. */
+  /** The given URL, through the counter. */
   url: string;
-  /** Times the server was ready for the next query: statements outside of transactions, `begin`, each one inside, `commit`. */
+  /** Number of ReadyForQuery messages: statements outside of transactions, `begin`, each statement inside, `commit`. */
   readonly roundTrips: number;
-  /** Of these, those that left no transaction open. */
+  /** Round trips that left no transaction open. */
   readonly transactions: number;
   close(): Promise<void>;
 }
@@ -16,7 +19,7 @@ const READY = 0x5a;
 const IDLE = 0x49;
 const HEADER_BYTES = 5;
 
-/** Walks through the messages of a backend: a letter, a length that counts itself, a body (PostgreSQL, 55.7). */
+/** Parses the messages of a backend: a letter, a length that includes itself, a body (PostgreSQL, 55.7). */
 function createWalker(onReady: (isIdle: boolean) => void): (bytes: Buffer) => void {
   let pending = Buffer.alloc(0);
   let skip = 0;
@@ -35,7 +38,7 @@ function createWalker(onReady: (isIdle: boolean) => void): (bytes: Buffer) => vo
   };
 }
 
-/** @param databaseUrl without TLS */
+/** @param databaseUrl URL of the database, without TLS */
 export async function createPostgresCounter(databaseUrl: string): Promise<PostgresCounter> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();

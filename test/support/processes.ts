@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { parentOf, startOf } from "../../scripts/processes.mjs";
 import { openLogFile } from "./log.ts";
 
-/** What the run has compiled; a file that is run by itself takes the sources as they stand. */
+/** The service as the test run compiled it; a file that is run by itself takes the sources. */
 const ENTRY = process.env.RCPT_TEST_SERVICE ?? resolve(import.meta.dirname, "../../src/main.ts");
 const READY_WITHIN_MS = 180_000;
 
@@ -14,7 +14,7 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** What `main` tells whoever forked it, once it serves. */
+/** The message that `main` sends to its parent process once it serves. */
 interface Ready {
   port: number | null;
   metricsPort: number;
@@ -25,7 +25,7 @@ export interface MainProcess {
   pid: number;
   /** `http://127.0.0.1:PORT`. Rejects when it ends before it serves, with what it wrote to standard error. */
   ready: Promise<string>;
-  /** The same of the operator's port. */
+  /** The same for the operator's port. */
   metricsUrl: Promise<string>;
   exited: Promise<Exit>;
   /** All of standard error so far. */
@@ -35,15 +35,15 @@ export interface MainProcess {
 
 export interface Processes {
   /**
-   * Runs `main` with nothing of our own environment but what Node and the run's guard need.
-   * @param entry of a build of one's own
+   * Runs `main` with no environment variable of this process but those that Node and the run's guard need.
+   * @param entry another build's entry
    */
   start(settings: Record<string, string>, entry?: string): MainProcess;
   /** Kills what still runs. */
   close(): Promise<void>;
 }
 
-/** PATH and the like, the mark by which the run finds what is left behind, and no setting. */
+/** PATH and the like, and the mark by which the run finds processes that are left; no setting. */
 function bareEnvironment(): Record<string, string> {
   const kept = ["PATH", "HOME", "TMPDIR", "RCPT_RUN"];
   return Object.fromEntries(kept.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
@@ -81,7 +81,7 @@ function watch(child: ChildProcess): MainProcess {
   child.stderr?.on("data", (chunk) => {
     errors += chunk;
   });
-  // "close" comes once standard error has been read to its end.
+  // "close" comes once standard error has been read completely.
   const exited = new Promise<Exit>((done) => {
     child.once("close", (code, signal) => done({ code, signal }));
   });
@@ -98,7 +98,7 @@ function watch(child: ChildProcess): MainProcess {
   });
   const ready = told.then(({ port }) => `http://127.0.0.1:${port}`);
   const metricsUrl = told.then(({ metricsPort }) => `http://127.0.0.1:${metricsPort}`);
-  // Not every test waits for them.
+  // Not every test awaits them.
   for (const promise of [ready, metricsUrl]) promise.catch(() => undefined);
   return {
     pid: child.pid ?? 0,

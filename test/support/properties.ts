@@ -2,8 +2,8 @@
 import fc from "fast-check";
 
 /**
- * fast-check, with the seed of the run (RCPT_TEST_SEED, which `npm test` sets and prints): what properties draw depends on it, so
- * that CI fails for what was changed, not for what it happened to draw. Without `npm test` each run draws anew.
+ * fast-check with the seed of the run: RCPT_TEST_SEED, which `npm test` sets and prints. With a fixed seed CI fails for
+ * a change, not for what it happened to draw. Without `npm test` each run draws anew.
  */
 const seed = process.env.RCPT_TEST_SEED;
 if (seed !== undefined) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(seed) });

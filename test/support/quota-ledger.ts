@@ -1,6 +1,9 @@
 import type { QuotaLedger } from "../../src/features/quota/quota-ledger.ts";
 
-/** A ledger that leases as it is told, takes in whatever it hears of a lease, and shows nobody's usage; `parts` may do otherwise. */
+/**
+ * A ledger that leases by `parts.lease`, accepts every report of a lease, and has no usage; `parts` may override each
+ * function.
+ */
 export function quotaLedger(parts: Pick<QuotaLedger, "lease"> & Partial<QuotaLedger>): QuotaLedger {
   return {
     flush: async (reports) => new Set(reports.map(({ id }) => id)),

@@ -5,7 +5,7 @@ export interface LimitFields {
   /** Quota of the window, and the window in seconds. */
   q: number;
   w: number;
-  /** What is left, and the seconds it has to last. */
+  /** Units left, and the seconds until they are replenished. */
   r: number;
   t: number;
 }

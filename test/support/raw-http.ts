@@ -7,7 +7,7 @@ export interface RawReply {
   json(): Record<string, unknown>;
 }
 
-/** A chunked body that is all there: its bytes, and where it ends; null: more must come. */
+/** A complete chunked body and its end offset; null: it is incomplete. */
 function chunkedBody(text: string): { body: string; end: number } | null {
   let body = "";
   let at = 0;
@@ -29,7 +29,7 @@ function bodyOf(headers: Record<string, string>, rest: string): { body: string; 
   return rest.length < end ? null : { body: rest.slice(0, end), end };
 }
 
-/** The first reply in the text that is none of `100 Continue`, and what comes behind it; null: it is not all there. */
+/** The first reply other than `100 Continue`, and the text behind it; null: it is incomplete. */
 function parseReply(text: string, headOnly: boolean): { reply: RawReply; rest: string } | null {
   const headEnd = text.indexOf("\r\n\r\n");
   if (headEnd === -1) return null;
@@ -49,14 +49,14 @@ function parseReply(text: string, headOnly: boolean): { reply: RawReply; rest: s
   return { reply: { status, headers, body, json }, rest: behind.slice(end) };
 }
 
-/** A connection that sends exact bytes (strings are latin1: one character, one byte) and parses what comes. */
+/** A connection that sends exact bytes (strings are latin1: one character, one byte) and parses replies. */
 export interface RawClient {
   send(bytes: string | Buffer): void;
   /** The next reply. @throws Error when the connection closes first */
   reply(headOnly?: boolean): Promise<RawReply>;
-  /** What has come so far and was not taken. */
+  /** Text received so far and not yet taken. */
   received(): string;
-  /** Resolves when the server has closed, with what was received and not taken. */
+  /** Resolves when the server has closed, with the text received and not yet taken. */
   closed(): Promise<string>;
   destroy(): void;
 }

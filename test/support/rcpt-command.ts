@@ -3,7 +3,10 @@ import { dirname, join, resolve } from "node:path";
 import { startInTerminal, type TerminalOptions, type TerminalSession } from "./terminal.ts";
 
 const { RCPT_TEST_SERVICE } = process.env;
-/** Runs `rcpt` from whatever folder: as it was built beside the service, which starts in a fraction of the time, or from its source. */
+/**
+ * Command that runs `rcpt` in any folder: as built beside the service, which starts in a fraction of the time, else
+ * from its source.
+ */
 export const RCPT_COMMAND: readonly [string, ...string[]] =
   RCPT_TEST_SERVICE === undefined
     ? [
@@ -20,14 +23,14 @@ export interface CommandOutcome {
 }
 
 export interface CommandOptions {
-  /** Beside what Node.js needs; nothing else of this process' environment. */
+  /** Environment beside what Node.js needs; nothing else is inherited. */
   env: Record<string, string>;
-  /** On standard input, which then ends unless more may come (`isOpen`). */
+  /** Written to standard input, which is closed then unless `isOpen`. */
   input?: string;
   isOpen?: boolean;
-  /** Told at once how to interrupt it, as Ctrl-C does. */
+  /** Called at once; `interrupt` does what Ctrl-C does. */
   onStart?(interrupt: () => void): void;
-  /** Told what standard output has held so far. */
+  /** Called with the whole standard output so far. */
   onOutput?(stdout: string, interrupt: () => void): void;
 }
 

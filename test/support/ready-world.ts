@@ -35,13 +35,13 @@ import { createMemoryTeamDomains } from "./team-domains.ts";
 export type ReadyWorld = Awaited<ReturnType<typeof startReadyWorld>>;
 
 const DAY_MS = 86_400_000;
-/** Time enough for what is to happen on one day. */
+/** 15 s before midnight UTC: tests that need one day have that long. */
 const BEFORE_MIDNIGHT_MS = Date.UTC(2026, 0, 1, 23, 59, 45);
 
-/** Checks that may be young at once: more than a test asks for. */
+/** Most checks that admission lets in at once: more than a test needs. */
 const SEATS = 8;
 
-/** A ledger in memory: one number a team and day. */
+/** A ledger in memory: grants every lease in full. */
 function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
   const taken = new Map<string, { day: string; teamId: string; spent: number }>();
   async function lease(id: string, teamId: string, { want }: { want: number }): Promise<LeaseGrant> {
@@ -50,7 +50,7 @@ function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
     return { granted: want, tranche: want, day, msToMidnight, committed: 0, leases: [] };
   }
   return {
-    /** Units by team and day, of all that it was told. */
+    /** Units reported so far, with team and day, by lease. */
     taken,
     lease,
     async flush(reports: { id: string; taken: number }[]) {
@@ -65,12 +65,13 @@ function memoryLedger(dayOf: () => { day: string; msToMidnight: number }) {
   };
 }
 
-/** Redis that knows nothing: what is in memory is all there is. */
+/** An empty Redis that stores nothing: only the memory caches hold evidence. */
 const NO_REDIS = { defineCommand() {}, mget: async () => [], rcptKeepEvidence: async () => null };
 
 /**
- * The service between a socket and the stores, everything but the stores and the engine real, on a clock that stands still.
- * @param isRemembering answers from the cache are kept as they are sent
+ * The service between a socket and the stores, on a clock that stands still. Everything but the stores and the engine
+ * is real.
+ * @param isRemembering rendered answers from the cache are memoised
  */
 export async function startReadyWorld(
   isRemembering: boolean,
@@ -171,7 +172,7 @@ export async function startReadyWorld(
     : { find: () => null, remember() {} };
   const parts = { examiner, cachedAnswers, admission, rateLimiter, quota, clock };
   const entrance = createEarlyAdmission(parts);
-  /** Answers that were kept as they are sent. */
+  /** Answers from the memo of rendered answers. */
   const cacheHits = metrics.cacheLookups.tally({ result: "memory" });
   const gate: RequestGate = {
     authenticate: (authorization) => authenticator.authenticate(authorization),
@@ -217,9 +218,9 @@ export async function startReadyWorld(
     clock,
     cacheHits,
     promoted,
-    /** What is stored of the team's lists; nobody is told when that changes. */
+    /** The team's lists as stored; changing them announces nothing. */
     listsOf: domains.stored,
-    /** Makes, or changes, what is stored of a credential; nobody is told. */
+    /** Creates or changes a stored credential; announces nothing. */
     set(secret: string, credential: Partial<CredentialRow>, team: Partial<TeamRow>): void {
       const teamId = team.id ?? "team_1";
       found.set(hashSecret(secret), {
@@ -236,7 +237,7 @@ export async function startReadyWorld(
         team: { id: teamId, tier: "enterprise", limits: null, ...team },
       });
     },
-    /** Fills all seats for checks, for as long as those in them are young. @returns what ends that */
+    /** Fills all slots of admission. @returns releases them */
     crowd(): () => void {
       const places = Array.from({ length: SEATS }, (_, i) => admission.enter(`crowd_${i}`));
       return () => {
@@ -244,16 +245,16 @@ export async function startReadyWorld(
       };
     },
     remove: (secret: string) => void found.delete(hashSecret(secret)),
-    /** Tells of a change, as the feed would within a poll. */
+    /** Announces a change, as the feed would within a poll. */
     announce: (change: AuthChange) => authenticator.invalidate(change),
-    /** What the feed has when it is next read. */
+    /** Adds a change to the feed's next read. */
     note: (change: AuthChange) => void changes.push(change),
     keep: (cacheKey: string, evidence: Evidence, ttlS: number) =>
       cache.store("probed", cacheKey, { evidence, storedAt: clock.now(), ttlS }, false),
     keepUnprobed: (cacheKey: string, evidence: Evidence, ttlS: number) =>
       cache.store("unprobed", cacheKey, { evidence, storedAt: clock.now(), ttlS }, false),
     drain: () => server.drain(),
-    /** All that was counted, once everything has been told. */
+    /** All counts, once every pending report has been flushed. */
     async accounts() {
       await usage.flush();
       await quota.drain();
@@ -278,7 +279,7 @@ export async function startReadyWorld(
   };
 }
 
-/** By team and day, whatever flushes they came in. */
+/** Sums usage by team and day, over all flushes. */
 function sumUsage(rows: readonly UsageRow[]) {
   const sums = new Map<string, Record<string, number>>();
   for (const { teamId, day, ...counts } of rows) {

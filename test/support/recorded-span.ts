@@ -1,7 +1,7 @@
 import type { SpanRef } from "../../src/platform/telemetry/trace-context.ts";
 import type { Span, SpanAttributes, SpanOptions } from "../../src/platform/telemetry/tracing.ts";
 
-/** A span that keeps what it is told, with its children in order. Times as they were given; NaN: the present. */
+/** A span that records its calls, with its children in order. Times are as given; NaN: the present. */
 export class RecordedSpan implements Span {
   name: string;
   readonly traceId = "a".repeat(32);

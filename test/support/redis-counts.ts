@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 
-/** What Redis has run, since it was started. */
+/** Commands that Redis has run since its start. */
 export interface RedisCounts {
   /** Calls of scripts. */
   scripts: number;

@@ -1,6 +1,6 @@
 import type { Database } from "../../src/stores/postgres/postgres.ts";
 
-/** While `work` runs, the database refuses every event of the team. */
+/** Makes the database refuse every event of the team while `work` runs. */
 export async function refuseEvents(sql: Database, teamId: string, work: () => Promise<void>): Promise<void> {
   await sql.unsafe(`
     create function refuse_event() returns trigger language plpgsql as $$ begin

@@ -22,7 +22,7 @@ import { createFakeClock } from "./fake-clock.ts";
 
 /** A verifier of rows over batches that the test answers. */
 
-/** Rows that keep a small site busy. */
+/** Rows that a small site has room for. */
 export const SMALL_ROOM = 20;
 const overlay = { isBlocked: () => false, isDisposable: () => false };
 export const ask: RowsVerifyOptions = {
@@ -35,7 +35,7 @@ export const retryAt = (site: string): RowWaitPolicy => ({ kind: "retry", site }
 const UNFINISHED: BatchAnswer = { deferred: { site: "slow.example", cause: "unfinished" } };
 export const ANSWERED: BatchAnswer = { finding: { entry: null, cached: false } };
 
-/** A batch under way, answered row by row by the test. */
+/** A batch in progress, answered row by row by the test. */
 export interface Batch {
   emails: string[];
   options: BatchOptions;
@@ -83,7 +83,10 @@ function createBatches() {
   return { started, examiner };
 }
 
-/** At sites whose names begin with `small` there is room for SMALL_ROOM rows, elsewhere for all that a site may have. */
+/**
+ * A row verifier. Sites whose names begin with `small` have room for SMALL_ROOM rows, others for all that a site may
+ * have.
+ */
 export function createRowFixture() {
   const clock = createFakeClock();
   const { started, examiner: batches } = createBatches();
@@ -126,6 +129,6 @@ export function createRowFixture() {
   return { clock, rows, verify, started };
 }
 
-/** Lets promises come through. */
+/** One tick of the event loop, for promise callbacks. */
 export const turn = () => new Promise((resolve) => setImmediate(resolve));
 export const emailsOf = (count: number) => Array.from({ length: count }, (_, i) => `a${i}@example.com`);

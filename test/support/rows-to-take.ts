@@ -38,23 +38,23 @@ import {
 } from "../../src/features/webhooks/webhook-queue.ts";
 import type { Database, Transaction } from "../../src/stores/postgres/postgres.ts";
 
-/** Rows that could be taken, of each table. */
+/** Rows made in each table. */
 export const PENDING = 20_000;
 
-/** A statement that takes rows, or a few of one function. */
+/** A statement that takes rows from a table as from a queue, or several of one function. */
 export interface Taking {
-  /** As `takersOfRows` names it; `database …`: a function there. */
+  /** Name as `takersOfRows` gives it; `database …`: a function in the database. */
   place: string;
-  /** SQL that makes PENDING rows `n` of team `t1`, of its user `u1`. */
+  /** SQL that inserts PENDING rows `n` of team `t1`, of its user `u1`. */
   fill: string;
   run(tx: Transaction): Promise<unknown>;
-  /** How many rows of which tables are deleted or updated by it. */
+  /** Number of rows that it deletes or updates, by table. */
   takes: Record<string, number>;
-  /** How many it returns, where it locks rows alone. */
+  /** Number of rows that it returns, where it only locks rows. */
   returns?: number;
 }
 
-/** Functions that lock what they are told of by key, a row or a few: there is nothing to take. */
+/** Functions that lock one or a few rows by their keys, so that they have no batch size to test. */
 export const LOCKS_BY_KEY = [
   "src/features/bulk/schedule/job-tasks.ts finishRows",
   "src/features/quota/quota-ledger.ts flush",
@@ -67,7 +67,7 @@ const N = 100;
 const SERIES = `from generate_series(1, ${PENDING}) n`;
 const HASH = "sha256(n::text::bytea)";
 const LONG_AGO = "now() - interval '900 days'";
-/** The transaction's statements, where a pool is asked for. */
+/** The transaction, for functions that ask for a pool. */
 const pool = (tx: Transaction) => tx as Database;
 
 const JOB_COLUMNS = `jobs (id, team_id, livemode, status, source, source_key, options, daily_quota, bulk_bytes, probing,
@@ -285,7 +285,7 @@ export const TAKINGS: readonly Taking[] = [
     place: "src/features/identity/team-sql.ts deleteHistory",
     fill: `${EVENTS("now()", "now()")}${DELIVERIES("failed")}${ENDED_JOB}${CHUNKS("done")}${IDEMPOTENCY_KEYS("now()")}${FEEDBACK}`,
     run: (tx) => deleteHistory(tx, "t1", N),
-    // Of events, those of which no delivery is left.
+    // Events go only once they have no delivery left.
     takes: { webhook_deliveries: N, events: N, job_tasks: N, idempotency_keys: N, feedback: N },
   },
   {

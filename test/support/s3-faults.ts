@@ -3,21 +3,21 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 import { pipeline } from "node:stream/promises";
 
-/** What becomes of a request on its way to object storage. null: nothing. */
+/** A fault of a request on its way to object storage; null: no fault. */
 export type Fault =
   | null
-  /** So much of the answer's body comes through, then its connection is cut, or falls silent. */
+  /** After this many bytes of the answer's body, the connection is cut or falls silent. */
   | { afterBytes: number; ending: "cut" | "silence" }
-  /** It is answered so and never arrives. */
+  /** Answered with this error; the request never arrives. */
   | { status: number; code: string }
-  /** It arrives and is done, but the connection is cut before the answer. */
+  /** The request is executed, but the connection is cut before the answer. */
   | "answer lost"
-  /** It waits until the promise resolves. */
+  /** Waits until the promise resolves. */
   | { until: Promise<void> };
 
 export interface PassingRequest {
   method: string;
-  /** With its query. */
+  /** Path with query. */
   url: string;
   headers: IncomingMessage["headers"];
 }
@@ -51,7 +51,7 @@ async function answerWith(fault: Fault, answer: IncomingMessage, res: ServerResp
   if (fault.ending === "cut") res.destroy();
 }
 
-/** Object storage between which and the service something happens, as `fault` says of each request. */
+/** A proxy before object storage that injects the fault that `fault` returns for each request. */
 export async function startFaultyS3(
   realEndpoint: string,
   fault: (request: PassingRequest) => Fault,
@@ -71,7 +71,7 @@ export async function startFaultyS3(
         return void res.end(`<Error><Code>${what.code}</Code><Message>as told</Message></Error>`);
       }
     }
-    // The signature is over the Host that the client sees.
+    // The signature covers the Host that the client saw.
     const onward = request({
       host: target.hostname,
       port: target.port,

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 
 /**
- * Whether V8 holds both to be of one shape (its "map"), so that who reads one field after the other finds it where the last
- * one was. The compiler of this one function alone sees V8's own words.
+ * Whether V8 gives both objects one hidden class (its "map"), so that reading a field of both stays monomorphic. Native
+ * syntax is enabled only while this one function is compiled.
  */
 export const haveSameShape: (one: object, other: object) => boolean = (() => {
   setFlagsFromString("--allow-natives-syntax");
@@ -13,7 +13,7 @@ export const haveSameShape: (one: object, other: object) => boolean = (() => {
   }
 })();
 
-/** How many shapes they have. */
+/** Number of distinct hidden classes. */
 export function shapesOf(objects: readonly object[]): number {
   const shapes: object[] = [];
   for (const object of objects)

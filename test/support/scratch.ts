@@ -5,9 +5,9 @@ import { createScratch, type Scratch } from "../../src/stores/scratch.ts";
 
 export interface TestScratch extends Scratch {
   directory: string;
-  /** Names that are to be seen in it. */
+  /** Names of the directory's entries. */
   names(): string[];
-  /** Files in it that this process has open; null: this system does not tell. */
+  /** Number of files in it that this process has open; null where the system does not show that. */
   openFiles(): number | null;
   remove(): void;
 }
@@ -21,7 +21,7 @@ export function createTestScratch(): TestScratch {
     try {
       return readlinkSync(join(descriptors, fd));
     } catch {
-      // That of the listing itself.
+      // The descriptor of the listing itself, which is closed by now.
       return "";
     }
   }

@@ -12,7 +12,7 @@ export interface ScriptedResolver extends FullResolver {
 
 const TTL_S = 60;
 
-/** A resolver that knows what the test says, and of all else that it is not there. MX records are written `10 host`. */
+/** A resolver with the given names; all others do not exist. MX records are written `10 host`. */
 export function createScriptedResolver(names: ScriptedNames = {}): ScriptedResolver {
   const asked: string[] = [];
   const resolver: ScriptedResolver = {

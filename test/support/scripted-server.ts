@@ -1,8 +1,8 @@
 import { type Answering, type Received, startReceiver } from "./webhook-receiver.ts";
 
-/** A server that answers each request as its script says, the last line of it from then on. */
+/** A server that answers requests by a script, in order; its last entry answers all further requests. */
 export interface ScriptedServer {
-  /** Without a path. */
+  /** URL without a path. */
   url: string;
   received: Received[];
   close(): Promise<void>;
@@ -27,7 +27,7 @@ export const withJson =
       .writeHead(status, { "Content-Type": "application/json", ...headers })
       .end(JSON.stringify(body));
 
-/** A refusal of the API. */
+/** A problem as the API sends it. */
 export const withProblem =
   (status: number, code: string, headers: Record<string, string> = {}): Answering =>
   (_, response) => {
@@ -47,15 +47,15 @@ export const withProblem =
     response.end(JSON.stringify(problem));
   };
 
-/** Ends the connection before there is any answer. */
+/** Closes the connection before any answer. */
 export const withReset: Answering = (_, response) => void response.socket?.destroy();
 
-/** Sends so much of a body, and then ends the connection without its end. */
+/** Sends part of a body, then breaks the connection. */
 export const withBroken =
   (part: string | Uint8Array, headers: Record<string, string> = {}, status = 200): Answering =>
   (_, response) => {
     response.writeHead(status, headers);
-    // The bytes have to be out before the connection goes.
+    // The bytes must be sent before the connection is destroyed.
     response.write(part, () => setImmediate(() => response.socket?.destroy()));
   };
 

@@ -26,7 +26,7 @@ export interface Team {
   testKey: string;
 }
 
-/** What came back, of any shape; `body` is null where there was none. */
+/** An answer; `body` is null where it has none. */
 export interface Response<T = Record<string, unknown>> {
   status: number;
   headers: Headers;
@@ -59,30 +59,30 @@ export interface TestApi extends TestRole {
     path: string,
     options?: SendOptions,
   ): Promise<Response<T>>;
-  /** `GET /v1/verify`; `query` is appended as it stands, e.g. `&refresh=true`. */
+  /** `GET /v1/verify`; `query` is appended unchanged, e.g. `&refresh=true`. */
   verify(key: string, email: string, query?: string): Promise<Answer>;
 }
 
 /** The environment of a process of the deployment; ports are free ones of loopback. */
 export type Settings = Record<string, string> & { DATABASE_URL: string; REDIS_URL: string };
 
-/** One deployment: a database, a Redis and a bucket of its own, a mail world, and as many API processes' worth as are started. */
+/** One deployment: a database, a Redis and a bucket of its own, a mail world, and any number of API processes. */
 export interface TestDeployment {
   world: MailWorld;
   sql: Database;
   redisUrl: string;
   settings: Settings;
-  /** A team as the operator makes one; `limits` override the tier's. */
+  /** Creates a team as the operator does; `limits` override the tier's. */
   team(tier: Tier, limits?: Partial<TierLimits>): Promise<Team>;
   startApi(settings?: Record<string, string>): Promise<TestApi>;
-  /** The role `bulk`; stopped with the deployment when not before. */
+  /** The role `bulk`; `stop` of the deployment stops it too. */
   startBulk(settings?: Record<string, string>): Promise<TestRole>;
-  /** The role `relay`; stopped with the deployment when not before. */
+  /** The role `relay`; `stop` of the deployment stops it too. */
   startRelay(settings?: Record<string, string>): Promise<TestRole>;
   stop(): Promise<void>;
 }
 
-/** @param postgresUrl of the PostgreSQL to make its database in; absent: the test run's */
+/** @param postgresUrl PostgreSQL in which to make the database; absent: the test run's */
 export async function createDeployment(postgresUrl?: string): Promise<TestDeployment> {
   const [database, redisUrl, world, objects] = await Promise.all([
     createDatabaseToMigrate(postgresUrl),
@@ -105,9 +105,9 @@ export async function createDeployment(postgresUrl?: string): Promise<TestDeploy
     SMTP_PORT: String(world.smtpPort),
     SMTP_HELO_NAME: "probe.rcpt.test",
     PROBE_PRIVATE_ADDRESSES: "true",
-    // On a loaded machine an answer takes its time: what comes at the deadline is asked for by tests that shorten it.
+    // On a loaded machine an answer is slow; tests of the deadline shorten it.
     VERIFY_DEADLINE_MS: "30000",
-    // To start one is 0.2 s of CPU. Tests of what several threads share ask for more.
+    // Starting a thread takes 0.2 s of CPU. Tests of state that threads share set a higher number.
     CHECK_THREADS: "1",
     SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
     WEBHOOK_PRIVATE_ADDRESSES: "true",

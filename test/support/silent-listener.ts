@@ -3,7 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A process that listens, accepts nothing since it is stopped, and has a full queue: its kernel drops what else comes. */
+/**
+ * A stopped process that listens but accepts nothing, with a full accept queue: its kernel drops further connections.
+ */
 export class SilentListener {
   readonly #process: ChildProcess;
   readonly #queued: Socket[] = [];
@@ -18,7 +20,7 @@ export class SilentListener {
     const listener = new SilentListener(process_);
     await once(process_.stdout ?? assert.fail("no output"), "data");
     process_.kill("SIGSTOP");
-    // One more than the backlog.
+    // One connection more than the backlog.
     for (let i = 0; i < 2; i++) {
       const socket = connect({ host, port });
       listener.#queued.push(socket);

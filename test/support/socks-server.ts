@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** What a SOCKS5 server (RFC 1928) does with a client. A number is the reply code instead of a connection. */
+/** How a SOCKS5 server (RFC 1928) treats a client. A number is the reply code instead of a connection. */
 export type SocksManner =
   | "serve"
-  /** Says that it has connected in one write with what the target says first. */
+  /** Confirms the connection in one write with the first bytes of the target. */
   | "serve_together"
   | "silent"
   | "silent_login"
@@ -17,11 +17,11 @@ export type SocksManner =
 
 export interface SocksServer {
   readonly port: number;
-  /** Targets that were asked for, in order: `address:port`. */
+  /** Targets requested, in order: `address:port`. */
   readonly asked: string[];
-  /** What clients logged in with: `user:password`. */
+  /** Credentials of the clients: `user:password`. */
   readonly logins: string[];
-  /** Connections taken. */
+  /** Number of connections accepted. */
   readonly taken: number;
   manner: SocksManner;
   /** Ends every connection. */
@@ -31,9 +31,9 @@ export interface SocksServer {
 
 export interface SocksOptions {
   manner?: SocksManner;
-  /** Given: nobody else is let in. */
+  /** Required of every client; absent: no login. */
   login?: { username: string; password: string };
-  /** Address that connections to targets come from. */
+  /** Source address of connections to targets. */
   localAddress?: string;
 }
 
@@ -61,7 +61,7 @@ async function targetOf(read: Read): Promise<{ host: string; port: number }> {
   return { host, port: (await read(2)).readUInt16BE() };
 }
 
-/** A SOCKS5 server on a free port of 127.0.0.1 that knows CONNECT to addresses, and how to misbehave. */
+/** A SOCKS5 server on a free port of 127.0.0.1 that supports CONNECT to addresses, and can misbehave. */
 export async function createSocksServer(options: SocksOptions = {}): Promise<SocksServer> {
   const { login, localAddress } = options;
   const sockets = new Set<Socket>();
@@ -120,7 +120,7 @@ export async function createSocksServer(options: SocksOptions = {}): Promise<Soc
   const server = createServer((client) => {
     taken++;
     keep(client);
-    // A client that leaves in the middle is what some tests are about.
+    // Some tests are about a client that leaves during the handshake.
     serve(client, made.manner).catch(() => client.destroy());
   });
   server.listen(0, "127.0.0.1");

@@ -8,7 +8,7 @@ export interface Asked {
   bounds?: Partial<AnalysisBounds>;
 }
 
-/** What an analysis makes of a list, and the text in which its records lie. */
+/** Analyses a list. Returns the result, and the text that its records refer to. */
 export async function scanned(bytes: Buffer, { options, splitCells, pieceBytes = 65_536, bounds }: Asked) {
   async function* source() {
     for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);

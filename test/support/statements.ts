@@ -6,14 +6,16 @@ import { templatesOf } from "../../scripts/layers/templates.ts";
 const SOURCES = resolve(import.meta.dirname, "../../src");
 const RUN_ONCE = /^src\/stores\/postgres\/migrations\//;
 
-/** The function or method in whose code `index` lies, by the last one that begins before it. */
+/** The function or method whose code contains `index`: the last one that begins before it. */
 function functionAt(source: string, index: number): string {
   const names = [...source.slice(0, index).matchAll(/\bfunction\s+(\w+)|\n\s+async\s+(\w+)\s*\(/g)];
   const last = names.at(-1);
   return last?.[1] ?? last?.[2] ?? "";
 }
 
-/** Functions of `src` with statements that take rows by a locking or limited subselect, as `file function`, each once. */
+/**
+ * Functions of `src` with a statement that takes rows by a locking or limited subselect: `file function`, each once.
+ */
 export function takersOfRows(): string[] {
   const found = new Set<string>();
   for (const entry of readdirSync(SOURCES, { recursive: true, withFileTypes: true })) {

@@ -8,15 +8,15 @@ import { createRedis, type RedisClients } from "../../src/stores/redis.ts";
 import { createDatabaseToMigrate, testRedisUrl } from "./embedded.ts";
 import { testLog } from "./log.ts";
 
-/** What is logged in tests is nobody's to read but the search for secrets after them. */
+/** The log of services in tests; only the search for secrets after the run reads it. */
 export const silentLog = testLog;
 
-/** Where to say what is to be closed at the end: a test's context, or a `Closing` of a file. */
+/** Accepts functions to run at the end: a test's context, or a `Closing` of a file. */
 interface Closer {
   after(close: () => void | Promise<void>): void;
 }
 
-/** What a whole file opened; `close` belongs into its `after` hook. Last opened, first closed. */
+/** Closes what a whole file opened; call `close` in its `after` hook. Last opened, first closed. */
 export function createClosing(): Closer & { close(): Promise<void> } {
   const closers: (() => void | Promise<void>)[] = [];
   return {
@@ -29,10 +29,13 @@ export function createClosing(): Closer & { close(): Promise<void> } {
   };
 }
 
-/** What a statement or command may take: on a loaded machine the service's bounds are over before one of a few milliseconds has had its turn. */
+/**
+ * Timeout of a statement or command. On a loaded machine the service's own bounds run out before a statement of a few
+ * milliseconds is run.
+ */
 const PATIENCE_MS = 30_000;
 
-/** A migrated database of its own, closed and dropped at the end. */
+/** A migrated database for one test, closed and dropped at the end. */
 export async function openDatabase(t: Closer): Promise<{ sql: Database; url: string }> {
   const database = await createDatabaseToMigrate();
   const sql = createPostgres({
@@ -49,7 +52,9 @@ export async function openDatabase(t: Closer): Promise<{ sql: Database; url: str
   return { sql, url: database.url };
 }
 
-/** Redis clients on a logical database of their own; or on `url`, and as patient as the service's. */
+/**
+ * Redis clients on a logical database of their own, with a generous timeout; or on `url`, with the service's timeouts.
+ */
 export async function openRedis(t: Closer, url?: string): Promise<RedisClients> {
   const name = "rcpt-test";
   const redis =
@@ -69,7 +74,7 @@ export function newTeam(sql: Database, tier: Tier = "free"): Promise<Bootstrappe
   return bootstrap(sql, { email: `owner${teams}@example.com`, team: `team ${teams}`, tier });
 }
 
-/** An actor of the team as authentication would make it. */
+/** An actor of the team, as authentication makes it. */
 export function actorFor(
   teamId: string,
   overrides: Partial<TierLimits> = {},

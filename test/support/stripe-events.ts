@@ -59,7 +59,7 @@ export interface MockEvent {
 
 let events = 0;
 
-/** @param object as it is now. @param created seconds of Stripe's clock */
+/** @param object its present state. @param created seconds of Stripe's clock */
 export function eventObject(type: string, object: object, created: number): MockEvent {
   events += 1;
   return {
@@ -72,7 +72,7 @@ export function eventObject(type: string, object: object, created: number): Mock
   };
 }
 
-/** The headers of a body as Stripe itself would sign it. */
+/** The headers of a body signed as Stripe does. */
 export function signedHeaders(
   payload: string,
   { secret = WEBHOOK_SECRET, atMs = Date.now() }: { secret?: string; atMs?: number } = {},

@@ -18,40 +18,40 @@ export interface MockCheckout {
   client_reference_id: string | null;
   created: number;
   metadata: Record<string, string>;
-  /** Not shown by Stripe in this form: what it sells, and the metadata of the subscription that it makes. */
+  /** Not shown by Stripe in this form: the price sold, and the metadata of the subscription that it creates. */
   price: string;
   subscriptionMetadata: Record<string, string>;
 }
 
 interface Trouble {
-  /** Of `METHOD path`, a part. */
+  /** Part of `METHOD path` that it applies to. */
   call: string;
   status: number;
-  /** What is sent; JSON unless it is a string. */
+  /** Body of the answer; sent as JSON unless it is a string. */
   body: unknown;
   times: number;
 }
 
-/** Stripe's API as far as billing calls it: a server of loopback that remembers, and misbehaves when it is told to. */
+/** Stripe's API as far as billing calls it: a server on loopback with state, which misbehaves on request. */
 export interface StripeMock {
-  /** For STRIPE_API_BASE. */
+  /** Value for STRIPE_API_BASE. */
   url: string;
   /** The settings of a deployment that uses it. */
   settings: Record<string, string>;
   customers: Map<string, { id: string; metadata: Record<string, string> }>;
   checkouts: Map<string, MockCheckout>;
   subscriptions: Map<string, MockSubscription>;
-  /** `METHOD path` of each request, in their order. */
+  /** `METHOD path` of each request, in order. */
   calls: string[];
-  /** Idempotency keys in their order. */
+  /** Idempotency keys, in order. */
   keys: string[];
-  /** Answers the next calls of a kind so; a 5xx, as Stripe does it, every repetition with the same key too. */
+  /** Fails the next calls of a kind. After a 5xx, repetitions with the same idempotency key fail too, as at Stripe. */
   fail(trouble: { call: string; status?: number; body?: unknown; times?: number }): void;
-  /** Keeps every answer back until `release`. */
+  /** Withholds every answer until `release`. */
   hold(): void;
   release(): void;
   openCheckouts(customer?: string): MockCheckout[];
-  /** As if the customer had paid: completes the session and makes its subscription. */
+  /** Acts as if the customer had paid: completes the session and makes its subscription. */
   pay(checkoutId: string, created?: number): MockSubscription;
   close(): Promise<void>;
 }
@@ -90,7 +90,7 @@ function missing(what: string, id: string, param: string): Refusal {
   return new Refusal(param === "customer" ? 400 : 404, { error });
 }
 
-/** What the server knows, and what each call makes of it. */
+/** The server's state, and the answer to each call. */
 function createState() {
   const customers: StripeMock["customers"] = new Map();
   const checkouts: StripeMock["checkouts"] = new Map();
@@ -180,7 +180,7 @@ function createState() {
   return { customers, checkouts, subscriptions, answer };
 }
 
-/** Starts one; `close` ends it, also with requests under way. */
+/** Starts the server; `close` ends it, also with requests in progress. */
 export async function startStripeMock(): Promise<StripeMock> {
   const state = createState();
   const { customers, checkouts, subscriptions } = state;
@@ -191,7 +191,7 @@ export async function startStripeMock(): Promise<StripeMock> {
   let held: Promise<void> | null = null;
   let letGo: () => void = () => {};
 
-  /** Stripe's rule: the same key gets the same answer, failures of Stripe's own too; another body is an error. */
+  /** Stripe's rule: the same key gets the same answer, also Stripe's own failures; a different body is an error. */
   function replayed(key: string | undefined, request: string) {
     const before = key === undefined ? undefined : replies.get(key);
     if (before === undefined || before.request === request) return before;

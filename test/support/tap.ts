@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** One connection that went through. */
+/** One connection through the tap. */
 export interface TappedConnection {
-  /** All that the side that connected sent, up to the first 64 KiB; latin1. */
+  /** Bytes that the connecting side sent, up to the first 64 KiB; latin1. */
   sent: string;
   /** Which side closed first; null: open. */
   closedBy: "client" | "server" | null;
 }
 
-/** Stands between a proxy and a server on 127.0.0.1, and notes what passes. */
+/** A proxy on 127.0.0.1 that records the bytes that pass. */
 export interface Tap {
   port: number;
   connections: TappedConnection[];

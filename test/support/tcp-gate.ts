@@ -2,21 +2,21 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A way to a server that can be shut: what stands behind it looks down to whoever dials the gate. */
+/** A TCP proxy that can be shut, so that its target looks down to clients of the proxy. */
 export interface TcpGate {
   port: number;
   /** Cuts every connection and refuses new ones. */
   shut(): void;
-  /** Keeps connections but lets nothing through any more. */
+  /** Leaves connections open but forwards nothing any more. */
   stall(): void;
-  /** Stalls as soon as a client sends bytes with this text, which are the first that do not come through; resolves then. */
+  /** Stalls at the first bytes from a client that contain this text, which are not forwarded; resolves then. */
   stallAt(text: string): Promise<void>;
-  /** Lets through again; connections that stalled are cut. */
+  /** Forwards again; connections that stalled are cut. */
   open(): void;
   close(): Promise<void>;
 }
 
-/** @param targetUrl of the server to forward to; its host and port count. */
+/** @param targetUrl URL whose host and port connections are forwarded to */
 export async function createTcpGate(targetUrl: string): Promise<TcpGate> {
   const target = new URL(targetUrl);
   const pairs = new Set<Socket>();

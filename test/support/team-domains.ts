@@ -2,16 +2,16 @@ import { LIMITS } from "../../src/config/limits/limits.ts";
 import type { TeamDomains, TeamDomainsReader } from "../../src/features/auth/team-domains.ts";
 
 export interface MemoryTeamDomains extends TeamDomainsReader {
-  /** What is stored of the team; made when first asked for. */
+  /** The stored lists of the team; made at the first call. */
   stored(teamId: string): { blocked: Map<string, boolean>; disposable: Set<string> };
   readonly reads: { pages: number; named: number };
   /** Reads fail while it is set. */
   fails: boolean;
-  /** Called before a read looks at what is stored. */
+  /** Called before each read. */
   beforeRead: () => Promise<void> | void;
 }
 
-/** Lists of teams as Postgres would read them, in memory. */
+/** Stored lists of teams, in memory instead of Postgres. */
 export function createMemoryTeamDomains(): MemoryTeamDomains {
   const teams = new Map<string, ReturnType<MemoryTeamDomains["stored"]>>();
   const stored: MemoryTeamDomains["stored"] = (teamId) => {

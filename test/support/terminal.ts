@@ -4,7 +4,7 @@ import headless from "@xterm/headless";
 import { until } from "./until.ts";
 
 export interface TerminalOptions {
-  /** Of the process: nothing else of this one's. */
+  /** Environment of the process; it inherits none of this one's. */
   env: Record<string, string>;
   cwd?: string;
   columns?: number;
@@ -12,20 +12,20 @@ export interface TerminalOptions {
 
 /** A process in a pseudo-terminal, seen as a person sees it. */
 export interface TerminalSession {
-  /** What the terminal shows, with what has left it at the top; lines without spaces at their ends. */
+  /** Text of the terminal with its scrollback, without trailing spaces. */
   screen(): string;
-  /** Resolves once it shows what matches. */
+  /** Resolves once the terminal shows a match. */
   shows(pattern: RegExp): Promise<void>;
   type(text: string): void;
   /** The exit code, once the process has ended and all of its output is shown. */
   ended: Promise<number>;
-  /** All bytes that came. */
+  /** All output so far. */
   output(): string;
 }
 
 const ROWS = 50;
 
-/** One that a failed test leaves behind would keep this process alive. */
+/** Processes that a failed test left behind would prevent this one from ending. */
 const running = new Set<IPty>();
 after(() => {
   for (const child of running) child.kill("SIGKILL");
@@ -51,7 +51,7 @@ export function startInTerminal(
     output += data;
     drawn = new Promise((resolve) => screen.write(data, resolve));
   });
-  // What a program asks of its terminal.
+  // Replies of the terminal to a program's queries.
   screen.onData((answer) => child.write(answer));
   const text = () => {
     const { active } = screen.buffer;

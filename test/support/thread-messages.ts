@@ -4,7 +4,7 @@ import { MessagePort } from "node:worker_threads";
 /** Messages of this thread to others. */
 export interface ThreadMessages {
   sent: number;
-  /** As the structured clone has them; what is in shared memory costs nothing. */
+  /** Bytes of their structured clones; shared memory is not counted. */
   sentBytes: number;
   received: number;
   receivedBytes: number;
@@ -14,14 +14,14 @@ function bytesOf(value: unknown): number {
   try {
     return serialize(value).length;
   } catch {
-    // With a port or something else in it that is no plain data: at start-up only.
+    // A port or another value that cannot be cloned: in messages at start-up only.
     return 0;
   }
 }
 
 /**
- * Counts messages between this thread and those that are started from now on, until `stop`. Call before the threads are
- * started: a listener that is there already is not seen.
+ * Counts messages between this thread and those started from now on, until `stop`. Call it before the threads start: it
+ * does not see listeners that exist already.
  */
 export function countThreadMessages(): { counts: ThreadMessages; stop(): void } {
   const counts: ThreadMessages = { sent: 0, sentBytes: 0, received: 0, receivedBytes: 0 };

@@ -10,17 +10,17 @@ import { createClosing } from "./store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "./tcp-gate.ts";
 import { until } from "./until.ts";
 
-/** Two API processes' worth on one database, and on a Redis of their own that can be cut, stalled and emptied. */
+/** Two API processes on one database, with a Redis of their own that can be cut, stalled and emptied. */
 export interface TwoApis {
   readonly deployment: TestDeployment;
   readonly one: TestApi;
   readonly two: TestApi;
-  /** `count` requests at once, by turns to each process. */
+  /** Sends `count` requests at once, alternating between the processes. */
   atOnce(key: string, count: number, address: (i: number) => string): Promise<Answer[]>;
-  /** Units that the ledger holds as used, once every process has brought back what it had. */
+  /** Units used in the ledger, once every process has returned its unspent lease. */
   settledUse(teamId: string): Promise<number>;
   flushRedis(): Promise<void>;
-  /** What becomes of Redis before the requests. */
+  /** Names and faults of Redis, each injected before the requests. */
   readonly weather: readonly [string, () => Promise<void> | void][];
 }
 
@@ -32,7 +32,9 @@ interface Parts {
   two: TestApi;
 }
 
-/** Starts both before the tests of the calling file, brings them to rest before each, stops them at the end. */
+/**
+ * Starts both before the tests of the calling file, waits until they are idle before each, and stops them at the end.
+ */
 export function useTwoApis(): TwoApis {
   const closing = createClosing();
   let started: Parts | null = null;
@@ -86,7 +88,7 @@ async function bringToRest({ gate, one, two, deployment, redis }: Parts): Promis
   await Promise.all([one, two].map((api) => sharesAgain(api, deployment, redis)));
 }
 
-/** Resolves once a process that was alone has found that Redis answers: it looks when it is asked. */
+/** Resolves once a process that had lost Redis uses it again: it reconnects only when asked for something. */
 async function sharesAgain(api: TestApi, deployment: TestDeployment, redis: OwnRedis): Promise<void> {
   const { id, testKey } = await deployment.team("enterprise");
   await until("rates are shared", async () => {
@@ -105,7 +107,7 @@ function settledUse(deployment: TestDeployment, teamId: string): Promise<number>
 }
 
 let fresh = 0;
-/** An address that exists and that nobody has asked about. */
+/** An existing address that no test has asked about. */
 export const newAddress = () => `exists-l${fresh++}@plain.test`;
 
 export const outcomes = (answers: Answer[]) =>
@@ -115,8 +117,8 @@ export const withStatus = (answers: Answer[], status: number) =>
   answers.filter((answer) => answer.status === status);
 
 /**
- * A refusal says which limit it was and when to come again; and that nothing is left, unless something came back before
- * the answer was written: a unit that was free of charge; the bucket's next token, of a fast bucket several.
+ * Asserts that a refusal names the limit and the time to retry, and that nothing is left. A unit may have come back
+ * before the answer was written: one that was free of charge, or the bucket's next token (of a fast bucket several).
  */
 export function assertRefused(
   answer: Answer,

@@ -6,8 +6,8 @@ import { DAY_MS } from "../../src/platform/time/clock.ts";
 const EVERY_MS = 20;
 
 /**
- * What `look` finds, asked until it is neither false nor null; for what another process or a timer brings about.
- * @throws AssertionError naming `what` when it has not come about within `withinMs`: far above what it takes.
+ * Calls `look` until it returns neither false nor null, and returns that; for results of another process or of a timer.
+ * @throws AssertionError naming `what` after `withinMs`, which is far above the time needed
  */
 export async function until<T>(
   what: string,
@@ -24,8 +24,8 @@ export async function until<T>(
 }
 
 /**
- * Resolves when a second has passed: a question put from then on must be answered by what was changed before the call,
- * in every process, however long the answer takes.
+ * Resolves after a second: every process must answer questions from then on by changes made before the call, however
+ * long the answer takes.
  */
 export async function afterASecond(): Promise<void> {
   const endMs = performance.now() + LIMITS.keys.confirmMs;
@@ -35,7 +35,7 @@ export async function afterASecond(): Promise<void> {
 /** Longer than any test takes on a loaded machine. */
 const LAST_OF_DAY_MS = 90_000;
 
-/** A test that counts units of one UTC day must not begin at its very end: then it begins with the next. */
+/** A test that counts units of one UTC day must not begin at its very end: waits for the next day. */
 export async function awayFromMidnight(): Promise<void> {
   const leftMs = DAY_MS - (Date.now() % DAY_MS);
   if (leftMs < LAST_OF_DAY_MS) await wait(leftMs + 1_000);

@@ -25,13 +25,13 @@ export interface UploadsWorld {
   removal: UploadRemoval;
   streams: ObjectStreams;
   objects: UploadObjects;
-  /** Keys of what is below a prefix, and of what is being uploaded there in parts. */
+  /** Keys of objects below a prefix, and of unfinished multipart uploads. */
   leftBelow(prefix: string): Promise<{ objects: string[]; parts: string[] }>;
-  /** From now on: all of them, or of one key. */
+  /** From now on deletions fail: all of them, or those of one key. */
   failDeletions(fail: boolean | string): void;
 }
 
-/** Keys of what is below a prefix, and of what is being uploaded there in parts. */
+/** Keys of objects below a prefix, and of unfinished multipart uploads. */
 export async function listBelow({ client, bucket: Bucket }: ObjectStore, Prefix: string) {
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix }));
   const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix }));
@@ -90,7 +90,7 @@ export async function enterpriseActor(sql: Database, overrides: Partial<TierLimi
   );
 }
 
-/** A job that reads an upload; nobody works on it. */
+/** A queued job that reads an upload; no worker runs it. */
 export async function addJob(sql: Queryable, teamId: string, uploadId: string) {
   const id = newId("job");
   await sql`

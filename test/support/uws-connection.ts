@@ -1,14 +1,14 @@
 import type { StreamWriter } from "../../src/api/body/stream-body.ts";
 
-/** What uWebSockets.js gathers of a corked response before it writes. */
+/** Bytes of a corked response that uWebSockets.js buffers before it writes. */
 const GATHERED_BYTES = 16_384;
 
 /**
- * A response of uWebSockets.js before April 2026 in chunks, by what it does with bytes that the connection does not take:
- * what was gathered is kept for later, and what is written behind it is **dropped** where it did not fit what was gathered.
+ * A chunked response of uWebSockets.js before April 2026, as far as back-pressure goes. Bytes that the connection does
+ * not take are buffered; a write behind them that did not fit the cork buffer is **dropped**.
  */
 export class UwsConnection implements StreamWriter {
-  /** What the kernel holds for the client. */
+  /** Bytes that the kernel holds for the client. */
   #sent: Buffer[] = [];
   #free: number;
   #gathered: Buffer[] | null = null;
@@ -18,7 +18,7 @@ export class UwsConnection implements StreamWriter {
   keptMax = 0;
   isEnded = false;
 
-  /** @param sendBytes what the kernel takes of a client that reads nothing */
+  /** @param sendBytes bytes that the kernel takes for a client that reads nothing */
   constructor(sendBytes: number) {
     this.#free = sendBytes;
   }
@@ -53,7 +53,7 @@ export class UwsConnection implements StreamWriter {
     this.#drained = handler;
   }
 
-  /** The client reads so many bytes; the connection then takes more. */
+  /** The client reads up to `bytes` bytes; the connection then takes more. */
   read(bytes: number): Buffer {
     const all = Buffer.concat(this.#sent);
     const taken = all.subarray(0, bytes);
@@ -63,7 +63,7 @@ export class UwsConnection implements StreamWriter {
     return taken;
   }
 
-  /** @returns whether all that was kept before has gone out */
+  /** @returns false when bytes had to be buffered behind the connection */
   #put(bytes: Buffer): boolean {
     if (this.#kept.length > 0 && !this.#sendKept()) return this.#keep(bytes);
     if (this.#gathered === null) return this.#send(bytes);

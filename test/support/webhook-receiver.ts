@@ -8,20 +8,20 @@ export interface Received {
   body: string;
 }
 
-/** Answers a request that was received whole; does nothing to leave it unanswered. */
+/** Answers a completely received request; does nothing to leave it unanswered. */
 export type Answering = (received: Received, response: ServerResponse) => void;
 
-/** A receiver of webhooks on 127.0.0.1 that keeps what it was sent. */
+/** A receiver of webhooks on 127.0.0.1 that stores its requests. */
 export interface WebhookReceiver {
   url: string;
   port: number;
   received: Received[];
-  /** From the next request on; 204 at the beginning. */
+  /** Sets the answer from the next request on; 204 at first. */
   answer(how: Answering): void;
   close(): Promise<void>;
 }
 
-/** Answers with a status and nothing else. */
+/** Answers with a status and an empty body. */
 export const withStatus =
   (status: number, headers: Record<string, string> = {}): Answering =>
   (_, response) =>

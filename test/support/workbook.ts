@@ -16,12 +16,12 @@ export interface SheetOf {
 
 export interface WorkbookOf {
   sheets: readonly SheetOf[];
-  /** The XML of shared strings, `<si>…</si>` each; texts of rows come behind them. */
+  /** The XML of shared strings, `<si>…</si>` each; texts of rows follow them. */
   strings?: readonly string[];
   /** The XML within `styleSheet`. */
   styles?: string;
   is1904?: boolean;
-  /** Instead of, or besides, what would be there. */
+  /** Replaces parts of the same name, or adds to them. */
   parts?: readonly ZipPart[];
 }
 

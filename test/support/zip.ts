@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from "node:zlib";
 
-/** A part of an archive as a test has it; what is not said is as it should be. */
+/** A part of an archive; absent fields get their correct values. */
 export interface ZipPart {
   name: string;
   content: Buffer | string;
@@ -8,7 +8,7 @@ export interface ZipPart {
   method?: number;
   /** General purpose bits: 1 says that it is encrypted. */
   flags?: number;
-  /** What the directory says instead of the truth. */
+  /** False values for the directory's entry. */
   claims?: { uncompressedSize?: number; crc?: number };
 }
 

@@ -1,7 +1,10 @@
 import { gzipSync } from "node:zlib";
 import fc from "../properties.ts";
 
-/** One of the ways in which a table can be written as a list. Its own writer: it must not share the service's faults. */
+/**
+ * One dialect in which a table can be written as a list. The tests have their own writer: it must not share the
+ * service's faults.
+ */
 export interface Dialect {
   delimiter: string;
   /** Fields that need no quotes: how often they have them. */

@@ -1,6 +1,6 @@
 import type { SourceOptions } from "../../../src/features/bulk/analysis/layout.ts";
 
-/** A list that somebody may well upload, and how it is to be read. Values are written as text, and compared as UTF-8. */
+/** A list as customers upload them, and how it should be read. Values are written as text and compared as UTF-8. */
 export interface CorpusList {
   name: string;
   bytes: Buffer;
@@ -16,7 +16,7 @@ const utf8 = (text: string): Buffer => Buffer.from(text);
 const binary = (text: string): Buffer => Buffer.from(text, "latin1");
 const utf16 = (text: string): Buffer => Buffer.from(text, "utf16le");
 
-/** What programs export, in their own dialects. */
+/** Exports of common programs, in their own dialects. */
 export const EXPORTS: readonly CorpusList[] = [
   {
     name: "Excel, CSV (Comma delimited)",

@@ -34,7 +34,7 @@ export function cut(bytes: Buffer, sizes: readonly number[]): Buffer[] {
   return pieces;
 }
 
-/** What csv-parse makes of a list: the one truth of what its records and values are. */
+/** The records and values that csv-parse reads: the reference for ours. */
 export function oracle(bytes: Buffer, delimiter: string): string[][] | "quote_not_closed" {
   try {
     return parse(bytes, {

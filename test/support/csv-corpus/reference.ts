@@ -4,8 +4,8 @@ import type { Dialect } from "../../../src/features/bulk/csv/dialect.ts";
 const isFirstByte = (character: string) => /[\x81-\x9f\xe0-\xfc]/.test(character);
 
 /**
- * The records of a list in a dialect that csv-parse does not know, read one character after the other: slowly, and by nothing of
- * what the service reads by. Of encodings it knows Shift_JIS.
+ * The records of a list in a dialect that csv-parse does not support. Reads one character after the other, slowly, and
+ * shares no code with the service. Of multi-byte encodings it supports Shift_JIS.
  */
 export function referenceRecords(text: string, dialect: Dialect): string[][] | "quote_not_closed" {
   const { delimiter, escapedBy, quotes } = dialect;

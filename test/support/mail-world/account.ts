@@ -1,4 +1,4 @@
-/** What happened on one SMTP host since the last reset. */
+/** Counters of one SMTP host since the last reset. */
 export interface HostAccount {
   connections: number;
   /** Connections open now, and the most at once. */
@@ -16,14 +16,14 @@ export interface HostAccount {
   maxRejectionsPerSession: number;
   /** Most commands that came in one read; more than 1 means that the client pipelines. */
   maxBurst: number;
-  /** Commands that came before the answer to the one before, where PIPELINING was not offered. */
+  /** Commands sent before the reply to the previous one, where PIPELINING was not offered. */
   outOfTurn: number;
-  /** Command lines with a control character, or ended by a bare LF: smuggled or broken. */
+  /** Command lines with a control character or ended by a bare LF: smuggled or malformed. */
   malformed: number;
-  /** Sessions whose next answer is being held back (`MailHost.hold`). */
+  /** Sessions whose next reply is withheld (`MailHost.hold`). */
   held: number;
   commandCount: number;
-  /** The first COMMANDS_KEPT of them. */
+  /** The first COMMANDS_KEPT commands. */
   commands: CommandRecord[];
 }
 
@@ -58,7 +58,7 @@ export function newAccount(): HostAccount {
   };
 }
 
-/** Back to nought, except for what is true now (open connections, held answers). */
+/** Resets all counters but those of the present state (open connections, withheld replies). */
 export function resetAccount(account: HostAccount): void {
   const { open, held } = account;
   Object.assign(account, newAccount(), { open, held, maxOpen: open });
@@ -69,7 +69,7 @@ export function recordCommand(account: HostAccount, record: CommandRecord): void
   if (account.commands.length < COMMANDS_KEPT) account.commands.push(record);
 }
 
-/** `ofSession`: transactions of its session so far, this one counted. */
+/** @param ofSession transactions of its session so far, this one included */
 export function recordTransaction(account: HostAccount, ofSession: number): void {
   account.transactions++;
   account.maxTransactionsPerSession = Math.max(account.maxTransactionsPerSession, ofSession);

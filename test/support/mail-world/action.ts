@@ -1,14 +1,14 @@
 /**
- * What a server does when a command (or a connection) arrives. Bytes go out exactly as given: a server that
- * misbehaves is one whose bytes are wrong.
+ * A server's action when a command or a connection arrives. Bytes go out exactly as given: a server that misbehaves is
+ * one whose bytes are wrong.
  */
 export type Action =
   | { kind: "say"; bytes: Buffer; next: "go_on" | "close" | "reset" }
-  /** Never says anything in this session again, and keeps the connection until the client gives up. */
+  /** Sends nothing more in this session, and holds the connection open until the client closes it. */
   | { kind: "silence" }
-  /** Sends `chunk` over and over, until `bytes` have gone out or the client leaves; no faster than it reads. */
+  /** Sends `chunk` again and again until `bytes` are sent or the client leaves; no faster than the client reads. */
   | { kind: "repeat"; chunk: Buffer; bytes: number }
-  /** One byte a tick of the world's drip (`MailWorldOptions.dripIntervalMs`, or `drip()` by hand). */
+  /** Sends one byte at each tick of the world's drip (`MailWorldOptions.dripIntervalMs`, or `drip()` by hand). */
   | { kind: "drip"; bytes: Buffer };
 
 const bytesOf = (lines: string[], encoding: "utf8" | "latin1") =>
@@ -23,7 +23,7 @@ export function sayLatin1(...lines: string[]): Action {
   return { kind: "say", bytes: bytesOf(lines, "latin1"), next: "go_on" };
 }
 
-/** Says the lines and closes in order, as a server does after a 421. */
+/** Sends the lines and closes in order, as a server does after a 421. */
 export function sayAndClose(...lines: string[]): Action {
   return { kind: "say", bytes: bytesOf(lines, "utf8"), next: "close" };
 }
@@ -40,11 +40,11 @@ export function drip(...lines: string[]): Action {
   return { kind: "drip", bytes: bytesOf(lines, "utf8") };
 }
 
-/** Closes without a word. */
+/** Closes without a reply. */
 export const DROP: Action = { kind: "say", bytes: Buffer.alloc(0), next: "close" };
-/** The same with a TCP reset. */
+/** Resets the TCP connection without a reply. */
 export const RESET: Action = { kind: "say", bytes: Buffer.alloc(0), next: "reset" };
-/** Leaves this one reply out and goes on: whoever waits for it takes the next one for it. */
+/** Omits this one reply and goes on: a client that waits for it takes the next reply for it. */
 export const OMIT: Action = { kind: "say", bytes: Buffer.alloc(0), next: "go_on" };
 export const SILENCE: Action = { kind: "silence" };
 

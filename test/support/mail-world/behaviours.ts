@@ -1,21 +1,21 @@
 /**
- * Every behaviour of the mail world by an address that shows it, with what the service should say (the verdict
- * table of the API). This list is the world's documentation: a test checks that every mailbox, host and domain
- * is in it, and the demo prints it.
+ * Every behaviour of the mail world: an address that shows it, and the verdict that the service should give (the
+ * verdict table of the API). This list is the world's documentation: a test checks that it has every mailbox, host and
+ * domain, and the demo prints it.
  */
 export interface Expectation {
   address: string;
-  /** With probing (Pro+), on a fresh cache, asked alone, loopback MX addresses allowed. */
+  /** Expected for a single check with probing (Pro and above), an empty cache, and loopback MX addresses allowed. */
   expected: { verdict: "valid" | "invalid" | "risky" | "unknown"; reason: string };
   why: string;
   /**
-   * `ipv6`: the machine must have ::1. `private_addresses_refused`: shown only when PROBE_PRIVATE_ADDRESSES is
-   * false (then the whole world is out of bounds, and this is what every address of it gets).
+   * `ipv6`: the machine must have ::1. `private_addresses_refused`: shown only when PROBE_PRIVATE_ADDRESSES is false;
+   * then every address of the world gets this result.
    */
   needs?: "ipv6" | "private_addresses_refused";
   /**
-   * The server holds the client until its own timeout. Where the request's deadline comes first, the answer is
-   * `deadline`, and `expected` is what the cache then says.
+   * The server holds the client until the client's timeout. Where the request's deadline comes first, the answer is
+   * `deadline`, and `expected` is what the cache then has.
    */
   holds?: true;
 }

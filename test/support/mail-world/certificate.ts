@@ -19,8 +19,8 @@ const name = (commonName: string) =>
 const utcTime = (text: string) => der(0x17, Buffer.from(text));
 
 /**
- * A key and a self-signed certificate for it, as PEM, made on the spot (RFC 5280, version 1, P-256), valid to 2049:
- * no private key in the repository, no openssl on the machine.
+ * A new private key and a self-signed certificate for it, as PEM (RFC 5280, version 1, P-256), valid to 2049.
+ * Generated, so that the repository has no private key and the machine needs no openssl.
  */
 export function selfSignedCertificate(commonName: string): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });

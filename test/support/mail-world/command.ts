@@ -22,7 +22,7 @@ export function isAscii(recipient: Recipient): boolean {
   return /^[\x00-\x7f]*$/.test(recipient.local + recipient.domain);
 }
 
-/** Longest unfinished line that is kept. */
+/** Most characters of an unfinished line that are buffered. */
 const LINE_MAX = 4_096;
 
 /** Cuts a stream of bytes into lines at LF, a CR before it included, and UTF-8 characters never in two. */

@@ -34,7 +34,7 @@ export function withinSize(query: dnsPacket.DecodedPacket, answer: ZoneAnswer, s
   return dnsPacket.encode({ ...short, flags: (short.flags ?? 0) | dnsPacket.TRUNCATED_RESPONSE });
 }
 
-/** What an attacker off the path would send: a guessed id, then the right id for another question. */
+/** Answers that an off-path attacker would send: a guessed id, then the right id for another question. */
 function forgeries(query: dnsPacket.DecodedPacket): Buffer[] {
   const lie = (packet: dnsPacket.Packet) => {
     const { name = "", type = "A" } = packet.questions?.[0] ?? {};
@@ -52,7 +52,10 @@ function forgeries(query: dnsPacket.DecodedPacket): Buffer[] {
   ];
 }
 
-/** The messages that `fault` puts in place of `truth`, in order. None: a TCP connection is closed without one. */
+/**
+ * The messages that `fault` sends in place of `truth`, in order. An empty list: a TCP connection is closed without an
+ * answer.
+ */
 export function faultyMessages(
   fault: Exclude<DnsFault, "silent">,
   query: dnsPacket.DecodedPacket,

@@ -15,14 +15,14 @@ export interface DnsServer {
   /** Adds or replaces the records of one name. */
   set(name: string, entry: ZoneEntry): void;
   remove(name: string): void;
-  /** Keeps back all answers until `release`. */
+  /** Withholds all answers until `release`. */
   hold(): void;
   release(): void;
   resetCounters(): void;
   close(): Promise<void>;
 }
 
-/** How an answer leaves; `size` is the most bytes a message may have. */
+/** Where an answer is sent; `size` is the most bytes that a message may have. */
 interface Channel {
   size: number;
   tcp: boolean;
@@ -33,7 +33,7 @@ interface Channel {
 
 const HELD_MAX = 10_000;
 const BIND_ATTEMPTS = 20;
-/** A burst of some thousand queries must not be lost here: that would be a test of the kernel. */
+/** The kernel must not drop queries of a burst of some thousands: that would be a test of the kernel. */
 const RECEIVE_BUFFER_BYTES = 4_194_304;
 
 const ZONE_TYPES: readonly string[] = ["MX", "A", "AAAA", "TXT", "PTR"] satisfies ZoneType[];
@@ -104,7 +104,7 @@ export async function createDnsServer(zone: Zone, changed: () => void = () => {}
   });
   const port = await bindBoth();
 
-  /** The TCP port first: it is the one that others may hold. */
+  /** Binds the TCP port first: another process may hold that one. */
   async function bindBoth(): Promise<number> {
     for (let attempt = 1; ; attempt++) {
       const free = await listenOn(tcp, 0, "127.0.0.1");

@@ -10,8 +10,8 @@ const HUGE_RECORDS = 1_000;
 const mxFault = (fault: DnsFault): ZoneEntry => ({ mx: [[10, PLAIN]], faults: { MX: fault } });
 
 /**
- * Domains beside the one of each host. `plain` is the address of the well-behaved host: where a resolver errs
- * from MX to A, it finds a server there that says yes, and the test fails.
+ * Domains beside the one of each host. `plain` is the address of the well-behaved host: a resolver that wrongly falls
+ * back from MX to A finds a server there that accepts, and the test fails.
  */
 function domainEntries(plain: string): Record<string, ZoneEntry> {
   const [dead1, dead2] = DEAD_ADDRESSES;
@@ -176,7 +176,7 @@ function domainEntries(plain: string): Record<string, ZoneEntry> {
     "_dmarc.texts-servfail.test": { faults: { TXT: "servfail" } },
     "parked.test": { mx: [[10, "localhost"]] },
     "throw-away.test": { mx: [[10, "mail.wabblywabble.com"]] },
-    // Zones that list domains by name: one that works, one that refuses the question.
+    // Domain block lists: one that works, and one that refuses the query.
     "listed.test": { mx: [[10, PLAIN]] },
     "listed.test.dbl.test": { a: ["127.0.1.2"] },
     "plain.test.dbl.test": { a: ["127.255.255.254"] },

@@ -1,13 +1,13 @@
 import type { Greylist } from "./profile.ts";
 
 export interface RelentingGreylist extends Greylist {
-  /** true: all who come again pass; false: as at the start. */
+  /** true: hosts with the rule `until_relent` accept from now on; false: as at the start. */
   relent(value: boolean): void;
 }
 
 const SEEN_MAX = 100_000;
 
-/** Greylisting without a clock: a server relents when the test says so, or at the second attempt. */
+/** Greylisting without a clock: a server accepts when the test says so, or at the second attempt. */
 export function createGreylist(): RelentingGreylist {
   const seen = new Set<string>();
   let relented = false;

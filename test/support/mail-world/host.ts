@@ -4,14 +4,14 @@ import { type HostAccount, newAccount, resetAccount } from "./account.ts";
 import type { Greylist, Handler, HostProfile, Moment } from "./profile.ts";
 import { type Session, serveSession } from "./session.ts";
 
-/** One MX host: a listening server on an address of its own, with its account. */
+/** One MX host: a listening server on an address of its own, with its counters. */
 export interface MailHost {
   readonly name: string;
   readonly address: string;
   readonly account: HostAccount;
-  /** From now on `moment` is answered by `handler` first; null takes it back. */
+  /** From now on `handler` answers `moment` first; null removes it. */
   setBehaviour(moment: Moment, handler: Handler | null): void;
-  /** Keeps back the answers of `moment`, and all that a held session would say after, until `release`. */
+  /** Withholds the replies at `moment`, and all later ones of those sessions, until `release`. */
   hold(moment: Moment): void;
   release(): void;
   /** Sends `bytes` more of each dripping reply. */
@@ -27,7 +27,7 @@ export interface HostDependencies {
   greylist: Greylist;
   secureContext: SecureContext;
   dripIntervalMs: number | null;
-  /** Called after anything that shows in the account. */
+  /** Called after every change of the counters. */
   changed(): void;
 }
 
@@ -76,7 +76,7 @@ export function createMailHost(profile: HostProfile, address: string, deps: Host
       isOpen = false;
       deps.changed();
     }
-    // Our FIN is gone: on its receipt the client may dial anew, before "close" is emitted here.
+    // Our FIN is sent. The client may dial anew when it gets it, which may be before "close" is emitted here.
     socket.once("finish", countOut);
     socket.once("close", () => {
       sessions.delete(session);

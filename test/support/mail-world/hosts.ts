@@ -8,13 +8,13 @@ const MEGABYTE = 1_048_576;
 
 const acceptAll: Handler = () => ACCEPTED;
 
-/** The named mailboxes are accepted, any other local part gets `handler`: a catch-all nobody can confirm. */
+/** The named mailboxes are accepted, any other local part gets `handler`: a catch-all that a probe cannot confirm. */
 const unlessNamed =
   (handler: Handler): Handler =>
   (dialogue, recipient) =>
     findMailbox(recipient.local) === undefined ? handler(dialogue, recipient) : null;
 
-/** A customer's host at a provider: knows its own domain and calls everybody else's users unknown. */
+/** A customer's host at a provider: knows the users of its own domain alone; all others are unknown. */
 const onlyFor =
   (domain: string): Handler =>
   (dialogue, recipient) =>
@@ -27,7 +27,7 @@ const inOtherWords =
       ? missing(_, recipient)
       : null;
 
-/** After `limit` refused recipients in a session the server has had enough. */
+/** Applies `handler` after `limit` refused recipients in a session. */
 const afterRejections =
   (limit: number, handler: Handler): Handler =>
   (dialogue, recipient) =>
@@ -38,10 +38,13 @@ export const ERROR_LIMIT = 20;
 /** Transactions before `busy.test` says 421. */
 export const BUSY_AFTER = 3;
 export const CONNECTION_LIMIT = 2;
-/** Recipients over all sessions, since the last reset of its account, before `patience.test` blocks us. */
+/** Recipients over all sessions, since the last reset of its counters, before `patience.test` blocks us. */
 export const PATIENCE = 50;
 
-/** Only where other transactions are pipelined behind the recipient at hand: more than its own RSET. */
+/**
+ * Applies `handler` only where commands of further transactions are pipelined behind this recipient, beyond its own
+ * RSET.
+ */
 export const ifPipelined =
   (handler: Handler): Handler =>
   (dialogue, recipient) =>
@@ -50,11 +53,13 @@ export const ifPipelined =
 /** Every SMTP server of the world. `mx.NAME.test` serves the domain `NAME.test`; behaviours.ts says what to expect. */
 export const HOSTS: HostProfile[] = [
   { name: "mx.plain.test" },
-  /** As plain; apart, so that a client that draws conclusions about a whole site does so here. */
+  /** Behaves as plain. A host of its own, so that a client that draws conclusions about a whole site does so here. */
   { name: "mx.blocked.test" },
   { name: "mx.limited.test" },
   { name: "mx.later.test" },
-  /** Apart, so that its 421 is the end of a session that has done nothing else: else another session asks again. */
+  /**
+   * A host of its own, so that its 421 ends a session that has done nothing else: otherwise another session asks again.
+   */
   { name: "mx.closing.test" },
   { name: "mx.rude.test" },
   { name: "mx.catchall.test", on: { rcpt: acceptAll } },
@@ -236,6 +241,6 @@ export const HOSTS: HostProfile[] = [
   { name: "mx.utf8.test", extensions: [...DEFAULT_EXTENSIONS, "SMTPUTF8"] },
   { name: "mx-a.provider.test", on: { rcpt: onlyFor("alpha.test") } },
   { name: "mx-b.provider.test", on: { rcpt: onlyFor("beta.test") } },
-  /** Nobody should come here: what spoofed DNS answers and forbidden addresses lead to. */
+  /** Must stay unused: spoofed DNS answers and forbidden addresses lead to it. */
   { name: "mx.trap.test", address: "127.0.0.1", on: { rcpt: acceptAll } },
 ];

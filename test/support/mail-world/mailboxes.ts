@@ -11,7 +11,7 @@ export const ACCEPTED = say("250 2.1.5 Ok");
 export const GREYLISTED = "450 4.2.0 Recipient address rejected: Greylisted, please try again in 300 seconds";
 const MEGABYTE = 1_048_576;
 
-/** Replies of servers that let in who comes again: each to the first attempt at an address, 250 to the next. */
+/** Replies of servers that refuse the first attempt at an address and accept the next with 250. */
 export const LATER: Readonly<Record<string, { reply: string; closes?: true }>> = {
   "later-try-again": { reply: "421 4.7.0 Try again later", closes: true },
   "later-callout": {
@@ -44,9 +44,9 @@ export function unknownUser(_: Dialogue, { local, domain }: Recipient): Action {
 }
 
 /**
- * What a local part stands for, on every host that has no opinion of its own. A local part matches the longest
- * name that it equals, or that it starts with before `-`, `+`, `.` or a digit: `exists17` and `exists-a` exist
- * too. All others are unknown users.
+ * Meaning of a local part on every host without a handler of its own. A local part matches the longest name that it
+ * equals, or that it starts with before `-`, `+`, `.` or a digit: `exists17` and `exists-a` exist too. All others are
+ * unknown users.
  */
 export const MAILBOXES: Record<string, Mailbox> = {
   exists: always(ACCEPTED),

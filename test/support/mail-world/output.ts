@@ -2,15 +2,15 @@ import type { Socket } from "node:net";
 import type { HostAccount } from "./account.ts";
 import type { Action } from "./action.ts";
 
-/** The way out of a session: actions in order, held back on request. */
+/** The output of a session: actions in order, withheld on request. */
 export interface Output {
   act(action: Action): void;
-  /** Keeps this and all later actions until `release`. */
+  /** Withholds this and all later actions until `release`. */
   hold(): void;
   release(): void;
   drip(bytes: number): void;
   stop(): void;
-  /** True when nothing more will ever be said: the rest of the client's commands is not read. */
+  /** True when nothing more will be sent: the rest of the client's commands is not read. */
   readonly ended: boolean;
 }
 
@@ -20,7 +20,7 @@ interface OutputContext {
   changed(): void;
 }
 
-/** Actions waiting behind a held or dripping one; a client that pipelines more is cut off. */
+/** Most actions waiting behind a withheld or dripping one; a client that pipelines more is cut off. */
 const QUEUE_MAX = 10_000;
 
 export function createOutput(socket: Socket, context: OutputContext): Output {
@@ -38,8 +38,8 @@ export function createOutput(socket: Socket, context: OutputContext): Output {
   }
 
   /**
-   * Writes while the client reads; the socket's own buffer is the only one. Ends with the stream: once it was ended, a
-   * write is refused without being full, and an endless flood would never leave this loop.
+   * Writes only while the client reads, so that nothing but the socket's own buffer fills. Stops when the stream is
+   * ended: a write is then refused without being full, and an endless flood would never leave this loop.
    */
   function repeat(chunk: Buffer, bytes: number): void {
     let left = bytes;

@@ -1,32 +1,32 @@
 import type { HostAccount } from "./account.ts";
 import type { Action } from "./action.ts";
 
-/** Moments at which a server may behave in its own way. */
+/** Moments at which a server may deviate from the usual reply. */
 export type Moment = "greeting" | "ehlo" | "helo" | "mail" | "rcpt";
 
-/** What a handler knows of the session when it decides. */
+/** State of the session that a handler can decide by. */
 export interface Dialogue {
   host: string;
   clientAddress: string;
-  /** Name the client gave, "" before EHLO. */
+  /** Name that the client gave in EHLO or HELO; "" before. */
   heloName: string;
   tls: boolean;
-  /** The address in the last MAIL, "" for the null sender and before. */
+  /** The address in the last MAIL; "" for the null sender, and before MAIL. */
   sender: string;
-  /** Of this session, the command at hand not counted. */
+  /** Transactions and rejections of this session before the current command. */
   transactions: number;
   rejections: number;
-  /** Recipients accepted in the transaction at hand. */
+  /** Recipients accepted in the current transaction. */
   recipients: number;
-  /** Commands that came along with the one at hand and wait behind it: more than a RSET means further transactions. */
+  /** Commands received with the current one and waiting behind it: more than a RSET means further transactions. */
   behind: number;
-  /** What the host has seen in all its sessions since the last reset. */
+  /** Counters of the host over all its sessions since the last reset. */
   ofHost: Readonly<HostAccount>;
   greylist: Greylist;
 }
 
 export interface Greylist {
-  /** True when `address` may pass now; remembers that it asked. */
+  /** True when `address` may pass now; records the attempt. */
   admits(address: string, rule: "until_relent" | "first_only"): boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Recipient {
   domain: string;
 }
 
-/** `recipient` is given at `rcpt` only; null answers as a well-behaved server would. */
+/** `recipient` is set at `rcpt` only; null replies as a well-behaved server would. */
 export type Handler = (dialogue: Dialogue, recipient: Recipient) => Action | null;
 
 export interface HostProfile {
@@ -46,7 +46,7 @@ export interface HostProfile {
   address?: string;
   /** EHLO keywords, STARTTLS apart; DEFAULT_EXTENSIONS when absent. */
   extensions?: string[];
-  /** How STARTTLS, then offered, ends; absent: not offered. */
+  /** Outcome of STARTTLS; absent: not offered. */
   starttls?: "works" | "refused" | "garbage" | "silent" | "injects" | "drops";
   /** MAIL in clear is answered 530 5.7.0. */
   tlsRequired?: boolean;

@@ -2,7 +2,7 @@ import type { SecureContext } from "node:tls";
 import type { HostAccount } from "./account.ts";
 import type { Greylist, Handler, HostProfile, Moment } from "./profile.ts";
 
-/** What a session is given by its host. */
+/** State and settings that a host passes to each of its sessions. */
 export interface SessionContext {
   profile: HostProfile;
   account: HostAccount;

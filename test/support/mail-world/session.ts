@@ -11,7 +11,7 @@ import { answerStartTls, NO_RECORD } from "./starttls.ts";
 
 export interface Session {
   destroy(): void;
-  /** Sends what was held back. */
+  /** Sends everything that was withheld. */
   release(): void;
   /** Sends `bytes` more of a dripping reply. */
   drip(bytes: number): void;
@@ -109,7 +109,7 @@ class SmtpSession implements Session {
     if (action !== null) this.#output.act(action);
   }
 
-  /** The answer, or null where it is already given. */
+  /** The reply, or null where one has been sent already. */
   #command(verb: string, argument: string): Action | null {
     switch (verb) {
       case "EHLO":
@@ -188,7 +188,7 @@ class SmtpSession implements Session {
     this.#dialogue.recipients = 0;
   }
 
-  /** Override, then profile, then standard; from a held moment on, the output waits for its release. */
+  /** The override decides, then the profile, then the standard. From a held moment on, the output is withheld. */
   #decide(moment: Moment, recipient: Recipient, standard: () => Action): Action {
     const { overrides, profile, isHeld } = this.#context;
     if (isHeld(moment)) this.#output.hold();
@@ -211,7 +211,7 @@ class SmtpSession implements Session {
     return null;
   }
 
-  /** What the client sent in clear after STARTTLS is thrown away, as RFC 3207 §6 asks. */
+  /** Drops what the client sent in clear after STARTTLS, as RFC 3207 §6 requires. */
   #forgetClear(): void {
     this.#stream.removeAllListeners("data");
     this.#lines = createLineReader();

@@ -8,19 +8,19 @@ export interface SinkOptions {
   /** Milliseconds from a read to the answer of all commands in it: the round trip of a distant server. Default 0. */
   latencyMs?: number;
   /**
-   * Milliseconds that it takes it to find out about a recipient, beside: those of a connection one after the other, and all
-   * answers to a read go out together. Default 0.
+   * Milliseconds to look up one recipient, in addition. Recipients of a connection are looked up one after the other,
+   * and all replies to one read go out together. Default 0.
    */
   recipientMs?: number;
-  /** Whether a local part exists at a domain; by default those that begin with `exists` or `user` do at any. */
+  /** Whether a local part exists at a domain. By default those that begin with `exists` or `user` do, at any domain. */
   accepts?: (local: string, domain: string) => boolean;
 }
 
-/** A mail server that costs next to nothing: for benchmarks of a client, where the world's hosts would be the brake. */
+/** A mail server that uses little CPU: for benchmarks of a client, where the world's hosts would be the bottleneck. */
 export interface Sink {
   readonly address: string;
   readonly port: number;
-  /** As given; what changes holds from the next read on. */
+  /** As given; changes apply from the next read on. */
   readonly delays: { latencyMs: number; recipientMs: number };
   readonly account: {
     connections: number;
@@ -32,7 +32,7 @@ export interface Sink {
   close(): Promise<void>;
 }
 
-/** Whoever is called `exists…` or `user…` exists; the random names of a catch-all probe do not. */
+/** Local parts `exists…` and `user…` exist; the random ones of catch-all probes do not. */
 const knowsNamed = (local: string) => local.startsWith("exists") || local.startsWith("user");
 
 const EHLO_REPLY = "250-sink.test\r\n250-PIPELINING\r\n250 ENHANCEDSTATUSCODES\r\n";
@@ -64,7 +64,7 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
     return verb === 0x71 ? "221 2.0.0 Bye\r\n" : OK;
   }
 
-  /** What a connection is told, in order: when a timer ends, the oldest answer goes out, whichever it was set for. */
+  /** Sends a connection's replies in order: when a timer fires, the oldest reply goes out, whichever it was set for. */
   function createAnswers(socket: Socket): (text: string, last: boolean, recipients: number) => void {
     const waiting: { text: string; last: boolean }[] = [];
     let freeAtMs = 0;
@@ -72,7 +72,7 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
       if (last) socket.end(text, "latin1");
       else if (socket.writable) socket.write(text, "latin1");
     }
-    /** From now. The server is at one recipient after the other. */
+    /** Milliseconds from now: the server looks up one recipient after the other. */
     function delayMs(recipients: number): number {
       const { latencyMs, recipientMs } = delays;
       if (recipientMs === 0) return latencyMs;
@@ -116,7 +116,7 @@ export async function createSink(options: SinkOptions = {}): Promise<Sink> {
       if (isOpen) account.open--;
       isOpen = false;
     };
-    // Our FIN is gone: on its receipt the client may dial anew, before "close" is emitted here.
+    // Our FIN is sent. The client may dial anew when it gets it, which may be before "close" is emitted here.
     socket.once("finish", countOut);
     socket.once("close", () => {
       sockets.delete(socket);

@@ -3,10 +3,10 @@ import type { HostProfile } from "./profile.ts";
 
 const READY = "220 2.0.0 Ready to start TLS";
 
-/** Where the server's part of a handshake should be. */
+/** Sent in place of the server's part of the handshake. */
 export const NO_RECORD = sayAndClose("this is no TLS record");
 
-/** What STARTTLS is answered with, in order, and what follows: a TLS handshake, or one that is spoilt. */
+/** The replies to STARTTLS, in order, and the next state: clear text, a TLS handshake, or a spoilt one. */
 export function answerStartTls(mode: HostProfile["starttls"]): {
   actions: Action[];
   next: "clear" | "handshake" | "spoilt";

@@ -1,5 +1,5 @@
 export interface WaitingRoom {
-  /** Resolves once `condition` holds, looked at now and after every `changed`; rejects on `close`. */
+  /** Resolves once `condition` holds, checked now and after every `changed`; rejects on `close`. */
   until(condition: () => boolean): Promise<void>;
   changed(): void;
   close(): void;
@@ -11,7 +11,7 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** Where tests wait for something to have happened, instead of sleeping. */
+/** Lets tests wait for an event instead of sleeping. */
 export function createWaitingRoom(): WaitingRoom {
   const waiters = new Set<Waiter>();
   return {

@@ -11,7 +11,7 @@ import { createWaitingRoom } from "./waiting-room.ts";
 export interface MailWorldOptions {
   /** Milliseconds between the bytes of a slow banner; null: only `drip()` moves it. Default 1000. */
   dripIntervalMs?: number | null;
-  /** Hosts beside those of HOSTS, e.g. under a provider's real name; their domains by `dns.set`. */
+  /** Hosts beside those of HOSTS, e.g. under a provider's real name; set their domains by `dns.set`. */
   hosts?: HostProfile[];
 }
 
@@ -22,25 +22,28 @@ export interface MailWorld {
   /** For SMTP_PORT: the same on every host's address. */
   readonly smtpPort: number;
   readonly dns: DnsServer;
-  /** What a correct service says of each address; those that need IPv6 only where the machine has it. */
+  /** The correct result for each address; those that need IPv6 only where the machine has it. */
   readonly expectations: Expectation[];
   /** By name, e.g. `mx.plain.test`; throws for one that is not in the world. */
   host(name: string): MailHost;
   hosts(): MailHost[];
-  /** Greylisting servers let everybody pass from now on; `false` makes them forget. */
+  /** From now on greylisting servers accept; `false` makes them forget. */
   relent(value?: boolean): void;
   /** Sends `bytes` more of each slow banner. */
   drip(bytes: number): void;
-  /** Resolves once `condition` holds, looked at after every event of the world: no test needs to sleep. Rejects on `close`. */
+  /**
+   * Resolves once `condition` holds, checked after every event of the world, so that no test needs to sleep. Rejects on
+   * `close`.
+   */
   until(condition: () => boolean): Promise<void>;
-  /** All accounts and the query log to nought; behaviour and greylists stay. */
+  /** Resets all counters and the query log; behaviour and greylists remain. */
   resetCounters(): void;
   close(): Promise<void>;
 }
 
 /**
- * Starts the world. The servers bind 127.0.0.1, 127.0.0.10 and up (Linux has all of 127/8) on one port that is
- * free on all of them; with IPv6, ::1 too, as a second face of the well-behaved host.
+ * Starts the world. The servers bind 127.0.0.1, 127.0.0.10 and up (Linux has all of 127/8), on one port that is free on
+ * all of them. With IPv6, the well-behaved host also listens on ::1.
  */
 export async function createMailWorld(options: MailWorldOptions = {}): Promise<MailWorld> {
   const greylist = createGreylist();
@@ -91,7 +94,10 @@ export async function createMailWorld(options: MailWorldOptions = {}): Promise<M
 
 const PORT_ATTEMPTS = 20;
 
-/** One port for all. Others use loopback too, so a port free on the first address may be taken on the next. */
+/**
+ * Finds one port for all hosts. Other processes use loopback too, so a port free on the first address may be in use on
+ * the next.
+ */
 async function listenEverywhere(
   hosts: MailHost[],
   overIpv6: MailHost,

@@ -2,7 +2,7 @@ import type { Answer } from "dns-packet";
 
 export type ZoneType = "MX" | "A" | "AAAA" | "TXT" | "PTR";
 
-/** How the server answers wrongly, or not at all. */
+/** How the DNS server misbehaves. */
 export type DnsFault =
   | "servfail"
   | "refused"
@@ -26,7 +26,7 @@ export type DnsFault =
   /** NXDOMAIN with the SOA of a zone that does not hold the name. */
   | "nxdomain_of_another";
 
-/** The records of one name; a name with none of them still exists (NODATA). */
+/** The records of one name; a name without any still exists (NODATA). */
 export interface ZoneEntry {
   mx?: [preference: number, exchange: string][];
   a?: string[];
@@ -34,9 +34,9 @@ export interface ZoneEntry {
   txt?: string[];
   ptr?: string[];
   cname?: string;
-  /** Of the records, default TTL_S. */
+  /** TTL of the records in seconds, default TTL_S. */
   ttlS?: number;
-  /** Of "no such record", default NEGATIVE_TTL_S. */
+  /** TTL of a negative answer in seconds, default NEGATIVE_TTL_S. */
   negativeTtlS?: number;
   faults?: Partial<Record<ZoneType, DnsFault>>;
 }
@@ -68,7 +68,7 @@ export function soa(name: string, negativeTtlS: number): Answer {
   return { type: "SOA", name: zone, ttl: negativeTtlS, data: { ...data, minimum: negativeTtlS } };
 }
 
-/** The zone of the world that holds `name`; ELSEWHERE, which no name of it is below, is one by itself. */
+/** The zone of the world that holds `name`; ELSEWHERE is a zone by itself, outside of the world. */
 function zoneOf(name: string): string {
   if (name === ELSEWHERE) return ELSEWHERE;
   return name.endsWith(".arpa") ? "arpa" : "test";
@@ -95,8 +95,8 @@ function recordsOf(zone: Zone, name: string, entry: ZoneEntry, type: ZoneType): 
 }
 
 /**
- * The texts of a domain with MX whose entry says nothing of them: SPF, and DMARC below it, as most domains have them. So tests
- * that are about something else find no signal, however slow the machine.
+ * Default TXT records of a domain that has MX records: an SPF record, and a DMARC record below it, as most domains have
+ * them. So tests about something else find no signal, however slow the machine.
  */
 function defaultTexts(zone: Zone, name: string): string[] {
   if (zone.get(name)?.mx !== undefined) return ["v=spf1 -all"];
@@ -111,14 +111,17 @@ function exists(zone: Zone, name: string): boolean {
   return false;
 }
 
-/** Names that we may say do not exist: under `.test`, those of addresses, and those whose last label is a number, as the root does. */
+/**
+ * Names whose absence this server may claim: those under `.test`, reverse names (`.arpa`), and those whose last label
+ * is a number, as the root does.
+ */
 function isOurs(name: string): boolean {
   return /(^|\.)(test|arpa|\d+)$/.test(name);
 }
 
 /**
- * What a resolver would say of `name` (any case; echoed as asked) and `type`: records behind the whole CNAME
- * chain, or NODATA / NXDOMAIN with the SOA of RFC 2308. A loop is answered with its CNAMEs.
+ * The resolver's answer for `name` (any case; echoed as asked) and `type`: records at the end of the whole CNAME chain,
+ * or NODATA / NXDOMAIN with the SOA of RFC 2308. A loop is answered with its CNAMEs.
  */
 export function lookUp(zone: Zone, name: string, type: ZoneType): ZoneAnswer {
   const answers: Answer[] = [];
