@@ -1,8 +1,9 @@
 // npm run accuracy [-- --open development] [-- --only development]
 //
-// How well the rules read replies, by corpus and its state (test/corpus/README.md). Of a blind corpus it prints sums only,
-// and of no corpus a reply, unless --open names it: then each reply that was missed, and the corpus is blind no more.
-// Exit code: 0 the held-back half meets the targets; 1 it does not, or is not there.
+// Measures how well the rules classify replies, by corpus and its state (test/corpus/README.md). Of a blind corpus it
+// prints sums only. It prints replies of a corpus only if --open names it: then each misclassified reply, and the corpus
+// is no longer blind.
+// Exit code: 0 the held-back half meets the targets; 1 it does not, or is missing.
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
 import {
@@ -23,7 +24,7 @@ const RECALL_MIN = 0.97;
 
 const isBlind = (name: CorpusName) => BLIND.some((blind) => blind === name);
 
-/** What the figures of a corpus are worth. */
+/** Whether the rules were written with knowledge of the corpus. */
 function stateOf(name: CorpusName): string {
   if (name === HELD_BACK) return "blind, held back";
   if (isBlind(name)) return "blind";

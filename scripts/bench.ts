@@ -1,9 +1,9 @@
-// npm run bench [-- SECTION ... [--quick] [--write] [--rows N,N] [--profile DIR]]: what the service costs and how it
-// grows, each figure beside a ceiling that was measured in the same run; bench/README.md says how to read it. Ends with
+// npm run bench [-- SECTION ... [--quick] [--write] [--rows N,N] [--profile DIR]]: measures what the service costs and
+// how it scales, each figure beside a ceiling measured in the same run; bench/README.md explains the figures. Ends with
 // one table of all targets. Exit codes: 0 every bounded target is reached; 1 one is missed or void, or the bench could
-// not be run; 2 something was measured that must not be counted (wrong verdicts, answers missing). --quick says less and
-// takes minutes less; --write writes bench/RESULTS.md and results.json; --rows is for the sections that take
-// lists of any length. With --profile each measured process leaves a CPU profile in DIR, at the price of true figures.
+// not run; 2 a measurement must not be counted (wrong verdicts, missing answers). --quick measures less, in minutes
+// less; --write writes bench/RESULTS.md and results.json; --rows sets the list lengths of sections that take any. With
+// --profile each measured process writes a CPU profile into DIR, which distorts the figures.
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describeMachine } from "../bench/report/machine.ts";

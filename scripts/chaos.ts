@@ -1,8 +1,9 @@
-// npm run chaos [-- --minutes N --seed N --only KIND,... --times N --json --logs DIR]: the real service on stores of its own, all on
-// loopback, under mixed traffic while its processes are killed, stalled and rolled, and PostgreSQL, Redis, object storage, mail
-// servers, DNS, clocks and disks fail as a seed says; then what was lost, doubled, answered wrongly or charged wrongly, and what
-// did not come back. And a load of ten times its capacity, and hostile neighbours beside a victim. docs/chaos.md says how to read it. Exit codes: 0 every bound
-// holds; 1 one does not, or it could not be run; 2 wrong arguments, or none is missed but some figures are void.
+// npm run chaos [-- --minutes N --seed N --only KIND,... --times N --json --logs DIR]: runs the real service on stores
+// of its own, all on loopback, under mixed traffic. Meanwhile its processes are killed, stalled and rolled; PostgreSQL,
+// Redis, object storage, mail servers, DNS, clocks and disks fail, as drawn from a seed. Then it counts what was lost,
+// doubled, answered wrongly or charged wrongly, and what did not recover. It also runs an overload of ten times the
+// capacity, and hostile neighbours beside a victim. docs/chaos.md explains the output. Exit codes: 0 every bound holds;
+// 1 one does not, or the run failed; 2 wrong arguments, or no bound is missed but some figures are void.
 import { randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -35,7 +36,9 @@ const SEEDS = 2 ** 31 - 1;
 // The table may be all that standard output is for.
 const say = (line: string) => console.error(`chaos ${process.uptime().toFixed(0).padStart(4)} s: ${line}`);
 
-/** By turns a process by its own address and the balancer, which is to show nothing of a process that is rolled. */
+/**
+ * Where traffic enters: each process by its own address, and the balancer, which must hide that a process is rolled.
+ */
 function doorsOf({ members, balancer }: ChaosDeployment): Door[] {
   const direct = members
     .filter(({ role }) => role === "api")

@@ -26,15 +26,15 @@ export interface Figures {
   recipientFaults: Share;
   /** Rows with exactly the class they are labelled with. */
   exact: Share;
-  /** Policy, transient, sender-side and protocol replies for which the answer is `invalid`. Must be none. */
+  /** Policy, transient, sender-side and protocol replies classified as `invalid`. Must be empty. */
   falseInvalid: Judged[];
-  /** Full mailboxes and accepted recipients for which it is. Must be none either. */
+  /** Full mailboxes and accepted recipients classified as `invalid`. Must be empty too. */
   livingCondemned: Judged[];
 }
 
 const condemns = (given: SmtpClass) => given === "mailbox_not_found" || given === "mailbox_disabled";
 
-/** What a probe ends in that is answered with `row`, or with `reply` in its place. */
+/** The outcome of a probe that got the reply of `row`, or `reply` in its place. */
 export function outcomeOf(row: Labelled, reply: SmtpReply = parsedReply(row.lines)): RcptOutcome {
   return {
     kind: "reply",
@@ -48,7 +48,7 @@ export function outcomeOf(row: Labelled, reply: SmtpReply = parsedReply(row.line
   } as RcptOutcome;
 }
 
-/** @param withProvider as a probe that knows the site; else as at servers that belong to nobody we know */
+/** @param withProvider classifies with the row's provider; else as for an unknown server */
 export function judge(rows: readonly Labelled[], withProvider: boolean): Judged[] {
   return rows.map((row) => {
     const provider = withProvider ? row.provider : null;

@@ -79,8 +79,8 @@ export interface Report {
 }
 
 /**
- * What one corpus shows, for a reader; names no reply. Also its figures with providers known.
- * @param seen rows by which rules were or might have been written: figures are also given without them
+ * The report on one corpus, without any reply; it includes the figures with known providers.
+ * @param seen rows that the rules were or may have been written by: figures are also given without them
  */
 export function reportOf(name: string, rows: readonly Labelled[], seen: readonly Labelled[]): Report {
   const judged = judge(rows, true);
@@ -92,7 +92,7 @@ export function reportOf(name: string, rows: readonly Labelled[], seen: readonly
   return { lines, figures: figuresOf(judged), judged };
 }
 
-/** How many of each class were given that class. */
+/** For each class, the share of its replies that were given that class. */
 function recallLines(judged: readonly Judged[]): string[] {
   return CLASSES.flatMap((label) => {
     const of = judged.filter(({ row }) => row.label === label);
@@ -115,7 +115,10 @@ function sourceLines(rows: readonly Labelled[], fresh: readonly Labelled[]): str
   return lines;
 }
 
-/** What a blind corpus may show before it is opened: sums only, nothing that points at a reply or at what it was taken for. */
+/**
+ * The report on a blind corpus before it is opened: sums only, so that nothing points at a reply or at its
+ * classification.
+ */
 export function blindReportOf(name: string, rows: readonly Labelled[], seen: readonly Labelled[]): Report {
   const judged = judge(rows, true);
   const fresh = freshOf(rows, seen);
@@ -130,7 +133,7 @@ export function blindReportOf(name: string, rows: readonly Labelled[], seen: rea
   return { lines, figures: figuresOf(judged), judged };
 }
 
-/** Each row that was not given its label; only for who may see the replies. */
+/** Each row that was not given its label, with its reply; only for readers who may see the replies. */
 export function missLines(judged: readonly Judged[]): string[] {
   return judged
     .filter(({ row, given }) => row.label !== given)

@@ -1,8 +1,8 @@
 import type { Guard } from "../embedded/guard.ts";
 
-/** A place for a process of the API: whoever serves there, before a restart and after it, has this port. */
+/** A port for a process of the API. The process that replaces it after a restart serves on the same port. */
 export interface Backend {
-  /** Of `a-z0-9`, no two alike. */
+  /** Unique; characters `a-z0-9`. */
   name: string;
   host: string;
   port: number;
@@ -13,15 +13,15 @@ export interface BalancerOptions {
   say(line: string): void;
   /** For configuration, sockets and logs; made if missing, removed at the end by the caller. */
   folder: string;
-  /** For what is downloaded, kept between runs. */
+  /** Folder for downloads, kept between runs. */
   cacheDir: string;
   /** 1 to 4. */
   backends: readonly Backend[];
 }
 
 /**
- * A balancer on loopback that goes by `GET /readyz` and never tries a request again, neither there nor elsewhere: what
- * fails behind it fails before it.
+ * A balancer on loopback that checks `GET /readyz` and never retries a request, on no backend: a failure behind it is a
+ * failure before it.
  */
 export interface Balancer {
   name: string;
@@ -34,18 +34,18 @@ export interface Balancer {
   stop(): Promise<void>;
 }
 
-/** A balancer asks so often, and one answer is enough either way. */
+/** Interval of the balancer's health checks; one answer marks a backend as up or down. */
 export const PROBE_EVERY_MS = 250;
 
 /**
- * Connections to a backend are kept so long after their last request. The server behind closes idle ones after 10 s: a
- * balancer that kept them longer would at times send a request into a connection that is just being closed.
+ * Idle time after which the balancer closes a connection to a backend. The server behind closes idle ones after 10 s: a
+ * balancer that kept them longer would at times send a request into a connection that is being closed.
  */
 export const IDLE_TO_BACKEND_MS = 4_000;
 
 const BACKENDS_MAX = 4;
 
-/** @throws Error for none, too many, or a name that is not of `a-z0-9` or there twice */
+/** @throws Error for no backend, too many, a duplicate name, or a name with characters other than `a-z0-9` */
 export function requireBackends(backends: readonly Backend[]): void {
   if (backends.length === 0 || backends.length > BACKENDS_MAX)
     throw new Error(`a balancer takes 1 to ${BACKENDS_MAX} backends, not ${backends.length}`);

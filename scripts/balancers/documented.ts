@@ -9,7 +9,7 @@ import { runsAsRoot } from "../embedded/reachable.ts";
 import { startService, untilReady } from "../embedded/service.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/proxies.md");
-/** Where the API listens in every configuration of the page. */
+/** Address of the API in every configuration of the page. */
 const API_ADDRESS = "127.0.0.1:8080";
 const READY_WITHIN_MS = 30_000;
 const STOP_GRACE_MS = 3_000;
@@ -17,7 +17,7 @@ const STOP_GRACE_MS = 3_000;
 interface Kind {
   program: DebianProgram;
   versionFlag: string;
-  /** Where it listens, as the page has it, and what takes its place. */
+  /** The listening address as the page has it, and its replacement. */
   listens: string;
   listensAt(port: number): string;
   /** The page shows what concerns us; this is put around it so that it runs anywhere, as anybody. */
@@ -73,8 +73,8 @@ export type DocumentedProxy = keyof typeof KINDS;
 export const DOCUMENTED_PROXIES = Object.keys(KINDS) as DocumentedProxy[];
 
 /**
- * The configuration in docs/proxies.md, to the letter but for its two addresses.
- * @throws Error when the page has none, or two, or does not name each address once
+ * The configuration in docs/proxies.md, unchanged except for its two addresses.
+ * @throws Error when the page does not have it exactly once, or it does not name each address once
  */
 export function documentedConfiguration(
   name: DocumentedProxy,
@@ -125,7 +125,7 @@ function connects(port: number): Promise<boolean> {
 export interface DocumentedOptions {
   /** For configuration and log; removed by the caller. */
   folder: string;
-  /** Of 127.0.0.1, where the API listens. */
+  /** Port of the API on 127.0.0.1. */
   apiPort: number;
   guard: Guard;
   /** Makes another configuration of the page's, to see what goes wrong. */
@@ -147,7 +147,7 @@ export function startDocumented(
     const service = startService({
       command: binary,
       args: kind.args(file, folder),
-      // Caddy keeps what it was configured with in its home.
+      // Caddy stores its last configuration in its home.
       env: { ...env, HOME: folder },
       logFile: join(folder, "log"),
       stopSignal: "SIGTERM",

@@ -69,7 +69,7 @@ export function serversUp(csv: string): string[] {
     lines
       .map((line) => line.split(","))
       .filter(([proxy, server]) => proxy === "api" && server !== "BACKEND")
-      // A server counts as up until it was asked for the first time; `* ` stands before a check that is under way.
+      // Before its first check a server counts as up; `* ` marks a check in progress.
       .filter((fields) => fields[status] === "UP" && /L7OK/.test(fields[check] ?? ""))
       .map(([, server = ""]) => server)
   );

@@ -40,9 +40,9 @@ function upstream(group: readonly Backend[]): string {
 }
 
 /**
- * nginx itself asks no backend how it is; an ingress controller does, and tells it without a reload, which would close
- * the clients' connections. Here a file for each ready backend says the same: looked for at each request, they choose one
- * of the groups. Nothing is tried twice.
+ * nginx has no health checks of its own. An ingress controller has them and updates nginx without a reload, which would
+ * close the clients' connections. Here a file for each ready backend does the same: nginx looks for the files at each
+ * request and chooses a group by them. It never retries.
  */
 export function nginxConfiguration(folder: string, port: number, backends: readonly Backend[]): string {
   const file = (name: string) => JSON.stringify(join(folder, name));
@@ -102,7 +102,7 @@ async function isReady({ host, port }: Backend): Promise<boolean> {
   }
 }
 
-/** Asks all backends for ever and keeps their files; `first` resolves when each was asked once. */
+/** Checks all backends until closed, and keeps their files up to date; `first` resolves when each was checked once. */
 function watch(folder: string, backends: readonly Backend[]) {
   const up = new Set<string>();
   let over = false;

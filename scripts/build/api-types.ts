@@ -10,7 +10,7 @@ import { describedRoutes } from "./described-routes.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PORTAL = join(ROOT, "portal");
-/** Where they are read, the same in each place. */
+/** Files that hold the types; their content is the same. */
 export const TYPES_OF_API = [
   join(PORTAL, "src/api/schema.d.ts"),
   join(ROOT, "packages/client/src/schema.d.ts"),
@@ -19,7 +19,7 @@ export const TYPES_OF_API = [
 /** A field of a request that has a default may be left out. */
 const OPTIONS = ["--default-non-nullable=false"];
 
-/** What is there already, where it was made from the same description: to make it anew takes seconds. */
+/** Whether the file was generated from the same description: generating it takes seconds. */
 function isMadeFrom(firstLine: string, path: string): boolean {
   try {
     return readFileSync(path, "utf8").startsWith(firstLine);
@@ -28,14 +28,14 @@ function isMadeFrom(firstLine: string, path: string): boolean {
   }
 }
 
-/** What types of this document begin with. */
+/** First line of the types generated from this document. */
 export function typesHead(document: string): string {
   return `// Made from the OpenAPI document ${createHash("sha256")
     .update(document + OPTIONS.join(" "))
     .digest("hex")}.\n`;
 }
 
-/** @throws Error with what the generator said */
+/** @throws Error with the generator's message */
 export function writeApiTypes(): void {
   const document = JSON.stringify(createOpenApiDocument(describedRoutes(null), null));
   const firstLine = typesHead(document);

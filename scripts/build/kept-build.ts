@@ -13,7 +13,7 @@ import { join, relative, resolve } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-/** What a build was made from, in the folder that it made. */
+/** File in a built folder with the hash of its sources. */
 const SOURCE_FILE = "source.sha256";
 /** Smaller files are not worth a decoder's time. */
 const COMPRESSED_FROM_BYTES = 512;
@@ -22,20 +22,23 @@ const COMPRESSED = /\.(?:js|css|html|json|svg|md)$/;
 
 /** Files that the service sends, built once for all that is started from this tree. */
 export interface KeptBuild {
-  /** Whether `dist/NAME` was made of this tree. */
+  /** Whether `dist/NAME` was built from this tree. */
   isCurrent(): boolean;
-  /** Puts them into `folder`, `dist/NAME` when absent: built there where it is not current, and copied. @throws Error with what the builder said */
+  /**
+   * Copies the built files into `folder`; rebuilds `dist/NAME` first where it is not current. Absent: `dist/NAME`
+   * itself. @throws Error with the builder's message
+   */
   provide(folder?: string): void;
 }
 
 export interface BuildOptions {
-  /** Of the folder in `dist`. */
+  /** Name of the folder in `dist`. */
   name: string;
   /** Files and folders that it is made of, from the root of the project; the lockfile is always one. */
   sources: readonly string[];
   /** Whether a path below them is left out. */
   isIgnored?(path: string): boolean;
-  /** @throws Error with what the builder said */
+  /** @throws Error with the builder's message */
   make(folder: string): void;
 }
 
@@ -72,7 +75,7 @@ export function keptBuild({ name, sources, isIgnored = () => false, make }: Buil
 
   function build(): void {
     const source = sourceHash();
-    // A process that begins to read meanwhile finds the old folder or the new one, whole, or for a moment none.
+    // A process that reads meanwhile finds the old folder or the new one, complete; or, for a moment, no folder.
     const made = `${kept}-new-${process.pid}`;
     const old = `${kept}-old-${process.pid}`;
     try {

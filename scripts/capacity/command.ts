@@ -31,7 +31,7 @@ function listed(options: Options): number {
   return 0;
 }
 
-/** Keeps the last runs: a test holds the formula to them. */
+/** Stores the last runs: a test checks the formula against them. */
 function keep(run: MeasuredRun): void {
   const kept = JSON.parse(readFileSync(MEASURED, "utf8")) as { runs: MeasuredRun[] };
   const runs = [...kept.runs, run].slice(-RUNS_KEPT);

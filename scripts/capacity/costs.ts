@@ -3,7 +3,7 @@ import type { Costs } from "./scenario.ts";
 
 const RESULTS = new URL("../../bench/results.json", import.meta.url);
 
-/** What `npm run bench -- --write` leaves in bench/results.json, as far as it is read here. */
+/** The part of bench/results.json that is read here; `npm run bench -- --write` writes it. */
 export interface BenchResults {
   sections: {
     section: { title: string; lines: { name: string; figures: { cpuUs: number } }[] } | null;

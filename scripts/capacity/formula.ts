@@ -3,16 +3,16 @@ import { sessionShape } from "./session.ts";
 
 /** The closed form: what docs/capacity.md writes down, in the same names. All times in seconds, but where a name says otherwise. */
 
-/** What a site costs, and bears. */
+/** Cost of a site, and the rate that it allows. */
 export interface SiteFormula {
-  /** Transactions for a row: its own, what it is asked again for, and strangers. */
+  /** Transactions for each row: its own, its retries and catch-all probes. */
   transactionsPerRow: number;
-  /** Rows for which a stranger is asked as well, 0 to 1. */
+  /** Catch-all probes for each row, 0 to 1. */
   strangersPerRow: number;
   transactionsPerSession: number;
   writesPerSession: number;
   sessionS: number;
-  /** Rows a second of one source address at one site: by its connections, and by what is borne in an hour. */
+  /** Rows a second of one source address at one site: bounded by its connections, and by the hourly limit too. */
   byConnectionsPerS: number;
   perS: number;
 }
@@ -24,7 +24,7 @@ const CLOSING_ROUND_TRIPS = 1;
 /** LIMITS.smtp.idleSessionMs. */
 const IDLE_S = 5;
 
-/** Of a domain with so many rows one stranger is asked, unless all of them are refused. */
+/** One catch-all probe for a domain with this many rows, unless all of them are refused. */
 export function strangersPerRow({
   refused,
   rowsPerDomain,
@@ -32,12 +32,15 @@ export function strangersPerRow({
   return (1 - refused ** rowsPerDomain) / rowsPerDomain;
 }
 
-/** How long a write with `count` recipients takes at the site. */
+/** Seconds that a write with `count` recipients takes at the site. */
 export function writeS({ roundTripMs, answerMs, pipelining }: SiteClass, count: number): number {
   return (roundTripMs * (pipelining ? 1 : LOCK_STEP_ROUND_TRIPS) + answerMs * count) / 1_000;
 }
 
-/** Sessions of ten thousand transactions have millions of courses. Nobody changes a class. */
+/**
+ * A session of ten thousand transactions has millions of courses, so results are cached by the class, which is never
+ * mutated.
+ */
 const known = new WeakMap<SiteClass, SiteFormula>();
 
 export function siteFormula(site: SiteClass): SiteFormula {
@@ -68,8 +71,8 @@ function computeSite(site: SiteClass): SiteFormula {
 }
 
 /**
- * What a session is used for at the rate at which rows come: who has little for a site opens a connection for each of them, and
- * closes it when nothing has come for `IDLE_S`.
+ * Average transactions and writes of a session at the rate at which rows arrive. With few rows for a site, a connection
+ * is opened for each of them, and closed after `IDLE_S` without another.
  * @param perS rows a second of one source address at one site
  */
 function visit(
@@ -84,7 +87,7 @@ function visit(
   return { transactions, writes: Math.max(1, transactions / Math.min(atOnce, site.depth)) };
 }
 
-/** CPU of a row, microseconds of one core, and how many rows of a process are under way for each row a second. */
+/** CPU of a row in microseconds of one core, and rows of a process in progress for each row a second. */
 interface RowCost {
   cpuUs: number;
   mainUs: number;
@@ -96,7 +99,8 @@ function askedCost(site: SiteClass, perS: number, costs: Costs): RowCost {
   const { transactions, writes } = visit(site, formula, perS);
   const ofSessions = formula.transactionsPerRow / transactions;
   const ofWrites = ofSessions * writes;
-  // Who finds the connections in use, or is told to come later, is put off; half of what is borne is seldom asked for at once.
+  // A row is put off when all connections are in use or the server defers it. Below half of the site's rate that is
+  // rare.
   const putOff = perS >= 0.5 * formula.perS ? costs.putOffUs : 0;
   const cpuUs = costs.askedUs + ofWrites * costs.writeUs + ofSessions * costs.sessionUs + putOff;
   const waitingS =
@@ -105,9 +109,9 @@ function askedCost(site: SiteClass, perS: number, costs: Costs): RowCost {
   return { cpuUs, mainUs: cpuUs * costs.mainShare, underWayS: waitingS };
 }
 
-/** What a process bears, and what it is that binds. */
+/** Rate that a process reaches, and its bottleneck. */
 export interface ProcessFormula {
-  /** Of a row of the scenario's mix. */
+  /** Cost of a row of the scenario's mix. */
   cpuUs: number;
   mainUs: number;
   underWayS: number;
@@ -138,12 +142,12 @@ export function processFormula(scenario: Scenario, offeredPerS: number): Process
   return { ...total, mainUs, byCoresPerS, byPlacesPerS, perS: Math.min(byCoresPerS, byPlacesPerS), bound };
 }
 
-/** What the whole deployment bears when rows come as they are mixed. */
+/** Rate that the whole deployment reaches on rows of the scenario's mix. */
 export interface FleetFormula {
   perS: number;
-  /** The class of sites that binds, or what of a process does. */
+  /** The class of sites that is the bottleneck, or the bottleneck of a process. */
   bound: string;
-  /** By class: rows a second, of all rows, at which it would bind. */
+  /** By class: the rate of all rows at which it would be the bottleneck. */
   bySite: { name: string; perS: number }[];
   byProcessesPerS: number;
 }

@@ -58,7 +58,7 @@ export interface Options {
   write: boolean;
 }
 
-/** The options cannot be used: their owner is told why, with exit code 2. */
+/** The options are unusable; the message says why, and the exit code is 2. */
 export class BadOptions extends Error {
   override name = "BadOptions";
 }
@@ -125,7 +125,7 @@ function targetOf(preset: Target, given: unknown): Target {
 
 type Values = { [Name in keyof typeof FLAGS]?: string | boolean | undefined };
 
-/** Where each flag that takes a number puts it: in the scenario, its fleet, all of its sites, or the target. */
+/** Destination of each numeric flag: the scenario, its fleet, all of its sites, or the target. */
 const NUMBERS = {
   rows: ["scenario", "rows"],
   listed: ["scenario", "listed"],
@@ -141,7 +141,7 @@ const NUMBERS = {
   use: ["target", "use"],
 } as const satisfies Partial<Record<keyof typeof FLAGS, readonly [string, string]>>;
 
-/** What the flags say, by where it belongs. */
+/** The values of the flags, by destination. */
 function flagged(values: Values) {
   const given = { scenario: {} as Given, fleet: {} as Given, sites: {} as Given, target: {} as Given };
   for (const [name, [to, field]] of Object.entries(NUMBERS)) {

@@ -2,14 +2,14 @@ import { processFormula, siteFormula } from "./formula.ts";
 import { askedShare, SCENARIO_LIMITS, type Scenario, type SiteClass } from "./scenario.ts";
 import { type StoreLoad, storeLoad } from "./stores.ts";
 
-/** What a deployment must bear. */
+/** The load that a deployment must handle. */
 export interface Target {
   rowsPerDay: number;
   /** The busiest hour over the mean one. */
   peak: number;
   /** Requests a second to the API in the busiest hour. */
   requestsPerS: number;
-  /** Of each bound, what is planned to be used, 0 to 1: the rest is for what fails, is deployed, or comes in a burst. */
+  /** Planned use of each bound, 0 to 1. The rest is reserve for failures, deployments and bursts. */
   use: number;
 }
 
@@ -31,7 +31,7 @@ export interface Plan {
   bulkPods: { least: number; planned: number; boundBy: string };
   apiPods: number;
   relayPods: number;
-  /** Of a bulk process. */
+  /** Cost of a row in a bulk process. */
   cpuUs: number;
   underWayS: number;
   stores: StoreLoad;

@@ -8,9 +8,9 @@ export interface Preset {
 }
 
 /**
- * Every figure of a mix is an assumption but those of `src/egress/shaping.json`: shares and times are to be replaced by one's own.
- * What big providers bear of one address in an hour nobody publishes. One recipient a second is what an address may hope for that
- * is known and whose lists are good; one that is new bears a tenth of it.
+ * Every figure of a mix is an assumption but those of `src/egress/shaping.json`: replace shares and times by your own.
+ * Big providers do not publish how many recipients they accept from an address in an hour. A known address with clean
+ * lists may hope for one recipient a second; a new one gets a tenth of it.
  */
 const BORNE_PER_HOUR = 3_600;
 
@@ -36,7 +36,7 @@ const ORDINARY: SiteClass = {
   perHour: 0,
 };
 
-/** Of the rows for which a server is asked. Yahoo's are not among them: its servers accept everybody. */
+/** Shares of the rows for which a server is asked. Yahoo's are not among them: its servers accept every recipient. */
 const MIX: SiteClass[] = [
   {
     ...ORDINARY,
@@ -116,7 +116,7 @@ const MIX: SiteClass[] = [
 
 const MIXED: Scenario = {
   rows: 200_000,
-  // Yahoo and what else accepts everybody, malformed, disposable and blocked: 13 in 100.
+  // Yahoo and other catch-all providers, malformed, disposable and blocked: 13 in 100.
   listed: 0.13,
   cached: 0.4,
   sites: MIX,

@@ -1,15 +1,18 @@
 import * as v from "valibot";
 
-/** What a deployment is asked to do, and with what. Rates are of seconds, costs of microseconds of one core. */
+/** The load of a deployment, and its resources. Rates are per second, costs in microseconds of one core. */
 
 /** Sites that are alike: servers of one kind, each with caps of its own. */
 export interface SiteClass {
   name: string;
-  /** How many sites there are of it. */
+  /** Number of such sites. */
   sites: number;
-  /** Its part of the rows for which a server is asked, 0 to 1. All classes together: 1. */
+  /** Its share of the rows for which a server is asked, 0 to 1. All classes together: 1. */
   share: number;
-  /** What one source address may have there at once, and in one session: `src/egress/shaping.json` or SHAPING. */
+  /**
+   * Limits of one source address there: connections at once, and per session. From `src/egress/shaping.json` or
+   * SHAPING.
+   */
   connections: number;
   depth: number;
   transactionsPerSession: number;
@@ -21,14 +24,14 @@ export interface SiteClass {
   answerMs: number;
   /** Round trips until the first transaction: 3 in clear (TCP, greeting, EHLO), 6 with STARTTLS and TLS 1.3. */
   setUpRoundTrips: number;
-  /** Of the addresses: those that are refused, and those that are put off when they are asked about first. */
+  /** Shares of the addresses: refused ones, and ones deferred at the first attempt. */
   refused: number;
   greylisted: number;
-  /** Addresses of a domain, of those that are asked: a domain's first accepted one costs a question about a stranger. */
+  /** Mean number of probed addresses of a domain: the first accepted one costs a catch-all probe. */
   rowsPerDomain: number;
-  /** Of the domains: those that accept strangers. */
+  /** Share of the domains that accept every recipient. */
   catchAll: number;
-  /** Recipients that such a site bears of one source address in an hour before it blocks it; 0: no bound is known. */
+  /** Recipients an hour that such a site accepts from one source address before it blocks it; 0: no known limit. */
   perHour: number;
 }
 
@@ -43,7 +46,7 @@ export interface Costs {
   sessionUs: number;
   /** A row that finds its site's connections in use and comes back as a retry. */
   putOffUs: number;
-  /** Of a row that is asked about: the part of the main thread, of which a process has one. */
+  /** The main thread's share of the CPU of a probed row; a process has one main thread. */
   mainShare: number;
   /** A request to the API whose answer is cached. */
   requestUs: number;
@@ -52,17 +55,20 @@ export interface Costs {
 export interface Fleet {
   /** Bulk processes, a pod each. */
   processes: number;
-  /** Of a process. */
+  /** Cores of one process. */
   cores: number;
   sourceAddresses: number;
-  /** Rows that a process has under way: `LIMITS.bulk.chunkRowsAtOnce` and `retryRowsAtOnce`. */
+  /** Rows that a process has in progress: `LIMITS.bulk.chunkRowsAtOnce` and `retryRowsAtOnce`. */
   rowsAtOnce: number;
 }
 
 export interface Scenario {
-  /** Of a list that is there as a whole. */
+  /** Rows of a list that is submitted at once. */
   rows: number;
-  /** Of all rows: answered without a server, 0 to 1, by lists and syntax, and from the cache. The rest is asked about. */
+  /**
+   * Shares of all rows that need no server, 0 to 1: answered by lists and syntax, and from the cache. The rest is
+   * probed.
+   */
   listed: number;
   cached: number;
   sites: SiteClass[];
@@ -159,7 +165,7 @@ export function parseScenario(given: unknown): Scenario {
   throw new Error(`the configuration${path === null ? "" : `: ${path}`}: ${issue.message}`);
 }
 
-/** Of all rows, those about which servers are asked. */
+/** Share of all rows for which servers are asked. */
 export function askedShare({ listed, cached }: Pick<Scenario, "listed" | "cached">): number {
   return Math.max(0, 1 - listed - cached);
 }

@@ -1,17 +1,17 @@
 import { isNearlyExhausted, isSetUpExpensive } from "../../src/smtp/session/session-limits.ts";
 import type { SiteClass } from "./scenario.ts";
 
-/** What one session comes to, on average. */
+/** Averages of one session. */
 export interface SessionShape {
   transactions: number;
-  /** Writes, which are round trips where the server pipelines. */
+  /** Number of writes; each is a round trip where the server pipelines. */
   writes: number;
 }
 
-/** Less likely states are left out. */
+/** States with a lower probability are ignored. */
 const LEAST = 1e-7;
 
-/** As `smtp/session/pooled-session` does where enough waits; what a site would teach is left out. */
+/** The decision of `smtp/session/pooled-session` while enough rows wait; learned limits of a site are ignored. */
 export function shouldRetire(
   site: Pick<SiteClass, "rejectionsPerSession" | "setUpRoundTrips" | "pipelining">,
   { served, refused }: { served: number; refused: number },
@@ -21,18 +21,18 @@ export function shouldRetire(
   return isNearlyExhausted(refused, site.rejectionsPerSession, depth);
 }
 
-/** What decides how long a session is. */
+/** The fields that determine how long a session lasts. */
 type SessionSite = Pick<
   SiteClass,
   "depth" | "transactionsPerSession" | "rejectionsPerSession" | "pipelining" | "setUpRoundTrips"
 >;
 
 /**
- * A session as `smtp/session/pooled-session` fills it: a write holds no more than the depth, nor more than may follow before a limit of
- * the session is met, also if all were refused; one that is worn leaves. Exact, over all courses that refusals can take, where
- * enough waits for further ones.
+ * A session as `smtp/session/pooled-session` fills it. A write has at most `depth` recipients, and no more than may
+ * follow before a limit of the session is met even if all are refused. A nearly exhausted session ends early. Exact
+ * over all sequences of refusals, provided that enough rows wait.
  *
- * @param refusing likelihood that a transaction ends in a refusal, of any kind
+ * @param refusing probability that a transaction ends in a refusal of any kind
  */
 export function sessionShape(site: SessionSite, refusing: number): SessionShape {
   const { transactionsPerSession, rejectionsPerSession } = site;

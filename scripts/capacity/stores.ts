@@ -1,13 +1,13 @@
 import { siteFormula, strangersPerRow } from "./formula.ts";
 import { askedShare, type Scenario } from "./scenario.ts";
 
-/** What the services behind the pods bear, a second, at a rate of rows. */
+/** Load per second on the services behind the pods, at a rate of rows. */
 export interface StoreLoad {
   postgresTransactionsPerS: number;
   redisCallsPerS: number;
   redisEntriesPerS: number;
   redisBytesPerS: number;
-  /** What the cache holds when entries are kept for a day. */
+  /** Size of the cache when entries are kept for a day. */
   redisGibPerDay: number;
   objectRequestsPerS: number;
   objectBytesPerS: number;
@@ -21,7 +21,7 @@ const COUNTED = {
   objectsPerChunk: 6,
   redisReadsPerRow: 0.009,
   redisScriptsPerRow: 0.012,
-  // Of a whole one: how many addresses a domain's others share their evidence with is not in a plan.
+  // Size of a complete entry: a plan does not say how many addresses of a domain share their evidence.
   entryBytes: 556,
   shardBytesPerRow: 7.2,
   resultBytesPerRow: 821,
@@ -33,7 +33,7 @@ const ROWS_PER_CHUNK = 4_000;
 const ROWS_PER_RETRY = 100;
 /** A source's row: an address and some columns. Read twice: for the analysis, and for its chunk. */
 const SOURCE_BYTES = 60;
-/** What Redis keeps of an entry beside its bytes: key, TTL, table. */
+/** Bytes that Redis needs for an entry beside its value: key, TTL, table. */
 const ENTRY_OVERHEAD = 150;
 
 /** @param perS rows a second */
@@ -62,7 +62,7 @@ export function storeLoad(scenario: Scenario, perS: number): StoreLoad {
   };
 }
 
-/** Small sites have few rows for a connection: those of a domain, and its stranger. */
+/** Small sites have few rows for a connection: those of one domain, and its catch-all probe. */
 function sessionUse(site: Scenario["sites"][number]): number {
   return site.sites > 1_000 ? Math.max(1, 1 + strangersPerRow(site)) : Number.POSITIVE_INFINITY;
 }

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { isKind, KINDS, type Kind } from "./faults/faults.ts";
 
 export interface ChaosOptions {
-  /** Of the faults; warm-up, settling and what follows come on top. */
+  /** Milliseconds of faults; warm-up, settling and later phases come on top. */
   forMs: number;
   seed: number;
   kinds: readonly Kind[];
@@ -64,8 +64,8 @@ function chosenKinds(only: string): string[] {
 }
 
 /**
- * @param newSeed what is the seed of a run that names none
- * @throws UsageError that says how it is to be given
+ * @param newSeed draws a seed for a run without one
+ * @throws UsageError that states the form of the option
  */
 export function chaosOptions(argv: readonly string[], newSeed: () => number): ChaosOptions {
   let values: ReturnType<typeof parse>;

@@ -43,12 +43,12 @@ export interface Account {
 export interface Storm {
   faults: readonly PlannedFault[];
   outages: readonly Outage[];
-  /** Kinds that cannot be brought about here; the run said why. */
+  /** Kinds that are impossible here; the run has printed why. */
   impossible: readonly Kind[];
   requests: { total: number; failures: readonly Failure[]; counts: ReadonlyMap<string, number> };
-  /** Of the failures, those before the faults, without the warm-up, and after all had settled. */
+  /** Failures before the faults (without the warm-up), and after everything had settled. */
   calm: readonly Failure[];
-  /** What was answered in these times: single requests, and rows of lists that were handed in then. */
+  /** Answers in these times: to single requests, and to rows of lists submitted then. */
   calmSingles: Decisions;
   calmRows: Decisions;
   rows: RowTotals;
@@ -60,7 +60,7 @@ export interface Storm {
   /** Its quota ended within the run. */
   capped: Account & { limit: number };
   bulk: TeamLedger;
-  /** Jobs of whose end nobody was told. */
+  /** Number of jobs whose end was not delivered to the webhook. */
   untold: number;
   badlySigned: number;
   deliveries: number;
@@ -69,16 +69,18 @@ export interface Storm {
   hourLater: HourLater;
   crashes: string[];
   resources: { before: Map<string, Resources>; peaks: Map<string, Resources>; after: Map<string, Resources> };
-  /** What the descriptors of each process are in the end. */
+  /** Descriptions of each process' descriptors at the end. */
   descriptors: ReadonlyMap<string, string>;
 }
 
 const CAPPED_QUOTA = 40;
-/** The same work before the faults, and after all has settled: what is compared. */
+/** The same traffic before the faults and after everything has settled, for comparison. */
 const CALM_MS = 10_000;
-/** Processes that have just begun read their modules, compile and fill their caches: slow, but not to fail. */
+/** New processes load modules, compile and fill caches: they are slow, but must not fail. */
 const WARM_UP_MS = 4_000;
-/** Idle after that work: connections that nobody uses are closed (LIMITS.smtp.idleSessionMs), and what is left is compared. */
+/**
+ * Idle time after that traffic: unused connections are closed (LIMITS.smtp.idleSessionMs); then resources are compared.
+ */
 const REST_MS = 8_000;
 const POLL_MS = 500;
 const LONG_FROM_MS = 60_000;
@@ -158,7 +160,7 @@ async function jobsOf({ sql }: ChaosDeployment, team: Team): Promise<number> {
   return row.jobs;
 }
 
-/** Of single requests, of those with a small quota, and of the lists. */
+/** Teams for single requests, for single requests with a small quota, and for lists. */
 async function makeTeams(deployment: ChaosDeployment): Promise<[Team, Team, Team]> {
   return [
     await deployment.team("singles", "enterprise"),
@@ -175,7 +177,7 @@ function calmAnswers(phases: readonly Traffic[], { decisions }: RowTotals) {
   };
 }
 
-/** A run: calm, the faults of the seed, calm again, and what is to be known of it all. */
+/** A run: calm traffic, the faults of the seed, calm traffic again. Returns everything that was observed. */
 export async function runStorm(setting: StormSetting): Promise<Storm> {
   const { deployment, hooks, doors, seed, kinds, forMs, say } = setting;
   const [singleTeam, cappedTeam, bulkTeam] = await makeTeams(deployment);

@@ -1,10 +1,10 @@
 import { MEASURED_COSTS, ROWS_AT_ONCE } from "../costs.ts";
 import type { Costs, Fleet, SiteClass } from "../scenario.ts";
 
-/** What is set up, and what the formula is told of it; the rest it is told once it was measured. */
+/** The setup of a measurement, and the formula's input; the rest of the input is measured. */
 export interface Configuration {
   name: string;
-  /** Of its domains: no two have one in common. */
+  /** Number of its domains; unique, so that no two configurations share a domain. */
   run: number;
   rows: number;
   sites: Pick<
@@ -17,7 +17,7 @@ export interface Configuration {
   costs: Costs;
 }
 
-/** What the processes of a run may use in all: it is far from what they need. */
+/** Cores that the processes of a run may use in all: far more than they need. */
 const CORES = 1;
 
 /** Sessions that last, one address a write: the round trip alone. */
@@ -34,7 +34,7 @@ export const ONE_ADDRESS: Configuration = {
   costs: MEASURED_COSTS,
 };
 
-/** Sessions that are soon spent, by transactions and by refusals, five addresses a write, domains that accept everybody. */
+/** Short sessions, ended by transactions and by refusals; five addresses a write; catch-all domains. */
 export const TWO_ADDRESSES: Configuration = {
   name: "two source addresses, up to five addresses a write, short sessions, catch-all domains",
   run: 11,

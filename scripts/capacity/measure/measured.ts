@@ -1,14 +1,14 @@
 import type { Scenario } from "../scenario.ts";
 
-/** One configuration of the real service, and what the formula had said of it. Rows a second. */
+/** One configuration of the real service, with the formula's prediction. Rates are in rows a second. */
 export interface Measured {
   name: string;
-  /** What the formula was told: it gives the same again. */
+  /** The formula's input: it reproduces the prediction. */
   scenario: Scenario;
   predictedPerS: number;
   predictedBound: string;
   measuredPerS: number;
-  /** What else was counted, for whoever reads it. */
+  /** Further counts, for the reader. */
   told: Record<string, number>;
 }
 

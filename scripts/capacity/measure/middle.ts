@@ -4,11 +4,14 @@ export interface Asked {
   questions: number;
 }
 
-/** What is looked at: a list begins with connections and with chunks whose rows are put off, and ends with its last few retries. */
+/**
+ * The part of a list that is evaluated. Its start opens connections and puts rows off; its end consists of the last few
+ * retries.
+ */
 export const MIDDLE = { from: 0.2, to: 0.8 } as const;
 const LOOK_EVERY_MS = 100;
 
-/** Counts until it is told to end. @throws Error what `count` threw */
+/** Counts until `end`. @throws Error of `count` */
 export function countQuestions(count: () => Promise<number>): { end(): Promise<Asked[]> } {
   const asked: Asked[] = [];
   let ended = false;

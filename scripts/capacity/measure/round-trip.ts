@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { createConnection } from "node:net";
 
-/** How long writes take until they are answered, milliseconds, on average over the time between start and `end`. */
+/** Mean time in milliseconds until a write is answered, between the start and `end`. */
 export interface RoundTrips {
   /** Ends it. @throws Error when nothing was measured */
   end(): Promise<number>;
 }
 
 /**
- * Asks a server all the while, one question after another, as a client does that does nothing else: what the formula is told of
- * the way there. On a machine that others use as well a sink's answer is later than its delay, and for every client alike.
+ * Sends a server one command after another, as a client that does nothing else: its round trip is the formula's input.
+ * On a machine under other load a sink answers later than its delay, for every client alike.
  */
 export function measureRoundTrips(address: string, port: number): RoundTrips {
   const socket = createConnection({ host: address, port, noDelay: true });

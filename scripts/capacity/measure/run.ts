@@ -10,7 +10,7 @@ import type { Measured } from "./measured.ts";
 import { measureSiteBound } from "./site-bound.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
-/** Of one configuration; it is not ended by this, its lists are as short as that. */
+/** Time budget of one configuration. It is not enforced here: the lists are short enough. */
 const ALLOWANCE_MS = 90_000;
 
 export interface MeasuredRun {
@@ -27,8 +27,8 @@ const MEASUREMENTS: readonly [string, Measurement][] = [
 ];
 
 /**
- * The compiled service on services of this run alone, with sinks as the internet, all on loopback.
- * @param onMeasured told of each as soon as it is known, with the seconds that it took
+ * Measures the compiled service on stores of this run alone, with sinks as mail servers, all on loopback.
+ * @param onMeasured called with each configuration as soon as it is measured, and the seconds that it took
  * @throws Error, or InvalidRun when an answer was wrong
  */
 export async function measureAll(

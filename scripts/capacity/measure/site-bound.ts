@@ -32,7 +32,7 @@ function listsOf({ sites, rows, run }: Configuration): { warmUp: SiteList; list:
   return { warmUp: { ...list, run: run + 1, rows: Math.floor(rows / WARM_UP_SHARE) }, list };
 }
 
-/** What the formula is told: the settings of the service, the list, and the round trip as it was just measured. */
+/** The formula's input: the settings of the service, the list, and the round trip just measured. */
 function scenarioOf(configuration: Configuration, list: SiteList, roundTripMs: number): Scenario {
   const { sites, rows, fleet, costs } = configuration;
   const { catchAllEvery: _, missingEvery: __, latencyMs: ___, ...policy } = sites;
@@ -75,9 +75,9 @@ async function runList({ sql, client }: JobsWorld, list: SiteList) {
 }
 
 /**
- * Bulk processes, each with a source address of its own as far as caps go (EGRESS_ID), on sites that are far away: what binds
- * is what the sites allow. The prediction is made of what is known without the
- * rate: the settings, the list, and the round trip as another client had it at that time.
+ * Runs bulk processes, each with source-address caps of its own (EGRESS_ID), on sites with a long round trip, so that
+ * the sites' caps are the bottleneck. The prediction uses only facts known without the rate: the settings, the list,
+ * and the round trip that another client measured meanwhile.
  */
 export async function measureSiteBound(
   context: BenchContext,

@@ -3,17 +3,17 @@ import type { Zone } from "../../../test/support/mail-world/zone.ts";
 import type { SiteClass } from "../scenario.ts";
 
 /**
- * Lists whose rows go to sites that are alike, evenly, each site with domains of its own, of which some accept everybody.
- * Every run has its own domains, so that nothing is known of them. Pure: every process computes them alike.
+ * A list whose rows are spread evenly over equal sites. Each site has domains of its own, some of them catch-all. Every
+ * run has domains of its own, of which nothing is cached. Pure: every process computes the same list.
  */
 export interface SiteList {
   run: number;
   rows: number;
-  /** What the formula is told of the sites. */
+  /** The formula's input about the sites. */
   site: Pick<SiteClass, "sites" | "rowsPerDomain">;
-  /** One domain in so many accepts everybody; 0: none. */
+  /** Every n-th domain is catch-all; 0: none. */
   catchAllEvery: number;
-  /** At the others one address in so many is of nobody. */
+  /** At other domains every n-th address does not exist. */
   missingEvery: number;
 }
 
@@ -50,7 +50,7 @@ function placeRow(list: SiteList, row: number): PlacedRow {
   const name = domainName(list, domain);
   const site = domain % list.site.sites;
   if (name.startsWith(CATCH_ALL)) return { local: `user${row}`, domain: name, site, verdict: "risky" };
-  // A turn later at each next domain: a site is not asked about many in a row who are not there.
+  // Shifted by one at each next domain, so that a site does not get many missing recipients in a row.
   const turn = Math.floor(row / domainsOf(list)) + Math.floor(domain / list.site.sites);
   const isMissing = turn % list.missingEvery === list.missingEvery - 1;
   return {
@@ -76,12 +76,12 @@ export function* siteFile(list: SiteList): Generator<Buffer> {
 
 export interface SiteCounts {
   verdicts: Record<PlacedRow["verdict"], number>;
-  /** Of the rows: those that are refused; of the domains: those that accept everybody. */
+  /** Number of refused rows, and of catch-all domains. */
   refused: number;
   catchAll: number;
 }
 
-/** What the job must answer, and what the formula is told of it. */
+/** The expected verdicts of the job, and the formula's input. */
 export function countsOf(list: SiteList): SiteCounts {
   const verdicts = { valid: 0, invalid: 0, risky: 0 };
   for (let row = 0; row < list.rows; row++) verdicts[placeRow(list, row).verdict] += 1;

@@ -8,9 +8,9 @@ import { whyNoPackages } from "../../embedded/private-apt.ts";
 
 /** libfaketime on a process of ours: its wall clock is off by what a file says, its monotonic clock is true. */
 export interface ClockLibrary {
-  /** Environment of a process whose clock is to be moved by `file`. */
+  /** Environment of a process whose clock `file` moves. */
   env(file: string): Record<string, string>;
-  /** Takes away what the library leaves of a process that was killed. */
+  /** Removes the files that the library leaves behind for a killed process. */
   tidy(pid: number): void;
 }
 
@@ -51,8 +51,8 @@ async function takesEffect(library: ClockLibrary, file: string): Promise<boolean
 }
 
 /**
- * libfaketime out of Debian's packages, once it was seen to move the clock of a Node.js.
- * @returns why there is none, where there is none: clocks stay as they are then
+ * libfaketime from Debian's packages, after a check that it moves the clock of Node.js.
+ * @returns the reason as a string where it is unavailable: clocks are not moved then
  */
 export async function findClockLibrary(
   cacheDir: string,
@@ -72,7 +72,7 @@ export async function findClockLibrary(
         LD_PRELOAD: binary,
         FAKETIME_TIMESTAMP_FILE: file,
         FAKETIME_CACHE_DURATION: String(CLOCK_FILE_READ_S),
-        // What waits must wait as long as ever; both names, of older and newer versions.
+        // Timers must run as usual; both names, of newer and older versions.
         FAKETIME_DONT_FAKE_MONOTONIC: "1",
         DONT_FAKE_MONOTONIC: "1",
         NO_FAKE_STAT: "1",

@@ -22,7 +22,7 @@ import { type Grounds, Member } from "./member.ts";
 import { createSiteWorld } from "./site-world.ts";
 import { type Stores, startStores } from "./stores.ts";
 
-/** How many processes of each role. */
+/** Number of processes of each role. */
 export type Roles = readonly (readonly [role: ChildRole, count: number])[];
 export const ALL_ROLES: Roles = [
   ["api", 2],
@@ -51,17 +51,17 @@ export interface ChaosDeployment {
   /** Folder of the run, and that of programs that were unpacked. */
   dir: string;
   cacheDir: string;
-  /** Before the processes of the API; or why there is none. */
+  /** The balancer before the API; a string says why there is none. */
   balancer: Balancer | string;
   /** Why clocks cannot be moved; null: they can. */
   noClock: string | null;
-  /** How a disk is filled: a small disk of each worker, or a bound on the files it writes. */
+  /** How a disk is filled: `own` is a small disk of each worker, `bounded` a limit on the size of its files. */
   disks: "own" | "bounded";
   team(name: string, tier: Tier, limits?: Partial<TierLimits>): Promise<Team>;
   close(): Promise<void>;
 }
 
-/** Whether processes can be given a tmpfs of their own here. */
+/** Whether processes can get a tmpfs of their own here. */
 async function canMount(): Promise<boolean> {
   if (!runsAsRoot()) return false;
   const script = 'mount -t tmpfs -o size=1m chaos "$0"';
@@ -93,7 +93,7 @@ function settingsOf(stores: Stores, world: MailWorld, logLevel: string): Record<
     VERIFY_DEADLINE_MS: "8000",
     CHECK_THREADS: "1",
     SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
-    // What has to wait does so as in service, but for seconds: the run is to see its end.
+    // Deferrals last seconds here, so that the run sees their end.
     DEFERRAL_FIRST_S: "3",
     DEFERRAL_MAX_S: "20",
     DEFERRAL_QUEUE_MAX_S: "60",
@@ -107,18 +107,18 @@ export interface DeploymentSetting {
   roles: Roles;
   root: string;
   guard: Guard;
-  /** Where the logs of all processes go; null: into the folder that goes with the run. */
+  /** Folder for the logs of all processes; null: a folder that is removed with the run. */
   logsDir: string | null;
-  /** Whether clocks will be moved: each look at one costs many times as much where they can be. */
+  /** Whether clocks will be moved: reading the time costs many times as much where they can be. */
   clocks: boolean;
-  /** Whether HAProxy stands before the API. Default true. */
+  /** Whether HAProxy is in front of the API. Default true. */
   balanced?: boolean;
-  /** Settings beside those that every run has. */
+  /** Settings in addition to those of every run. */
   settings?: Readonly<Record<string, string>>;
   say(line: string): void;
 }
 
-/** What a balancer stands before. */
+/** Backends of the balancer: the processes of the API. */
 export const backendsOf = (members: readonly Member[]) =>
   members
     .filter(({ role }) => role === "api")

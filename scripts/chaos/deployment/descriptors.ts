@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** Ports of whom sockets of this network namespace are connected with, by inode; those that listen have none. */
+/** Remote ports of this network namespace's sockets, by inode; listening sockets have none. */
 function remotePorts(pid: number): Map<string, number> {
   const ports = new Map<string, number>();
   for (const table of ["tcp", "tcp6"]) {
@@ -31,7 +31,10 @@ function targetOf(path: string): string | null {
   }
 }
 
-/** What the descriptors of a process are, most of one kind first; empty when it is gone, or does not belong to us. */
+/**
+ * The descriptors of a process counted by kind, most frequent first; empty when it has ended or belongs to another
+ * user.
+ */
 export function describeDescriptors(pid: number): string {
   const counts = new Map<string, number>();
   try {

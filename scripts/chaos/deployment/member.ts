@@ -6,7 +6,7 @@ import type { ChildRole, RoleReady } from "../../../src/supervisor.ts";
 import type { Guard } from "../../embedded/guard.ts";
 import { type ClockLibrary, moveClock } from "./clock-library.ts";
 
-/** What all processes of a run have in common. */
+/** What all processes of a run share. */
 export interface Grounds {
   guard: Guard;
   /** `main.js` as it was built. */
@@ -18,7 +18,7 @@ export interface Grounds {
   settings: Record<string, string>;
   /** null: clocks cannot be moved here. */
   clock: ClockLibrary | null;
-  /** Whether processes may have a small disk of their own: a tmpfs in a mount namespace of theirs. */
+  /** Whether processes may have a small disk of their own: a tmpfs in their own mount namespace. */
   ownDisks: boolean;
 }
 
@@ -56,9 +56,9 @@ export class Member {
   #child: ChildProcess | null = null;
   /** Something is being done to it: two faults do not meet in one process. */
   busy = false;
-  /** How many processes it has had. */
+  /** Number of processes started so far. */
   starts = 0;
-  /** Ends that nobody asked for, of processes that served. */
+  /** Unrequested ends of processes that served. */
   readonly crashes: string[] = [];
   #mayEnd = true;
 
@@ -82,7 +82,7 @@ export class Member {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Where the process finds its scratch folder, as we see it. */
+  /** Path of the process' scratch folder from outside its mount namespace. */
   get scratchSeen(): string {
     return this.#grounds.ownDisks ? `/proc/${this.pid}/root${this.scratch}` : this.scratch;
   }

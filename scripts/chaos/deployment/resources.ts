@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { describeDescriptors } from "./descriptors.ts";
 
-/** What a process has of the machine. */
+/** Resources that a process uses. */
 export interface Resources {
   rssMb: number;
   descriptors: number;
@@ -38,9 +38,9 @@ export function mostOf(a: Resources, b: Resources): Resources {
 export interface ResourceWatch {
   /** Most of each member since the watch began, or since `reset`. */
   peaks(): ReadonlyMap<string, Resources>;
-  /** Of each member now. */
+  /** Current resources of each member. */
   now(): Map<string, Resources>;
-  /** What the descriptors of each are now, in words. */
+  /** Descriptions of each member's current descriptors. */
   descriptors(): Map<string, string>;
   reset(): void;
   stop(): void;
@@ -78,7 +78,7 @@ export function watchResources(members: readonly { name: string; pid: number | n
 /** By how much a process may have more at the end than it had at the same work before the faults. */
 export const GROWTH = { rssShare: 1.35, rssMb: 60, descriptors: 24, threads: 3 } as const;
 
-/** What of a process did not come back; empty when all did. */
+/** Resources of a process that exceed the bound on their growth; empty when all are within. */
 export function growthOf(name: string, before: Resources, after: Resources): string[] {
   const bounds: Resources = {
     rssMb: Math.round(before.rssMb * GROWTH.rssShare + GROWTH.rssMb),
@@ -93,7 +93,7 @@ export function growthOf(name: string, before: Resources, after: Resources): str
 /** Idle, a process closes connections within seconds, and ends its threads for large requests after a minute. */
 const BACK_WITHIN_MS = 80_000;
 
-/** Of each member once none has more than it may beside `before`; else when time is up. */
+/** Resources of each member once all are within the bounds on growth since `before`, or when time is up. */
 export async function resourcesAtRest(
   watch: Pick<ResourceWatch, "now">,
   before: ReadonlyMap<string, Resources>,

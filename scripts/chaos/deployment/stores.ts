@@ -15,17 +15,17 @@ export interface Place {
   say(line: string): void;
 }
 
-/** PostgreSQL, Redis and object storage of a run, on ports that stay the same, each of which can be taken away. */
+/** PostgreSQL, Redis and object storage of a run, on fixed ports. Each can be stopped. */
 export interface Stores {
   postgres(): EmbeddedPostgres;
   redis(): EmbeddedRedis;
   objects: EmbeddedObjects;
   /** Between the service and object storage. */
   gate: FaultyS3;
-  /** What becomes of each request to object storage from now on; null: nothing. */
+  /** Returns the fault for each request to object storage from now on; null: no faults. */
   spoilObjects(fault: (() => ObjectFault) | null): void;
   stopRedis(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
-  /** @param empty without what it had */
+  /** @param empty deletes its data first */
   startRedis(empty: boolean): Promise<void>;
   stopPostgres(): Promise<void>;
   startPostgres(): Promise<void>;

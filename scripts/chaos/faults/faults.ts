@@ -1,4 +1,4 @@
-/** What is done to the deployment while it works, and how long, so that a schedule can be drawn of it. */
+/** The kinds of fault, with their frequency and duration, from which a schedule is drawn. */
 export const KINDS = [
   "kill",
   "stall",
@@ -21,7 +21,7 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Kinds that befall the same thing: two of a family are never under way at once. */
+/** Kinds that affect the same part: two of a family never overlap. */
 export type Family =
   | "killed"
   | "stalled"
@@ -38,7 +38,7 @@ export type Family =
 export interface FaultSpec {
   family: Family;
   says: string;
-  /** How often in a minute, at least once in a run. */
+  /** Faults a minute; at least one in a run. */
   perMinute: number;
   /** Seconds from its begin to the begin of recovery. */
   holdS: readonly [min: number, max: number];

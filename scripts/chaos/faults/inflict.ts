@@ -49,7 +49,7 @@ export async function inflictAll(
       tell(fault, performance.now() - startedMs);
       await INJURIES[fault.kind](fault, theatre);
     })();
-    // Told when all are over; a line goes on behind one that failed.
+    // Failures are reported when all are over; the faults of a family go on after a failed one.
     lines.set(
       family,
       injury.catch(() => undefined),

@@ -6,7 +6,7 @@ import type { Kind } from "./faults.ts";
 import type { PlannedFault } from "./schedule.ts";
 import type { Outage } from "./windows.ts";
 
-/** What the faults of a run work on. */
+/** What faults act on and report to. */
 export interface Theatre {
   deployment: ChaosDeployment;
   hooks: Hooks;
@@ -14,7 +14,7 @@ export interface Theatre {
   outages: Outage[];
 }
 
-/** Brings one fault about; resolves when what it befell is there again. */
+/** Brings one fault about; resolves when the affected part has recovered. */
 export type Injury = (fault: PlannedFault, theatre: Theatre) => Promise<void>;
 
 /** Notes that `target` is away from now on; the function that comes back notes that it is there again. */
@@ -31,9 +31,9 @@ const LOOK_EVERY_MS = 100;
 const FREE_WITHIN_MS = 60_000;
 
 /**
- * Does something to one of the processes that may be chosen, nothing else being done to it; waits while all are busy. To none
- * when there is none, or none is free in time: the closing table misses the kind then.
- * @param pick of the fault: chooses which
+ * Acts on one of the eligible processes that no other fault is acting on; waits while all are busy. Does nothing when
+ * no process is eligible, or none gets free in time: the kind is then missing from the closing table.
+ * @param pick number of the fault that selects the process
  */
 export async function withMember(
   { deployment }: Theatre,

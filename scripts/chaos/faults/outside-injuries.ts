@@ -38,7 +38,7 @@ export const postgresRestart = away("postgres-restart", "postgres", async ({ dep
 
 const RECOVERED_WITHIN_MS = 30_000;
 
-/** Children of the server that serve somebody: a killed one takes all with it, and the server recovers from its log. */
+/** Backend processes of the server. Killing one makes the server end all of them and recover from its log. */
 function backendsOf(server: number): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -36,8 +36,9 @@ function befalls(kind: Kind, may: May, act: Act): Injury {
 const START_AGAIN_MS = 500;
 
 /**
- * Starts a process as an orchestrator does: again, when it has waited for Postgres in vain. It waits for minutes, so few do.
- * @throws StartError when it ended while Postgres was there, or in another way
+ * Starts a process as an orchestrator does: again when it gave up waiting for Postgres. It waits for minutes, so that
+ * is rare.
+ * @throws StartError when it ended while Postgres was up, or for another reason
  */
 async function startAgain(member: Member, { outages }: Theatre): Promise<void> {
   for (;;) {
@@ -65,7 +66,7 @@ export const stall = befalls("stall", any, async (member, { holdMs }) => {
   member.signal("SIGCONT");
 });
 
-/** Told to go, as in a deploy: it must end by itself, with exit code 0. */
+/** Stopped by SIGTERM, as in a deploy: it must end by itself, with exit code 0. */
 export const roll = befalls("roll", mayEnd, async (member, _, theatre) => {
   const how = await member.end("SIGTERM");
   if (how !== "exit code 0") member.crashes.push(`${how} when told to go`);
@@ -77,7 +78,7 @@ const HOURS_MAX = 30;
 
 const hasClock: May = (_, { deployment }) => deployment.noClock === null;
 
-/** The wall clock jumps by up to 30 hours either way, and back. */
+/** The wall clock jumps by up to 30 hours in either direction, and back. */
 export const clock = befalls("clock", hasClock, async (member, { pick, holdMs }) => {
   const hours = 1 + (Math.floor(pick / 8) % HOURS_MAX);
   const sign = Math.floor(pick / 256) % 2 === 0 ? 1 : -1;
@@ -89,7 +90,7 @@ export const clock = befalls("clock", hasClock, async (member, { pick, holdMs })
 
 const BALLAST_BLOCK = Buffer.alloc(65_536);
 
-/** Writes until the disk is full: a small one of the process's own, so that nobody else's is. */
+/** Writes until the disk is full: a small disk of this process alone, so that no other process is affected. */
 async function fillDisk(file: string): Promise<void> {
   const ballast = await open(file, "w");
   try {
@@ -106,7 +107,10 @@ async function boundFiles(pid: number, bytes: string): Promise<void> {
   await promisify(execFile)("prlimit", ["--pid", String(pid), `--fsize=${bytes}:`]);
 }
 
-/** A worker's disk is full for a while: a small tmpfs of its own, or where there can be none, a bound on its files. */
+/**
+ * A worker's disk is full for a while: its own small tmpfs, or where that is impossible, a limit on the size of its
+ * files.
+ */
 export const disk = befalls("disk", isWorker, async ({ pid, scratchSeen }, { holdMs }, { deployment }) => {
   if (pid === null) return;
   const own = deployment.disks === "own";

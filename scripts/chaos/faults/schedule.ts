@@ -11,7 +11,7 @@ export interface PlannedFault {
   pick: number;
 }
 
-/** Between two faults of a family: the first is to have an end that is seen. */
+/** Gap between two faults of a family, so that recovery from the first can be seen. */
 const FAMILY_GAP_MS = 1_500;
 const PICKS = 2 ** 31;
 
@@ -25,7 +25,7 @@ function timesOf(kind: Kind, forMs: number): number {
   return Math.max(1, Math.round((FAULTS[kind].perMinute * forMs) / 60_000));
 }
 
-/** Each in a part of the time of its own, so that none of a family overlap. */
+/** Places each fault in a time slot of its own, so that those of a family do not overlap. */
 function placed(kinds: readonly Kind[], forMs: number, below: (n: number) => number): PlannedFault[] {
   const partMs = forMs / kinds.length;
   return kinds.map((kind, i) => {
@@ -43,8 +43,8 @@ function placed(kinds: readonly Kind[], forMs: number, below: (n: number) => num
 }
 
 /**
- * The faults of a run of `forMs`, in the order of their begins: of each kind as often as its spec says, once at least, none
- * of a family while another of it is under way.
+ * The faults of a run of `forMs`, ordered by their start. Each kind comes as often as its spec says, at least once.
+ * Faults of a family do not overlap.
  */
 export function planFaults(seed: number, kinds: readonly Kind[], forMs: number): PlannedFault[] {
   const below = randomInts(seed);

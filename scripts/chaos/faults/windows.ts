@@ -11,7 +11,7 @@ export interface Outage {
   toMs: number;
 }
 
-/** How a request ended that did not end well. */
+/** A failed request. */
 export interface Failure {
   /** A status of 500 and above, or how the connection failed: `refused`, `cut`, `timeout`. */
   how: number | "refused" | "cut" | "timeout";
@@ -21,26 +21,27 @@ export interface Failure {
   target: string | null;
   fromMs: number;
   toMs: number;
-  /** What was asked: a single verification, or what needs object storage too. */
+  /** Dependency of the request: a single verification needs the database; others need object storage too. */
   needs: "database" | "objects";
 }
 
-/** What a failure is laid to; null: to nothing, hence to us. */
+/** The kind of outage that explains a failure; null: none does, so it is our fault. */
 export type Cause = Outage["kind"] | null;
 
-/** Those that befall one process; others befall all. */
+/** Kinds that affect one process; all others affect every process. */
 const OF_ONE: readonly Outage["kind"][] = ["kill", "stall", "roll"];
 const RESTARTED: readonly Outage["kind"][] = ["postgres-restart", "postgres-crash"];
 const DATABASE: readonly Outage["kind"][] = [...RESTARTED, "slow-machine"];
 const OBJECTS: readonly Outage["kind"][] = ["objects-fail", "objects-stall", "objects-cut"];
 
 /**
- * A connection fails only with its process; a 503 of ours says that a dependency is away, one without a code is the
- * balancer's, who has nobody to send to. Anything else is never an outage's.
+ * Kinds of outage that can explain a failure. A connection fails only with its process. A 503 with our code says that a
+ * dependency is down; one without a code comes from a balancer that has no ready backend. Nothing explains any other
+ * failure.
  */
 function kindsThatExplain({ how, code, target, needs }: Failure): readonly Outage["kind"][] {
   const stores = needs === "objects" ? [...DATABASE, ...OBJECTS] : DATABASE;
-  // Who asks a process by its own address, without a balancer, finds nobody between it and its successor.
+  // A client that connects to a process without a balancer is refused between its end and its successor's start.
   if (how === "refused") return target === null ? [] : ["kill", "roll"];
   if (how === "cut") return ["kill"];
   if (how === "timeout") return ["kill", "stall", ...stores];
@@ -49,7 +50,9 @@ function kindsThatExplain({ how, code, target, needs }: Failure): readonly Outag
   return isBalancers && [502, 503, 504].includes(how) ? ["kill", "stall", ...DATABASE] : [];
 }
 
-/** What befell one process explains what was asked of it, or of the balancer before it and its like. */
+/**
+ * Whether the outage affected the process that was asked; for requests through the balancer, any process of the API.
+ */
 function isOfThose(outage: Outage, { target }: Failure): boolean {
   if (!OF_ONE.includes(outage.kind)) return true;
   return target === null ? outage.target.startsWith("api-") : outage.target === target;
@@ -60,8 +63,8 @@ function overlaps(outage: Outage, failure: Failure, graceMs: number): boolean {
 }
 
 /**
- * Lays a failure to the outage that justifies it: one of a kind that can, of the process that was asked where it is a
- * process's, while the request was under way or `graceMs` before it.
+ * The outage that explains a failure: of a matching kind, of the process asked where the kind affects one process, and
+ * during the request or up to `graceMs` before it.
  */
 export function causeOf(failure: Failure, outages: readonly Outage[], graceMs: number): Cause {
   const kinds = kindsThatExplain(failure);
@@ -73,20 +76,20 @@ export function causeOf(failure: Failure, outages: readonly Outage[], graceMs: n
   return (found.find(({ kind }) => kind !== "slow-machine") ?? found[0])?.kind ?? null;
 }
 
-/** How src/main.ts ends when it waited for Postgres in vain. Whatever else it ends by is a crash, or a wrong setting. */
+/** Exit of src/main.ts when it gave up waiting for Postgres. Any other exit is a crash, or a wrong setting. */
 const UNAVAILABLE = `exit code ${EXIT.unavailable}`;
 
-/** Whether a process that was started at `fromMs`, and ended before it served, ended for want of the database. */
+/** Whether a process started at `fromMs`, which ended before it served, ended because the database was down. */
 export function mayStartAgain(how: string, outages: readonly Outage[], fromMs: number): boolean {
   return how === UNAVAILABLE && databaseWasAway(outages, fromMs);
 }
 
-/** Whether the database was away at some time since `fromMs`. */
+/** Whether the database was down at some time since `fromMs`. */
 export function databaseWasAway(outages: readonly Outage[], fromMs: number): boolean {
   return outages.some(({ kind, toMs }) => RESTARTED.includes(kind) && toMs >= fromMs);
 }
 
-/** Failures by what they are laid to, `unexplained` where it is nothing. */
+/** Failures by the outage that explains them; `unexplained` without one. */
 export function failuresByCause(
   failures: readonly Failure[],
   outages: readonly Outage[],

@@ -8,12 +8,12 @@ export interface Witness {
 }
 
 const ASK_EVERY_MS = 100;
-/** A little below what the service waits for a credential: who waits as long sees what it sees. */
+/** A little below the service's timeout for reading a credential: this probe sees what the service sees. */
 const SLOW_MS = 700;
 
 /**
- * Asks the database again and again, and notes as an outage of `slow-machine` each time in which it had no answer in time, or
- * was itself not let run: on a machine whose cores and disk others need too, that is no fault of the service's.
+ * Queries the database again and again, and records an outage `slow-machine` whenever an answer is late or this process
+ * itself was not scheduled. On a machine under other load that is not the service's fault.
  */
 export function startWitness(sql: Database, outages: Outage[]): Witness {
   let stopped = false;

@@ -1,10 +1,10 @@
-/** What an attacking process is told on standard input, as JSON. */
+/** Order to an attacking process, as JSON on its standard input. */
 export interface AttackOrder {
-  /** Of `ATTACKERS`. */
+  /** Name in `ATTACKERS`. */
   name: string;
   port: number;
   keys: readonly string[];
 }
 
-/** What it prints in the end: how many answers it got, by status and code, or by how there was none. */
+/** Its output at the end: number of answers by status and code, or by how the request failed. */
 export type AttackCounts = Record<string, number>;

@@ -1,5 +1,5 @@
-// node --import tsx attack.ts: reads an AttackOrder from standard input, attacks until it is told to stop over IPC, then prints its
-// AttackCounts. A process of its own, so that the victim's client does not wait for it.
+// node --import tsx attack.ts: reads an AttackOrder from standard input, attacks until a message over IPC stops it,
+// then prints its AttackCounts. A process of its own, so that it does not delay the victim's client.
 import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
@@ -12,7 +12,7 @@ import { ATTACKERS, type AttackRequest } from "./attackers.ts";
 const FROM = "127.0.0.2";
 const ANSWER_WITHIN_MS = 30_000;
 const TRICKLE_MS = 250;
-/** After an answer that says nothing can be had: no client of one's own is to be the bottleneck. */
+/** Pause after a refusal: otherwise the attacking client itself is the bottleneck. */
 const PAUSE_MS = 1;
 
 const order = JSON.parse(await text(process.stdin)) as AttackOrder;

@@ -1,6 +1,6 @@
 import { newSecret } from "../../../src/features/identity/api-key.ts";
 
-/** What one attacking client sends, again and again. */
+/** The request that an attacking client repeats. */
 export interface AttackRequest {
   method: "GET" | "POST" | "DELETE";
   path: string;
@@ -12,19 +12,19 @@ export interface AttackRequest {
   trickle?: { bytes: number; bytesPerS: number };
 }
 
-/** What an attacker has: keys of its own team, made before the attack. */
+/** The attacker's own team, with keys made before the attack. */
 export interface AttackerTeam {
   tier: "free" | "enterprise";
   keys: number;
   blocklistRows: number;
 }
 
-/** A neighbour who costs others time, with what the API must do about it. */
+/** A neighbour whose requests cost others time, with the refusal that the API must give. */
 export interface Attacker {
   name: string;
-  /** null: it has none, and comes without a credential or with unknown ones. */
+  /** null: no team; it sends no credential or unknown ones. */
   team: AttackerTeam | null;
-  /** Requests under way at once, each over a connection of its own. */
+  /** Requests in progress at once, each over a connection of its own. */
   connections: number;
   /** @param keys of its team */
   request(n: number, keys: readonly string[]): AttackRequest;
@@ -121,7 +121,7 @@ const reads: Attacker = {
   refusals: ["429 rate_limited"],
 };
 
-/** Keys of the right form that nobody has, each sent once. */
+/** Well-formed keys that do not exist, each sent once. */
 const unknownKeys: Attacker = {
   name: "unknown-keys",
   team: null,
@@ -154,5 +154,5 @@ export const ATTACKERS: readonly Attacker[] = [
   unknownKeys,
   browsers,
 ];
-/** The origin that `browser-flood` comes from, which the API is to allow. */
+/** Origin of the requests of `browser-flood`; the API must allow it. */
 export const ATTACK_ORIGIN = "https://app.example.com";

@@ -3,15 +3,15 @@ import { type Finding, none, told, within } from "../verdict/closing.ts";
 import type { Meeting } from "./neighbours.ts";
 import { QUESTIONS, type QuestionName, type Suffered } from "./victim.ts";
 
-/** What an answer may take beside an attacker, in times of what it takes without one, at p99. */
+/** Most that an answer's p99 may take beside an attacker, as a multiple of its p99 alone. */
 const TIMES = 2;
 /**
- * Below this a p99 says nothing of the attacker: the stores, both clients and the mail world share a core, which the scheduler gives in
+ * A lower p99 says nothing about the attacker: the stores, both clients and the mail world share a core, in scheduler
  * slices of some milliseconds.
  */
 const NOISE_MS = 10;
 
-/** In milliseconds, one decimal; 0 of none. */
+/** Milliseconds, one decimal; 0 for no values. */
 export function percentileMs(values: readonly number[], share: number): number {
   return Math.round(quantile(values, share) * 10) / 10;
 }

@@ -27,7 +27,7 @@ const RESTED_MS = 50;
 const RESTS = 20;
 const END_WITHIN_MS = 10_000;
 
-/** What one attacker did to the victim. */
+/** Effect of one attacker on the victim. */
 export interface Meeting {
   attacker: Attacker;
   alone: Suffered;
@@ -123,7 +123,9 @@ async function addKeys({ sql }: ChaosDeployment, teamId: string, count: number):
   return secrets;
 }
 
-/** On the core that is not the API's, while nobody else wants it: what the attacker costs the stores there is not the API's doing. */
+/**
+ * On the core that is not the API's, at low priority: the attacker's load on the stores there is not the API's doing.
+ */
 async function startAttack(
   order: AttackOrder,
   { guard, cores }: { guard: Guard; cores: Cores },

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { DOMAINS, domainName } from "../deployment/site-world.ts";
 import { bodyOf, type Client, createClient, type Question, type Reply } from "../traffic/asking.ts";
 
-/** What the victim asks for, each at its even distance whatever becomes of the requests before. */
+/** The victim's requests, each at fixed intervals whatever becomes of earlier ones. */
 export const QUESTIONS = ["cached", "uncached", "usage", "post"] as const;
 export type QuestionName = (typeof QUESTIONS)[number];
 
@@ -11,7 +11,7 @@ const TICK_MS = 1;
 const TIMEOUT_MS = 20_000;
 const CACHED_EMAIL = `exists.cached@${domainName(0)}`;
 
-/** What came of the victim's questions in one or more periods. */
+/** Results of the victim's requests in one or more periods. */
 export interface Suffered {
   /** From when it was due to its answer, in milliseconds. */
   latenciesMs: Record<QuestionName, number[]>;
@@ -19,7 +19,7 @@ export interface Suffered {
   failures: Record<string, number>;
   /** Answers that are neither these nor what was asked for, such as 429. */
   refusals: Record<string, number>;
-  /** How late the client itself was to send, in milliseconds. */
+  /** Milliseconds by which the client itself sent late. */
   lateMs: number[];
 }
 

@@ -23,7 +23,7 @@ export interface TeamCounts {
   sustained: Latencies;
 }
 
-/** What falls due so soon after a burst's beginning meets a process that cannot know of it yet. */
+/** Requests due this soon after a burst's start meet a process that cannot know of it yet. */
 export const ONSET_MS = 1_000;
 
 export interface Burst {
@@ -32,28 +32,39 @@ export interface Burst {
   /** Answered with 200, of what was due in the first `ONSET_MS`, and of what was later. */
   onset: Latencies;
   sustained: Latencies;
-  /** How late the burst itself was with sending: what is more says more of it than of the service. */
+  /**
+   * Milliseconds by which the burst itself sent late: latencies below this say more about the sender than about the
+   * service.
+   */
   lateP99Ms: number;
   tookS: number;
 }
 
-/** What a burst is to ask. One sender of Node.js cannot send as much: the script that wrk's LuaJIT runs does nothing else. */
+/**
+ * The load of a burst. A script in wrk's LuaJIT sends it, which does nothing else: one sender in Node.js is too slow.
+ */
 export interface FloodOrder {
   port: number;
-  /** Each of whom asks at even distances, whatever becomes of the requests before; null: whenever a connection is idle. */
+  /**
+   * Teams that send at fixed intervals, whatever becomes of earlier requests; `perS` null: whenever a connection is
+   * idle.
+   */
   teams: readonly { name: string; key: string; perS: number | null }[];
   forMs: number;
-  /** One request each at a time, open before the first. */
+  /** Each carries one request at a time, and is opened before the first. */
   connections: number;
-  /** How long an answer is waited for when all was sent. */
+  /** Time to wait for answers after everything was sent. */
   graceMs: number;
 }
 
-/** What stands before and behind a row's name, `"@"` for the domain of its number; and how far before this one the row is. */
+/**
+ * Text before and after a row's name, `"@"` for the domain of its number; and how many rows back the row is that it
+ * repeats.
+ */
 type Form = readonly [before: string, behind: string, back: number];
 
 const BODY = readFileSync(join(import.meta.dirname, "flood.lua"), "utf8");
-/** A list's rows go round after so many, but for the first. */
+/** The forms of addresses recur after this many rows; the first round has forms of its own. */
 const ROUND = 100;
 
 function formOf(row: number): Form {
@@ -82,7 +93,7 @@ export function floodScript({ port, teams, forMs, connections, graceMs }: FloodO
   ].join("\n");
 }
 
-/** @param core it is pinned to it; null: to none */
+/** @param core core to pin it to; null: not pinned */
 export async function runFlood(
   wrk: Wrk,
   order: FloodOrder,

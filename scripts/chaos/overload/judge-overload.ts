@@ -2,25 +2,28 @@ import { type Finding, none, told, voided, within } from "../verdict/closing.ts"
 import { type Burst, type Latencies, ONSET_MS, type TeamCounts } from "./flood.ts";
 import type { Overload } from "./overload.ts";
 
-/** An answer under overload may take so many times as long as without, or this, and never more. */
+/**
+ * Bound on an accepted request's p99 under overload: this many times the p99 without, at least `ms`, never more than
+ * `mostMs`.
+ */
 const LATENCY = { times: 5, ms: 500, mostMs: 1_000 } as const;
 const REFUSED_WITHIN_MS = 500;
 /**
- * For who is let in before the first looks at the house: as many as a healthy one takes at once, of whom a slow one has to
- * make its way while it refuses all others.
+ * Bound for requests of the first second, before admission control measures the queue: it admits as many as a healthy
+ * process takes, and a slow one must work these off while it refuses all others.
  */
 const ONSET_WITHIN_MS = 1_000;
 const SMALL = "small";
-/** Of what a team asks for with far less than its share. */
+/** Most that may be refused of a team far below its share. */
 const SMALL_REFUSED = 0.05;
-/** That a burst may hand requests over later than they are due: with more the figures say nothing of the service. */
+/** Most that a burst may send requests late: beyond it the figures say nothing about the service. */
 const LATE_MS = 100;
 /** See `goodput`. */
 const EVEN_SHARE = 0.2;
 const REFUSALS_A_CHECK = 8;
-/** Of what a burst was answered. */
+/** Largest share of undecided answers in a burst. */
 const UNDECIDED = 0.01;
-/** Of a process that was less busy the capacity is not known: who asked, or whom it asks, had no more. */
+/** If the process was less busy than this, its capacity is unknown: the client or a dependency was the bottleneck. */
 const CAPACITY_BUSY = 0.85;
 const MEMORY_MB = 400;
 const DESCRIPTORS = 50;
@@ -39,7 +42,7 @@ const countsOf = ({ counts }: TeamCounts) =>
     .map(([how, count]) => `${how}: ${count}`)
     .join(", ");
 
-/** What it measured says as much of it as of the service. */
+/** Sent so late that the figures say as much about the sender as about the service. */
 const isVoid = ({ lateP99Ms }: Burst) => lateP99Ms > LATE_MS;
 
 function sending(name: string, burst: Burst): Finding {
@@ -48,7 +51,7 @@ function sending(name: string, burst: Burst): Finding {
   return told(`  ${name}: sent late, p99`, isVoid(burst) ? `${said}: void` : said);
 }
 
-/** What a void burst measured is told, neither held nor missed. */
+/** Marks findings as void where the burst or the measured capacity is: neither held nor missed. */
 function unlessVoid(burst: Burst, { capacityBusy }: Overload, findings: Finding[]): Finding[] {
   return isVoid(burst) || capacityBusy < CAPACITY_BUSY
     ? findings.map(({ name, value }) => voided(name, value))
@@ -75,16 +78,16 @@ function latencies(name: string, { onset, sustained, all: { refused } }: Burst, 
   ];
 }
 
-/** What a request cost the process, whatever became of it. */
+/** CPU that a request cost the process, accepted or refused. */
 function cost(name: string, { all: { accepted, refused } }: Burst, cpuMs: number): Finding {
   const each = (cpuMs * 1_000) / Math.max(1, accepted.count + refused.count);
   return told(`  ${name}: CPU`, `${cpuMs} ms, ${each.toFixed(1)} us a request`);
 }
 
 /**
- * Of those who ask for too much, after the first second, over all the time that it took to answer, not only while requests fell
- * due. A refusal costs an eighth to a tenth of a check here: half of what refusals leave, and a fifth of an even share where they
- * leave nothing.
+ * Accepted requests of the teams that ask for too much, after the first second, over the whole time that answering
+ * took. A refusal costs an eighth to a tenth of a check here. So the bound is half of the capacity that refusals leave,
+ * and at least a fifth of an even share.
  */
 function goodput(name: string, ofTeams: readonly TeamCounts[], { tookS }: Burst, found: Overload): Finding {
   const { capacityPerS, perS: askedPerS } = found;
@@ -100,7 +103,7 @@ function goodput(name: string, ofTeams: readonly TeamCounts[], { tookS }: Burst,
   );
 }
 
-/** Of what a burst was answered with 200, what said `unknown` for lack of time. */
+/** Largest share of answers with 200 that said `unknown` for lack of time. */
 function undecided({ calm, closed, flood, limited, after }: Overload): Finding {
   const shares = [calm, closed, flood, limited, after].map(
     ({ all: { counts, accepted } }) => (counts["200 deadline"] ?? 0) / Math.max(1, accepted.count),

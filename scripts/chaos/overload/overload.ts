@@ -12,7 +12,10 @@ const CALM_PER_S = 20;
 const CALM_MS = 4_000;
 const CAPACITY_CALLERS = 48;
 const CAPACITY_MS = 4_000;
-/** What a flood can send from one core that it shares with the mail world. More would measure the flood. */
+/**
+ * Requests a second that a flood can send from one core that it shares with the mail world. Beyond, the flood itself
+ * would be measured.
+ */
 const SENDS_PER_S = 70_000;
 const WARM_PER_S = 20_000;
 const WARM_MS = 8_000;
@@ -22,33 +25,33 @@ const LIMITED_MS = 3_000;
 const REST_MS = 2_000;
 const TIMEOUT_MS = 30_000;
 /**
- * Of those who ask for too much: all clients' pools together. With 1 000 a whole core answers them all, each in 0.15 s, and the
- * queue is with the clients, where nobody can refuse.
+ * Connections of the overload: all clients' pools together. With 1 000, one whole core answers them all, each in 0.15
+ * s, and the queue forms in the clients, where the API cannot refuse.
  */
 const CONNECTIONS = 2_000;
 const LOOK_EVERY_MS = 100;
-/** What two more teams ask for beside the one that floods: one asks for a tenth of all, one for a twentieth of the capacity. */
+/** Two more teams beside the one that floods ask for a tenth of the load, and for a twentieth of the capacity. */
 const SECOND_SHARE = 0.1;
 const SMALL_SHARE = 0.05;
 
 export interface Overload {
   calm: Burst;
-  /** Of those whose answers are the capacity. */
+  /** The burst that measures the capacity: each client waits for its answer. */
   closed: Burst;
   capacityPerS: number;
-  /** Of the time in which that was measured, the share that the process had CPU for it: 1 is a core. */
+  /** CPU that the process got meanwhile, as a share of one core. */
   capacityBusy: number;
   /** Requests a second that fall due in an overload. */
   perS: number;
-  /** Of three teams that may ask as often as they like: `flood`, `second` and `small`. */
+  /** Burst of three teams without rate limits: `flood`, `second` and `small`. */
   flood: Burst;
-  /** As many, of a team whose rate is bounded by half of the capacity. */
+  /** As many requests, of a team whose rate limit is half of the capacity. */
   limited: Burst;
   after: Burst;
   /** CPU of the process, in milliseconds, while `flood` and `limited` were asked. */
   floodCpuMs: number;
   limitedCpuMs: number;
-  /** Of the process that was asked. */
+  /** Resources of the process that was asked. */
   before: Resources;
   peak: Resources;
   final: Resources;
@@ -67,8 +70,8 @@ export interface OverloadOptions {
 }
 
 /**
- * One process of the API under so many times what it can do, whatever becomes of the requests before. It has a core of its own, and has
- * served and refused for some seconds then, as one in service has: to compile that is no part of this.
+ * Loads one process of the API with `times` its capacity; requests do not wait for earlier answers. The process has a
+ * core of its own. It has served and refused for some seconds before, so that compilation by the JIT is not measured.
  */
 export async function runOverload(
   deployment: ChaosDeployment,

@@ -15,8 +15,8 @@ const KINDS: readonly [truth: Truth, places: number][] = [
 /** So many of each hundred repeat a row before them. */
 const REPEATS = 4;
 /**
- * From this row on nobody need be asked for most: a list that is long for the bytes and tasks that it has is not to be long
- * for the mail servers, too.
+ * From this row on most addresses need no mail server: a list that is long in bytes and tasks must not be long for the
+ * mail servers too.
  */
 export const CHEAP_FROM = 2_000;
 const PROBED_EVERY = 10;

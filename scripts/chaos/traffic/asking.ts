@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** What was asked. */
+/** One HTTP request. */
 export interface Question {
   method: "GET" | "PUT" | "POST";
   /** With its query. */
@@ -10,25 +10,27 @@ export interface Question {
   body?: Buffer | string;
   headers?: Record<string, string>;
   timeoutMs: number;
-  /** Over a connection of its own; else over one that is kept. */
+  /** Over a new connection; absent: over one kept alive. */
   fresh?: boolean;
-  /** The body is sent in pieces, so long from the first to the last. */
+  /** Sends the body in pieces over this many milliseconds. */
   bodyOverMs?: number;
 }
 
-/** What came of it: an answer, or how there was none. */
+/** The answer, or how the request failed. */
 export type Reply =
   | { status: number; text: string }
   | { status: null; how: "refused" | "cut" | "timeout"; detail: string };
 
-/** A client of one address, with connections that stay open. */
+/** A client of one address, with connections that are kept alive. */
 export interface Client {
   ask(question: Question): Promise<Reply>;
   close(): void;
 }
 
 const CONNECTIONS_MAX = 256;
-/** Less than the service, or a balancer, keeps an idle connection: no request goes into one that is being closed. */
+/**
+ * Less than the idle timeout of the service and of a balancer: no request goes into a connection that is being closed.
+ */
 const IDLE_MS = 3_000;
 const PIECES = 8;
 const REFUSED = new Set(["ECONNREFUSED", "EADDRNOTAVAIL"]);

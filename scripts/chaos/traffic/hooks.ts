@@ -6,7 +6,7 @@ export interface Hooks {
   url: string;
   secret: string;
   fail(failing: boolean): void;
-  /** Ids of the jobs whose end was told, signed as it must be, and answered with success. */
+  /** Ids of jobs whose end was delivered, correctly signed, and answered with success. */
   toldOf(): Set<string>;
   /** Deliveries, and those of them whose signature is wrong. */
   counts(): { deliveries: number; badlySigned: number };
@@ -15,7 +15,7 @@ export interface Hooks {
 
 type Received = Pick<WebhookReceiver["received"][number], "headers" | "body">;
 
-/** Whether one of its signatures is the secret's over just this message. */
+/** Whether one of the delivery's signatures is by `secret` over exactly this message. */
 export function isSigned({ headers, body }: Received, secret: string): boolean {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   const content = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;

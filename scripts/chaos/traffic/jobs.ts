@@ -26,7 +26,7 @@ export interface JobTraffic {
   readonly jobs: readonly SentJob[];
   /** Lists that could not be handed in at all. */
   readonly refused: readonly string[];
-  /** Hands in no more; resolves once all that were begun are handed in, or given up. */
+  /** Submits no more; resolves once all submissions in progress have succeeded or been given up. */
   stop(): Promise<void>;
 }
 
@@ -41,8 +41,8 @@ const csvOf = (rows: readonly SentRow[]) =>
   `id,email\r\n${rows.map(({ email }, i) => `${i},${email}\r\n`).join("")}`;
 
 /**
- * Lists, one after another, as a careful client hands them in: whatever fails is tried again with the same Idempotency-Key,
- * so that each is a job once.
+ * Submits lists one after another, as a careful client does: a failed request is retried with the same Idempotency-Key,
+ * so that each list becomes one job.
  */
 export function startJobs(setting: JobSetting): JobTraffic {
   const { name, log, doors, key, sizes, everyMs } = setting;

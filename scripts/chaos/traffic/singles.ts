@@ -9,7 +9,7 @@ export interface Asker {
   /** Answered, and not free. */
   charged: number;
   answered: number;
-  /** No answer came: one unit each, or none. */
+  /** Requests without an answer: each cost one unit, or none. */
   cutOff: number;
   /** 429 `quota_exceeded`. */
   overQuota: number;
@@ -45,13 +45,13 @@ const AGAIN_EVERY = 4;
 const AGAIN_BACK = 40;
 const ANSWER_WITHIN_MS = 20_000;
 const TICK_MS = 25;
-/** Above what can be under way with every process silent: a bound, not a rate. */
+/** More than can be in progress with every process silent: a safety bound, not a rate. */
 const UNDER_WAY_MAX = 3_000;
 const WRONG_KEPT = 20;
 
 function account(asker: Asker, reply: Reply): Said | null {
   if (reply.status === null) {
-    // Whose connection was refused has asked nobody.
+    // A refused connection reached no process, so it cost nothing.
     if (reply.how !== "refused") asker.cutOff += 1;
     return null;
   }
@@ -70,7 +70,7 @@ function account(asker: Asker, reply: Reply): Said | null {
   return null;
 }
 
-/** Single verifications at a steady rate, by turns through the doors, whatever becomes of those before. */
+/** Single verifications at a steady rate, alternating between the doors; they do not wait for earlier answers. */
 export function startSingles({ name, log, doors, asker, capped, perS }: SingleSetting): SingleTraffic {
   const wrong: string[] = [];
   const decisions: Decisions = { answered: 0, undecided: 0 };

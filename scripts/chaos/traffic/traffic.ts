@@ -3,36 +3,36 @@ import type { Door, RequestLog } from "./request-log.ts";
 import { type Asker, type SingleTraffic, startSingles } from "./singles.ts";
 import type { Decisions } from "./truth.ts";
 
-/** Who asks, by which doors, and where it is noted. */
+/** Clients and entry points of the traffic, and the log that records it. */
 export interface TrafficSetting {
   log: RequestLog;
   doors: readonly Door[];
   asker: Asker;
   capped: Asker;
-  /** Of the team of the lists. */
+  /** Key of the team of the lists. */
   bulkKey: string;
-  /** Whether there are long lists too: a short run would be over before they are. */
+  /** Whether to submit long lists too: a short run would be over before they are. */
   withLong: boolean;
 }
 
 export interface Traffic {
   wrongSingles(): string[];
-  /** Of the single requests that were answered. */
+  /** Decisions of the single requests. */
   decisions(): Decisions;
   jobs(): SentJob[];
   /** Why lists could not be handed in. */
   refusedLists(): string[];
-  /** Ends it; resolves once all that was begun is answered, or given up. */
+  /** Stops the traffic; resolves once everything in progress is answered, or given up. */
   stop(): Promise<void>;
 }
 
-/** Of single requests, all doors together. */
+/** Single requests a second, all doors together. */
 const PER_S = 12;
 const JOB_EVERY_MS = 7_000;
 const LONG_EVERY_MS = 90_000;
 /** Rows of the lists, by turns: of a hundred, of one chunk, of several. */
 const SIZES = [500, 1_200, 120, 2_000] as const;
-/** Of the long ones, whose results are put together in a thread. */
+/** Sizes of the long lists, whose results are joined in a thread. */
 const LONG_SIZES = [20_500] as const;
 
 /** Mixed traffic: single requests at a steady rate, and lists. @param phase its name, of which the addresses are made */

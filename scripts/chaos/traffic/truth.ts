@@ -1,4 +1,4 @@
-/** What the mail world knows of an address, and what may be said of it while everything fails. */
+/** The kind of an address in the mail world, which determines the answers allowed while parts fail. */
 export type Truth = "exists" | "missing" | "full" | "catch-all" | "null-mx" | "no-domain" | "malformed";
 
 export interface Said {
@@ -6,15 +6,15 @@ export interface Said {
   reason: string;
 }
 
-/** `unknown` for these reasons is a failure: nobody pays for it (API.md, "Credentials, roles, tiers"). */
+/** Reasons of `unknown` that are failures and free of charge (API.md, "Credentials, roles, tiers"). */
 const FAILED: ReadonlySet<string> = new Set([
   ...["timeout", "greylisted", "no_connect", "sender_blocked", "our_network", "rate_limited_by_server"],
   ...["smtp_protocol_error", "dns_error", "deadline", "internal_error"],
 ]);
 
-/** What an address of each kind may be answered with when nobody could be asked, or everybody was. */
+/** Correct answers for each kind, whether servers could be asked or not. */
 const RIGHT: Readonly<Record<Truth, readonly string[]>> = {
-  // A stranger who cannot be asked leaves the doubt that everybody is accepted.
+  // Without its catch-all probe, an accepted recipient may be at a catch-all domain.
   exists: ["valid accepted_mailbox", "risky catch_all_unconfirmed"],
   missing: ["invalid mailbox_not_found"],
   full: ["risky mailbox_full"],
@@ -38,7 +38,7 @@ export function isRight(truth: Truth, said: Said): boolean {
   return truth !== "malformed" && isFailure(said);
 }
 
-/** Of answers, those that say that it could not be found out: true while things fail, and no answer otherwise. */
+/** Counts answers, and those that are undecided: acceptable while parts fail, a fault otherwise. */
 export interface Decisions {
   answered: number;
   undecided: number;

@@ -13,17 +13,17 @@ import type { ChaosDeployment } from "../deployment/deployment.ts";
 /** Keys of object storage. */
 export interface Stored {
   objects: string[];
-  /** Of uploads in parts that nobody has completed. */
+  /** Keys of multipart uploads that were never completed. */
   parts: string[];
 }
 
-/** What object storage had when all had settled, and once the relays have removed what nobody may read. */
+/** Contents of object storage when everything had settled, and after the relays removed what is no longer readable. */
 export interface HourLater {
-  /** How long the relays took; null: they had not done it when time was up. */
+  /** Seconds until the relays had removed it; null: not done when time was up. */
   tidiedS: number | null;
   before: Stored;
   after: Stored;
-  /** Keys of all that somebody may read: results, and files that were uploaded. */
+  /** Keys of all readable objects: results, and uploaded files. */
   readable: string[];
 }
 
@@ -86,9 +86,9 @@ async function untilTidied(sql: Database): Promise<number | null> {
 }
 
 /**
- * Makes all jobs have ended an hour ago, which is when the relays remove what they leave behind, and waits until they have: what
- * was left by a process that was killed must be gone then, and nothing else. Few runs kill a writer in the middle of large
- * results: one such upload is begun here, so that every run shows what becomes of it.
+ * Sets the end of all jobs to an hour ago, after which the relays remove leftovers, and waits for that. Leftovers of
+ * killed processes must be gone then, and nothing else. Few runs kill a process in the middle of writing large results:
+ * one such upload is begun here, so that every run tests its removal.
  */
 export async function anHourLater(deployment: ChaosDeployment): Promise<HourLater> {
   const { sql } = deployment;

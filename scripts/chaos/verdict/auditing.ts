@@ -2,8 +2,8 @@ import type { Database } from "../../../src/stores/postgres/postgres.ts";
 import { writtenOff } from "./charges.ts";
 
 /**
- * Has the run's database note each lease that was settled because its process did not renew it: only these may be charged
- * with more than was told of them.
+ * Makes the run's database record each lease that was settled because its process did not renew it: only these may be
+ * charged more than was reported for them.
  */
 export async function auditLeases(sql: Database): Promise<void> {
   await sql.unsafe(`
@@ -20,12 +20,12 @@ export async function auditLeases(sql: Database): Promise<void> {
   `);
 }
 
-/** Of a team's ledger, over all days. */
+/** Units in a team's ledger, summed over all days. */
 export interface TeamLedger {
   used: number;
   held: number;
   leased: number;
-  /** What expired leases may have been charged with in vain. */
+  /** Most units that expired leases may have been charged without use. */
   written: number;
 }
 

@@ -1,10 +1,10 @@
-/** What is known from outside of single verifications: what they must have cost, and what they may have. */
+/** What clients know about the charges of single verifications. */
 export interface SingleCharges {
   /** Answered and not free: each cost a unit. */
   charged: number;
-  /** Requests whose answer never came: a unit each, or none. */
+  /** Requests without an answer: each cost one unit, or none. */
   cutOff: number;
-  /** Units that leases of dead or silent processes may have been charged with beyond what was told of them. */
+  /** Units that leases of dead or silent processes may have been charged beyond what they reported. */
   written: number;
 }
 
@@ -14,8 +14,8 @@ export interface ChargeInterval {
 }
 
 /**
- * A lease that its process did not renew is settled as if all had been spent that it may not have told of ("never over the
- * limit"): at most its tranche, and no more than was granted.
+ * Units that settling an unrenewed lease may overcharge. The ledger assumes that everything unreported was spent
+ * ("never over the limit"): at most the tranche, and no more than was granted.
  */
 export function writtenOff(lease: { granted: number; spent: number; tranche: number }): number {
   return Math.max(0, Math.min(lease.granted - lease.spent, lease.tranche));

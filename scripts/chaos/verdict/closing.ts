@@ -2,7 +2,7 @@
 export interface Finding {
   name: string;
   value: string | number;
-  /** null: no bound, only told. */
+  /** null: no bound; the value is only shown. */
   bound: string | null;
   ok: boolean;
   /** It was measured so badly that it says nothing: neither held nor missed. */
@@ -14,7 +14,7 @@ export interface Closing {
   /** The command that draws the same faults again. */
   again: string;
   findings: Finding[];
-  /** What is wrong, in detail. */
+  /** Descriptions of the faults. */
   details: string[];
 }
 
@@ -60,7 +60,7 @@ function verdictOn(findings: readonly Finding[]): string {
   return `No bound is missed, but ${voids} figures are void and were not judged.`;
 }
 
-/** 0 every bound holds, 1 one does not, 2 none is missed but some could not be judged. */
+/** 0: every bound holds; 1: one does not; 2: none is missed, but some could not be judged. */
 export function exitCodeOf(findings: readonly Finding[]): number {
   if (!passes(findings)) return 1;
   return findings.some((finding) => finding.void === true) ? 2 : 0;

@@ -1,7 +1,7 @@
 import type { HourLater } from "./an-hour-later.ts";
 import { type Finding, none, told, within } from "./closing.ts";
 
-/** What object storage may have an hour after all jobs have ended: what somebody may read, all of it, and nothing else. */
+/** An hour after all jobs have ended, object storage must have every readable object, and nothing else. */
 export function judgeStorage({ tidiedS, before, after, readable }: HourLater): {
   findings: Finding[];
   details: string[];
@@ -19,7 +19,7 @@ export function judgeStorage({ tidiedS, before, after, readable }: HourLater): {
       within("  tidied", took, "within 60 s", tidiedS !== null),
       none("  objects that nobody may read", strays.length),
       none("  objects missing", missing.length),
-      // The run begins one: where it is not listed, that none is listed in the end says nothing.
+      // The run begins one upload: if that was not listed before, an empty list at the end proves nothing.
       within(
         "  unfinished uploads in parts",
         parts,

@@ -7,7 +7,7 @@ import { type Finding, none, told, within } from "./closing.ts";
 import { judgeStorage } from "./judge-storage.ts";
 import { SETTLED_WITHIN_MS } from "./leftovers.ts";
 
-/** What a service that is there again, and who waits for it, may take until requests are served as ever. */
+/** Time that a recovered service and its clients need until requests are served as before. */
 export const GRACE_MS = 4_000;
 
 export interface Judgement {
@@ -53,7 +53,7 @@ function faultCounts({ faults, outages, impossible }: Storm): Judgement {
   };
 }
 
-/** Of answers while nothing is done to the service, and all has settled: a service that answers nothing else is never wrong. */
+/** Largest share of undecided answers in calm phases: a service that never decides would never be wrong. */
 const UNDECIDED_SHARE = 0.1;
 
 const undecided = (name: string, { answered, undecided }: Decisions) =>

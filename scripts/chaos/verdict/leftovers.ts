@@ -3,16 +3,16 @@ import { Redis } from "ioredis";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { ChaosDeployment } from "../deployment/deployment.ts";
 
-/** What must be nought when everything has settled, by name. */
+/** Counts, by name, that must be 0 when everything has settled. */
 export type Leftovers = Record<string, number>;
 
-/** What lasts longest: a list whose API process was killed while it took it is given up after LIMITS.bulk.submissionMs. */
+/** The longest wait: a submission whose API process was killed is given up after LIMITS.bulk.submissionMs. */
 export const SETTLED_WITHIN_MS = LIMITS.bulk.submissionMs + 20_000;
 
 const STREAMS = "rcpt:{bulk}:";
 const SCAN_COUNT = 1_000;
 
-/** Entries of the work streams: pointers to tasks that nobody finished, and those that were given up. */
+/** Entries of the work streams: pointers to unfinished tasks, and dead letters. */
 async function streamEntries(redis: Redis): Promise<Leftovers> {
   const found: Leftovers = { "stream entries": 0, "dead letters": 0 };
   let cursor = "0";
@@ -41,7 +41,7 @@ function scratchFiles({ members }: ChaosDeployment): number {
     .reduce((sum, { scratchSeen }) => sum + readdirSync(scratchSeen).length, 0);
 }
 
-/** What is left over of work that has ended. @throws Error when a store does not answer */
+/** Counts leftovers of ended work. @throws Error when a store does not answer */
 export async function findLeftovers(deployment: ChaosDeployment): Promise<Leftovers> {
   const redis = new Redis(deployment.stores.redis().url, { lazyConnect: true });
   try {

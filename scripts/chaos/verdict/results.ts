@@ -5,7 +5,7 @@ import type { Door, RequestLog } from "../traffic/request-log.ts";
 import { type Decisions, decisionsOf } from "../traffic/truth.ts";
 import { compareRows, type ResultRow, type RowComparison } from "./rows.ts";
 
-/** What became of all lists together. */
+/** Totals over all lists. */
 export interface RowTotals {
   jobs: number;
   rowsIn: number;
@@ -14,11 +14,11 @@ export interface RowTotals {
   duplicates: number;
   misplaced: number;
   wrong: string[];
-  /** What the team must have been charged. */
+  /** Units that the team must have been charged. */
   units: number;
   /** Jobs that did not complete, and how they ended. */
   unfinished: string[];
-  /** Of the rows of each job that completed, by its id. */
+  /** Decisions of the rows of each completed job, by job id. */
   decisions: ReadonlyMap<string, Decisions>;
 }
 

@@ -4,7 +4,7 @@ import { costOf, isRight, type Said, type Truth } from "../traffic/truth.ts";
 export interface SentRow {
   email: string;
   truth: Truth;
-  /** Rows of one key are one address; null: none at all. */
+  /** Rows with the same key have the same address; null: no address. */
   key: string | null;
 }
 
@@ -18,13 +18,13 @@ export interface RowComparison {
   received: number;
   /** Rows that are not in the results. */
   lost: number;
-  /** Rows of the results that nobody sent, or that are there again. */
+  /** Result rows that were never submitted, or appear twice. */
   duplicates: number;
-  /** Rows that are there, but not where they were sent. */
+  /** Rows that are present, but not at their place. */
   misplaced: number;
-  /** Rows whose answer is not what the mail world knows. */
+  /** Rows whose answer contradicts the mail world. */
   wrong: { at: number; email: string; said: string }[];
-  /** Units that the answered rows cost: an address once, whatever repeats it. */
+  /** Units that the answered rows cost: one for each address, however often it is repeated. */
   units: number;
 }
 
