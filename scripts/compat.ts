@@ -1,9 +1,9 @@
 // npm run compat [-- --only NAME[,NAME...]] [--write]
 //
-// Runs the tests that touch a store against each server that rcpt supports, one after the other, at low priority, and prints
-// a line of figures for each. The servers come from the registries (npm, Debian, Go) into .rcpt/cache; one that cannot be had
-// here is named and left out. `--write` puts the lines into docs/compatibility.md; logs are in .rcpt/compat. Exit codes: 0 all
-// that ran are well, 1 not, 2 wrong arguments.
+// Runs the tests that touch a store against each server that rcpt supports, one after the other, at low priority, and
+// prints a line of figures for each. The servers come from the registries (npm, Debian, Go) into .rcpt/cache; one that
+// is unavailable here is named and skipped. `--write` writes the lines into docs/compatibility.md; logs are in
+// .rcpt/compat. Exit codes: 0 all runs passed, 1 one failed, 2 wrong arguments.
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";

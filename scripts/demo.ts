@@ -1,6 +1,7 @@
-// npm run demo [-- --rows N]: the service against the mail world, an internet in miniature on loopback whose mail servers
-// behave and misbehave in every way. Verifies one address of each behaviour and prints what the service said, and on what
-// evidence; then a customer's list of N rows (100 000) as a bulk job, whose results are compared with the world row by row.
+// npm run demo [-- --rows N]: runs the service against the mail world, an internet in miniature on loopback whose mail
+// servers behave and misbehave in every way. Verifies one address of each behaviour and prints the answer with its
+// evidence. Then submits a customer's list of N rows (100 000) as a bulk job, and compares the results with the world
+// row by row.
 import { parseArgs } from "node:util";
 import type { VerificationResult } from "../src/features/verify/answer/verification-result.ts";
 import { createMailWorld, type MailWorld } from "../test/support/mail-world/world.ts";

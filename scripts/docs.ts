@@ -1,6 +1,6 @@
-// npm run docs [-- --check]: writes docs/configuration.md from the settings' schema, docs/errors.md from the error codes, and the
-// settings in the schema of the Helm chart's values; with `--check` writes nothing and ends with 1 when a file is not what would be
-// written.
+// npm run docs [-- --check]: writes docs/configuration.md from the settings' schema, docs/errors.md from the error
+// codes, and the settings in the schema of the Helm chart's values. With `--check` it writes nothing, and exits with 1
+// when a file differs from what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { renderChartSchema } from "./docs/chart-settings.ts";

@@ -1,9 +1,9 @@
 // npm run generators [-- --only typescript|python|go]
 //
-// Has a public generator of each language make a client of the API from its OpenAPI document, compiles it together with a
-// program (scripts/generators/programs), and has the program call a service of its own with a test key. The generators come
-// from the languages' own registries; a language whose tools are not here is named and left out. Exit codes: 0 all that ran
-// are well, 1 not, 2 wrong arguments.
+// Runs a public generator of each language on the OpenAPI document, compiles the generated client together with a
+// program (scripts/generators/programs), and lets the program call a service of its own with a test key. The generators
+// come from the languages' own registries; a language whose tools are missing is named and skipped. Exit codes: 0 all
+// runs passed, 1 one failed, 2 wrong arguments.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,11 +1,12 @@
 // npm run image [-- --trixie] [--tests PATH,PATH | --all-tests]
-// npm run image -- --test [PATH...]      the suite, or some of it, on the image's Node.js, and nothing else
-// npm run image -- --bench [ARG...]      the bench there: what comes behind is the bench's, as `single --quick`
+// npm run image -- --test [PATH...]      only the suite, or some of it, on the image's Node.js
+// npm run image -- --bench [ARG...]      only the bench there, with the bench's own arguments, as `single --quick`
 //
-// Carries out the Dockerfile without an engine: its instructions, stage by stage, in a folder that goes at the end; then
-// what the image would run, as it would run it, on services of this machine. With --trixie, as root on Debian, in
-// namespaces on the base image's own distribution and Node.js, and the `test` stage there too (default: test/unit).
-// docs/image.md says what that shows and what it does not. Exit code: 0 all as it must be; 1 not; 2 cannot be done here.
+// Carries out the Dockerfile without a container engine: its instructions, stage by stage, in a folder that is removed
+// at the end. Then runs what the image would run, as it would run it, on services of this machine. With --trixie, as
+// root on Debian, it does so in namespaces on the base image's own distribution and Node.js, and runs the `test` stage
+// there too (default: test/unit). docs/image.md says what that proves. Exit code: 0 all as expected; 1 not; 2
+// impossible here.
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -63,7 +64,10 @@ async function openRoom(
   return createNamespaceRoom(guard, { base, mount, npm, description: `${image}, put together of its parts` });
 }
 
-/** As a read-only root file system is: nobody's to write. The mode of the scratch folder stays. */
+/**
+ * Makes the folder read-only for every user, as a read-only root file system. The mode of the scratch folder does not
+ * change.
+ */
 function seal(folder: string): void {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isSymbolicLink()) continue;
@@ -107,7 +111,9 @@ async function show(production: Production, isOwnProcess1: boolean): Promise<Sho
   ];
 }
 
-/** Runs what prints figures at its end, and keeps all that it said in a file. Resolves to whether it went well. */
+/**
+ * Runs `run` and stores all of its output in a file; prints the figures at its end. Resolves to whether it succeeded.
+ */
 async function keepLog(name: string, run: () => Promise<string>): Promise<boolean> {
   const file = join(ROOT, ".rcpt", `image-${name}.log`);
   try {

@@ -1,7 +1,8 @@
-// npm run layers [-- --tighten]: fails when an import, a file, a folder or a function breaks the rules of ARCHITECTURE.md.
+// npm run layers [-- --tighten]: fails when an import, a file, a folder or a function breaks the rules of
+// ARCHITECTURE.md.
 //
-// Three rules are not kept everywhere yet: scripts/layers/known.json lists where. `--tighten` takes out of it what is no
-// longer needed and lowers what has become less; it never adds.
+// Three rules are still broken in some places: scripts/layers/known.json lists them. `--tighten` removes entries that
+// are no longer needed and lowers counts that have shrunk; it never adds.
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { checkSources } from "./layers/check.ts";

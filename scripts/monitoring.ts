@@ -1,9 +1,9 @@
 // npm run monitoring [-- --write]
 //
-// Checks the alerts and the dashboard of k8s/components/monitoring with Prometheus' own promtool (on PATH, or out of the
-// distribution's packages): that every rule and every query of the dashboard is understood, and that each alert fires and
-// keeps still as rules.test.yaml says. `--write` writes the dashboard anew from scripts/monitoring/dashboard.ts first. Exit codes: 0
-// all well, 1 not, 2 wrong arguments.
+// Checks the alerts and the dashboard of k8s/components/monitoring with Prometheus' own promtool (on PATH, or from the
+// distribution's packages). Every rule and every query of the dashboard must parse, and each alert must fire, or not,
+// as rules.test.yaml says. `--write` first writes the dashboard from scripts/monitoring/dashboard.ts. Exit codes: 0
+// passed, 1 failed, 2 wrong arguments.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 // npm run mta [-- --only postfix,exim] [--transcripts]
 //
-// Real mail servers of the distribution on loopback, and the service's answers beside what they really said.
+// Runs real mail servers of the distribution on loopback, and compares the service's answers with the servers' replies.
 // Exit code: 0 all as expected; 1 a difference or a failure; 2 a server could not be set up, the rest is as expected.
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -45,7 +45,7 @@ function readOptions(): { servers: readonly MailServer[]; transcriptsOnly: boole
   };
 }
 
-/** Those that came up; the others are said to be left out, and why. */
+/** The servers that came up. For each of the others a line says that it is skipped, and why. */
 async function startServers(
   servers: readonly MailServer[],
   { guard, stop, port }: Run,
@@ -76,7 +76,7 @@ interface Seen {
   provoked: ReadonlyMap<Burst, WornOut>;
 }
 
-/** The service's answers beside what was heard; the null sender has a service of its own. */
+/** Compares the service's answers with the replies; mailboxes that need the null sender get a service of their own. */
 async function compareWithService(
   heard: readonly Heard[],
   running: readonly RunningServer[],

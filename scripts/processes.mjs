@@ -1,4 +1,4 @@
-// What the system says of processes. Plain JavaScript: it must work before anything is installed.
+// What the system reports about processes. Plain JavaScript: it must run before anything is installed.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -25,7 +25,7 @@ function ps(pid, column) {
 }
 
 /**
- * When process `pid` began, as an opaque text; null when there is none or only its corpse. With the pid it names
+ * When process `pid` began, as an opaque text; null when it does not exist or is a zombie. With the pid it identifies
  * one process for good: pids are used again, pairs are not.
  */
 export function startOf(pid) {

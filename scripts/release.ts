@@ -1,9 +1,10 @@
 // npm run release -- VERSION [--write]
 //
-// Makes a release from the last commit: in a clone of its own it writes the version wherever it stands and the day into the
-// changelog, builds from the lockfile, and packs the command with the service, the client library, the chart, the list of
-// parts (CycloneDX), hashes and provenance into dist/release. It publishes nothing: the commands that do are printed. With --write
-// the version and the changelog are changed here too, to be committed. Exit codes: 0 done; 1 not; 2 wrong arguments.
+// Makes a release from the last commit. In a clone of its own it writes the version into every file that has it and the
+// date into the changelog, and builds from the lockfile. It packs the command with the service, the client library, the
+// chart, the list of parts (CycloneDX), hashes and provenance into dist/release. It publishes nothing: it prints the
+// commands that do. With --write it also changes the version and the changelog here, to be committed. Exit codes: 0
+// done; 1 not; 2 wrong arguments.
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,8 +1,8 @@
 // npm run rolling [-- --balancer haproxy,nginx] [--rounds 2] [--rate 30]
 //
-// Restarts every process of a deployment, one after another, under load through a balancer that goes by readiness, with
-// clients that keep connections and clients that do not, none of which tries anything twice. Exit code: 0 nothing failed,
-// every row is there once and every charge is exact; 1 something did, or could not be set up.
+// Restarts every process of a deployment, one after another, under load through a balancer that checks readiness, with
+// clients that keep connections and clients that do not. No client retries. Exit code: 0 no request failed, every row
+// is there once and every charge is exact; 1 one of these does not hold, or the setup failed.
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Balancer, BalancerOptions } from "./balancers/balancer.ts";
@@ -39,7 +39,7 @@ const ROLES: Roles = [
   ["relay", 2],
 ];
 const SETTINGS = { VERIFY_DEADLINE_MS: "10000", SHUTDOWN_GRACE_MS: "25000" };
-/** Of the team: more than any run asks. */
+/** Limits of the team: above what any run needs. */
 const LIMITS = { ratePerS: 2_000, rateBurst: 2_000 };
 /** Between two restarts, and before the first: all serve. */
 const SETTLE_MS = 500;
@@ -91,7 +91,7 @@ function progressOf(
   { exit, endedMs, startedMs }: Restart,
   samples: readonly Sample[],
 ): string {
-  // Those under way have no answer yet, and no time.
+  // Requests in progress have no answer yet, and no duration.
   const answered = samples.filter(({ ms }) => ms > 0);
   const causes = [...causesOf(answered)].map(([cause, times]) => `${times} x ${cause}`);
   const down = `${exit} after ${Math.round(endedMs)} ms`;
@@ -149,7 +149,7 @@ async function main(guard: Guard, stopping: AbortSignal): Promise<number> {
   const { members, sql } = deployment;
   const open: OpenPass[] = [];
   for (const name of options.balancers) open.push(await roll(deployment, name, options, guard, stopping));
-  // What a process has leased is told when it ends.
+  // A process reports its leases when it ends.
   const exits = await Promise.all(members.map(async (one) => `${one.name}: ${await one.end("SIGTERM")}`));
   const badExits = exits.filter((exit) => !exit.endsWith(": exit code 0"));
   const passes: Pass[] = [];

@@ -1,9 +1,9 @@
 // node scripts/run.mjs start|test|demo|mta|bench|... [args]
 //
-// The way into every command. Plain JavaScript without dependencies: it runs before anything is installed, fetches a
-// Node.js that can load the server where this one cannot, installs what is missing, then hands over to the command in the
-// same terminal. It passes signals on, ends with the exit code of the command, and stops it when the npm that started
-// it is gone.
+// Entry of every command. Plain JavaScript without dependencies: it runs before anything is installed. It fetches a
+// Node.js that can load the server where this one cannot, installs what is missing, then runs the command in the same
+// terminal. It passes signals on, ends with the command's exit code, and stops the command when the npm that started it
+// has ended.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,7 +19,7 @@ const OPERATOR_VERBS = ["bootstrap", "team", "overrides", "reclassify", "preflig
 const LONE_VERBS = ["preflight"];
 /** Those that tell themselves what is missing. */
 const TELLING_VERBS = ["doctor"];
-/** The command for people and scripts, from wherever it is called. */
+/** The command `rcpt`, for people and scripts, which may be called from any folder. */
 const COMMAND = "rcpt";
 const VERBS = [
   COMMAND,
@@ -60,7 +60,7 @@ function isInstalled() {
   });
 }
 
-/** The watch on whoever started us: npm, through the shell it may have put in between. */
+/** Watches the parent processes: npm, and the shell that may be between. */
 function watchParents(stop) {
   const watched = [process.ppid];
   if (/^(\S*\/)?(sh|ash|bash|dash|zsh) -c /.test(commandOf(process.ppid)))
@@ -120,7 +120,7 @@ function finish(outcome, why) {
   process.exit(outcome);
 }
 
-/** Settings of the embedded services of a running `npm start`, for a command that has none of its own. */
+/** Loads the settings of a running `npm start`'s services, for a command without settings of its own. */
 function useRunningServices(verb) {
   if (process.env.DATABASE_URL || process.env.DATABASE_URL_FILE) return;
   const file = join(ROOT, ".rcpt/env");

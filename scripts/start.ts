@@ -1,5 +1,5 @@
-// npm start: everything on this machine. Brings up PostgreSQL, Redis and object storage where you have not set your
-// own, starts the service on them, and prints how to use it. Data is kept in .rcpt/ between runs.
+// npm start: runs everything on this machine. Starts PostgreSQL, Redis and object storage where the settings name none,
+// starts the service on them, and prints how to use it. Data is kept in .rcpt/ between runs.
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { docsBuild } from "./build/docs.ts";
@@ -23,7 +23,7 @@ const PORT25_WITHIN_MS = 1_500;
 
 const say = (line: string) => console.log(`rcpt: ${line}`);
 
-/** What makes the database the same one next time: ours changes its port with every run, its password never. */
+/** Identity of the database over restarts: the embedded one changes its port with every run, but never its password. */
 function databaseIdentity(stack: Stack, env: NodeJS.ProcessEnv): string {
   if (stack.postgres) return `embedded ${new URL(stack.postgres.url).password}`;
   return env.DATABASE_URL ?? `file ${env.DATABASE_URL_FILE}`;
@@ -35,7 +35,7 @@ async function tellPort25(): Promise<void> {
   console.log(explainPort25(await checkPort25(config, PORT25_WITHIN_MS), config.smtp.heloNameGiven));
 }
 
-/** Without it the API serves all the same: where it cannot be built that is said, and all else goes on. */
+/** Builds what is missing. The API serves without it: a failed build is printed, and the start continues. */
 function ensureBuilt(what: string, build: KeptBuild): void {
   try {
     if (build.isCurrent()) return;

@@ -1,7 +1,7 @@
 // npm run suggestions [-- --all]
 //
-// How good `did_you_mean` is: recall on slips, and how many domains of real people it suspects. `--all` prints each miss.
-// Exit code 0.
+// Measures `did_you_mean`: its recall on mistyped domains, and how many domains of real people it suspects. `--all`
+// prints each miss. Exit code 0.
 import { parseArgs } from "node:util";
 import { measureFalseAlarms, measureRecall } from "./suggestions/measure.ts";
 

@@ -16,14 +16,14 @@ import { judgeLogs } from "./test/secrets.ts";
 import { startServices } from "./test/services.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
-/** Waited out only when something was left behind; far above what a process that was told to go takes. */
+/** Waited only when processes were left behind; far more than a process takes after SIGTERM. */
 const LEFTOVER_GRACE_MS = 30_000;
-/** Of a run of all tests: far fewer than they log, more than a few services say of themselves. */
+/** Fewer lines than a run of all tests logs, and more than a few services log. */
 const LOG_LINES_MIN = 1_000;
 
 /**
- * Compiles the service as `npm run build` does, once for all tests that start it: a role is then up for 0.4 s of CPU instead of
- * 2, and what runs is what a deployment runs.
+ * Compiles the service as `npm run build` does, once for all tests that start it. A role then starts in 0.4 s of CPU
+ * instead of 2, and the tests run what a deployment runs.
  */
 async function compileService(folder: string): Promise<void> {
   await bundle(ROOT, join(folder, "dist"));

@@ -111,7 +111,7 @@ export async function debianProgram(
   return folder;
 }
 
-/** What a program says of itself, e.g. `1.24.1`. */
+/** The version that a program reports, e.g. `1.24.1`. */
 export async function versionOf(program: string): Promise<string> {
   const { stdout } = await run(program, ["--version"], { timeout: FETCH_WITHIN_MS });
   return /\d+(\.\d+)+\S*/.exec(stdout)?.[0] ?? stdout.trim();

@@ -8,7 +8,7 @@ export interface Prepared {
   version: string;
   /** Variables by which the test runner uses it. */
   env: Record<string, string>;
-  /** What the run says that it ran on, as far as this server decides it. */
+  /** The server's name in the run's report of the versions that it ran on. */
   runsOn: string;
 }
 

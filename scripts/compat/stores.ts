@@ -52,7 +52,7 @@ function poolerSettings(folder: string, port: number, behind: URL): string {
     "pool_mode = transaction",
     "max_prepared_statements = 200",
     `ignore_startup_parameters = ${Object.keys(ROLE_SETTINGS).join(",")}`,
-    // Of many tests' databases at once.
+    // The databases of many tests are used at once.
     "default_pool_size = 30",
     "max_client_conn = 2000",
     ...(runsAsRoot() ? ["user = nobody"] : []),

@@ -1,4 +1,4 @@
-/** What a run against one server came to. */
+/** Outcome of a run against one server. */
 export interface Outcome {
   name: string;
   version: string;

@@ -13,7 +13,7 @@ import {
   publishDomains,
 } from "./list.ts";
 
-/** What the story needs of the service. */
+/** Address and key of the running service. */
 export interface DemoService {
   url: string;
   live_key: string;

@@ -1,12 +1,12 @@
 import type { MailWorld } from "../../test/support/mail-world/world.ts";
 
-/** What the world knows about one row of the demo's list. */
+/** One row of the demo's list, with its correct answer. */
 export interface ListRow {
   /** The record's values as they stand in the file: id, name, address, note. */
   values: readonly string[];
   verdict: string;
   reason: string;
-  /** Repeats an earlier row, or is no address: nobody is charged for it. */
+  /** Why the row is free of charge: it repeats an earlier row, or is no address; null: it is charged. */
   isFree: "repeat" | "malformed" | null;
 }
 
@@ -41,7 +41,7 @@ function domainCount(rows: number): number {
   return Math.max(LIST_SITES, Math.ceil(rows / ROWS_PER_DOMAIN));
 }
 
-/** Whom the list's mail servers know. */
+/** Whether the list's mail servers accept the local part. */
 export function isOnList(local: string): boolean {
   return local.startsWith("exists.") || local === "info";
 }
@@ -57,7 +57,8 @@ export function publishDomains(world: MailWorld, rows: number, addresses: readon
 type Answer = [email: string, verdict: string, reason: string, isFree?: ListRow["isFree"]];
 
 /**
- * One kind of row for each place within a thousand: the odd ones first, then people who are there, and some who are not.
+ * One kind of row for each position within a thousand: first the unusual ones, then existing mailboxes, and some
+ * missing.
  */
 function answerOf(i: number, domains: number): Answer {
   const place = i % THOUSAND;

@@ -5,7 +5,7 @@ import { commandOf, parentOf } from "../processes.mjs";
 export interface PeakMemory {
   name: string;
   processes: number;
-  /** Of the largest. */
+  /** Peak of the largest process. */
   peakMib: number;
 }
 

@@ -28,14 +28,16 @@ export function tableHead(): string {
   return `${names}\n${"-".repeat(names.length + EVIDENCE_CHARS / 2)}`;
 }
 
-/** True when the service said what the world knows; a server that holds out to the deadline is answered `deadline`. */
+/**
+ * True when the answer is as expected. A server that holds the client until the deadline may be answered `deadline`.
+ */
 export function isAsExpected({ expectation, result }: Row): boolean {
   if (expectation.holds === true && result.reason === "deadline") return true;
   const { verdict, reason } = expectation.expected;
   return result.verdict === verdict && result.reason === reason;
 }
 
-/** What the verdict rests on: the reply and its rule, else what the DNS said. */
+/** The evidence behind the verdict: the reply and its rule, else the DNS answer. */
 function evidenceOf({ checks, evidence, reason }: VerificationResult): string {
   if (reason === "deadline") return "no answer yet; the probe goes on";
   if (!evidence) return checks.mx.status === "ok" ? "" : `DNS: ${checks.mx.status}`;

@@ -1,4 +1,4 @@
-/** What docs/configuration.md says before and behind its tables. */
+/** Text of docs/configuration.md before and after its tables. */
 export const HEAD = `# Configuration
 
 Every setting is an environment variable. This page is written by \`npm run docs\` from the schema in

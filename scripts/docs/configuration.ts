@@ -3,7 +3,7 @@ import { SettingsSchema } from "../../src/config/settings.ts";
 import { HEAD, TAIL } from "./configuration-text.ts";
 import { SECTIONS, type SettingDescription } from "./setting-descriptions.ts";
 
-/** What a valibot schema, or a step of its pipe, tells by itself. */
+/** Fields of a valibot schema, or of a step of its pipe, that are read here. */
 interface Part {
   type: string;
   message?: unknown;
@@ -20,12 +20,12 @@ function partsOf(entry: Part): Part[] {
   );
 }
 
-/** Of a message that says what a value is; those of lengths are bounds. */
+/** Matches messages that describe the form of a value; those about lengths are bounds. */
 const FORM = /^must be (.*)$/;
 
 const grouped = (value: unknown) => Number(value).toLocaleString("en-US");
 
-/** What a value has to look like, in the words with which a wrong one is refused. */
+/** Describes the form of a value, in the words with which a wrong one is refused. */
 function formOf(entry: Part): string {
   const parts = partsOf(entry);
   const options = parts.find(({ type }) => type === "picklist")?.options;
@@ -36,9 +36,9 @@ function formOf(entry: Part): string {
   if (parts.some(({ type }) => type === "min_value")) return "whole number";
   const messages = parts.flatMap(({ message }) => (typeof message === "string" ? [message] : []));
   const forms = messages.flatMap((message) => FORM.exec(message)?.[1] ?? []);
-  // Where two steps refuse with one text, the longer says it with an example.
-  const told = forms.filter((form, at) => !forms.some((other, i) => i > at && other.startsWith(form)));
-  return told[0] ?? "text";
+  // Where two steps refuse with the same text, the longer one adds an example.
+  const distinct = forms.filter((form, at) => !forms.some((other, i) => i > at && other.startsWith(form)));
+  return distinct[0] ?? "text";
 }
 
 function boundsOf(entry: Part): string {

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../src/platform/errors.ts";
 import type { JobErrorCode } from "../../src/platform/job-errors.ts";
 
-/** What docs/errors.md says of a code: when it comes, and what the caller can do. */
+/** Description of a code in docs/errors.md: when it occurs, and what the caller can do. */
 export const ERROR_DESCRIPTIONS: Readonly<Record<Exclude<ErrorCode, JobErrorCode>, string>> = {
   bad_request: "The request is malformed: its line, a header field, or a body that breaks off. Correct it.",
   validation_failed: "A field or parameter has a wrong value; `errors` names each with its path. Correct it.",

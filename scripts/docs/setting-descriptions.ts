@@ -2,11 +2,11 @@ import type { SettingsSchema } from "../../src/config/settings.ts";
 
 type SettingName = keyof typeof SettingsSchema.entries;
 
-/** What docs/configuration.md says of a setting beside what its schema says. */
+/** Text of docs/configuration.md about a setting, in addition to its schema. */
 export interface SettingDescription {
   /** Roles that read it; a process of another role ignores it. */
   roles: readonly ("api" | "bulk" | "relay")[];
-  /** What applies without it, where the schema has no default. Absent: nothing does; the feature is off. */
+  /** Effect of leaving it out, where the schema has no default. Absent: the feature is off. */
   otherwise?: string;
   does: string;
 }

@@ -19,7 +19,7 @@ export interface UnpackedProgram {
 export interface DebianProgram {
   /** Name of the package. */
   name: string;
-  /** Where its program is, from the root. */
+  /** Path of its program, from the root. */
   path: string;
 }
 
@@ -65,12 +65,12 @@ function moveUnlessThere(from: string, to: string): void {
 }
 
 /**
- * A program out of the distribution's packages, unpacked with the libraries that this system has not into a folder of
- * `folder` the first time on a version of it: downloaded with private apt folders and `dpkg-deb`, as root or not. Nothing
- * on the system changes.
+ * Unpacks a program from the distribution's packages, with the libraries that this system lacks, into a folder below
+ * `folder`; later calls for the same version reuse it. Downloads with private apt folders and `dpkg-deb`, as root or
+ * not. Nothing on the system changes.
  *
- * @param as what its folder is called, before the distribution's name
- * @throws Error when the packages cannot be had (no network, no such package).
+ * @param as name of its folder, before the distribution's name
+ * @throws Error when the packages are unavailable (no network, no such package).
  */
 export async function unpackProgram(
   program: DebianProgram,

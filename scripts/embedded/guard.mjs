@@ -1,8 +1,8 @@
-// Ends what a launcher started, whatever becomes of the launcher. It runs in a session of its own and reads lines of
-// JSON: {"hold": {pid, start, signal, graceMs}} | {"remove": path} | {"mark": "NAME=value"}. When the pipe closes,
-// because the launcher is done or because it died, the guard ends what it holds, last first, then what else carries
-// the mark, removes the paths, and exits. It is the only code that ends services, so that the way taken after a
-// SIGKILL is the way taken every day.
+// Ends what a launcher started, whatever happens to the launcher. It runs in a session of its own and reads lines of
+// JSON: {"hold": {pid, start, signal, graceMs}} | {"remove": path} | {"mark": "NAME=value"}. The pipe closes when the
+// launcher is done or dies. The guard then ends the processes it holds, last first, and all others with the mark,
+// removes the paths, and exits. No other code ends services, so that the cleanup after a SIGKILL is the one used every
+// day.
 import { rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";

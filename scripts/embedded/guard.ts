@@ -6,7 +6,7 @@ import { startOf } from "../processes.mjs";
 
 export interface Guard {
   readonly pid: number;
-  /** Environment that marks every process of this run, so that the guard finds those nobody told it of. */
+  /** Environment that marks every process of this run, so that the guard finds those that it was not told to hold. */
   readonly env: { RCPT_RUN: string };
   /**
    * Ends process `pid` by `signal`, and by SIGKILL after `graceMs`, once this launcher is done or dead.
@@ -37,7 +37,7 @@ export function startGuard(): Guard {
     });
     if (guard.pid === undefined) throw new Error("cannot start the guard process");
     guard.unref();
-    // Written to a guard that was killed: its successor is told everything again.
+    // The guard that this was written to was killed: its successor gets every message again.
     guard.stdin.on("error", () => undefined);
     guard.once("exit", () => {
       if (!ending) child = launch();

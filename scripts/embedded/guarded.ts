@@ -3,15 +3,15 @@ import { type Guard, startGuard } from "./guard.ts";
 export interface GuardedOptions {
   /** Exit code after SIGINT or SIGTERM. */
   interruptedCode: number;
-  /** Said at the first signal. */
+  /** Called at the first signal. */
   onInterrupt?(): void;
 }
 
 /**
- * Runs a command under a guard of its own, and ends the process with its exit code: when it is done, when it fails
- * (one line says why), or at the first signal, once everything the guard holds is gone.
+ * Runs a command under a guard of its own, and ends the process with its exit code: when it is done, when it fails (one
+ * line says why), or at the first signal, once everything the guard holds has ended.
  *
- * @param command resolves to the exit code; `stopping` tells it of a signal
+ * @param command resolves to the exit code; `stopping` is aborted by a signal
  */
 export function runGuarded(
   command: (guard: Guard, stopping: AbortSignal) => Promise<number>,

@@ -22,7 +22,7 @@ const STOP_GRACE_MS = 5_000;
 const REGION = "us-east-1";
 const BUCKET = "rcpt";
 
-/** Credentials of this data folder, made the first time: presigned URLs stay good over a restart. */
+/** Credentials of this data folder, made the first time and kept: presigned URLs stay valid over a restart. */
 function credentials(folder: string): { accessKeyId: string; secretAccessKey: string } {
   const file = join(folder, "credentials.json");
   if (!existsSync(file)) {
@@ -51,7 +51,7 @@ export async function startObjects(options: EmbeddedOptions): Promise<EmbeddedOb
       portFile,
       region: REGION,
       bucket: BUCKET,
-      // The portal's pages, wherever they are served, send files by presigned URLs.
+      // The portal's pages send files by presigned URLs, from whatever origin they are served.
       cors: { origins: ["*"], methods: ["PUT"] },
       ...keys,
     }),

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const APT_TIMEOUT_MS = 300_000;
 const OUTPUT_MAX_BYTES = 16 * 1024 * 1024;
 const MOUNT_POINTS = ["dev", "mnt", "proc", "run", "tmp"];
-/** Where the distribution ships nothing outside `/usr`, the old names are links (usrmerge). */
+/** Folders that are links into `/usr` where the distribution ships nothing outside of it (usrmerge). */
 const MERGED = ["bin", "sbin", "lib", "lib64"];
 
 async function download(
@@ -50,11 +50,11 @@ export interface UnpackOptions {
 }
 
 /**
- * The packages and all they need, down to the C library, unpacked into a folder of their own under `cacheDir` the
- * first time: a file system without scripts run, users or settings. As root or not; the system is not changed.
- * Resolves to that folder.
+ * Unpacks the packages and all their dependencies, down to the C library, into a folder of their own under `cacheDir`
+ * the first time: a file system, without running scripts and without users or settings. As root or not; the system is
+ * not changed. Resolves to that folder.
  *
- * @throws Error when the packages cannot be had (no network, no such package), or on `stop`.
+ * @throws Error when the packages are unavailable (no network, no such package), or on `stop`.
  */
 export async function unpackPackages(
   name: string,

@@ -12,7 +12,7 @@ export async function isPortFree(port: number): Promise<boolean> {
   return (await listenOnce(port)) !== null;
 }
 
-/** A TCP port of 127.0.0.1 that nobody listens on at this moment. */
+/** A TCP port of 127.0.0.1 on which no process listens at this moment. */
 export async function freePort(): Promise<number> {
   const port = await listenOnce(0);
   if (port === null) throw new Error("no free port on 127.0.0.1");
@@ -32,8 +32,8 @@ function listenOnce(wanted: number): Promise<number | null> {
 }
 
 /**
- * Runs `attempt` with a free port, again with another one while it throws `PortTakenError`, at most five times.
- * @param only the port to be had, and no other; again too, since whoever had it may still be leaving
+ * Runs `attempt` with a free port, and again with another one while it throws `PortTakenError`, at most five times.
+ * @param only tries this port alone; also several times, since its previous owner may still be exiting
  */
 export async function withFreePort<T>(attempt: (port: number) => Promise<T>, only?: number): Promise<T> {
   for (let left = ATTEMPTS - 1; ; left--) {

@@ -85,8 +85,8 @@ function copyTo(root: string, folder: string): string {
 }
 
 /**
- * Paths of `initdb` and `postgres`, complete and executable by the user that will run them; `folder`, which that
- * user can reach, takes a copy when the installed package will not do.
+ * Paths of `initdb` and `postgres`, complete and executable by the user that will run them. Where the installed package
+ * is not, `folder` gets a copy; that user must be able to reach it.
  */
 export function postgresBinaries(folder: string): PostgresBinaries {
   let root = packageRoot();

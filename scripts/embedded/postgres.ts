@@ -15,7 +15,7 @@ import { type ServiceProcess, startService, untilReady } from "./service.ts";
 export interface EmbeddedPostgres {
   /** URL of the database `rcpt`, as a superuser of the cluster. */
   url: string;
-  /** Where its data is: not always the folder that was asked for. */
+  /** Folder of its data: not always the requested one. */
   folder: string;
   service: ServiceProcess;
 }
@@ -77,7 +77,7 @@ function serverArguments(data: string, port: number, throwaway: boolean): string
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
     `port=${port}`,
-    // Of test files there are as many at once as a machine of many cores can run, each with a few roles.
+    // As many test files run at once as the machine has cores for, each with a few roles.
     `max_connections=${throwaway ? 500 : 200}`,
     "log_min_messages=warning",
     ...(throwaway ? ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] : []),
@@ -108,9 +108,9 @@ async function ensureDatabase(adminUrl: string, name: string): Promise<void> {
 }
 
 /**
- * Starts a PostgreSQL of our own on a free loopback port, making its cluster in `options.folder` the first time.
- * It listens on 127.0.0.1 only and asks for a generated password.
- * @param options.again URL of one that ran in the folder before: the new one has its port
+ * Starts a PostgreSQL of our own on a free loopback port, making its cluster in `options.folder` the first time. It
+ * listens on 127.0.0.1 only and requires a generated password.
+ * @param options.again URL of an earlier one in the folder, whose port the new one takes
  *
  * @throws Error with the server's last lines when it does not come up.
  */

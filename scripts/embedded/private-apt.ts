@@ -15,10 +15,10 @@ export function whyNoPackages(): string | null {
 }
 
 /**
- * Environment in which every file apt writes is inside `work`, as root or not. The system's sources, keys and settings
- * are read; its hooks, which may write anywhere, are not run.
+ * Environment in which every file that apt writes is inside `work`, as root or not. It reads the system's sources, keys
+ * and settings, but does not run the system's hooks, which may write anywhere.
  *
- * @param believes what apt takes for installed: what the system has, or nothing, so that it fetches every library too
+ * @param believes packages that apt takes for installed: those of the system, or none, so that it fetches every library
  * @param release another release of the distribution, e.g. `trixie`; null: the system's
  */
 export function privateApt(

@@ -14,7 +14,7 @@ export interface Program {
 const RUNS_WITHIN_MS = 10_000;
 
 function onPath(name: string): Program | null {
-  // Debian keeps daemons where only root's PATH looks.
+  // Debian installs daemons in folders that only root's PATH has.
   const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/local/sbin", "/usr/sbin"];
   for (const folder of folders) {
     try {
@@ -37,8 +37,9 @@ async function runs({ binary, env }: Program, versionFlag: string): Promise<bool
 }
 
 /**
- * A program on PATH, by the last part of its path, or else out of the distribution's packages, unpacked into `folder`; the system is not changed.
- * @param versionFlag what it is asked for its version by, to see whether it runs
+ * Finds a program on PATH, by the last part of its path; else unpacks it from the distribution's packages into
+ * `folder`. The system is not changed.
+ * @param versionFlag flag that prints its version, to check that it runs
  * @throws Error one line that says what to do
  */
 export async function findProgram(
@@ -57,7 +58,7 @@ export async function findProgram(
       if (await runs(found, versionFlag)) return found;
       reason = "the distribution's does not run here";
     } catch {
-      // A failed command's words name the package source; what helps is the same whatever the reason.
+      // The command's message names the package source; the remedy is the same for every cause.
       reason = "its packages cannot be had";
     }
   }

@@ -11,14 +11,14 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** PostgreSQL refuses to run as root: as root we run it as `nobody`. */
+/** PostgreSQL refuses to run as root: root runs it as the system user `nobody`. */
 export const NOBODY = { uid: 65_534, gid: 65_534 } as const;
 
 export function runsAsRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** True when `nobody` can enter `path` and every folder above it. */
+/** True when the user `nobody` can enter `path` and every folder above it. */
 export function nobodyCanReach(path: string): boolean {
   for (let folder = resolve(path); ; folder = dirname(folder)) {
     const { mode, uid } = statSync(folder);
@@ -29,11 +29,11 @@ export function nobodyCanReach(path: string): boolean {
 }
 
 /**
- * A folder that `nobody` can reach, for a data folder that lies under a private one. It has a random name, so that
- * nobody else can have made it, and is remembered in `<dataDir>/outside`. When it is gone (what is in there may be
- * cleaned away by the system), a new one is made, and `say` is told.
+ * A folder that the user `nobody` can reach, for a data folder below a private one. Its name is random, so that no
+ * other user can have made it, and is stored in `<dataDir>/outside`. When it is missing (the system may clean such
+ * folders), makes a new one and calls `say`.
  *
- * @throws Error when the remembered folder is not ours any more.
+ * @throws Error when the stored folder is not ours any more.
  */
 export function folderOutside(dataDir: string, say: (line: string) => void): string {
   const memory = join(dataDir, "outside");

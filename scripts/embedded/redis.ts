@@ -18,7 +18,7 @@ export interface EmbeddedRedis {
 interface RedisOptions extends EmbeddedOptions {
   /** Folder for what is downloaded. */
   cacheDir: string;
-  /** Of one that ran before: the new one has its port and password. */
+  /** URL of an earlier one, whose port and password the new one takes. */
   again?: string;
 }
 
@@ -104,14 +104,17 @@ async function findRedis({ cacheDir, guard, say }: RedisOptions): Promise<Progra
   );
 }
 
-/** What went wrong in one line; of a failed command its own words, but no command line and no host. */
+/** The error in one line: a failed command's standard error, without the command line and without host names. */
 function firstLine(error: unknown): string {
   const stderr = (error as { stderr?: string }).stderr ?? "";
   const text = stderr === "" ? (error as Error).message : stderr;
   return (text.trim().split("\n")[0] ?? "").replaceAll(/https?:\/\/\S+/g, "the package source");
 }
 
-/** @param throwaway whose log is gone with it, mostly in minutes: writing it anew, shorter, took up to as much CPU as all else that Redis did */
+/**
+ * @param throwaway its append-only file is deleted with it: rewriting that took up to as much CPU as all other work of
+ * Redis
+ */
 function configuration(
   { folder, throwaway }: Pick<RedisOptions, "folder" | "throwaway">,
   port: number,
@@ -154,8 +157,8 @@ async function answers(url: string): Promise<boolean> {
 }
 
 /**
- * Starts a Redis of our own on a free loopback port, data in `options.folder`, password new each time and handed
- * over on standard input, where no process list shows it.
+ * Starts a Redis of our own on a free loopback port, with its data in `options.folder`. The password is new each time
+ * and passed on standard input, where no process list shows it.
  */
 export async function startRedis(options: RedisOptions): Promise<EmbeddedRedis> {
   mkdirSync(options.folder, { recursive: true, mode: 0o700 });

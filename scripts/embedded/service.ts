@@ -5,7 +5,7 @@ import type { Guard } from "./guard.ts";
 
 export interface ServiceProcess {
   readonly pid: number;
-  /** How it ended, e.g. `exit code 1`; null while it runs. */
+  /** How the process ended, e.g. `exit code 1`; null while it runs. */
   readonly ended: string | null;
   readonly exited: Promise<string>;
   /** The last lines of its log. */

@@ -19,12 +19,12 @@ export interface StackOptions {
   say: (line: string) => void;
 }
 
-/** What was started; null where it was not wanted. */
+/** The started services; null where one was not requested. */
 export interface Stack {
   postgres: EmbeddedPostgres | null;
   redis: EmbeddedRedis | null;
   objects: EmbeddedObjects | null;
-  /** Resolves to one line when a service ends, for whatever reason. */
+  /** Resolves to one line when a service ends, whatever the reason. */
   ended: Promise<string>;
 }
 

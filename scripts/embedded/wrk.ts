@@ -51,7 +51,7 @@ export async function findWrk({ cacheDir, guard }: { cacheDir: string; guard: Gu
       };
       if (await runs(found)) return found;
     } catch {
-      // What helps is the same whatever the reason.
+      // The remedy is the same for every cause.
     }
   }
   throw new Error(`there is no load generator wrk: ${HOW}`);

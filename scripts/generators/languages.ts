@@ -13,7 +13,7 @@ export interface Language {
   steps: readonly (readonly string[])[];
 }
 
-/** What every program must print: the test key answers the same to each. */
+/** Expected output of every program: the test key gives the same answer to each. */
 export const EXPECTED = {
   verdict: "valid",
   takes_mail: true,

@@ -3,7 +3,7 @@ import { isCode } from "../layers/files.ts";
 export interface Lines {
   files: number;
   code: number;
-  /** Of everything that is not TypeScript or JavaScript: fixtures, lists, schemas, scripts for other programs. */
+  /** Lines of all other files: fixtures, lists, schemas, scripts for other programs. */
   data: number;
 }
 

@@ -1,7 +1,7 @@
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
 import type { Trees } from "../layers/measures.ts";
 
-/** Where a word can stand. */
+/** Part of a file in which a word is counted. */
 type Place = "paths" | "identifiers" | "comments" | "strings";
 
 export interface PrivateWord {
@@ -63,7 +63,7 @@ function isModulePath({ parent }: Node): boolean {
   return parent.kind === SyntaxKind.ImportDeclaration || parent.kind === SyntaxKind.ExportDeclaration;
 }
 
-/** What a file says, by place. What is neither an identifier nor a string can only have words in comments. */
+/** Text of a file, by part. What is neither an identifier nor a string can have words in comments only. */
 function textsOf(path: string, file: SourceFile): Record<Place, string> {
   const texts = { paths: path, identifiers: "", comments: "", strings: "" };
   let rest = 0;
@@ -90,7 +90,7 @@ export interface WordCount extends Record<Place, number> {
   word: PrivateWord;
 }
 
-/** How often each private word stands where, in the order of `PRIVATE_WORDS`. */
+/** Occurrences of each private word by part, in the order of `PRIVATE_WORDS`. */
 export function countPrivateWords(trees: Trees): WordCount[] {
   const counts = PRIVATE_WORDS.map((word) => ({ word, paths: 0, identifiers: 0, comments: 0, strings: 0 }));
   for (const [path, file] of trees) {

@@ -1,7 +1,8 @@
 // node --import tsx scripts/image/assemble.ts FOLDER
 //
-// A step of the Dockerfile: what `npm run build` made, and of node_modules what it reads, into FOLDER, for the Node.js that
-// runs this. Prints what it weighs; exit code 1 when it is too much, or when something is missing.
+// A step of the Dockerfile: copies the output of `npm run build`, and the files of node_modules that it reads, into
+// FOLDER, for the Node.js that runs this. Prints the sizes; exit code 1 when they exceed the bound, or a file is
+// missing.
 import { resolve } from "node:path";
 import { assembleTree, sizeTable } from "./tree.ts";
 

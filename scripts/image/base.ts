@@ -16,7 +16,7 @@ import { unpackPackages } from "../embedded/packages.ts";
 
 const run = promisify(execFile);
 const NPM_TIMEOUT_MS = 600_000;
-/** Of Debian's minimal system what our steps and Node.js need; the image's base has these and a few more. */
+/** Packages of Debian's minimal system that our steps and Node.js need; the image's base has these and a few more. */
 const SYSTEM = [
   ...["base-files", "base-passwd", "bash", "coreutils", "dash", "debianutils", "diffutils", "findutils"],
   ...["grep", "gzip", "hostname", "libc6", "libc-bin", "libstdc++6", "mawk", "perl-base", "sed", "tar"],
@@ -32,7 +32,7 @@ export interface BaseOptions {
   say(line: string): void;
 }
 
-/** What the tag of the base image says: `node:24-trixie-slim`. @throws Error when it says something else */
+/** Parses the tag of the base image, such as `node:24-trixie-slim`. @throws Error for another form */
 export function readBase(image: string): { node: string; release: string } {
   const [, node, release] = /^node:(\d+)-([a-z]+)-slim(?:@sha256:[0-9a-f]{64})?$/.exec(image) ?? [];
   if (node === undefined || release === undefined)
@@ -95,9 +95,9 @@ async function nodeLayer(major: string, { cacheDir, guard, say }: BaseOptions): 
 }
 
 /**
- * The base image's parts, from where they are to be had without a registry of images: the distribution's packages and npm.
+ * The base image's parts, without an image registry: from the distribution's packages and npm.
  * @returns folders, the first on top
- * @throws Error when they cannot be had
+ * @throws Error when they are unavailable
  */
 export async function putBaseTogether(image: string, options: BaseOptions): Promise<string[]> {
   const { node, release } = readBase(image);

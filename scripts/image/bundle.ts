@@ -6,11 +6,13 @@ import { compileLists } from "../../src/verification/lists/lists.ts";
 import { docsBuild } from "../build/docs.ts";
 import { portalBuild } from "../build/portal.ts";
 
-/** Where parts lie that several entries share: as deep as `src/platform`, whose modules look for files beside the tree. */
+/**
+ * Folder of chunks that several entries share: as deep as `src/platform`, whose modules look for files beside the tree.
+ */
 const CHUNKS = "src/chunks";
 /** Made by the build; the packages that it is made from are not beside what is built. */
 export const LISTS_FILE = `${CHUNKS}/${BUILT_LISTS}`;
-/** What modules read from beside themselves at run time. */
+/** Files that modules read from beside themselves at run time. */
 const ASSETS = ["src/egress/shaping.json"];
 /** Machine code, and what starts threads from files of its own: left out of the bundle. */
 const EXTERNAL = ["uWebSockets.js", "@node-rs/argon2", "piscina", "pino"];
@@ -25,16 +27,16 @@ export const REQUIRE = [
 ].join(" ");
 
 /**
- * Compiles `src/main.ts` and the threads of `workers/` into `folder`, as `src/main.js` and `workers/*.js`, each with the
- * packages that it uses, in some dozens of files instead of two thousand: finding and reading those is more than half of a
- * start (the modules of the API: 0.60 s of CPU from a file each, 0.25 s so). Names stay as they are: stacks are for people.
- * The portal of this tree lies beside them, in `portal/`. The lists of domains and roles lie beside them as tables (`BUILT_LISTS`):
- * those of the packages at the time of the build.
+ * Compiles `src/main.ts` and the threads of `workers/` into `folder`, as `src/main.js` and `workers/*.js`, with the
+ * packages that they use. The result is some dozens of files instead of two thousand, since finding and reading those
+ * is more than half of a start (the modules of the API: 0.60 s of CPU from single files, 0.25 s from chunks). Names are
+ * not minified, so that stack traces are readable. The portal of this tree is copied beside them, into `portal/`. So
+ * are the lists of domains and roles, as tables (`BUILT_LISTS`), as of the packages at the time of the build.
  *
- * `folder` must lie within the project, or beside a package.json of `"type": "module"` and a node_modules that has
+ * `folder` must be within the project, or beside a package.json of `"type": "module"` and a node_modules that has
  * `FROM_NODE_MODULES`: nothing else is read from there.
- * @returns how many files it wrote
- * @throws Error of esbuild, which has told what is wrong
+ * @returns number of files written
+ * @throws Error of esbuild, which has printed the details
  */
 export async function bundle(root: string, folder: string): Promise<number> {
   const threads = readdirSync(join(root, "workers")).filter((name) => name.endsWith(".ts"));

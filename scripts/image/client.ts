@@ -8,14 +8,14 @@ const ROOT = resolve(import.meta.dirname, "../..");
 /** The sources of the package `@rcpt/client`. */
 export const CLIENT = join(ROOT, "packages/client");
 
-/** The compiler of this project. @throws Error with what it said */
+/** Runs the compiler of this project. @throws Error with its output */
 export function runCompiler(args: readonly string[], cwd: string): void {
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, ...args], { cwd, encoding: "utf8" });
   if (status !== 0) throw new Error(`tsc ${args.join(" ")}: ${stdout}${stderr}`);
 }
 
-/** Compiles the client library into `folder`, with its types. @throws Error with what the compiler said */
+/** Compiles the client library into `folder`, with its types. @throws Error with the compiler's output */
 export function buildClient(folder: string = join(CLIENT, "dist")): void {
   writeApiTypes();
   rmSync(folder, { recursive: true, force: true });

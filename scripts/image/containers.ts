@@ -7,7 +7,7 @@ export interface Production {
   room: Room;
   layers: readonly string[];
   settings: ImageSettings;
-  /** Of every container. */
+  /** Environment of every container. */
   env: Readonly<Record<string, string>>;
   /** Folder of their logs. */
   work: string;

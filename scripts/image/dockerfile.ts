@@ -1,10 +1,10 @@
 /** One instruction as it stands, words not yet replaced. */
 export interface Instruction {
-  /** Of its first line, from 1. */
+  /** Number of its first line, from 1. */
   line: number;
   /** Upper case. */
   name: string;
-  /** What is behind the name, continued lines joined. */
+  /** Text after the name, with continued lines joined. */
   text: string;
 }
 
@@ -45,7 +45,7 @@ function instructionsOf(text: string): Instruction[] {
   return found;
 }
 
-/** `${NAME}` and `$NAME` by their values; what has none is "". Backslashes and quotes are left as they are. */
+/** Replaces `${NAME}` and `$NAME` by their values; unset ones by "". Backslashes and quotes are left as they are. */
 export function expand(text: string, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced, bare) => values.get(braced ?? bare) ?? "");
 }
@@ -104,7 +104,7 @@ export function parseDockerfile(text: string): Dockerfile {
   return { args, stages };
 }
 
-/** What running a container of a stage goes by, its bases' instructions included. */
+/** Settings of a container of a stage, with the instructions of its bases. */
 export interface ImageSettings {
   workdir: string;
   env: Readonly<Record<string, string>>;
@@ -117,7 +117,7 @@ export interface ImageSettings {
   stopSignal: string;
 }
 
-/** The stage and those it is made from, the first one first. @throws Error when there is none of the name */
+/** The stage and its bases, the lowest first. @throws Error when no stage has the name */
 export function lineageOf({ stages }: Dockerfile, name: string): Stage[] {
   const stage = stages.find((known) => known.name === name);
   if (stage === undefined) throw new Error(`the Dockerfile has no stage ${name}`);

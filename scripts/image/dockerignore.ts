@@ -10,14 +10,14 @@ function ruleOf(line: string): { shape: RegExp; isIgnored: boolean } {
     .replaceAll("?", "[^/]")
     .replaceAll("\u0000", "(?:.*/)?")
     .replaceAll("\u0001", ".*");
-  // What is in an ignored folder is ignored with it.
+  // The contents of an ignored folder are ignored with it.
   return { shape: new RegExp(`^${source}(?:/.*)?$`), isIgnored };
 }
 
 /**
- * What is left out of the build context.
+ * Reads which files are excluded from the build context.
  * @param text content of .dockerignore
- * @returns whether a path, relative to the context's root with `/`, is ignored: the last pattern that fits decides
+ * @returns whether a path, relative to the context's root with `/`, is ignored: the last matching pattern decides
  */
 export function readDockerignore(text: string): (path: string) => boolean {
   const lines = text.split("\n").map((line) => line.trim());

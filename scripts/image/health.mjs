@@ -10,7 +10,7 @@ function setting(name, standard) {
   return process.env[name] || (file && readFileSync(file, "utf8").trim()) || standard;
 }
 
-/** Who listens everywhere is asked on loopback. */
+/** A server that listens on all addresses is asked on loopback. */
 function reachable(host) {
   if (host === "0.0.0.0" || host === "localhost") return "127.0.0.1";
   return host === "::" ? "::1" : host;

@@ -14,8 +14,8 @@ function textsOf(folder: string): string[] {
 }
 
 /**
- * The licences of all packages that a deployment runs, those in the bundle too, whose files are not there to be seen: name,
- * version, the name of the licence, and what the package says of it itself.
+ * The licences of all packages that a deployment runs, including the bundled ones, whose files are not in the image:
+ * name, version, name of the licence, and the package's own licence text.
  */
 export function renderLicenses(root: string, lock: Lock): string {
   const { dependencies = {} } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FROM_NODE_MODULES } from "./bundle.ts";
 
-/** The Node.js that is to run what is chosen: machine code is made for one. */
+/** The Node.js that will run the packages: native modules are built for one. */
 export interface Target {
   platform: string;
   arch: string;
@@ -10,7 +10,10 @@ export interface Target {
   abi: string;
 }
 
-/** Of packages that hold far more than is read: these files, and nothing that they depend on. All else is taken whole. */
+/**
+ * Packages of which few files are read: these files are copied, and none of their dependencies. All others are copied
+ * whole.
+ */
 const READ_OF: Readonly<Record<string, (target: Target) => string[]>> = {
   // 257 MB: a binary for each system and each Node.js.
   "uWebSockets.js": ({ platform, arch, abi }) => ["uws.js", `uws_${platform}_${arch}_${abi}.node`, "LICENSE"],
@@ -20,7 +23,7 @@ const READ_OF: Readonly<Record<string, (target: Target) => string[]>> = {
   ],
 };
 
-/** What package-lock.json says of one place in node_modules. */
+/** One place in node_modules, as described in package-lock.json. */
 export interface LockedPackage {
   version?: string;
   license?: string;
@@ -40,7 +43,7 @@ export function readLock(root: string): Lock {
   return packages;
 }
 
-/** Where `name` is found by what lies in `from`, as Node.js looks for it; null: nowhere. */
+/** Place at which Node.js resolves `name` from a module in `from`; null: none. */
 function placeOf(lock: Lock, from: string, name: string): string | null {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("node_modules/") - 1))) {
     const place = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
@@ -50,11 +53,11 @@ function placeOf(lock: Lock, from: string, name: string): string | null {
 }
 
 /**
- * Places of packages and of all that they depend on, sorted. Optional ones that this machine has not are those of other
+ * Places of the packages and all their dependencies, sorted. Optional ones that are not installed belong to other
  * systems.
  *
- * @param goesOn whether what a package depends on is wanted too
- * @throws Error when a package that is needed is not installed, or not in the lockfile
+ * @param goesOn whether to follow a package's dependencies
+ * @throws Error when a required package is not installed, or not in the lockfile
  */
 export function closureOf(
   root: string,
@@ -81,9 +84,9 @@ export function closureOf(
   return [...found].sort();
 }
 
-/** What of a package goes into the image. */
+/** A package, with the files of it that go into the image. */
 export interface ChosenPackage {
-  /** Where it lies, e.g. `node_modules/pino`. */
+  /** Its place, e.g. `node_modules/pino`. */
   place: string;
   /** Files and folders of it; null: all of it. */
   files: string[] | null;

@@ -11,12 +11,12 @@ export interface BuildStep {
   env: Readonly<Record<string, string>>;
   /** For `/bin/sh -c`. */
   command: string;
-  /** Whether npm's cache is to be there. */
+  /** Whether the step needs npm's cache. */
   wantsNpmCache: boolean;
   logFile: string;
 }
 
-/** What is to run as a container of the production stage. */
+/** A container of the production stage. */
 export interface ContainerSpec {
   layers: readonly string[];
   settings: ImageSettings;
@@ -32,13 +32,13 @@ export interface Container {
   signal(name: NodeJS.Signals): void;
 }
 
-/** Where stages are built and containers run, for want of an engine that does both. */
+/** Builds stages and runs containers, in place of a container engine. */
 export interface Room {
-  /** What it is, for people. */
+  /** Description for the report. */
   description: string;
-  /** Whether a file system is made of all layers; otherwise of the first alone. */
+  /** Whether a file system has all layers; otherwise only the first. */
   stacksLayers: boolean;
-  /** Starts a step; whoever asks looks at how it ends. */
+  /** Starts a step; the caller checks how it ends. */
   build(step: BuildStep): ServiceProcess;
   start(spec: ContainerSpec): Container;
 }
@@ -51,12 +51,13 @@ function idsOf(user: string): { uid: number; gid: number } {
   return { uid, gid };
 }
 
-/** Of a stage's path, where it is here: layers hold what differs from their base alone. */
+/** Path of a stage's file on this machine: layers hold only what differs from their base. */
 const under = (layers: readonly string[], path: string) => `${layers[0]}${path}`;
 
 /**
- * This machine's Node.js and libraries: of the image's file system only what the stages add, and not at its place. As root
- * containers run as the image's user, else as who runs this; their tree is to be made unwritable before.
+ * Uses this machine's Node.js and libraries: of the image's file system it has only the files that the stages add, and
+ * at another path. As root, containers run as the image's user, else as the current one. The caller makes their tree
+ * read-only before.
  */
 export function createHostRoom(
   guard: Guard,
@@ -113,7 +114,7 @@ const UNSHARE = ["--mount", "--pid", "--ipc", "--fork", "--kill-child=SIGKILL", 
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 export interface NamespaceRoomOptions {
-  /** What the image is based on: folders, the first on top. */
+  /** Folders that the image is based on, the first on top. */
   base: readonly string[];
   /** An empty folder to mount at; each process has it to itself. */
   mount: string;
@@ -152,7 +153,7 @@ export function createNamespaceRoom(guard: Guard, options: NamespaceRoomOptions)
     build({ layers, workdir, env, command, wantsNpmCache, logFile }) {
       const [upper = "", ...below] = layers;
       const at = { lowers: [...below, ...base], upper, user: "", workdir };
-      // What is needed was fetched before: a registry may ask for what only this machine's npm knows.
+      // Dependencies are in npm's cache already: a registry may need settings that only this machine's npm has.
       const offline = { npm_config_offline: "true", npm_config_registry: npm.registry };
       return enter({ ...at, cache: wantsNpmCache ? npm.cache : "" }, ["/bin/sh", "-c", command], {
         env: { PATH, HOME: "/root", ...offline, ...env },

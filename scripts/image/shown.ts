@@ -22,7 +22,7 @@ type Role = (typeof ROLES)[number];
 const lastOf = (text: string) => text.trim().split("\n").slice(-LINES_SHOWN).join("\n");
 const isDone = ({ how }: Ended) => how === "exit code 0";
 
-/** What `node -e` finds of where it runs, as one line of JSON. */
+/** Program for `node -e` that prints its surroundings as one line of JSON. */
 const LOOK = `
 const { writeFileSync, rmSync } = require("node:fs");
 const canWrite = (folder) => {
@@ -44,12 +44,12 @@ interface Looked {
   gid: number;
   groups: number[];
   glibc: string;
-  /** Of the folders that must not be written to, those that can be. */
+  /** Folders that are writable but must not be. */
   written: string[];
   scratch: boolean;
 }
 
-/** Who runs there, on what, and what can be written. */
+/** Checks the user, the process id, the Node.js and the writable folders of a container. */
 export async function lookAround(
   containers: Containers,
   expected: { uid: number; pid?: number },
@@ -154,7 +154,7 @@ async function stopRole({ role, named }: Running): Promise<Shown> {
   return { what: `${role} ends on SIGTERM`, found, ok: how === "exit code 0" };
 }
 
-/** Every role, from its start to its end: healthy, at work, told to stop. */
+/** Runs every role from start to end: it must get healthy, work, and stop on a signal. */
 export async function serve(containers: Containers): Promise<Shown[]> {
   const migrated = await containers.run(["migrate"]);
   const shown: Shown[] = [{ what: "migrate", found: migrated.how, ok: isDone(migrated) }];

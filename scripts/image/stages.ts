@@ -24,7 +24,7 @@ export interface BuildOptions {
   say(line: string): void;
 }
 
-/** A stage under way, or built. */
+/** A stage that is being built, or is built. */
 interface Building {
   stage: Stage;
   /** Its own layer, and those of the stages below it. */
@@ -36,13 +36,13 @@ interface Building {
 
 export interface BuiltStage {
   layers: string[];
-  /** All that its steps said, by instruction. */
+  /** Output of its steps, by instruction. */
   logs: string[];
 }
 
 const LOG_LINES_SHOWN = 40;
 
-/** A step that did not end well; `log` is all it said, the message the last of it. */
+/** A failed step; `log` is all of its output, the message the last lines. */
 export class StepFailed extends Error {
   readonly log: string;
 
@@ -53,7 +53,7 @@ export class StepFailed extends Error {
   }
 }
 
-/** What a COPY of a stage reads: a path in the layer that has it. */
+/** Source of a COPY from a stage: the path in the first layer that has it. */
 function inLayers(layers: readonly string[], path: string): string {
   const layer = layers.find((folder) => existsSync(join(folder, path)));
   if (layer === undefined) throw new Error(`COPY: the stage has no ${path}`);
@@ -90,7 +90,7 @@ export class Build {
     return this.#build(name);
   }
 
-  /** Runs a command for `/bin/sh` in a built stage. @returns what it said @throws StepFailed */
+  /** Runs a command for `/bin/sh` in a built stage. @returns its output @throws StepFailed */
   async run(name: string, command: string): Promise<string> {
     const { building } = await this.#build(name);
     return this.#runCommand(building, { command, wantsNpmCache: false, what: command });
@@ -169,7 +169,7 @@ export class Build {
     const layer = join(work, name);
     const [parentLayer] = below?.layers ?? [];
     if (parent !== undefined && parentLayer !== undefined && !room.stacksLayers) {
-      // Taken over: whoever else is made from it has it built again.
+      // The layer is moved, not copied: another stage based on it has it built again.
       renameSync(parentLayer, layer);
       this.#built.delete(parent.name);
     } else mkdirSync(layer);

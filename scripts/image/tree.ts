@@ -13,12 +13,11 @@ import { LISTS_FILE } from "./bundle.ts";
 import { renderLicenses } from "./licenses.ts";
 import { choosePackages, readLock, type Target } from "./packages.ts";
 
-/** What we add to the base image: the code and its packages. */
+/** Most bytes that we add to the base image: the code and its packages. */
 export const ADDED_BYTES_MAX = 60_000_000;
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o644;
-/** Of the project, as they stand. */
-/** Without these nothing runs. */
+/** Files without which the service does not run. */
 const BUILT = ["src/main.js", LISTS_FILE];
 const PAPERS = ["LICENSE", "THIRD_PARTY_NOTICES.md"];
 const HEALTH = "scripts/image/health.mjs";
@@ -26,14 +25,14 @@ const HEALTH = "scripts/image/health.mjs";
 export interface TreeOptions {
   /** The project, with node_modules from its lockfile. */
   root: string;
-  /** What `npm run build` made. */
+  /** Folder with the output of `npm run build`. */
   dist: string;
   /** Folder to be made: `/app` of the image. */
   out: string;
   target: Target;
 }
 
-/** Files of a folder, all the way down, in bytes. */
+/** Bytes of all files below a folder, or of one file. */
 export function bytesOf(path: string): number {
   if (!statSync(path).isDirectory()) return statSync(path).size;
   return readdirSync(path, { recursive: true, withFileTypes: true })
@@ -45,7 +44,7 @@ function copyPackages({ root, out, target }: TreeOptions): void {
   for (const { place, files } of choosePackages(root, readLock(root), target)) {
     const from = join(root, place);
     if (files === null) {
-      // What is nested is a place of its own.
+      // Nested packages are places of their own.
       const isOwn = (path: string) => !path.slice(from.length).includes("/node_modules");
       cpSync(from, join(out, place), { recursive: true, filter: isOwn });
       continue;
@@ -57,7 +56,7 @@ function copyPackages({ root, out, target }: TreeOptions): void {
   }
 }
 
-/** What Node.js and people need of package.json: that files are modules, and which version this is. */
+/** Copies the fields of package.json that Node.js and people need: that files are modules, and the version. */
 function copyManifest({ root, out }: TreeOptions): void {
   const { name, version, license, type } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const manifest = { name, version, private: true, license, type };
@@ -65,8 +64,8 @@ function copyManifest({ root, out }: TreeOptions): void {
 }
 
 /**
- * Lets everybody read what is in a folder, and nobody but its owner write: it is read by 10001, and files of a checkout are as
- * private as whoever cloned it wants them (`umask 077`).
+ * Makes a folder readable for all users, and writable for its owner only. User 10001 reads it, and the files of a
+ * checkout may be private (`umask 077`).
  */
 function openToAll(path: string): void {
   chmodSync(path, FOLDER_MODE);
@@ -78,10 +77,10 @@ function openToAll(path: string): void {
 }
 
 /**
- * Puts together what the image holds in `/app`: the code, the packages that it reads, each as far as it reads it, the
- * health check and the licences.
+ * Assembles the contents of `/app` in the image: the code, those files of packages that it reads, the health check and
+ * the licences.
  *
- * @throws Error when a file is missing that is read, or when it all is larger than `ADDED_BYTES_MAX`
+ * @throws Error when a file is missing, or when the total exceeds `ADDED_BYTES_MAX`
  */
 export function assembleTree(options: TreeOptions): void {
   const { root, dist, out } = options;

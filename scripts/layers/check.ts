@@ -46,7 +46,10 @@ function checkFile(path: string, text: string): string[] {
 
 type Graph = ReadonlyMap<string, Iterable<string>>;
 
-/** What each file imports of the others. Imports of types count: a cycle is a knot in the design, not in the run. */
+/**
+ * Imports of each file among the sources. Imports of types count: such a cycle is one of the design, though not at run
+ * time.
+ */
 function fileGraph(sources: Sources): Graph {
   const targets = (path: string, text: string) =>
     importsOf(text).flatMap(({ specifier }) => {

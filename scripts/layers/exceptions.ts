@@ -8,7 +8,7 @@ export type Exceptions = Record<Rule, Record<string, number>>;
 
 const TIGHTEN = "run npm run layers -- --tighten";
 
-/** What is new, what grew or shrank, and which entries are no longer needed; one line each. */
+/** One line for each new or grown count, each shrunk one, and each entry that is no longer needed. */
 export function checkExceptions(found: readonly Finding[], known: Exceptions): string[] {
   const broken: string[] = [];
   for (const { rule, key, count, why } of found) {

@@ -3,7 +3,7 @@ import { join, relative, sep } from "node:path";
 
 /** The folders that hold the project's own code. */
 export const CODE_FOLDERS = ["src", "workers", "scripts", "bench", "test", "packages"] as const;
-/** Made by programs, and in nobody's care. */
+/** Generated files and packages, which the rules do not apply to. */
 const MADE = /(^|\/)(dist|node_modules)\/|\/schema\.d\.ts$/;
 
 /** Paths of all files in these folders of the project, with forward slashes, sorted. */

@@ -3,7 +3,7 @@ import type { SourceFile } from "typescript/unstable/ast";
 import { exportsOf, functionsOf } from "./syntax.ts";
 import { FOLDER_FILES_MAX, FOLDER_FILES_MIN, FUNCTION_LINES_MAX } from "./table.ts";
 
-/** The rules that today's code does not keep everywhere: `known.json` lists where it does not. */
+/** Rules that the present code breaks in some places; `known.json` lists them. */
 export const RULES = ["folders", "functions", "exports"] as const;
 export type Rule = (typeof RULES)[number];
 
@@ -13,7 +13,7 @@ export type Trees = ReadonlyMap<string, SourceFile>;
 /** One place that breaks a rule. */
 export interface Finding {
   rule: Rule;
-  /** What stays the same while the code around it moves: a folder, `path#function`, an exported name. */
+  /** Identity that survives changes of the code around it: a folder, `path#function`, an exported name. */
   key: string;
   /** Files of the folder, lines of the function, files that export the name. */
   count: number;
@@ -102,11 +102,11 @@ export function isProduct(path: string): boolean {
 }
 
 /**
- * Everything that breaks one of the rules. The caller leaves tests out: a folder there has as many files as its subject has
- * stories, and a story is told in one function. Exports of tools are not compared: no two tools are read together.
+ * Everything that breaks one of the rules. The caller leaves tests out: a folder there has a file for each scenario,
+ * and a scenario is one function. Exports of tools are not compared, because no reader reads two tools together.
  *
- * @param paths all files, those that are not code too
- * @param trees the syntax trees of those that are
+ * @param paths all files, also those without code
+ * @param trees the syntax trees of the files with code
  */
 export function findingsOf(paths: readonly string[], trees: Trees): Finding[] {
   const product = new Map([...trees].filter(([path]) => isProduct(path)));

@@ -7,8 +7,8 @@ export interface Import {
 }
 
 /**
- * Strings, templates, regular expressions and comments. It need not be a parser: files are formatted, imports begin
- * at the start of a line, and a mistake cannot reach past the end of a line except inside a template, which is kept.
+ * Strings, templates, regular expressions and comments. No parser is needed: files are formatted, and imports begin at
+ * the start of a line. A mistake cannot reach past the end of a line except inside a template, which is kept.
  */
 const TOKENS = new RegExp(
   [

@@ -3,15 +3,16 @@ import { templatesOf } from "./templates.ts";
 /**
  * Subselects that lock rows or are limited, in the SQL of a source.
  *
- * `update … where id in (select … limit 1000 for update)` runs its subselect once for each row of the table when the
- * planner makes a nested loop of it, as it does once the plan is generic. Each run finds other rows, with `skip locked` or
- * since the first have changed, and all are taken. A CTE that is `materialized` runs once, whatever the plan.
+ * The planner may execute `update … where id in (select … limit 1000 for update)` as a nested loop, which runs the
+ * subselect once for each row of the table. It does so once the plan is generic. Each run finds other rows, because of
+ * `skip locked` or because the first ones have changed, and so all rows are taken. A CTE that is `materialized` runs
+ * once, whatever the plan.
  */
 
 /**
- * What a subselect is part of: `materialized`: of such a CTE, itself or by a lateral join there; `membership`: of `in`, `any` or
- * their like; `expression`: anything else in parentheses; `fragment`: of a statement that is not seen; `statement`: of none, it
- * is one itself.
+ * Context of a subselect. `materialized`: in such a CTE, or joined laterally within one; `membership`: operand of `in`,
+ * `any` or similar; `expression`: in other parentheses; `fragment`: of a statement that is not in the source text;
+ * `statement`: it is a statement itself.
  */
 export type Holder =
   | "materialized"
@@ -25,7 +26,7 @@ export type Holder =
 export interface Subselect {
   holder: Holder;
   locks: boolean;
-  /** Where the clause that locks or limits stands. */
+  /** Index of the clause that locks or limits. */
   index: number;
 }
 
@@ -44,7 +45,7 @@ function bare(sql: string): string {
   return sql.replaceAll(/'[^']*'|--[^\n]*|\/\*[\s\S]*?\*\//g, (token) => token.replaceAll(/[^\n]/g, " "));
 }
 
-/** Where the parenthesis opens that holds `index`, or -1. */
+/** Index of the parenthesis that encloses `index`, or -1. */
 function openedAt(sql: string, index: number): number {
   let depth = 0;
   for (let i = index - 1; i >= 0; i--) {
@@ -59,7 +60,7 @@ function holderOf(sql: string, index: number): Holder {
   if (open < 0) return STATEMENT.test(sql) ? "statement" : "fragment";
   const before = sql.slice(0, open);
   const holder = HOLDERS.find(([, pattern]) => pattern.test(before))?.[0] ?? "expression";
-  // It runs once for each row of what it is joined to: of a CTE of its own those are few, of a statement all rows of the table.
+  // It runs once for each row that it is joined to: few rows in a CTE, but all rows of the table in a statement.
   return holder === "lateral" && holderOf(sql, open) === "materialized" ? "materialized" : holder;
 }
 

@@ -19,7 +19,7 @@ export interface FunctionSpan {
   lines: number;
 }
 
-/** The nodes whose `name` stands for a function or class that is written right there: `const f = () => …`, `{ f: () => … }`. */
+/** Nodes whose `name` is that of the function or class that they contain: `const f = () => …`, `{ f: () => … }`. */
 const NAMING = new Set([
   SyntaxKind.VariableDeclaration,
   SyntaxKind.PropertyAssignment,

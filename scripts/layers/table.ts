@@ -1,4 +1,4 @@
-/** What a layer may import besides itself. "all": it is a composition root. */
+/** Layers that a layer may import besides itself. "all": it is a composition root. */
 interface Layer {
   may: readonly string[] | "all";
 }
@@ -28,7 +28,7 @@ export const LAYERS: Record<string, Layer> = {
 
 const ROOT_FILES = /^src\/(main|supervisor)\.ts$|^src\/(app|operator|cli)\//;
 
-/** The layer of a path relative to the project, null when it belongs to none. */
+/** The layer of a path relative to the project; null: it belongs to no layer. */
 export function layerOf(path: string): string | null {
   if (path === "workers/request.ts") return "requests";
   if (path.startsWith("workers/")) return "workers";

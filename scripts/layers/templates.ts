@@ -1,4 +1,7 @@
-/** A template of a source, from behind its first backtick: code in it is blank but for its `$`, templates in that code are part of it. */
+/**
+ * A template literal of a source, from behind its first backtick. Code in it is blanked except for its `$`; templates
+ * within that code are part of it.
+ */
 export interface Template {
   start: number;
   text: string;
@@ -16,7 +19,7 @@ const SKIPPED = new RegExp(
   "y",
 );
 
-/** All templates of a source that stand in no other, whatever code is in them. */
+/** All outermost templates of a source. */
 export function templatesOf(source: string): Template[] {
   const kept = [...source.replaceAll(/[^\n]/g, " ")];
   const found: Template[] = [];

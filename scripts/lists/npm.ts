@@ -10,7 +10,7 @@ import { type ListPackage, readNames } from "../../src/verification/lists/compil
 const run = promisify(execFile);
 const OUTPUT_BYTES = 16_777_216;
 
-/** @throws Error with what npm said, without the registry, which is this machine's affair */
+/** @throws Error with npm's message, without the name of the registry, which depends on this machine */
 async function npm(args: readonly string[], cwd: string): Promise<string> {
   try {
     const { stdout } = await run("npm", args, { cwd, maxBuffer: OUTPUT_BYTES });

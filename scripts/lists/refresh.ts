@@ -8,17 +8,17 @@ export interface Update {
   to: ListRelease;
   added: string[];
   removed: string[];
-  /** Added names that are mailbox providers or trusted: somebody is to decide about each. */
+  /** Added names that are mailbox providers or trusted: a person has to decide about each. */
   doubtful: string[];
 }
 
-/** What a refresh looks at. */
+/** Where a refresh reads releases and names from. */
 export interface RefreshSources {
   /** The newest version that the registry has, and when it was released (ISO 8601). */
   newest(name: ListPackage): Promise<{ version: string; releasedAt: string }>;
   /** Names of the release in use. */
   namesInUse(name: ListPackage): string[];
-  /** Names of another release, and the day that its data say they are from; null: they say none. */
+  /** Names of another release, and the date in its data; null: it has none. */
   namesOf(name: ListPackage, version: string): Promise<{ names: string[]; dataAt: Date | null }>;
   isDoubtful(name: string): boolean;
 }
@@ -36,7 +36,7 @@ function lacking(wanted: readonly string[], others: readonly string[]): string[]
   return [...new Set(wanted)].filter((name) => !known.has(name)).sort();
 }
 
-/** What newer releases there are, list by list. @throws what the sources do */
+/** Finds newer releases, list by list. @throws errors of the sources */
 export async function findUpdates(
   releases: Readonly<Record<ListPackage, ListRelease>>,
   sources: RefreshSources,

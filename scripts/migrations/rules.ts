@@ -5,18 +5,18 @@ export type Fault =
   /** The code before it still uses what goes, or has it by another name. */
   | "drops"
   | "renames"
-  /** The table is written anew, or read whole, while nobody else may use it. */
+  /** The table is rewritten, or read completely, while no other session may use it. */
   | "rewrites"
   | "validates"
-  /** What the code before it inserts is refused. */
+  /** It refuses rows that the previous code inserts. */
   | "requires"
-  /** Nobody writes while the index is built. */
+  /** No other session can write while the index is built. */
   | "builds an index"
-  /** Rows stay locked to the end of the migration. */
+  /** Rows are locked until the end of the migration. */
   | "changes rows"
-  /** Nobody else may use the table. */
+  /** No other session may use the table. */
   | "locks"
-  /** Another stays locked, for readers too, while it is waited for: who wants that one waits for both. */
+  /** A second table is locked, for readers too, while the first is waited for: queries of the second wait for both. */
   | "locks a second table";
 
 export interface Finding {
@@ -30,7 +30,7 @@ const CREATED = new RegExp(`^create (?:unlogged |temporary |temp )?table ${NAME}
 const ALTERED = new RegExp(`^alter table ${NAME} (.*)$`);
 const INDEXED = /^create (?:unique )?index .*? ?on (?:only )?("[^"]+"|[a-z_][\w.]*)/;
 const CHANGED = new RegExp(`^(?:update|delete from) ${NAME}`);
-/** What differs from row to row is worked out, and written, for each. */
+/** Volatile defaults are computed, and written, for each row. */
 const VOLATILE = /default [^,]*\b(?:clock_timestamp|timeofday|random|gen_random_uuid|uuidv[47]|nextval)\s*\(/;
 const TRIGGERED = /^create (?:or replace )?(?:constraint )?trigger .*? on ("[^"]+"|[a-z_][\w.]*)/;
 const REFERENCED = /\breferences ("[^"]+"|[a-z_][\w.]*)/g;
@@ -42,7 +42,7 @@ function faultOfColumn(action: string): Fault | null {
   return /\bnot null\b/.test(action) && !/\bdefault\b/.test(action) ? "requires" : null;
 }
 
-/** Of one action of an `alter table`. */
+/** The fault of one action of an `alter table`. */
 function faultOfAction(action: string): Fault | null {
   if (/^drop (?:default|not null)\b/.test(action)) return null;
   if (/^drop\b/.test(action)) return "drops";
@@ -78,7 +78,7 @@ function lockedBy(statement: string): string[] {
   return [...own, ...pointedAt].filter((table) => table !== undefined);
 }
 
-/** The table that a statement locks for readers too; null: none. */
+/** The table that a statement locks for readers too; null: no table. */
 function shutBy(statement: string): string | null {
   const altered = ALTERED.exec(statement);
   const forWriters = /^(?:add (?:constraint \S+ )?foreign key|validate constraint)\b/;
@@ -86,7 +86,7 @@ function shutBy(statement: string): string | null {
   return altered[1] ?? null;
 }
 
-/** Tells, statement by statement, whether one waits for a table while another is shut. */
+/** A check of each statement in turn: whether it waits for a table while another is locked. */
 function createLockRule(made: ReadonlySet<string>): (statement: string) => Fault[] {
   const shut = new Set<string>();
   return (statement) => {
@@ -98,10 +98,10 @@ function createLockRule(made: ReadonlySet<string>): (statement: string) => Fault
 }
 
 /**
- * What in a migration does not go together with the code before it, or keeps others waiting for as long as a table is
- * large. A table that the migration itself makes is nobody's yet: it may be anything.
+ * Faults of a migration: what does not work together with the previous code, or blocks other sessions for a time that
+ * grows with a table. A table that the migration itself creates is not in use yet: anything is allowed there.
  *
- * It reads text, not PostgreSQL's grammar: what it lets pass is not proven, what it names is to be done in steps
+ * It reads text, not PostgreSQL's grammar. What it accepts is not proven safe; what it reports must be done in steps
  * (docs/upgrades.md).
  */
 export function findFaults(sql: string): Finding[] {

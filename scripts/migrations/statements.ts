@@ -1,14 +1,14 @@
-/** What stands between these is no statement's end: comments, strings, names in quotes, bodies of functions. */
+/** Text within which a semicolon ends no statement: comments, strings, quoted names, bodies of functions. */
 const WHOLE = /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(\$\w*\$)[\s\S]*?\1/g;
 
 /**
- * The statements of a migration, lower case, with single spaces; comments gone, strings and bodies of functions emptied,
- * so that no word in them is taken for SQL.
+ * The statements of a migration, in lower case, with single spaces. Comments are removed; strings and bodies of
+ * functions are emptied, so that no word in them is taken for SQL.
  */
 export function statementsOf(sql: string): string[] {
   const bare = sql.replaceAll(WHOLE, (text) => {
     if (text.startsWith("--") || text.startsWith("/*")) return " ";
-    // A name stays: it may be a table's.
+    // A quoted name is kept: it may be a table's.
     return text.startsWith('"') ? text : "''";
   });
   return bare

@@ -1,12 +1,12 @@
 /** Panels of a Grafana dashboard, as far as ours uses them, and their places on its grid of 24 columns. */
 
-/** What a graph or number counts in: names of Grafana's units. */
+/** Unit of a graph or number, by its name in Grafana. */
 export type Unit = "short" | "reqps" | "s" | "percentunit" | "bytes" | "ops" | "cps";
 
 export interface Query {
   /** PromQL. `$namespace` is the dashboard's variable. */
   expr: string;
-  /** How a line is called, `{{label}}` for a label's value. */
+  /** Label of a line; `{{label}}` for a label's value. */
   legend: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the panels' queries are made of. `$namespace` and `$__rate_interval` are Grafana's. */
+/** Parts of the panels' queries. `$namespace` and `$__rate_interval` are Grafana's. */
 
 export const IN = 'namespace=~"$namespace"';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 
-/** The alerts and recording rules, as the cluster gets them, and what is said of them elsewhere. */
+/** The alerts and recording rules as deployed, and their documentation elsewhere. */
 
 export interface Rule {
   /** One of the two is there. */
@@ -17,7 +17,7 @@ export interface RuleGroup {
   rules: Rule[];
 }
 
-/** `spec.groups` of the PrometheusRule in `file`. @throws Error when it is none */
+/** `spec.groups` of the PrometheusRule in `file`. @throws Error when it has another kind */
 export function readRules(file: string): RuleGroup[] {
   const document = parse(readFileSync(file, "utf8")) as {
     kind?: string;

@@ -1,7 +1,7 @@
 import type { RowPlan } from "./panels.ts";
 import { IN, quantile, rate, rateOf, shareOf } from "./queries.ts";
 
-/** Of the mail servers, and of what all stands on. */
+/** Panels about mail servers, and about the stores and the machine. */
 
 export const SERVERS: RowPlan = {
   title: "Mail servers",

@@ -64,8 +64,8 @@ export async function askBurst(
 }
 
 /**
- * All answers right, and nothing lost. A session is recycled before its wrong recipients are too many for the server;
- * other limits may be met, since nobody says them beforehand.
+ * Faults of a burst: wrong or missing answers, and sessions that the server ended for too many wrong recipients, which
+ * the service must recycle before. It may meet other limits, since servers do not announce them.
  */
 export function burstFaults({ wrong, reading }: BurstOutcome): string[] {
   const faults = wrong === 0 ? [] : [`${wrong} wrong`];
@@ -92,7 +92,7 @@ function provocation(worn: WornOut | undefined): string {
   return `${last.code} after ${asked}, in ${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** The bursts as a table, with the sessions that the server's log tells of, and what was answered below each. */
+/** The bursts as a table, with the sessions in the server's log, and the answers below each. */
 export function renderBursts(
   outcomes: readonly BurstOutcome[],
   provoked: ReadonlyMap<Burst, WornOut>,
@@ -122,7 +122,7 @@ export function renderBursts(
   ];
 }
 
-/** What each server said at its limit. */
+/** The reply of each server at its limit. */
 export function renderLimits(
   outcomes: readonly BurstOutcome[],
   provoked: ReadonlyMap<Burst, WornOut>,

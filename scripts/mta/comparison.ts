@@ -2,19 +2,19 @@ import { inColumns } from "../../bench/report/table.ts";
 import type { RawReply } from "./dialogue.ts";
 import { EXPECTED, type Kind } from "./mail-server.ts";
 
-/** What the service answered, as far as it is compared or shown. */
+/** Fields of the service's answer that are compared or shown. */
 export interface ServiceAnswer {
   verdict: string;
   reason: string;
   code: number;
   enhancedCode: string | null;
   mxHost: string | null;
-  /** Where the dialogue ended, and the rule that decided. */
+  /** Stage of the SMTP dialogue that gave the answer, and the rule that decided. */
   stage: string | null;
   rule: string | null;
 }
 
-/** What a line of the matrix is about. */
+/** The subject of a line of the matrix. */
 export interface Cell {
   server: string;
   situation: string;
@@ -25,14 +25,14 @@ export interface Cell {
 }
 
 export interface Comparison extends Cell {
-  /** What the server said to us; null where nothing was asked that compares. */
+  /** The server's reply to us; null where no comparable question was asked. */
   raw: RawReply | null;
   answer: ServiceAnswer;
-  /** What differs, one phrase each; none: as expected. */
+  /** One phrase for each difference; empty: as expected. */
   differences: string[];
 }
 
-/** Holds an answer against what the mailbox is and against what its server said to us a moment before. */
+/** Compares an answer with the mailbox' kind, and with the reply that its server gave us a moment before. */
 export function compare(cell: Cell, raw: RawReply | null, answer: ServiceAnswer): Comparison {
   const { verdict, reasons } = EXPECTED[cell.kind];
   const known: readonly string[] = reasons;
@@ -71,7 +71,7 @@ export function renderTable(comparisons: readonly Comparison[]): string[] {
   return inColumns([HEADINGS, ...comparisons.map(cells)]);
 }
 
-/** What each server said to us word for word, and by what the service decided. */
+/** Each server's verbatim reply to us, and the rule by which the service decided. */
 export function renderDetails(comparisons: readonly Comparison[]): string[] {
   return comparisons.flatMap(({ server, situation, address, raw, answer }) => [
     `${server}, ${situation}: <${address}>`,

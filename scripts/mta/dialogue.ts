@@ -21,7 +21,7 @@ export interface RawQuestion {
   /** "" is the null sender. */
   mailFrom: string;
   recipient: string;
-  /** Where the connection comes from; anywhere when absent. */
+  /** Source address of the connection; absent: any. */
   localAddress?: string;
   /** By STARTTLS; the certificate is not looked at. */
   tls: boolean;
@@ -119,10 +119,10 @@ async function secured(socket: Socket): Promise<Socket> {
 }
 
 /**
- * Says EHLO, MAIL, RCPT on a connection of its own, in lock step, knowing nothing of the code under test. Resolves to
- * what was answered to the last command sent: RCPT, or the first that was refused.
+ * Sends EHLO, MAIL, RCPT on a connection of its own, in lock step, without any code under test. Resolves to the reply
+ * to the last command sent: RCPT, or the first that was refused.
  *
- * @throws Error when the server hangs up, is silent for 20 s, or answers with no SMTP reply.
+ * @throws Error when the server closes the connection, is silent for 20 s, or sends no SMTP reply.
  */
 export async function askServer(question: RawQuestion): Promise<RawReply> {
   const { heloName, mailFrom, recipient, tls } = question;
@@ -143,7 +143,7 @@ export async function askServer(question: RawQuestion): Promise<RawReply> {
   }
 }
 
-/** How a session ended that went on asking for wrong recipients. */
+/** End of a session that kept sending wrong recipients. */
 export interface WornOut {
   /** Recipients that were answered. */
   asked: number;
@@ -153,8 +153,8 @@ export interface WornOut {
 }
 
 /**
- * Asks for `recipients` in one session and in lock step, without end, as nobody should: what the server does about it is
- * its limit. All in one transaction, or each in one of its own that is reset.
+ * Sends `recipients` in one session and in lock step, without regard for limits, which no client should do: so the
+ * server's limit shows. All in one transaction, or each in one of its own that is reset.
  */
 export async function wearOut(
   question: RawQuestion,

@@ -79,9 +79,10 @@ const mailAcl = `acl_check_mail:
 `;
 
 /**
- * Debian's own RCPT rules, cut to what decides about a recipient, and those that it proposes. Over quota is Exim's own
- * check of the mailbox's size at RCPT (`verify = recipient/quota`): once with a message, once without, where Exim says
- * only "Administrative prohibition". The greylisted mailbox asks greylistd, with the words of its documentation.
+ * Debian's own RCPT rules, reduced to those that decide about a recipient, and those that it proposes. Over quota is
+ * Exim's own check of the mailbox's size at RCPT (`verify = recipient/quota`): once with a message, once without, where
+ * Exim says only "Administrative prohibition". The greylisted mailbox asks greylistd, with the words of its
+ * documentation.
  */
 const rcptAcl = `acl_check_rcpt:
   deny

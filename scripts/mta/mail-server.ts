@@ -1,26 +1,26 @@
-/** What a situation is, hence what a correct service says of it: a verdict, and any of these reasons. */
+/** Kinds of situation, with the correct answer of the service: a verdict, and one of these reasons. */
 export const EXPECTED = {
   existing: { verdict: "valid", reasons: ["accepted_mailbox"] },
   missing: { verdict: "invalid", reasons: ["mailbox_not_found"] },
   full: { verdict: "risky", reasons: ["mailbox_full"] },
   greylisted: { verdict: "unknown", reasons: ["greylisted"] },
   catch_all: { verdict: "risky", reasons: ["catch_all"] },
-  /** Refused by a rule that says nothing of the mailbox: whoever calls this `invalid` condemns the innocent. */
+  /** Refused by a rule that says nothing about the mailbox: answering `invalid` would be wrong about a good address. */
   policy: { verdict: "unknown", reasons: ["refused_by_policy"] },
   /** Refused for our sake. */
   blocked: { verdict: "unknown", reasons: ["sender_blocked"] },
-  /** `554 SMTP service not available`: by RFC 5321 that may also be said to everybody. */
+  /** `554 SMTP service not available`: RFC 5321 allows it as a reply to every client too. */
   shut: { verdict: "unknown", reasons: ["sender_blocked", "no_connect"] },
   rate_limited: { verdict: "unknown", reasons: ["rate_limited_by_server"] },
   /** Not now: as good as greylisting where the server will know it a moment later. */
   not_yet: { verdict: "unknown", reasons: ["greylisted", "smtp_protocol_error"] },
-  /** A refusal for now, whatever its words are. */
+  /** A temporary refusal, whatever its words. */
   temporary: { verdict: "unknown", reasons: ["smtp_protocol_error"] },
   no_smtputf8: { verdict: "unknown", reasons: ["refused_by_policy"] },
 } as const satisfies Record<string, { verdict: string; reasons: readonly string[] }>;
 export type Kind = keyof typeof EXPECTED;
 
-/** How we ask a server ourselves, where that differs from the service's way of asking. */
+/** How our own question to a server differs from the service's. */
 export interface RawAsk {
   /** Other than the service's: what the server remembers of our asking must not be what the service then meets. */
   sender?: string;
@@ -33,7 +33,7 @@ export interface RawAsk {
 }
 
 export interface Mailbox {
-  /** What it shows, in a few words. */
+  /** The situation in a few words. */
   situation: string;
   kind: Kind;
   address: string;
@@ -48,8 +48,8 @@ export interface Mailbox {
 export interface Burst {
   situation: string;
   /**
-   * What it could run into: too many wrong recipients of a session, too many transactions that bring no message, too
-   * many connections. Those of a session we provoke first, so that the limit is seen to be there, or not.
+   * The limit that the burst may hit: wrong recipients of a session, transactions without a message, or connections. We
+   * provoke limits of a session first, to see whether the server has them.
    */
   limit: "wrong" | "idle" | "connections";
   domain: string;
@@ -76,7 +76,8 @@ export interface User {
 
 /**
  * An address that a server listens on. Its domain's MX host is the only one at that address and has a registrable
- * domain of its own, so that it is a site of its own to the service, and what the service learns of it stays there.
+ * domain of its own. So it is a site of its own to the service, and behaviour learned there does not affect other
+ * listeners.
  */
 export interface Listener {
   ip: string;
@@ -85,10 +86,10 @@ export interface Listener {
   domains: readonly string[];
 }
 
-/** What a server's own log tells of the sessions that were held with it meanwhile. */
+/** Facts about the service's sessions from a server's own log. */
 export interface LogReading {
   sessions: number;
-  /** Of the session that had the most. */
+  /** Rejections of the session with the most. */
   mostRejections: number;
   /** Sessions that it ended for their wrong recipients. */
   wornOut: number;
@@ -110,7 +111,7 @@ export interface MailServer {
   files(port: number): Record<string, string>;
   /** Shell commands, run as root in its own file system, that end with the server running in the background. */
   start: string;
-  /** What the lines of its log since some moment say of the sessions with the listener of `host`. */
+  /** Reads the log lines of a period about the sessions with the listener of `host`. */
   read(log: string, listener: Listener): LogReading;
 }
 
@@ -119,7 +120,7 @@ export function listener(net: string, n: number, name: string, further: readonly
   return { ip: `${net}.${n}`, host: `mx.${name}.test`, domains: [`${name}.test`, ...further] };
 }
 
-/** The lines of `log` by their session, as `pattern`'s first group tells it; lines without are nobody's. */
+/** Number of lines of `log` by session, which is `pattern`'s first group; lines that do not match are ignored. */
 export function countBy(log: string, pattern: RegExp): Map<string, number> {
   const counts = new Map<string, number>();
   for (const line of log.split("\n")) {

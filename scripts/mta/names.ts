@@ -1,11 +1,11 @@
 import { createSocket, type Socket } from "node:dgram";
 import * as dnsPacket from "dns-packet";
 
-/** Mail servers can only be told an address to ask for names at, never a port. */
+/** Address of the DNS server: mail servers can be configured with an address only, never with a port. */
 export const NAMES_IP = "127.0.11.1";
 const PORT = 53;
 export const LIST = "dnsbl.test";
-/** Where the service's connections come from. */
+/** Source address of the service's connections, reversed for DNS lists. */
 const OURS_REVERSED = "1.0.0.127";
 const AUTHORITATIVE_AND_RECURSIVE = dnsPacket.AUTHORITATIVE_ANSWER | dnsPacket.RECURSION_AVAILABLE;
 const NXDOMAIN = 3;

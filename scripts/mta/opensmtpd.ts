@@ -47,7 +47,7 @@ const virtualDomains = Object.values(AT)
   .map((domain) => `"${domain}"`)
   .join(", ");
 
-/** The filter each listener has, and what more is said to it. */
+/** The filter of each listener, and its further options. */
 const LISTEN: Record<keyof typeof AT, string> = {
   main: 'filter { "quota", "greylist" }',
   connect: 'filter "connect"',
@@ -64,8 +64,8 @@ const LISTEN: Record<keyof typeof AT, string> = {
 /**
  * Virtual mailboxes, and one domain of system users, which refuse a missing mailbox in different words. Neither a quota
  * nor greylisting is built in: both are filters, the first with the words of RFC 3463, the second with those of the
- * usual greylisting milters. The other filters are built in, their words are the administrator's. Debian 12's
- * OpenSMTPD offers STARTTLS and then breaks off the handshake: the way in clear must be found.
+ * usual greylisting milters. The other filters are built in; their words are the administrator's. Debian 12's OpenSMTPD
+ * offers STARTTLS and then breaks off the handshake: the service must fall back to clear text.
  */
 const config = (port: number) => `pki "opensmtpd" cert "/etc/cert.pem"
 pki "opensmtpd" key "/etc/key.pem"

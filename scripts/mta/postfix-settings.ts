@@ -6,7 +6,10 @@ const NET = "127.0.12";
 /** A domain that leads here and is not served. */
 export const ELSEWHERE = "elsewhere.postfix.test";
 
-/** What each listener is for; where Postfix waits with refusals until RCPT, which it does by default, it is named so. */
+/**
+ * The listeners, named by what they are for. By default Postfix delays refusals until RCPT; listeners for that are
+ * named so.
+ */
 export const AT = {
   main: listener(NET, 2, "postfix", ["catchall.postfix.test", ELSEWHERE]),
   connect: listener(NET, 3, "postfix-connect"),
@@ -44,11 +47,11 @@ const mailboxes = (Object.keys(AT) as At[]).flatMap((at) => {
 
 /**
  * An Internet host for virtual mailboxes. A full mailbox is found by Dovecot's quota-status policy service, which
- * measures it; the greylisted one asks postgrey, as its documentation shows. Whoever relays asks the next host whether
- * the recipient is there (`reject_unverified_recipient`).
+ * measures it; the greylisted one asks postgrey, as its documentation shows. The relaying listener asks the next host
+ * whether the recipient exists (`reject_unverified_recipient`).
  *
- * `in_flow_delay` is off: by default, from the hundredth accepted recipient on, each waits 1 s, until the queue manager
- * has something to do. On a server with mail it has; ours has none.
+ * `in_flow_delay` is off. By default, from the hundredth accepted recipient on, each waits 1 s until the queue manager
+ * has work. On a server with mail it has; ours has none.
  */
 export const mainCf = (port: number) => `compatibility_level = 3.6
 myhostname = mx.postfix.test
@@ -98,7 +101,7 @@ function virtualDomains(): string[] {
     .filter((domain) => domain !== ELSEWHERE);
 }
 
-/** What each listener has of its own. A refusal is said at once where `smtpd_delay_reject` is off, else at RCPT. */
+/** Settings of each listener alone. A refusal is sent at once where `smtpd_delay_reject` is off, else at RCPT. */
 const OWN: Record<Exclude<At, "postscreen" | "tests">, readonly string[]> = {
   main: [],
   connect: ["smtpd_delay_reject = no", "smtpd_client_restrictions = reject"],
@@ -117,7 +120,7 @@ const OWN: Record<Exclude<At, "postscreen" | "tests">, readonly string[]> = {
   senderDomain: ["smtpd_sender_restrictions = reject_unknown_sender_domain"],
   null: ["smtpd_sender_restrictions = check_sender_access inline:{ <>=REJECT }"],
   tls: ["smtpd_tls_security_level = encrypt"],
-  // Older than what Node's TLS speaks: the handshake fails, and the way in clear is open.
+  // Older than Node's TLS supports: the handshake fails, and clear text is allowed.
   oldTls: ["smtpd_tls_protocols = TLSv1", "smtpd_tls_mandatory_protocols = TLSv1"],
   errors: [],
   idle: [],
@@ -142,13 +145,16 @@ const OWN: Record<Exclude<At, "postscreen" | "tests">, readonly string[]> = {
 
 const options = (settings: readonly string[]) => settings.map((setting) => `\n  -o { ${setting} }`).join("");
 
-/** The services that a dialogue up to RCPT needs, and those of address verification; none is chrooted again. */
+/**
+ * The services that a dialogue up to RCPT needs, and those of address verification; none of them in a chroot, since the
+ * whole server is in one.
+ */
 export function masterCf(port: number): string {
   const listeners = Object.entries(OWN).map(
     ([at, settings]) =>
       `${AT[at as At].ip}:${port} inet n - n - - smtpd${options([`syslog_name = postfix/${AT[at as At].host}`, ...settings])}`,
   );
-  // What the list has not said by then, postscreen does not wait for.
+  // postscreen does not wait longer than this for the list's answer.
   const list = [
     `postscreen_dnsbl_sites = ${LIST}`,
     "postscreen_dnsbl_action = drop",

@@ -14,10 +14,10 @@ const GREYLIST_SLACK_MS = 1_500;
 /** More than any server here allows a session. */
 const PROVOKED_BY = 120;
 const LOG_LINES_SHOWN = 15;
-/** The service keeps idle sessions for 5 s, and servers log about a session when it ends. */
+/** The service closes idle sessions after 5 s, and servers log a session when it ends. */
 const SESSIONS_END_MS = 7_000;
 
-/** What the service says of itself: the null sender for those mailboxes that ask for it. */
+/** The service's HELO name and MAIL FROM: the null sender for mailboxes that need it. */
 export const identity = (nullSender: boolean) => ({
   heloName: HELO_NAME,
   mailFrom: nullSender ? "<>" : SENDER,
@@ -37,7 +37,7 @@ function listenerOf({ server }: RunningServer, address: string): Listener {
   return found;
 }
 
-/** What a server says of a mailbox; null where it cannot be asked so. */
+/** A server's reply about a mailbox; null where this client cannot ask. */
 async function hearOne({ ip }: Listener, mailbox: Mailbox, port: number): Promise<RawReply | null> {
   if (mailbox.kind === "no_smtputf8") return null;
   const { raw = {}, nullSender, address } = mailbox;
@@ -50,7 +50,7 @@ async function hearOne({ ip }: Listener, mailbox: Mailbox, port: number): Promis
   return reply;
 }
 
-/** What each server says of each of its mailboxes. */
+/** Each server's reply about each of its mailboxes. */
 export async function hear(
   servers: readonly RunningServer[],
   port: number,
@@ -73,7 +73,7 @@ export async function hear(
   return heard;
 }
 
-/** The service's answer to each address heard of; then, when the greylisted have waited, to those once more. */
+/** Compares the service's answer to each address; asks again about the greylisted ones after their wait. */
 export async function compareAll(heard: readonly Heard[], service: RunningService): Promise<Comparison[]> {
   const comparisons: Comparison[] = [];
   for (const { running, mailbox, listener, raw } of heard) {
@@ -97,7 +97,7 @@ export async function compareAll(heard: readonly Heard[], service: RunningServic
   return comparisons;
 }
 
-/** What each server does about a session that goes on and on. */
+/** How each server ends a session that exceeds its limits. */
 export async function provoke(
   servers: readonly RunningServer[],
   port: number,
@@ -120,8 +120,8 @@ export async function provoke(
 }
 
 /**
- * The bursts: the first of each server, then the second of each …, and what the servers' logs say of them once their
- * sessions are over, idle ones too: some servers count those of all their addresses together.
+ * Runs the bursts: the first of each server, then the second of each, and so on. Reads the servers' logs once all
+ * sessions are over, idle ones too, since some servers count sessions over all their addresses.
  */
 export async function askBursts(
   servers: readonly RunningServer[],
@@ -147,7 +147,7 @@ export async function askBursts(
   return outcomes;
 }
 
-/** What the servers said, word for word. */
+/** The servers' replies, verbatim. */
 export function renderHeard(heard: readonly Heard[]): string[] {
   return heard.flatMap(({ running, mailbox, raw }) => [
     `${running.server.name}, ${mailbox.situation}: <${mailbox.address}>`,

@@ -53,7 +53,7 @@ function accounts(users: readonly User[]): Record<string, string> {
   return {
     "/etc/passwd": passwd.join(""),
     "/etc/group": group.join(""),
-    // Whoever connects has no name, as most strangers have none: names of loopback are no part of this world.
+    // Clients have no host name, as is common for unknown clients: this world has no names for loopback.
     "/etc/hosts": "",
     "/etc/resolv.conf": `nameserver ${NAMES_IP}\noptions timeout:2 attempts:1\n`,
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -97,7 +97,7 @@ export interface RunningServer {
 }
 
 /**
- * Starts `server` on its addresses, in namespaces of its own on the unpacked file system `root`; changes stay in
+ * Starts `server` on its addresses, in namespaces of its own on the unpacked file system `root`; changes are kept in
  * memory. The guard ends it, also when this process is killed. Resolves once it greets.
  *
  * @throws Error with the server's last log lines when it does not come up.

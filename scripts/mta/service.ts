@@ -29,9 +29,9 @@ export interface RunningService {
 }
 
 /**
- * Starts the service as it is in this folder, told to resolve and to probe where `settings` say. The guard ends it.
+ * Starts the service of this tree, with the resolver and probe settings of `settings`. The guard ends it.
  *
- * @throws Error on `stop`, or when a part does not start; what the service had to say is on the terminal.
+ * @throws Error on `stop`, or when a part does not start; the service's messages are on the terminal.
  */
 export async function startRcpt(
   settings: ServiceSettings,

@@ -31,7 +31,7 @@ function packChart(source: string, folder: string, version: string): void {
   run(unpacked, "tar", "-czf", join(folder, `rcpt-chart-${version}.tgz`), "rcpt");
 }
 
-/** What the packages were made of and by, as an in-toto statement (SLSA provenance, version 1). It is not signed. */
+/** The sources and builder of the packages, as an in-toto statement (SLSA provenance, version 1). It is not signed. */
 function provenanceOf(source: string, folder: string, version: string): object {
   const subject = readdirSync(folder)
     .sort()
@@ -60,8 +60,8 @@ function provenanceOf(source: string, folder: string, version: string): object {
 }
 
 /**
- * Builds and packs what a release has into `folder`: the command with the service and the engine, the client library, the
- * chart, the parts of it all (CycloneDX), their hashes, and what they were made of.
+ * Builds and packs the artefacts of a release into `folder`: the command with the service and the engine, the client
+ * library, the chart, the list of all parts (CycloneDX), their hashes, and the provenance.
  * @param source a checkout whose last commit is the release
  */
 export function packAll(source: string, folder: string, version: string): string[] {

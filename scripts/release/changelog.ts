@@ -1,6 +1,6 @@
 const UNRELEASED = "## Unreleased";
 
-/** What the changelog says of changes since the last release; "": nothing. */
+/** Changelog entries since the last release; "": none. */
 export function unreleasedOf(changelog: string): string {
   const from = changelog.indexOf(`${UNRELEASED}\n`);
   if (from === -1) return "";

@@ -16,7 +16,7 @@ export const VERSION_FILES = [
   "docs/image.md",
 ] as const;
 
-/** Where `version` stands as such: not within a longer one, not that of a package. */
+/** Matches `version` in a file: not within a longer one, and not a package's version. */
 function placesOf(path: string, version: string): RegExp {
   const escaped = version.replaceAll(".", "\\.");
   // In the lockfile: the project's own four entries, not a package that happens to have the same.
@@ -28,14 +28,14 @@ function placesOf(path: string, version: string): RegExp {
   return new RegExp(`(?<![\\w.])${escaped}(?![\\w.])`, "g");
 }
 
-/** How often `path` says `version`. */
+/** Number of times that `path` has `version`. */
 export function countVersion(root: string, path: string, version: string): number {
   return readFileSync(join(root, path), "utf8").match(placesOf(path, version))?.length ?? 0;
 }
 
 /**
- * Writes `next` wherever the files say `current`.
- * @throws Error when a file does not say it
+ * Replaces `current` by `next` in all files that have it.
+ * @throws Error when a file does not have it
  */
 export function writeVersion(root: string, current: string, next: string): void {
   for (const path of VERSION_FILES)

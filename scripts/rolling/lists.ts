@@ -9,7 +9,7 @@ interface SentList {
   completed: boolean;
 }
 
-/** What became of all lists. */
+/** Outcome of all lists. */
 export interface ListsOutcome {
   jobs: number;
   completed: number;
@@ -50,7 +50,7 @@ export function rowsOf(name: string, count: number): string[] {
   });
 }
 
-/** What is wrong with results in CSV, in words, by what was sent. */
+/** Faults of CSV results, compared with the submitted rows. */
 export function faultsOf(rows: readonly string[], csv: string): { rows: number; faults: string[] } {
   const records = parse(csv, { columns: true }) as Record<string, string>[];
   const faults: string[] = [];

@@ -5,7 +5,7 @@ export type BalancerName = (typeof BALANCERS)[number];
 
 export interface RollingOptions {
   balancers: readonly BalancerName[];
-  /** How often every process is restarted behind each balancer. */
+  /** Number of restarts of every process behind each balancer. */
   rounds: number;
   /** Requests a second. */
   rate: number;

@@ -4,7 +4,7 @@ import type { TeamLedger } from "../chaos/verdict/auditing.ts";
 import type { ListsOutcome } from "./lists.ts";
 import { causesOf, type Line, linesBy, type Sample } from "./tally.ts";
 
-/** How a process was replaced by the next, in milliseconds. */
+/** Replacement of a process by the next, in milliseconds. */
 export interface Restart {
   role: ChildRole;
   /** From SIGTERM to the exit. */
@@ -15,7 +15,7 @@ export interface Restart {
   exit: string;
 }
 
-/** What was seen behind one balancer. */
+/** Results behind one balancer. */
 export interface Pass {
   balancer: string;
   rounds: number;

@@ -1,13 +1,13 @@
 import { quantile } from "../../bench/report/figures.ts";
 import type { Question } from "../chaos/traffic/asking.ts";
 
-/** How a request comes to the balancer: over a connection that is kept, or over one of its own. */
+/** How a request is sent to the balancer: over a connection that is kept alive, or over a new one. */
 export type ConnectionKind = "keep-alive" | "new connection";
 
 /** One request as it went. */
 export interface Sample {
   kind: ConnectionKind;
-  /** What was asked, e.g. `verify, cached`. */
+  /** Kind of request, e.g. `verify, cached`. */
   what: string;
   ms: number;
   /** Why it failed: a status that was not wanted, or what became of the connection; null: it did not. */
@@ -44,7 +44,7 @@ export function linesBy(samples: readonly Sample[], nameOf: (sample: Sample) => 
   });
 }
 
-/** How often requests failed for each cause. */
+/** Number of failed requests by cause. */
 export function causesOf(samples: readonly Sample[]): Map<string, number> {
   const causes = new Map<string, number>();
   for (const { what, failure } of samples)

@@ -16,7 +16,7 @@ export interface Traffic {
   /** Units that the answers to single verifications cost. */
   readonly units: number;
   readonly lists: Lists;
-  /** Begins no more; resolves when all that was begun has ended. */
+  /** Starts no more requests; resolves when all in progress have ended. */
   stop(): Promise<void>;
 }
 
@@ -25,7 +25,10 @@ const IN_FLIGHT_MAX = 200;
 const ANSWER_WITHIN_MS = 40_000;
 const KNOWN_ADDRESSES = 25;
 const REASON_CHARS = 60;
-/** Of reasons for `unknown`, those that cost nothing are failures; none is expected here, so any is one. */
+/**
+ * Verdicts that are charged. `unknown` is free for some reasons, which are failures; no `unknown` is expected here, so
+ * any counts as a failure.
+ */
 const COSTS: ReadonlySet<string> = new Set(["valid", "invalid"]);
 
 /** By turns over both kinds of connection; nothing is sent a second time. */
@@ -46,7 +49,9 @@ function createAsk({ client, key }: TrafficSetting, samples: Sample[]): Ask {
 
 type Turn = (n: number) => Promise<void>;
 
-/** What each turn asks. A kind of request has an even and an odd turn, so that it comes over both kinds of connection. */
+/**
+ * The request of each turn. Each kind of request has an even and an odd turn, so that it uses both kinds of connection.
+ */
 function turns(
   lists: Lists,
   verify: (what: string, address: string, verdict: string) => Promise<void>,
@@ -111,7 +116,7 @@ export function startTraffic(setting: TrafficSetting): Traffic {
   };
 }
 
-/** Of a problem its code and what it says; of what a balancer says by itself the first line. */
+/** Code and detail of a problem; of another body, as a balancer's own, the first line. */
 function reasonOf(body: string): string {
   const problem = bodyOf(body);
   if (problem !== null) return `${String(problem.code)} (${String(problem.detail)})`;

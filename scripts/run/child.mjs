@@ -28,8 +28,9 @@ export function runToEnd(command, args, { onChild, ...options }) {
 }
 
 /**
- * `npm ci` in `folder`, by the npm that runs this and its own Node.js, else by the one on the PATH. What it prints is kept.
- * @returns `outcome` as of runToEnd, and the first `lines` of its output, which name no registry
+ * Runs `npm ci` in `folder`, by the npm that runs this and its own Node.js, else by the one on the PATH. Captures its
+ * output.
+ * @returns `outcome` as of runToEnd, and the first `lines` of its output, without the registry's name
  */
 export async function npmCi(folder, args, onChild) {
   const npm = process.env.npm_execpath?.endsWith(".js")

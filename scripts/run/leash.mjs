@@ -1,4 +1,5 @@
-// Loaded into every command that `run.mjs` starts: when `run.mjs` is gone, the command is told to stop, and made to.
+// Loaded into every command that `run.mjs` starts: when `run.mjs` has ended, the command gets a signal to stop, and is
+// killed if it does not.
 const STOP_WITHIN_MS = 60_000;
 
 if (process.channel) {
@@ -6,6 +7,6 @@ if (process.channel) {
     setTimeout(() => process.kill(process.pid, "SIGKILL"), STOP_WITHIN_MS).unref();
     process.kill(process.pid, "SIGTERM");
   });
-  // The channel must not keep a command alive that has nothing left to do.
+  // The channel must not keep a finished command alive.
   process.channel.unref();
 }

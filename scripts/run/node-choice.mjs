@@ -12,8 +12,8 @@ export const SERVER_BINARIES = new Map([
 ]);
 
 /**
- * What is taken where this Node.js cannot load the server, the best first. `glibc`: what both Node.js and the server's
- * binary need. The packages are the registry's, with the hashes that npm checks.
+ * Releases to use where this Node.js cannot load the server, the best first. `glibc`: the version that both Node.js and
+ * the server's binary need. The packages come from the registry, with the hashes that npm checks.
  */
 export const RELEASES = [
   {
@@ -36,7 +36,7 @@ export const RELEASES = [
   },
 ];
 
-/** What the choice depends on, of this process. `glibc`: null where the C library is another. */
+/** Properties of this process that the choice depends on. `glibc`: null with another C library. */
 export function thisSystem() {
   const { version, platform, arch } = process;
   return { version: version.slice(1), abi: process.versions.modules, platform, arch, glibc: glibcVersion() };
@@ -49,7 +49,7 @@ function glibcVersion() {
   return process.report.getReport().header.glibcVersionRuntime ?? null;
 }
 
-/** Whether version `a` (`2.36`) is `b` or newer. */
+/** Whether version `a` (such as `2.36`) is at least `b`. */
 function isAtLeast(a, b) {
   const [aMajor, aMinor] = a.split(".").map(Number);
   const [bMajor, bMinor] = b.split(".").map(Number);
@@ -57,8 +57,9 @@ function isAtLeast(a, b) {
 }
 
 /**
- * Chooses the Node.js to go on with.
- * @returns `{ use: "this" }`; `{ use: "release", release, why }`, an entry of RELEASES; or `{ use: "none", why, remedy }`
+ * Chooses the Node.js to continue with.
+ * @returns `{ use: "this" }`; `{ use: "release", release, why }`, an entry of RELEASES; or `{ use: "none", why, remedy
+ * }`
  */
 export function chooseNode({ version, abi, platform, arch, glibc }) {
   const binary = SERVER_BINARIES.get(abi);

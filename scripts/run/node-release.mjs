@@ -49,11 +49,12 @@ function removeLeftovers(cacheDir, name) {
 }
 
 /**
- * Unpacks the binary of a release of Node.js into a folder of `cacheDir` the first time; several runs may do so at once.
+ * Unpacks the binary of a release of Node.js into a folder of `cacheDir` the first time; several runs may do so at
+ * once.
  * @param release an entry of RELEASES
- * @param options `say(line)`, called once when it has to be fetched, and `onChild(child)`, the npm that does
- * @returns the path of the binary
- * @throws Error when it cannot be had, or does not run here; `outcome` is then npm's exit code or the signal that ended it
+ * @param options `say(line)`, called once before a download, and `onChild(child)`, called with the npm process
+ * @returns path of the binary
+ * @throws Error when it is unavailable, or does not run here; `outcome` is npm's exit code or the signal that ended it
  */
 export async function fetchNode(release, { cacheDir, say, onChild }) {
   const name = `node-linux-${process.arch}`;

@@ -3,7 +3,7 @@ import type { Guard } from "../embedded/guard.ts";
 import { freePort, isPortFree } from "../embedded/ports.ts";
 import { isSet, publicUrlSetting } from "./settings.ts";
 
-/** What the service says over its IPC channel once all roles serve. */
+/** Message of the service over its IPC channel once all roles serve. */
 export interface Ready {
   url: string;
   port: number;

@@ -7,27 +7,27 @@ import { promisify } from "node:util";
 export interface DemoKeys {
   live_key: string;
   test_key: string;
-  /** Of the team's owner, for the portal. Absent: the keys were made before there was one. */
+  /** Sign-in of the team's owner for the portal. Absent: the keys are older than the portal. */
   sign_in?: { email: string; password: string };
 }
 
 export interface DemoKeysOptions {
-  /** Folder that keeps the keys. */
+  /** Folder that the keys are stored in. */
   folder: string;
-  /** What tells this database from others; hashed into the file's name. */
+  /** Identity of this database; hashed into the file's name. */
   database: string;
   /** Root of the project, and the command line after `node` that runs the service's entry. */
   root: string;
   entry: string[];
   env: NodeJS.ProcessEnv;
-  /** Where the service listens. */
+  /** URL of the service. */
   url: string;
 }
 
 const BOOTSTRAP_TIMEOUT_MS = 60_000;
 const TEAM = ["--team", "demo", "--tier", "enterprise", "--operator", "--json"];
 
-/** Of its own each time: the database may be in use already, and a known address somebody's account by now. */
+/** A new address each time: the database may be in use already, and a fixed address may belong to an account there. */
 const newOwner = () => `owner-${randomBytes(6).toString("hex")}@rcpt.local`;
 
 function isKeys(value: unknown): value is DemoKeys {
@@ -38,7 +38,7 @@ function isKeys(value: unknown): value is DemoKeys {
 const hasSession = (made: object): made is { session_token: string } =>
   "session_token" in made && typeof made.session_token === "string";
 
-/** Gives the owner a password, who has none yet. */
+/** Sets the owner's first password. */
 async function setPassword(url: string, session: string, password: string): Promise<void> {
   const answer = await fetch(`${url}/v1/auth/password`, {
     method: "POST",

@@ -27,14 +27,14 @@ function readHolder(file: string): { text: string; holder: Holder | null } | nul
   }
 }
 
-/** Takes away the lock that was read as `text`. One taken by somebody else in between is put back. */
+/** Removes the lock that was read as `text`. If another process has replaced it meanwhile, puts that lock back. */
 function removeStale(file: string, text: string): void {
   const aside = `${file}.${process.pid}`;
   try {
     renameSync(file, aside);
     if (readFileSync(aside, "utf8") !== text) linkSync(aside, file);
   } catch {
-    // Somebody else was faster; the next attempt sees who.
+    // Another process was faster; the next attempt reads its lock.
   } finally {
     rmSync(aside, { force: true });
   }

@@ -27,8 +27,8 @@ export function port25Config(env: NodeJS.ProcessEnv): PreflightConfig | null {
 }
 
 /**
- * Tries to reach the mail exchangers of big providers by the ways that probes would take, all at once, within `withinMs`.
- * A quick look: `npm run preflight` tells more. Never rejects for the network's sake.
+ * Tries to connect to the mail exchangers of big providers by the routes that probes would take, all at once, within
+ * `withinMs`. A quick look: `npm run preflight` reports more. A network failure never rejects.
  */
 export async function checkPort25(config: PreflightConfig, withinMs: number): Promise<Port25> {
   const deadline = systemClock.monotonic() + withinMs;
@@ -49,7 +49,7 @@ export async function checkPort25(config: PreflightConfig, withinMs: number): Pr
   }
 }
 
-/** The first open one decides and nobody waits for the others. */
+/** The first open connection decides; the others are not awaited. */
 async function anyOpen(dials: Promise<boolean>[]): Promise<Port25> {
   if (dials.length === 0) return "unknown";
   const opens = dials.map(async (taken) => {
@@ -84,7 +84,7 @@ const MEANING: Record<Port25, string> = {
 const NAMELESS =
   "SMTP_HELO_NAME is not set: until it is, a refused recipient is `unknown` with reason `sender_blocked`, not `invalid`.";
 
-/** What the outcome means to somebody who wants answers. */
+/** Explains the outcome to a user of the service. */
 export function explainPort25(outcome: Port25, heloNameGiven: boolean): string {
   return outcome === "open" && !heloNameGiven ? `${MEANING.open}\n${NAMELESS}` : MEANING[outcome];
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { isSet } from "./settings.ts";
 
 /**
- * The setting SECRETS_KEY: the user's own, or one that is made the first time and kept in `folder`, since what it
- * encrypted (webhook secrets) can be read with no other.
- * @returns the setting to add; nothing where the user has set it
+ * The setting SECRETS_KEY: the user's own, or one that is generated the first time and kept in `folder`, since data
+ * encrypted with it (webhook secrets) cannot be read with another.
+ * @returns the setting to add; empty where the user has set it
  */
 export function keptSecretsKey(folder: string, env: NodeJS.ProcessEnv): { SECRETS_KEY?: string } {
   if (isSet(env, "SECRETS_KEY")) return {};

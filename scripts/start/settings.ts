@@ -50,7 +50,7 @@ export function stackSettings({ postgres, redis, objects }: Stack): Record<strin
 }
 
 /**
- * Where the service is reached when nobody has said it, so that what it tells of itself are URLs and not paths.
+ * Sets PUBLIC_URL where the user has not, so that answers contain URLs and not paths.
  * @param port "" or "0": not known before it listens
  */
 export function publicUrlSetting(env: Env, port: string): Record<string, string> {

@@ -5,13 +5,13 @@ import type { DemoKeys } from "./keys.ts";
 export interface WelcomeFacts {
   running: Pick<Running, "url" | "metricsPort">;
   keys: DemoKeys;
-  /** Folder of everything that is kept. */
+  /** Folder of all data that is kept. */
   home: string;
-  /** Where PostgreSQL's data really is; null when the database is the user's own. */
+  /** Folder of PostgreSQL's data; null when the database is the user's own. */
   postgresFolder: string | null;
 }
 
-/** What a user is told once everything is up. */
+/** Text printed once everything is up. */
 export function welcome({ running, keys, home, postgresFolder }: WelcomeFacts): string {
   const isOutside = postgresFolder !== null && !`${postgresFolder}${sep}`.startsWith(`${home}${sep}`);
   const folders = isOutside ? `${home}, PostgreSQL's in ${postgresFolder}` : home;

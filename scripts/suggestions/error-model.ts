@@ -7,8 +7,8 @@ export interface Slip {
 }
 
 /**
- * How people mistype, after Damerau (1964): four in five errors are one letter dropped, added, replaced or two swapped.
- * Weights in parts of 100; of the letters, the first is spared nine times of ten, as eyes rest on it.
+ * How people mistype, after Damerau (1964): four in five errors are one letter dropped, added, replaced, or two
+ * swapped. Weights in parts of 100. Nine times of ten the first letter is left correct, since readers look at it.
  */
 const KINDS: readonly [kind: keyof typeof MISTAKES, parts: number][] = [
   ["drop", 20],
@@ -26,7 +26,7 @@ const KEYS_BESIDE: Readonly<Record<string, string>> = {
   ...{ s: "adw", t: "ryg", u: "yij", v: "cbf", w: "qes", x: "zcs", y: "tuh", z: "xas" },
 };
 
-/** Of `com`, `net` and endings of countries; some exist, which makes them the hard ones. */
+/** Slips of `com`, `net` and country endings. Some of them exist as endings, which makes them the hard ones. */
 const ENDING_SLIPS: Readonly<Record<string, readonly string[]>> = {
   com: ["con", "co", "cm", "om", "cmo", "vom", "xom", "comm", "cpm", "ocm", "coom", "clm", "comn"],
   net: ["ney", "nte", "bet", "nett", "met", "nt", "ent"],
@@ -81,8 +81,8 @@ function drawKind(draw: Draw): keyof typeof MISTAKES {
 }
 
 /**
- * `count` different slips of `domains`, the same ones for a seed. What comes out as typed right, or as a domain that
- * `isReal` knows, is drawn again: nobody could tell.
+ * Draws `count` different slips of `domains`, the same ones for a seed. A slip that equals its domain, or one that
+ * `isReal` knows, is drawn again: it could not be recognised.
  */
 export function slipsOf(
   domains: readonly string[],

@@ -17,9 +17,9 @@ export interface Recall {
 export interface FalseAlarms {
   set: string;
   domains: number;
-  /** Whatever was suspected, registered slips included. */
+  /** All suspected domains, including registered slips. */
   suspected: { domain: string; suggested: string }[];
-  /** Of these, whom nobody would call a slip of the one suggested. */
+  /** Those among them that are clearly no slip of the suggested domain. */
   wronged: string[];
 }
 
@@ -73,7 +73,7 @@ function collected(): Slip[] {
     .map(([typed = "", meant = ""]) => ({ typed, meant }));
 }
 
-/** What `did_you_mean` says of a mailbox at `domain`: its domain, or null. */
+/** The domain that `did_you_mean` suggests for a mailbox at `domain`; null: none. */
 function suggestedFor(domain: string): string | null {
   const text = `jane@${domain}`;
   const parsed = parseAddress(text);

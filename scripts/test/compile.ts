@@ -8,13 +8,13 @@ import { FROM_NODE_MODULES, REQUIRE } from "../image/bundle.ts";
 
 /** A module with one of these asks for what is compiled beside it: a thread's file by its own extension, the packed lists. */
 const ASKS_BESIDE = /extname\(import\.meta\.url\)|BUILT_LISTS, import\.meta\.url/;
-/** Where the module lies that asks for the packed lists. */
+/** Folder of the module that reads the packed lists. */
 const LISTS_FOLDER = "src/verification/lists";
 /** Files of threads, which are started by their names. */
 const THREADS = "workers";
 /** What a test file's process tells of its tests with. */
 const REPORTER = "scripts/test/told.ts";
-/** What runs several test files in one process. */
+/** Runs several test files in one process. */
 const TOGETHER = "scripts/test/together.ts";
 
 /** The test files of a run as JavaScript, with source maps beside them. */
@@ -28,7 +28,10 @@ export interface CompiledTests {
   together: string;
 }
 
-/** Modules find files beside their sources: to each its own place is written in, whatever chunk it comes to lie in. */
+/**
+ * Writes each module's own place into it: modules find files beside their sources, whatever chunk they are bundled
+ * into.
+ */
 function placesWrittenIn(root: string, folder: string): Plugin {
   return {
     name: "places",
@@ -61,11 +64,11 @@ function packagesLeftOut(root: string): string[] {
 }
 
 /**
- * Compiles test files into `folder`, all at once, with what they import and the threads that they start: a process with one of
- * them then needs 0.1 s of CPU before its first test instead of 0.4 to 2, for tsx has nothing to do in it.
+ * Compiles test files into `folder`, all at once, with their imports and the threads that they start. A process with
+ * one of them then needs 0.1 s of CPU before its first test instead of 0.4 to 2, because tsx has no work in it.
  *
  * @param folder within the project, where packages are found
- * @throws Error of esbuild, which has told what is wrong and in which file
+ * @throws Error of esbuild, which has printed the fault and the file
  */
 export async function compileTests(root: string, folder: string, files: string[]): Promise<CompiledTests> {
   const threads = readdirSync(join(root, THREADS)).map((name) => join(root, THREADS, name));
@@ -84,7 +87,7 @@ export async function compileTests(root: string, folder: string, files: string[]
     chunkNames: "chunks/[name]-[hash]",
     external: packagesLeftOut(root),
     banner: { js: REQUIRE },
-    // As tsx does: functions and classes keep the names that tests see.
+    // As in tsx: functions and classes keep the names that tests see.
     keepNames: true,
     sourcemap: "linked",
     sourcesContent: false,

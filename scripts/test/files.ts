@@ -28,7 +28,10 @@ export function collectTestFiles(root: string, filters: string[]): string[] {
 
 /** A process with a test file needs 0.1 to 0.4 s of CPU before its first test. */
 const FILES_PER_PROCESS = 16;
-/** What a test file says that changes or measures its process, and why; and hooks, which would be those of all files after it. */
+/**
+ * Marks a test file that needs a process of its own: a comment that says why it changes or measures its process; or
+ * hooks, which would apply to all files after it.
+ */
 const ALONE = /^(?:\/\/ Alone in its process: |(?:before|after|beforeEach|afterEach)\()/m;
 
 /** The files of each process, in their order: several of test/unit together, any other by itself. */

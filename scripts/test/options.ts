@@ -1,14 +1,14 @@
 import { parseArgs } from "node:util";
 
-/** What properties draw from unless told otherwise: the same wherever the code is tested. */
+/** Default seed of the properties: the same wherever the code is tested. */
 const SEED = 20_261_127;
 /** fast-check takes a whole number of 32 bits. */
 const SEED_MAX = 2 ** 31 - 1;
 
 export interface TestOptions {
-  /** Files or folders relative to the project's root; none: all. */
+  /** Files or folders relative to the project's root; empty: all. */
   filters: string[];
-  /** Of the property tests, 0 to 2,147,483,647. */
+  /** Seed of the property tests, 0 to 2,147,483,647. */
   seed: number;
 }
 

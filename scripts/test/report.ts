@@ -30,8 +30,8 @@ function testLines({ told }: FileRun): string[] {
 }
 
 /**
- * What is to be shown of a file that ended: its failures and what it wrote to standard error; on a terminal each of its tests, and
- * what it wrote to standard output.
+ * Lines to print for a file that has ended: its failures and its standard error; on a terminal also each of its tests
+ * and its standard output.
  */
 export function fileLines(run: FileRun, root: string, toSources: ToSources, isTerminal: boolean): string[] {
   const name = relative(root, run.file);

@@ -9,14 +9,14 @@ import { TOLD_FILE, type Told } from "./told.ts";
 
 /** No file may hang the run. Far above what any takes, on the slowest machine, should it wait for midnight besides. */
 const FILE_TIMEOUT_MS = 600_000;
-/** What a file that is told to end gets before it is killed. */
+/** Time that a file gets to end after SIGTERM before it is killed. */
 const END_GRACE_MS = 5_000;
-/** What is read of its output after its end: a process that it left behind may hold that open. */
+/** Time to read its output after its end: a process that it left behind may hold the pipe open. */
 const OUTPUT_GRACE_MS = 2_000;
-/** Of each of its outputs, the last. */
+/** Most characters kept of each of its outputs, from the end. */
 const OUTPUT_CHARS_MAX = 65_536;
 
-/** How a process ended. */
+/** End of a process. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -24,7 +24,7 @@ export interface Exit {
   isLate: boolean;
 }
 
-/** What a process told and wrote. */
+/** Reports and output of a process. */
 export interface ProcessRun {
   told: Told[];
   exit: Exit;
@@ -33,11 +33,13 @@ export interface ProcessRun {
   seconds: number;
 }
 
-/** What became of one test file. */
+/** Result of one test file. */
 export interface FileRun extends Omit<ProcessRun, "exit"> {
   /** Path of its source. */
   file: string;
-  /** Why it counts as failed besides its tests: it crashed, hung, or ended before it had told of all its tests; null: it did not. */
+  /**
+   * Why it failed besides its tests: it crashed, hung, or ended before it had reported all its tests; null: it did not.
+   */
   fault: string | null;
 }
 
@@ -50,7 +52,7 @@ function lastOf(stream: Readable): () => string {
   return () => text;
 }
 
-/** What the reporter wrote; a process that was killed leaves a line half written. */
+/** Reads the reporter's lines; a killed process may leave a half-written one. */
 function readTold(path: string): Told[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
@@ -58,7 +60,7 @@ function readTold(path: string): Told[] {
   return lines.map((line) => JSON.parse(line) as Told);
 }
 
-/** Why a file counts as failed besides its tests. @param told of it, in a process that ended so */
+/** Why a file failed besides its tests. @param told its reports, in a process that ended with this exit */
 export function faultOf(told: Told[], { code, signal, isLate }: Exit): string | null {
   const last = told.findLast(({ type }) => type === "start");
   const during = last?.type === "start" ? `; the test last begun is ${JSON.stringify(last.name)}` : "";

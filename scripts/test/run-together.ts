@@ -3,7 +3,7 @@ import type { CompiledTests } from "./compile.ts";
 import { type FileRun, faultOf, runFile, runProcess } from "./run-file.ts";
 import { END_OF_FILE, type Told } from "./told.ts";
 
-/** What was told of a file that came to its end. */
+/** Reports of a file that was completed. */
 interface Part {
   told: Told[];
   /** Why it could not be loaded; null: it was. */
@@ -16,7 +16,7 @@ function partsOf(told: Told[], names: string[]): { parts: Part[]; rest: Told[] }
   let rest: Told[] = [];
   for (const one of told) {
     const isEnd = "name" in one && one.name === names[parts.length];
-    // Node.js may tell late that the test at the end of a file has begun.
+    // Node.js may report late that the test at the end of a file has begun.
     if (one.type === "start" && names.includes(one.name)) continue;
     if (!isEnd) rest.push(one);
     else if (one.type !== "start") {
@@ -34,8 +34,8 @@ function secondsOf(told: Told[]): number {
 }
 
 /**
- * Runs test files in one process, one after the other: each is told of as if it had run by itself. If one ends the process,
- * those after it run in another.
+ * Runs test files in one process, one after the other, and reports each as if it had run by itself. If one ends the
+ * process, the files after it run in another.
  *
  * @param id unique among the processes that run
  * @param stop ends it
@@ -53,7 +53,7 @@ export async function runTogether(
   const run = await runProcess(compiled, [compiled.together, ...names], id, stop);
   const { parts, rest } = partsOf(run.told, names);
   const [stdout, stderr] = [run.stdout.split(END_OF_FILE), run.stderr.split(END_OF_FILE)];
-  // Of long outputs the beginning is missing.
+  // Long outputs lack their beginning, so they are matched from the end.
   const outputsOf = (at: number) => ({
     stdout: stdout.at(at - parts.length - 1) ?? "",
     stderr: stderr.at(at - parts.length - 1) ?? "",

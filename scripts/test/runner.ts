@@ -7,9 +7,9 @@ import type { FileRun } from "./run-file.ts";
 import { runTogether } from "./run-together.ts";
 import { createToSources } from "./sources.ts";
 
-/** Scenarios wait for timers, leases and each other's processes for most of their time: two at once a core keep it busy. */
+/** Scenarios mostly wait for timers, leases and each other's processes: two at once for each core keep it busy. */
 const FILES_PER_CORE = 2;
-/** Besides, for the moments in which all of those wait. */
+/** One more, for moments in which all of those wait. */
 const SPARE_FILES = 1;
 
 export interface Totals {
@@ -19,7 +19,7 @@ export interface Totals {
   runs: FileRun[];
 }
 
-/** Suites count as neither, nor do skipped tests; a file that crashed or hung counts as one that failed. */
+/** Counts tests, without suites and skipped tests; a file that crashed or hung counts as one failed test. */
 function count(runs: FileRun[]): Totals {
   const tests = runs.flatMap(({ told }) => told.filter((test) => "isSuite" in test && !test.isSuite));
   const of = (type: string) => tests.filter((test) => test.type === type).length;
@@ -28,10 +28,10 @@ function count(runs: FileRun[]): Totals {
 }
 
 /**
- * Runs the files, a few at once, those of test/unit several in a process, and reports on standard output: every test on a terminal,
- * else failures only. Skipped and todo tests count as neither passed nor failed.
+ * Runs the files, a few at once, those of test/unit several in a process, and reports on standard output: every test on
+ * a terminal, else failures only. Skipped and todo tests count as neither passed nor failed.
  *
- * @param files in the order in which they are begun
+ * @param files in the order in which they are started
  * @param stop ends the files that run and starts no more.
  */
 export async function runTestFiles(

@@ -2,7 +2,9 @@ import { closeSync, mkdtempSync, openSync, readdirSync, readSync, rmSync, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What must never be in a log, by its shape; one of the kind. Each repetition is bounded: a line may be long. */
+/**
+ * Patterns of secrets, which no log may contain, each with an example. Each repetition is bounded: a line may be long.
+ */
 const SHAPES: readonly [what: string, shape: RegExp, canary: string][] = [
   ["a key or session", /rcpt_(?:live|test|sess)_[0-9A-Za-z]{20}/, `rcpt_live_${"a1B2".repeat(5)}`],
   ["a token of ours", /rcpt_[a-z]{2,8}_[0-9A-Za-z]{27}/, `rcpt_inv_${"a1B".repeat(9)}`],
@@ -36,13 +38,13 @@ export interface Finding {
   /** Line of the file, from 1. */
   line: number;
   what: string;
-  /** What is around it, cut. */
+  /** The text around it, truncated. */
   text: string;
 }
 
 const AROUND_CHARS = 160;
 
-/** What one line of a log holds and must not; null: nothing. */
+/** The first secret in a line of a log; null: none. */
 export function secretIn(text: string): Omit<Finding, "line"> | null {
   for (const [what, shape] of SHAPES) {
     const found = shape.exec(text);
@@ -54,7 +56,7 @@ export function secretIn(text: string): Omit<Finding, "line"> | null {
 }
 
 const CHUNK_BYTES = 1_048_576;
-/** Of a file, and of findings: who logs more has told us enough. */
+/** Most bytes read of one file. FINDINGS_MAX: most findings reported; more add nothing. */
 const FILE_BYTES_MAX = 67_108_864;
 const FINDINGS_MAX = 50;
 
@@ -93,7 +95,10 @@ export function secretsInLogs(folder: string): { lines: number; findings: string
   return { lines, findings };
 }
 
-/** Plants one secret of each kind in a log of its own and searches that. Which kinds went unseen: none, or the search is blind. */
+/**
+ * Plants one secret of each kind in a log of its own and searches that. Returns the kinds that were not found: if any,
+ * the search is broken.
+ */
 function unseenKinds(): string[] {
   const folder = mkdtempSync(join(tmpdir(), "rcpt-canaries-"));
   try {
@@ -109,8 +114,8 @@ function unseenKinds(): string[] {
 }
 
 /**
- * Judges the logs of a run: no secret in them, by a search that sees each kind, in at least `linesMin` lines: where
- * nothing was logged nothing was shown.
+ * Judges the logs of a run. They must contain no secret, by a search that finds each kind, and have at least `linesMin`
+ * lines: an empty log proves nothing.
  */
 export function judgeLogs(folder: string, linesMin: number): { lines: number; faults: string[] } {
   const { lines, findings } = secretsInLogs(folder);

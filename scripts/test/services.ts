@@ -15,7 +15,7 @@ const FOUND_BY: Readonly<Record<ServiceName, string>> = {
   objects: "RCPT_TEST_S3_ENDPOINT",
 };
 
-/** What the tests run on, as the servers say themselves. */
+/** Versions of the servers that the tests run on, as these report them. */
 async function versions(): Promise<string> {
   const { RCPT_TEST_DATABASE_URL = "", RCPT_TEST_REDIS_URL = "" } = process.env;
   const name = "rcpt-test-versions";

@@ -5,10 +5,10 @@ import { createPostgres } from "../../src/stores/postgres/postgres.ts";
 const NAME = "rcpt_template";
 
 /**
- * A migrated database that tests copy theirs from: to migrate one for each is 0.3 s of CPU, 250 times.
+ * Makes a migrated database that tests copy theirs from: migrating one for each takes 0.3 s of CPU, 250 times.
  *
  * @param url of a database of the PostgreSQL to make it in, as a superuser
- * @returns its name; it has no connections, because PostgreSQL copies no database that has
+ * @returns its name; it has no connections, because PostgreSQL does not copy a database with connections
  */
 export async function makeTemplate(url: string): Promise<string> {
   const admin = createPostgres({ url, maxConnections: 1, applicationName: "rcpt-template" });

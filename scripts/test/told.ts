@@ -12,14 +12,14 @@ export const TOLD_FILE = "RCPT_TEST_TOLD_FILE";
 /** Between what the files of one process write to its outputs. */
 export const END_OF_FILE = "\0\n";
 
-/** What a test file's process tells, in the order in which it came. */
+/** Events of a test file's process, in order. */
 export type Told =
   | { type: "start"; name: string }
   | { type: "pass" | "skip"; name: string; nesting: number; isSuite: boolean; ms: number }
   | { type: "fail"; name: string; nesting: number; isSuite: boolean; at: string | null; error: string }
-  /** What Node.js says of the file, as of an error that came after its test had ended. */
+  /** A message of Node.js about the file, such as an error after its test had ended. */
   | { type: "remark"; text: string }
-  /** Its tests are over, and all was told. */
+  /** The tests have ended, and all events are written. */
   | { type: "end" };
 
 function errorText(error: Error): string {

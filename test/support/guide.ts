@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 
 /**
  * Examples of a guide: ```sh blocks of one curl command each, with comments that state the answer.
+ *
  * `# -> 200 {"id": "$JOB"}`: the status, and members that the JSON has. A text that consists of `$NAME` alone sets that
  * variable for the commands that follow; if it is set already, the value must be equal.
  * `# -> text`: the answer contains it, whatever the case; with `-i`, the answer includes the header.

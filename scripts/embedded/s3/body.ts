@@ -7,7 +7,7 @@ import { invalid, notImplemented, S3Error } from "./error.ts";
 const OBJECT_MAX_BYTES = 5 * 1024 ** 3;
 const STREAMING_UNSIGNED = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 
-/** What is computed of a body while it is read. */
+/** Checksums of a body, computed while it is read. */
 export interface BodySums {
   /** base64 */
   crc32: string;
@@ -74,7 +74,7 @@ function declaredLength(req: IncomingMessage, chunked: boolean): number | null {
 /** Takes the pieces of a body. @returns what to wait for before the next; null: it may come at once */
 export type PieceSink = (piece: Buffer) => Promise<void> | null;
 
-/** What the client said of a body, held to what comes. */
+/** The client's claims about a body, checked against the bytes that arrive. */
 class Account {
   readonly #req: IncomingMessage;
   readonly #payloadHash: string;
@@ -90,7 +90,7 @@ class Account {
     this.#payloadHash = payloadHash;
     this.#expectedBytes = declaredLength(req, chunked);
     this.#digests = announced(req);
-    // Nearly every client announces it: once is enough for what was said and for what is kept.
+    // Nearly every client sends CRC-32 anyway: one computation serves its check and the stored sum.
     this.#crc = this.#digests.get("x-amz-checksum-crc32") ?? crc32Digest();
     this.#computed = [...new Set([this.#crc, ...this.#digests.values()])];
     this.#signed = /^[0-9a-f]{64}$/.test(payloadHash) ? createHash("sha256") : null;
@@ -122,14 +122,14 @@ class Account {
 /** Hands over what comes, as it comes: a step of an iterator for each 64 KiB cost as much as to sum and write them. */
 function takeAll(req: IncomingMessage, take: PieceSink): Promise<void> {
   return new Promise((resolve, reject) => {
-    /** Of the last piece: the end of the body may be told while it is waited for. */
+    /** The sink's promise for the last piece: the body may end while it is pending. */
     let pending: Promise<void> | null = null;
     function end(error?: unknown): void {
       req.off("data", onData);
       req.off("end", onEnd);
       req.off("close", onClose);
       req.off("error", end);
-      // What is left of it is for who answers.
+      // The rest of the body is left to the handler of the answer.
       req.pause();
       if (error === undefined) resolve();
       else reject(error);
@@ -155,11 +155,12 @@ function takeAll(req: IncomingMessage, take: PieceSink): Promise<void> {
 }
 
 /**
- * Reads the payload of a request, decoded, piece by piece. When it resolves, everything the client said of it has been verified:
- * length, signed hash, checksums in headers and trailers. Who took the pieces must not keep them when it rejects.
+ * Reads the payload of a request, decoded, piece by piece. When it resolves, every claim of the client has been
+ * verified: length, signed hash, checksums in headers and trailers. When it rejects, the receiver of the pieces must
+ * discard them.
  *
- * @returns sums of all of it
- * @throws S3Error 400 on any difference; what `take` does
+ * @returns checksums of the whole body
+ * @throws S3Error 400 on any difference; errors of `take`
  */
 export async function readBody(
   req: IncomingMessage,

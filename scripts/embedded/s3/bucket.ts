@@ -25,7 +25,7 @@ export interface ListQuery {
 export interface Listing {
   objects: ObjectInfo[];
   commonPrefixes: string[];
-  /** Where the next page goes on; null when this is the last. */
+  /** Where the next page starts; null: this is the last. */
   next: string | null;
 }
 
@@ -56,7 +56,7 @@ export class Bucket {
     return this.objects.get(key);
   }
 
-  /** The bytes `start` to `end`, both included, as they are now, whatever becomes of the object meanwhile. */
+  /** The bytes `start` to `end`, both included, as they are now, whatever happens to the object meanwhile. */
   read(info: ObjectInfo, start: number, end: number): Readable {
     if (info.assembled === undefined) return readBytes(this.pathOf(info.key), start, end);
     const { folder, parts } = info.assembled;
@@ -64,7 +64,7 @@ export class Bucket {
     const body = Readable.from(readParts(join(this.assembledFolder, folder), parts, start, end), {
       objectMode: false,
     });
-    // Also of a stream that nobody began to read.
+    // Emitted also for a stream that was never read.
     return body.once("close", () => this.leave(folder));
   }
 
@@ -83,7 +83,7 @@ export class Bucket {
       rmSync(join(this.assembledFolder, folder), { recursive: true, force: true });
   }
 
-  /** Removes the parts of an object that is no more, unless somebody reads them. */
+  /** Removes the parts of a deleted object once no stream reads them. */
   private drop(info: ObjectInfo | undefined): void {
     if (info?.assembled === undefined) return;
     this.gone.add(info.assembled.folder);

@@ -46,8 +46,8 @@ class Cursor {
 }
 
 /**
- * The payload of an unsigned `aws-chunked` body: chunks of `HEX[;extension]\r\n data \r\n`, a chunk of length 0, then
- * trailers up to an empty line, which are put into `trailers` by lower-case name.
+ * Decodes the payload of an unsigned `aws-chunked` body: chunks of `HEX[;extension]\r\n data \r\n`, a chunk of length
+ * 0, then trailers up to an empty line. Adds these to `trailers` by lower-case name.
  *
  * @throws S3Error 400 when the framing is wrong or the end is missing.
  */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { S3Error } from "./error.ts";
 
-/** What pages of other origins may do, with any header. */
+/** Requests that pages of other origins may make, with any header. */
 export interface CorsRule {
   /** `*`: all. */
   origins: readonly string[];

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { BodySums, PieceSink } from "./body.ts";
 
-/** What is known of an object or part. Kept behind its bytes in the same file, so that both appear at once. */
+/** Metadata of an object or part. Stored behind its bytes in the same file, so that both appear at once. */
 export interface ObjectInfo {
   key: string;
   size: number;
@@ -26,7 +26,7 @@ export interface ObjectInfo {
   contentType: string;
   /** User metadata by lower-case name, without the x-amz-meta- prefix, and content headers to give back. */
   headers: Record<string, string>;
-  /** Of an object made of parts: its bytes lie in these files, one after another, not before this. */
+  /** For an object made of parts: its bytes are in these files, one after another, and not in this one. */
   assembled?: { folder: string; parts: PartFile[] };
 }
 
@@ -40,7 +40,10 @@ export interface PartFile {
 export interface Staged {
   path: string;
   size: number;
-  /** Made of size and CRC-32, so that a copy has the same, as S3's has: MD5 of all bytes took a third of a CPU's time. */
+  /**
+   * Computed from size and CRC-32, so that a copy has the same ETag, as in S3. MD5 of all bytes took a third of a CPU's
+   * time.
+   */
   etag: string;
   /** base64 */
   crc32: string;
@@ -49,22 +52,25 @@ export interface Staged {
   rest: readonly Buffer[];
 }
 
-/** Hands all pieces of what is to be staged to `take`. @returns their sums */
+/** Passes all pieces to `take`. @returns their checksums */
 export type StagedSource = (take: PieceSink) => Promise<BodySums>;
 
 const LENGTH_BYTES = 4;
 
-/** Of one write, about: each is a way to another thread and back, which costs more than the 64 KiB that come at a time. */
+/**
+ * Bytes of one write, about. Each write is a round trip to a thread, which costs more than the 64 KiB that arrive at a
+ * time.
+ */
 const WRITE_BYTES = 1_048_576;
 const WRITE_PIECES = 256;
-/** Of one read: the same of the way back. */
+/** Bytes of one read, for the same reason. */
 const READ_BYTES = 262_144;
 
 /** Takes pieces into a new file, with back-pressure; what is less than a write is left for `seal`, which makes it one. */
 class Staging {
   readonly path: string;
   file: FileHandle | null = null;
-  /** The last write, perhaps under way. */
+  /** The last write, which may be in progress. */
   #flushed: Promise<void> = Promise.resolve();
   size = 0;
   #held: Buffer[] = [];
@@ -91,7 +97,7 @@ class Staging {
     await writeAll(this.file, pieces);
   }
 
-  /** What is written by a source that has given up is waited for: until it is there it cannot be removed. */
+  /** Waits for the write of a source that failed: until the file exists it cannot be removed. */
   async close(): Promise<void> {
     await this.#flushed.catch(() => undefined);
     await this.file?.close();
@@ -188,7 +194,7 @@ export function readNow(path: string, start: number, end: number): Buffer {
   return bytes;
 }
 
-/** Where the bytes `start` to `end` of files that follow one another lie. */
+/** Locates the bytes `start` to `end` of consecutive files. */
 function* placesOf(folder: string, parts: readonly PartFile[], start: number, end: number) {
   let first = 0;
   for (const { name, size } of parts) {
@@ -199,7 +205,7 @@ function* placesOf(folder: string, parts: readonly PartFile[], start: number, en
   }
 }
 
-/** As `readBytes`, of such files, each opened when its turn comes: they must stay until then. */
+/** Like `readBytes`, for such files. Each is opened when it is reached: they must exist until then. */
 export async function* readParts(
   folder: string,
   parts: readonly PartFile[],

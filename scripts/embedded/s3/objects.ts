@@ -21,7 +21,7 @@ export interface ObjectRequest {
   uploads: Multipart;
   /** Folder of unfinished files. */
   stagingFolder: string;
-  /** Where the parts of objects made of parts lie. */
+  /** Folder of the parts of objects made of parts. */
   assembledFolder: string;
 }
 
@@ -74,7 +74,7 @@ export async function putObject(r: ObjectRequest): Promise<void> {
   r.res.writeHead(200, { etag: `"${etag}"`, "x-amz-checksum-crc32": crc32, "content-length": 0 }).end();
 }
 
-/** First and last byte of a single range; null when there is none to serve but the whole. */
+/** First and last byte of a single range; null: the whole object is served. */
 function rangeOf(header: string | undefined, size: number): { start: number; end: number } | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   if (!match || (match[1] === "" && match[2] === "")) return null;
@@ -183,7 +183,10 @@ export function listParts(r: ObjectRequest): void {
   sendXml(r.res, document("ListPartsResult", { ...body, Part: page.map(partEntry) }));
 }
 
-/** Uploads in progress. Pages end at what S3 gives at once, and are not gone on with: who wants more ends some. */
+/**
+ * Lists uploads in progress. One page of S3's size at most, and no further pages: a client that needs more must end
+ * some uploads first.
+ */
 export function listUploads(r: Pick<ObjectRequest, "res" | "query" | "bucketName" | "uploads">): void {
   const prefix = r.query.get("prefix") ?? "";
   const encoding = r.query.get("encoding-type");
@@ -218,7 +221,8 @@ export async function completeUpload(r: ObjectRequest): Promise<void> {
   if (named.some(({ number }) => !Number.isInteger(number))) throw invalid("A part has no number.");
   const { parts, etag } = r.uploads.choose(id, named);
   checkWriteCondition(r.req, r.bucket.get(r.key));
-  // What is not named goes with the object. The parts stay as they are: an object of any size is there at once.
+  // Parts that the request does not name are removed with the object. The named ones are not copied: an object of any
+  // size is complete at once.
   await withStaged(
     r.stagingFolder,
     async () => ({ crc32: "" }),

@@ -29,7 +29,7 @@ export interface S3ServerOptions extends Credentials {
   bucket: string;
   /** Milliseconds since the epoch, for the lifetime of signatures. */
   now: () => number;
-  /** Of every bucket; absent: pages of other origins may do nothing. */
+  /** Applies to every bucket; absent: pages of other origins are refused. */
   cors?: CorsRule;
 }
 
@@ -39,9 +39,10 @@ const XML_MAX_BYTES = 2 * 1024 ** 2;
 const BUCKET_NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /**
- * A server for development and tests that speaks as much of S3 as the service uses: signatures, unsigned chunked
- * bodies with checksums, multipart, ranges, paged lists, presigned URLs, conditional writes. Data lives in a folder,
- * is streamed, and appears whole or not at all. What it does not know it refuses by name, rather than storing nonsense.
+ * A server for development and tests that supports as much of S3 as the service uses: signatures, unsigned chunked
+ * bodies with checksums, multipart, ranges, paged lists, presigned URLs, conditional writes. Data is in a folder, is
+ * streamed, and appears completely or not at all. It refuses unsupported features by name rather than storing wrong
+ * data.
  */
 export function createS3Server(options: S3ServerOptions): Server {
   const buckets = new Map<string, Bucket>();
@@ -86,7 +87,7 @@ export function createS3Server(options: S3ServerOptions): Server {
     allowOrigin(req, res, options.cors);
     handle(req, res).catch((error: unknown) => sendError(req, res, error));
   });
-  // An upload may take as long as it takes; a client that keeps a connection open must not find it closed.
+  // Uploads have no time limit; a client that keeps a connection open must not find it closed.
   server.requestTimeout = 0;
   server.keepAliveTimeout = 65_000;
   return server;
@@ -174,7 +175,7 @@ function sendError(req: IncomingMessage, res: ServerResponse, error: unknown): v
   if (!(error instanceof S3Error) && !isGone) console.error(error);
   if (res.headersSent || isGone) return void res.destroy();
   const xml = document("Error", { Code: known.code, Message: known.message });
-  // What is left of the body is read and thrown away, so that the client gets to read the answer.
+  // Reads and discards the rest of the body, so that the client gets to read the answer.
   req.resume();
   res.writeHead(known.status, {
     "content-type": "application/xml",

@@ -14,7 +14,7 @@ interface Signature {
   signature: string;
   /** `YYYYMMDDTHHMMSSZ` */
   timestamp: string;
-  /** What was signed as the hash of the body: hex, UNSIGNED-PAYLOAD, or a STREAMING-… name. */
+  /** The hash of the body in the signature: hex, UNSIGNED-PAYLOAD, or a STREAMING-… name. */
   payloadHash: string;
   /** Milliseconds around the timestamp in which the signature holds. */
   validMs: { before: number; after: number };
@@ -81,7 +81,7 @@ function checkTime({ timestamp, validMs }: Signature, nowMs: number): void {
   if (nowMs < atMs - validMs.before || nowMs > atMs + validMs.after) throw denied("Request has expired");
 }
 
-/** Every x-amz- header must be signed: what is not could have been added on the way. */
+/** Every x-amz- header must be signed: an unsigned one could have been added in transit. */
 function checkSignedHeaders(req: IncomingMessage, { signedHeaders }: Signature): void {
   const unsigned = Object.keys(req.headers).find((h) => h.startsWith("x-amz-") && !signedHeaders.includes(h));
   if (unsigned !== undefined || !signedHeaders.includes("host"))
@@ -105,7 +105,7 @@ function canonicalRequest(req: IncomingMessage, path: string, query: URLSearchPa
   ].join("\n");
 }
 
-/** Of each credential the last: it is made of four hashes, and holds for a day. */
+/** The last signing key of each credential: computing it takes four hashes, and it is valid for a day. */
 const signingKeys = new WeakMap<Credentials, { day: string; key: Buffer }>();
 
 function signingKey(credentials: Credentials, day: string): Buffer {

@@ -66,7 +66,7 @@ function texts(xml: string, name: string): string[] {
   );
 }
 
-/** Keys of a DeleteObjects request, and whether only errors are to be reported. */
+/** Keys of a DeleteObjects request, and whether it asks for errors only. */
 export function parseDelete(xml: string): { keys: string[]; quiet: boolean } {
   const keys = texts(xml, "Key");
   if (keys.length === 0 || keys.length > KEYS_MAX) throw malformedXml();

@@ -1,4 +1,4 @@
-// What a program in TypeScript does with a generated client; prints what it got as JSON.
+// A program that uses a client generated in TypeScript; prints the results as JSON.
 import { Api, type BulkJob, type Problem } from "./api.ts";
 
 const { RCPT_URL: baseUrl = "", RCPT_API_KEY: token = "" } = process.env;
