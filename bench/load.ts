@@ -15,7 +15,7 @@ import { UsageError } from "./load/units.ts";
 
 export const EXIT = { done: 0, broken: 1, usage: 2, unmeasured: 3, interrupted: 130 } as const;
 
-/** What the command has of the world around it. */
+/** The command's environment. */
 export interface LoadCommand {
   argv: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
@@ -42,7 +42,7 @@ function readKey(source: KeySource): string {
   }
 }
 
-/** A file that can be written, found out before the run rather than after it. What is in it stays until then. */
+/** Checks before the run, rather than after it, that a file can be written. Its content is not changed. */
 async function requireWritable(option: string, path: string | null): Promise<void> {
   if (path === null) return;
   try {

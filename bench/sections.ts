@@ -28,7 +28,10 @@ export interface SectionEntry {
   onDemand: boolean;
 }
 
-/** By the names that the command line takes, in the order in which they run. Names stay: people have them in scripts. */
+/**
+ * Sections by their names on the command line, in the order in which they run. Names must not change: users have them
+ * in scripts.
+ */
 export const SECTIONS: Record<string, SectionEntry> = {
   http: {
     benches: [benchCachedVerify],
@@ -110,7 +113,7 @@ export const SECTIONS: Record<string, SectionEntry> = {
   },
 };
 
-/** Sections by their names; none named: all that do not wait to be asked for. @throws Error that names what there is not */
+/** Sections by their names; without names, all but those on demand. @throws Error that names unknown ones */
 export function chosenSections(names: readonly string[]): [string, SectionEntry][] {
   if (names.length === 0) return Object.entries(SECTIONS).filter(([, { onDemand }]) => !onDemand);
   return [...new Set(names)].map((name) => {

@@ -18,8 +18,8 @@ export interface ClosedRun {
   /** Answers that are no success. */
   wrong: number;
   /**
-   * Answers that took 2 s or longer. No fault: libuv accepts one connection a tick, so of 256 that come at once to a busy
-   * server of Node.js' own the last is seen 256 ticks later, which was 2.1 s where others had half of its core.
+   * Answers that took 2 s or longer. Not a fault: libuv accepts one connection a tick. A busy Node.js server sees the
+   * last of 256 simultaneous connections 256 ticks later; that was 2.1 s where other processes had half of its core.
    */
   late: number;
   wallMs: number;
@@ -44,7 +44,7 @@ export function unlessLate(target: Target, ours: Asked): Target {
   return { ...target, figure: null, reason: lateText(ours) };
 }
 
-/** What is asked: Lua that defines `nextRequest`. */
+/** The requests: Lua that defines `nextRequest`. */
 export interface Requests {
   lua: string;
   /** Between answers the generator leaves its core to others, which the server has to wake it for. */
@@ -74,7 +74,9 @@ export function closedLoopScript(
   return [settings, lua, SOCKETS, HTTP_CLIENT, BODY].join("\n");
 }
 
-/** Each connection asks again as soon as it is answered. Rejects at the first answer that is none. */
+/**
+ * Each connection sends the next request as soon as it is answered. Rejects at the first answer that is not expected.
+ */
 export function runClosedLoop(
   wrk: Wrk,
   load: ClosedLoad,

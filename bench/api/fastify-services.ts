@@ -33,7 +33,7 @@ import { EVIDENCE_CODEC } from "../../src/verification/evidence/model.ts";
 
 const clock = systemClock;
 
-/** What answers a cached verification, without a front: the service's own parts, for another framework to stand before. */
+/** The service's own parts that answer a cached verification, without its HTTP server, for another framework. */
 export type CachedServices = Awaited<ReturnType<typeof startCachedServices>>;
 
 /** Nothing is checked here: what no cache knows is not answered. */

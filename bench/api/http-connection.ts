@@ -13,15 +13,15 @@ const LENGTH = /\r\ncontent-length: (\d+)/i;
 const WRITTEN_BY_UWS: ReadonlySet<string> = new Set(["date", "content-length", "uwebsockets"]);
 
 /**
- * One keep-alive connection that asks, waits and asks again; never two at once. Reads bodies by their
- * `Content-Length` and nothing else: for servers of our own.
+ * One keep-alive connection that sends a request, waits for its answer and repeats; never two at once. Supports bodies
+ * with `Content-Length` alone: for servers of our own.
  */
 export class HttpConnection {
   readonly #socket: Socket;
   readonly #onAnswer: (answer: HttpAnswer) => void;
   #pending = "";
 
-  /** @param onEnd told once, of an error or of a server that hung up. */
+  /** @param onEnd called once, for an error or when the server closes the connection. */
   constructor(port: number, onAnswer: (answer: HttpAnswer) => void, onEnd: (error: Error) => void) {
     this.#onAnswer = onAnswer;
     this.#socket = connect({ host: "127.0.0.1", port, noDelay: true });

@@ -19,9 +19,9 @@ import { type OpenRun, runOpenLoop } from "./open-loop.ts";
 import { type HttpSample, rawAnswer, startRaw } from "./raw.ts";
 
 export const TEAMS = 64;
-/** None of them missing. */
+/** Number of addresses; all of them exist. */
 export const ADDRESSES = 1_000;
-/** Of the plan; the other sections have others. */
+/** Number of its run in the plan; other sections use other runs. */
 const RUN = 2_000;
 /** Pairs of a team and an address, in which each of both comes; see `inTurn` for why no more. */
 const REQUESTS = 1_024;
@@ -37,24 +37,30 @@ export interface Server extends Started {
 export interface HttpWorld {
   rcpt: Server;
   raw: Server;
-  /** The same in other forms, which show what the API's distance from raw is made of; none in a quick run. */
+  /**
+   * Raw servers that send the same answer in other forms, to show what the API's distance from raw consists of; empty
+   * in a quick run.
+   */
   otherRaws: Server[];
   /** fastify on the service's own parts. */
   fastify: Server;
   /** Ends it: it has services of its own, which go on beside the server on its core. */
   endFastify(): Promise<void>;
-  /** Of an answer, header included. */
+  /** Bytes of an answer, header included. */
   bytes: number;
   /** Asks `server` so many times a second, for what is asked of the API in a closed loop. */
   askAt(server: Server, rate: number, forS: number): Promise<OpenRun>;
 }
 
-/** Before answers of an open loop are counted: leases of quota and rate went back in the pause before it, and grow for up to 1.3 s. */
+/**
+ * Load before answers of an open loop are counted: leases of quota and rate were returned in the pause before, and grow
+ * for up to 1.3 s.
+ */
 export const OPEN_WARM_S = 1.5;
 /**
- * Connections of an open loop: at half of raw's rate as many as fall due in 6 ms. With 256 a server that others keep from its core
- * for one turn of the scheduler (4 ms) kept requests waiting, and that was taken for the generator's fault; with 1 024 each answer
- * of a server that is behind costs it so much more that it stays behind.
+ * Connections of an open loop: at half of raw's rate, as many as fall due in 6 ms. With 256, a server kept off its core
+ * by another process for one scheduler slice (4 ms) made requests wait, which was counted as the generator's fault.
+ * With 1 024, each answer costs a server that is behind so much more that it stays behind.
  */
 const OPEN_CONNECTIONS = 512;
 
@@ -100,7 +106,7 @@ async function startFastify(
   return { ...fastify, end: child.end };
 }
 
-/** What the API answers to each of `asked`, but for the first. @throws InvalidRun where one is not from the cache */
+/** The API's answers to each of `asked` but the first. @throws InvalidRun when one is not from the cache */
 async function answersBehind(port: number, asked: readonly string[]): Promise<RawAnswer[]> {
   const answers: RawAnswer[] = [];
   for (const request of asked.slice(1)) {

@@ -14,13 +14,13 @@ import { countTouched } from "./touched.ts";
 
 const TITLE = "Cached GET /v1/verify";
 /**
- * On a virtual machine whose neighbours come and go in seconds, which halve and double what it does, ratios of medians of 5 runs lay 11 %
- * apart (standard deviation), of 11 runs 7 %.
+ * On a virtual machine whose neighbours come and go within seconds, which halves and doubles its speed, ratios of
+ * medians of 5 runs differed by 11 % (standard deviation), of 11 runs by 7 %.
  */
 const ROUNDS = { full: 11, quick: 2 };
-/** Of what raw uWebSockets.js does with the same CPU time. */
+/** Bound: share of the throughput of raw uWebSockets.js with the same CPU time. */
 const LEAST_OF_RAW = 0.53;
-/** Of the rate of raw, so that a server that costs twice as much is no busier than half. */
+/** Divisor of raw's rate for the latencies, so that a server that costs twice as much is no busier than half. */
 const TAIL_SHARE = 4;
 const MOST_TOUCHED_PERCENT = 1;
 /** Enough that a server always finds a request to read, though wrk answers for many in a turn. */
@@ -28,12 +28,12 @@ const CONNECTIONS = 256;
 const RUN_MS = { full: 2_000, quick: 1_000 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_MS = 1_000;
-/** Of the other raw servers, full runs alone: what is not judged is not to take long. */
+/** Rounds of the other raw servers, in full runs alone: figures that are not judged must not take long. */
 const OTHER_ROUNDS = 5;
 const OPEN_ROUNDS = { full: 7, quick: 1 };
 /** Each run of an open loop, seconds. */
 const OPEN_S = { full: 3, quick: 2 };
-/** Load under which calls to Redis and Postgres are counted: without a pause, as a busy service has none. */
+/** Time for which calls to Redis and Postgres are counted: under load without a pause, as in a busy service. */
 const STEADY_MS = 4_000;
 
 /** The same server; `late` is of all that it is asked in a closed loop. */
@@ -93,7 +93,7 @@ function tellTails(name: string, runs: readonly OpenRun[]): string {
   return `${name}: p50 ${of("p50Us")} µs, p99 ${of("p99Us")} µs, p99.9 ${of("p999Us")} µs; the generator's own lateness at p99 ${of("lagP99Us")} µs`;
 }
 
-/** What other raw servers take, by turns with the API. Nothing is judged by it, and a quick run has none. */
+/** CPU of other raw servers, measured in turn with the API. They are not judged, and a quick run has none. */
 async function showOthers({ rcpt, otherRaws }: HttpWorld, runMs: number): Promise<Line[]> {
   const subjects = [rcpt, ...otherRaws].map((server) => subject(server, runMs));
   const [whole, ...others] = otherRaws.length === 0 ? [] : await interleave(subjects, OTHER_ROUNDS);
@@ -112,7 +112,7 @@ interface Calls {
   percent: number;
 }
 
-/** What the API asks of Redis and Postgres while it is busy, per request. */
+/** Calls of the busy API to Redis and Postgres, per request. */
 async function countCalls(context: BenchContext, { load }: Server): Promise<Calls> {
   const how = { connections: CONNECTIONS };
   await load({ ...how, forMs: LEAD_MS });
@@ -155,7 +155,7 @@ const P99 = {
   unit: "× raw",
   atMost: 2,
 };
-/** Void where one of the two was not busy all the while, or answered nobody. */
+/** Void where one of the two was not busy all the time, or answered nothing. */
 export function cpuTarget(whole: Summary, ceiling: Summary): Target {
   return { ...CPU, ...busyShareOf(whole, ceiling) };
 }
@@ -188,8 +188,9 @@ export async function benchCachedVerify(context: BenchContext, find = findLoadTo
 }
 
 /**
- * With Postgres and Redis of its own: for the latencies they go where they keep neither the server nor the generator from its
- * core, and stay there. Wherever the scheduler put them, the generator's lateness was theirs: 0.7 to 1.4 ms at the 99th percentile.
+ * Measures with a Postgres and Redis of its own. For the latencies they are moved to where they do not take the core of
+ * the server or the generator, and remain there. Otherwise the generator's lateness was theirs: 0.7 to 1.4 ms at the
+ * 99th percentile.
  */
 async function measureCached(context: BenchContext, tools: LoadTools): Promise<Section> {
   const kind = context.quick ? "quick" : "full";

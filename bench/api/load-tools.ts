@@ -3,7 +3,7 @@ import type { Guard } from "../../scripts/embedded/guard.ts";
 import { findWrk, type Wrk } from "../../scripts/embedded/wrk.ts";
 import { type Cores, chooseCores } from "../setup/pin.ts";
 
-/** What it takes to measure a server on a core of its own. */
+/** Tools to measure a server on a core of its own. */
 export interface LoadTools {
   cores: Cores;
   wrk: Wrk;

@@ -18,7 +18,7 @@ export const quoted = (text: string) => `"${text.replaceAll(/[\\"]/g, "\\$&").re
 export const luaTable = (name: string, texts: readonly string[]) =>
   [`local ${name} = {`, ...texts.map((text) => `  ${quoted(text)},`), "}"].join("\n");
 
-/** Where wrk finds its script, and the core that it is pinned to; null: none. */
+/** File of wrk's script, and the core that wrk is pinned to; null: not pinned. */
 export interface ScriptPlace {
   file: string;
   core: number | null;
@@ -47,7 +47,7 @@ export async function runScript<T>(
   const words = [wrk.command, "-t1", "-c1", "-d1s", "-s", file, "http://127.0.0.1:1/"];
   const [program = "", ...args] = core === null ? words : ["taskset", "-c", String(core), ...words];
   const running = promisify(execFile)(program, args, { env: wrk.env, timeout: forMs + SPARE_MS });
-  // Where the guard is ending everything it throws, and the script is not waited for any more.
+  // `hold` throws while the guard is ending everything; the script is not awaited then.
   running.catch(() => undefined);
   if (running.child.pid !== undefined) guard?.hold(running.child.pid, "SIGKILL", 0);
   const { stdout, stderr } = await running;

@@ -12,14 +12,14 @@ import { startMail } from "../sinks/mail.ts";
 const ENTRIES = { full: 1_000_000, quick: 100_000 };
 const TOLD_OF = 1_000_000;
 const STEP = 50_000;
-/** Of the plan; the other sections have others. */
+/** Number of its run in the plan; other sections use other runs. */
 const RUN = 5_000;
 const SETTLE_MS = 2_000;
 const MIB = 1_048_576;
-/** Of the allowance: the rest is for starting, ending, and looking whether all of it is there. */
+/** Share of the time budget for filling; the rest is for starting, ending, and checking that every entry is there. */
 const FILL_SHARE = 0.7;
 
-/** What an API process has resident that nobody asks anything. */
+/** Resident bytes of an idle API process. */
 async function idleBytes(context: BenchContext, settings: Record<string, string>): Promise<number> {
   const api = await startRole(context, "api", { ...settings, ...context.objectSettings });
   try {
@@ -43,7 +43,7 @@ async function fillCache(context: BenchContext, entriesMax: number): Promise<Fil
     const cached = keep(await startChild<CachedProcess>("cached", context));
     const settings = { ...settingsFor(context, world), CACHE_ENTRIES: String(entriesMax) };
     await cached.call("start", settings);
-    // What the first checks bring along for good is no entry's.
+    // Memory that the first checks allocate for good does not belong to entries.
     requireRight("cache", (await cached.call("fill", { run: RUN, from: 0, count: STEP })).wrong);
     const beforeBytes = await cached.call("resident");
     const deadline = performance.now() + FILL_SHARE * context.allowanceMs;
@@ -59,7 +59,7 @@ async function fillCache(context: BenchContext, entriesMax: number): Promise<Fil
   });
 }
 
-/** What an API process has resident: idle, and with a million verdicts in memory. */
+/** Resident memory of an API process: idle, and with a million verdicts in memory. */
 export async function benchMemory(context: BenchContext): Promise<Section> {
   const entriesMax = context.quick ? ENTRIES.quick : ENTRIES.full;
   const settings = {

@@ -24,7 +24,7 @@ export interface OpenRun {
   p50Us: number;
   p99Us: number;
   p999Us: number;
-  /** How late the generator was where nobody but itself kept it waiting; -1: always somebody did. */
+  /** Lateness of the generator when only it could delay a request; -1: there was no such request. */
   lagP99Us: number;
   /** Answered requests that found no idle connection when they were due, or came behind one that had not. */
   waited: number;
@@ -32,7 +32,10 @@ export interface OpenRun {
 
 /** Above it, at the 99th percentile, latencies say more of the generator than of the server. */
 const MOST_LAG_US = 200;
-/** Of the ceiling's requests: a server at half of its rate keeps nobody waiting, hence it is the generator that is too slow. */
+/**
+ * Share of the ceiling's requests that may wait. A server at half of its rate has idle connections: if more wait, the
+ * generator is too slow.
+ */
 const MOST_WAITED = 0.01;
 
 const BODY = readFileSync(join(import.meta.dirname, "open-loop.lua"), "utf8");
@@ -44,7 +47,7 @@ export function openLoopScript(load: OpenLoad, requests: readonly string[]): str
   return [head, luaTable("requests", requests), SOCKETS, HTTP_CLIENT, BODY].join("\n");
 }
 
-/** Asks at a fixed rate, whatever becomes of it. Rejects at the first answer that is none. */
+/** Sends requests at a fixed rate, without waiting for answers. Rejects at the first answer that is not expected. */
 export function runOpenLoop(
   wrk: Wrk,
   load: OpenLoad,
@@ -55,8 +58,8 @@ export function runOpenLoop(
 }
 
 /**
- * Medians of the runs: our 99th percentile over the ceiling's. No figure where the generator did not keep up, with either:
- * one that is at its end finds no connection idle, and both latencies are its own.
+ * Our 99th percentile over the ceiling's, as medians of the runs. No figure where the generator did not keep up with
+ * one of the two: at its limit it finds no idle connection, and both latencies are its own.
  */
 export function tailRatio(
   whole: readonly OpenRun[],

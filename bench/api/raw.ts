@@ -11,13 +11,13 @@ export interface HttpSample {
   answer: HttpAnswer;
 }
 
-/** As a raw server is told to send it. */
+/** The answer in the form that a raw server sends. */
 export const rawAnswer = (answer: HttpAnswer): RawAnswer => ({
   fields: ownFields(answer),
   body: answer.body,
 });
 
-/** What a raw server sends: of these, `sample` first. */
+/** Answers of a raw server: `sample` first. */
 export interface RawPlan {
   name: string;
   sample: HttpSample;

@@ -10,12 +10,14 @@ import { makeTeam } from "../setup/teams.ts";
 import { startMail } from "../sinks/mail.ts";
 import { getRequest, HttpConnection } from "./http-connection.ts";
 
-/** Checks of each subject that count, and before them those that do not. Few: a service that is idle has not compiled its ways. */
+/**
+ * Counted checks of each subject, and uncounted ones before. Few: the JIT of an idle service has not compiled its code.
+ */
 const CHECKS = { full: 15, quick: 5 };
 const WARM = { full: 5, quick: 2 };
 /** Between two checks: event loops sleep, and leases of tokens go back to Redis. */
 const REST_MS = 1000;
-/** Of a check of a domain never seen, request and answer included. */
+/** Bound on a check of an unknown domain in milliseconds, request and answer included. */
 const MOST_MS = 8;
 const VALID = '"reason":"accepted_mailbox"';
 
@@ -82,7 +84,7 @@ function rowOf(name: Name, took: readonly number[]): string[] {
   return [name, at(0.5), at(0.1), at(0.9), at(0.99)];
 }
 
-/** How long one check takes that nothing else waits beside, and that no network delays. */
+/** Measures how long one check takes alone, without network delay. */
 export async function benchSingleCheck(context: BenchContext): Promise<Section> {
   const kind = context.quick ? "quick" : "full";
   const [count, warm] = [CHECKS[kind], WARM[kind]];

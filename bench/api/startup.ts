@@ -16,7 +16,7 @@ const MIB = 1_048_576;
 const POLL_MS = 2;
 const READY_WITHIN_MS = 30_000;
 const END_WITHIN_MS = 30_000;
-/** Nobody answers there: names are looked up only by checks, and none is made. */
+/** No server listens there: only checks look names up, and none is made. */
 const NO_DNS = "127.0.0.1:9";
 
 interface Start {
@@ -25,7 +25,7 @@ interface Start {
   residentBytes: number;
 }
 
-/** The status of /readyz; null: nobody answers. */
+/** The status of /readyz; null: no answer. */
 function readiness(port: number): Promise<number | null> {
   return new Promise((resolve) => {
     const asked = request({ host: "127.0.0.1", port, path: "/readyz", agent: false }, (response) => {
@@ -89,7 +89,7 @@ function rowOf(name: string, { readyMs, cpuMs, residentBytes }: Start): string[]
   ];
 }
 
-/** How long a deployment waits for an API process that it adds or replaces, everything it needs being there. */
+/** Measures how long a deployment waits for an API process that it adds or replaces, with all dependencies up. */
 export async function benchStartup(context: BenchContext): Promise<Section> {
   const spawns = context.quick ? SPAWNS.quick : SPAWNS.full;
   const settings = settingsOf(context);

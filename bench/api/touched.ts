@@ -3,15 +3,15 @@ import postgres from "postgres";
 import type { BenchContext } from "../setup/context.ts";
 
 export interface Touched {
-  /** What clients asked of Redis: a script counts as one. */
+  /** Calls of clients to Redis; a script counts as one. */
   redisCalls: number;
   /** Commands that Redis ran, those inside scripts included. */
   redisCommands: number;
-  /** Of Postgres, a statement outside of one counting as one. */
+  /** Transactions in Postgres; a statement outside of a transaction counts as one. */
   transactions: number;
 }
 
-/** What the script of `src/features/rate-limit/rate-bucket.ts` runs, and nobody else. */
+/** Commands that only the script of `src/features/rate-limit/rate-bucket.ts` runs. */
 const INSIDE_SCRIPTS: ReadonlySet<string> = new Set(["time", "hmget", "hset", "pexpire"]);
 
 /** Counts in the answer to INFO commandstats, without INFO's own. */
@@ -27,8 +27,8 @@ export function commandCounts(info: string): { calls: number; commands: number }
 }
 
 /**
- * What `work`, and whatever runs beside it, asks of Redis and Postgres. Postgres writes its statistics down up to a
- * second late; under a load that goes on from before to after, what is missing at the end came in at the beginning.
+ * Calls to Redis and Postgres during `work`, by it and by parallel load. Postgres updates its statistics up to a second
+ * late. Under steady load before and after, what is missing at the end equals what came in late at the start.
  */
 export async function countTouched(context: BenchContext, work: () => Promise<void>): Promise<Touched> {
   const redis = new Redis(context.redisUrl);

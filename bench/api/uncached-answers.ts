@@ -1,11 +1,11 @@
 import { InvalidRun } from "../report/figures.ts";
 
-/** Of what a team without probing is told of an address. */
+/** Reason in the answers to a team without probing. */
 export const REASON = "smtp_not_in_tier";
 
 /**
- * What became of verifications, of the text of `/metrics`.
- * @returns `asked`: of addresses that were not known, for teams without probing; `others`: all others
+ * Counts verifications in the text of `/metrics`.
+ * @returns `asked`: uncached ones for teams without probing; `others`: all others
  */
 export function countAnswers(metrics: string): { asked: number; others: number } {
   const counts = { asked: 0, others: 0 };

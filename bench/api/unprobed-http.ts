@@ -21,21 +21,21 @@ import { startRaw } from "./raw.ts";
 import { REASON, watchAnswers } from "./uncached-answers.ts";
 
 const TEAMS = 64;
-/** Of the plan; the other sections have others. */
+/** Number of its run in the plan; other sections use other runs. */
 const RUN = 3_000;
-/** A request waits for Redis and for a thread: so many are on their way at once in a service that is busy. */
+/** A request waits for Redis and for a thread: this many are in flight in a busy service. */
 const CONNECTIONS = 256;
 const RUN_S = { full: 3, quick: 1 };
 /** Load before each run that is not counted: leases of quota and rate grow with the traffic, and shrink in a pause. */
 const LEAD_S = 1;
 /**
- * A process that has compiled nothing yet takes five times as long for a check, and refuses those that would wait for too long (503
- * `overloaded`), as it should. So it is asked, without counting, until it refuses nobody: so often at most.
+ * Most warm-up runs. A process without compiled code takes five times as long for a check, and correctly refuses
+ * requests that would wait too long (503 `overloaded`). So it gets uncounted load until it refuses none.
  */
 const WARM_UPS = 5;
 const MARKS = [`"reason":"${REASON}"`, '"cached":false'];
 const ROUNDS = { full: 5, quick: 2 };
-/** What a request may cost: five times what uWebSockets.js itself takes to send the same bytes. */
+/** Bound: a request may cost five times the CPU that uWebSockets.js takes to send the same bytes. */
 const SHARE_OF_RAW = 0.2;
 const CPU = {
   id: "http.uncached.cpu",
@@ -65,16 +65,19 @@ interface Server {
   port: number;
   /** As of `Asked`. */
   late: number;
-  /** Requires that since it was asked last so many requests were answered as they should, and none otherwise; absent: it has one answer. */
+  /**
+   * Asserts that since the last call exactly `count` requests were answered, all as expected; absent: the server has
+   * only one answer.
+   */
   requireAnswered?(count: number): Promise<void>;
-  /** What it is asked, by a prefix that no other run has. */
+  /** Lua of its requests, with addresses under a prefix that no other run has. */
   requests(prefix: string): string;
   usage(): Promise<Usage>;
 }
 
 interface World {
   wrk: Wrk;
-  /** Where wrk reads what it runs. */
+  /** File of the script that wrk runs. */
   file: string;
   loadCore: number;
   rcpt: Server;
@@ -85,7 +88,7 @@ interface World {
 /** The API with the MX of all domains in its cache, and the raw server with the bytes of an answer. */
 async function startAll(context: BenchContext, keep: Keep): Promise<World> {
   const { cores, wrk } = await findLoadTools(context);
-  // Of a tier that does not probe, with the widest limits.
+  // A tier without probing, with the widest limits.
   const keys = await makeTeams(context, "unprobed", TEAMS, (sql, teamId) =>
     sql.begin((tx) => setTeamLimit(tx, teamId, "probing", false)),
   );
@@ -131,8 +134,8 @@ function loadFor(
 }
 
 /**
- * Until the server answers everybody with success; what it does then is measured, whatever comes of it. @returns answers without
- * success. @throws InvalidRun when anything else went wrong, or was answered
+ * Loads the server until it answers every request with success; the measurement starts then in any case. @returns
+ * number of answers without success. @throws InvalidRun for any other error or answer
  */
 async function warmUp(world: World, server: Server): Promise<number> {
   let refused = 0;
@@ -160,7 +163,7 @@ async function measureServer(world: World, server: Server, round: number, second
   return { ...sampleOf(answered, wallMs, cpuBetween(before, after)), busy };
 }
 
-/** `GET /v1/verify` of addresses that nobody has asked about, by teams without probing. */
+/** `GET /v1/verify` of unknown addresses, by teams without probing. */
 export async function benchUncachedVerify(context: BenchContext): Promise<Section> {
   return withChildren(async (keep) => {
     const world = await startAll(context, keep);

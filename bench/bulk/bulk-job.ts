@@ -2,14 +2,14 @@ import { Readable } from "node:stream";
 import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import { InvalidRun } from "../report/figures.ts";
 
-/** Whom a bench asks, and as whom. */
+/** URL and key of the service that a bench calls. */
 export interface BulkClient {
   url: string;
   key: string;
 }
 
 const POLL_MS = 500;
-/** A job of which nothing is heard to go on for so long hangs: the machine may be slow, but not so slow. */
+/** A job without progress for this long hangs, even on a slow machine. */
 const STALLED_MS = 600_000;
 const ENDS: readonly BulkJob["status"][] = ["completed", "failed", "cancelled"];
 

@@ -108,16 +108,16 @@ function targetsOf(runs: readonly MemoryRun[]): Target[] {
 }
 
 /**
- * The peak resident set of a worker that takes a list from its analysis to its results, for lists of several lengths: it
- * must not grow with them, and stay below what the configuration allows.
+ * Measures the peak resident set of a worker that takes a list from its analysis to its results, for lists of several
+ * lengths. It must not grow with them, and must be below the sum that the configuration allows.
  *
- * @throws InvalidRun when a job does not count what is in its list
+ * @throws InvalidRun when a job's counts differ from its list
  */
 export async function benchBulkMemory(context: BenchContext): Promise<Section> {
   const lengths = context.rows ?? (context.quick ? QUICK_LENGTHS : LENGTHS);
   return withChildren(async (keep) => {
-    // No mail server is asked: the tier has no probing. What is answered then is not kept, so the cache stays empty here; the bound
-    // has it.
+    // The tier has no probing, so no mail server is asked. Such answers are not cached, so the cache is empty here; the
+    // bound includes a full one.
     const { dnsServer } = await startMail(context, keep, planInternet({ worlds: [[MEMORY_RUN]] }));
     const settings = bulkSettingsFor(
       context,

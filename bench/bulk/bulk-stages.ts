@@ -3,11 +3,14 @@ import { cpuMsOf } from "../cpu/process-cpu.ts";
 import { residentOf } from "../cpu/resident.ts";
 import { InvalidRun } from "../report/figures.ts";
 
-/** A job's way: waiting for a worker, analysis, chunks until each row has its answer, and the assembly of the results. */
+/**
+ * Stages of a job: waiting for a worker, analysis, chunks until each row has its answer, and the assembly of the
+ * results.
+ */
 export const STAGES = ["queued", "analysis", "chunks", "assembly"] as const;
 export type Stage = (typeof STAGES)[number];
 
-/** What a stage took, and what it cost the worker's process, all threads counted. */
+/** Duration of a stage, and the CPU of the worker's process, all threads. */
 export interface StageCost {
   wallMs: number;
   cpuMs: number;
@@ -20,7 +23,7 @@ export interface StagedRun {
   peakBytes: number;
 }
 
-/** What looks is on the same cores, and so is what answers it: every 20 ms they took 1 us of a row. */
+/** Polling and its answers run on the same cores: every 20 ms they took 1 µs of a row. */
 const LOOK_EVERY_MS = 50;
 const STALLED_MS = 120_000;
 interface Look {

@@ -25,8 +25,8 @@ const BULK_MAIN = "bulk, main thread";
 const FIRST_RUN = 4_000;
 
 /**
- * How many rows lists have, and how often each is measured. A worker lives for days: V8's helper threads, which compile, took 10.5 us a
- * row of the first 300,000 that were asked about, then 7.7, 6.6 and 4.5. A quick run tells the trend.
+ * Rows of a list, and how often it is measured. A worker runs for days: V8's helper threads, which compile, took 10.5
+ * µs a row for the first 300,000 probed rows, then 7.7, 6.6 and 4.5. A quick run shows the trend.
  */
 const FULL = { rows: 400_000, rounds: 3, warmUpRows: 200_000 };
 const QUICK = { rows: 100_000, rounds: 1, warmUpRows: 20_000 };
@@ -52,7 +52,7 @@ async function runList(world: JobsWorld, list: ThroughputList): Promise<Run> {
   return { ...staged, shares };
 }
 
-/** Each round has addresses of its own: asked about for the first time, then again, beside a list that asks nobody. */
+/** Each round has addresses of its own: probed the first time, then cached, beside a list that needs no server. */
 async function measureRounds(
   world: JobsWorld,
   { rows, rounds, warmUpRows }: typeof FULL,
@@ -80,7 +80,7 @@ function summaryOf(rows: number, runs: readonly StagedRun[]): Summary {
   return summarise(runs.map(({ all }) => sampleOf(rows, all.wallMs, all.cpuMs * 1_000)));
 }
 
-/** Of each stage, medians: how long it took, and its CPU for each row of the list. */
+/** Medians of each stage: its duration, and its CPU for each row of the list. */
 function stagesText(rows: number, runs: readonly StagedRun[]): string {
   return STAGES.map((stage) => {
     const wallMs = median(runs.map(({ stages }) => stages[stage].wallMs));
@@ -135,8 +135,8 @@ function targetsOf(rows: number, runs: Record<Kind, Run[]>): Target[] {
 }
 
 /**
- * Lists from object storage to result files, by one bulk process, as production runs it: from the moment a job is
- * submitted until it is completed, with all that it waits for. Services, sinks and the other roles share the machine.
+ * Lists from object storage to result files, by one bulk process, as in production: from the submission of a job until
+ * it is completed, including all waits. Services, sinks and the other roles share the machine.
  */
 export async function benchBulkThroughput(context: BenchContext): Promise<Section> {
   const usual = context.quick ? QUICK : FULL;
@@ -148,7 +148,7 @@ export async function benchBulkThroughput(context: BenchContext): Promise<Sectio
     const mail = await startMail(context, keep, internet);
     const blocked = { domain: BLOCKED_DOMAIN, subdomains: false };
     const team = await makeTeam(context, "throughput", { tier: "pro_plus", anyLists: true, blocked });
-    // What is in memory is answered from there. Twice, for the rows that are asked about without a probe.
+    // Cached answers come from memory. Twice the rows, for those that are checked without a probe.
     const settings = bulkSettingsFor(context, mail, { CACHE_ENTRIES: String(2 * rows) });
     const world = await startJobsWorld(context, keep, settings, team);
     await world.startBulk();

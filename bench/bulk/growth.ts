@@ -19,11 +19,16 @@ interface Plan {
   domains: number;
   /** Two lists of these lengths for each number of domains. */
   perDomains: readonly [number, number];
-  /** How often those of each number of domains are measured, by turns: at least, and at most where there is time. */
+  /** Number of measurements for each number of domains, in turn: at least, and at most where there is time. */
   rounds: readonly [number, number];
-  /** How often the two that are not the longest are measured before that, and how often after. All of it twice where there is time. */
+  /**
+   * Number of measurements of the two shorter lists before the longest one, and after it. All of it twice where there
+   * is time.
+   */
   beside: readonly [number, number];
-  /** More domains than are remembered at once, told and not judged: two lists that have each of them once and twice. */
+  /**
+   * More domains than are remembered at once, shown but not judged: two lists that have each of them once and twice.
+   */
   beyond: { domains: number; rows: readonly [number, number] } | null;
 }
 
@@ -31,13 +36,14 @@ const FULL: Plan = {
   warmUpRows: 200_000,
   rows: [100_000, 1_000_000, 10_000_000],
   domains: 1_000,
-  // Two lists that each vary by a tenth: what they say of a row varies by a sixth, where it was 100,000 and 300,000 rows by a quarter.
+  // The lengths differ so much because each measurement varies by a tenth: so the cost of a row varies by a sixth. With
+  // 100,000 and 300,000 rows it was a quarter.
   perDomains: [20_000, 500_000],
   rounds: [3, 10],
   beside: [2, 2],
   beyond: { domains: 200_000, rows: [200_000, 400_000] },
 };
-/** A trend in the table, no figure: what the compiler does with code that has just begun is more than what is looked for. */
+/** Shows a trend in the table, without a figure: compiling new code takes more CPU than the effect measured. */
 const QUICK: Plan = {
   warmUpRows: 20_000,
   rows: [20_000, 100_000, 200_000],
@@ -48,13 +54,16 @@ const QUICK: Plan = {
   beyond: null,
 };
 const DOMAIN_COUNTS = [1_000, 100_000] as const;
-/** Of the allowance, until which rounds by domains go on; until which the longest list must be done by the pace of the one before, and all. */
+/**
+ * Shares of the time budget: end of the rounds by domains; expected end of the longest list, by the pace of the one
+ * before; end of all.
+ */
 const DOMAINS_SHARE = 0.36;
 const LONGEST_SHARE = 0.95;
 const ALL_SHARE = 0.98;
 
 interface GrowthRun extends GrowthList {
-  /** Of the bulk process, all its threads. */
+  /** CPU of the bulk process, all its threads. */
   cpuMs: number;
   /** From the submission to the results, and of the upload before. */
   wallMs: number;
@@ -93,8 +102,8 @@ function marginalUs(shorter: GrowthRun, longer: GrowthRun): number {
 }
 
 /**
- * How many rows the longest list may have to be done in time: by the pace of one before and its upload, which took `uploadMs`.
- * At least twice that one's.
+ * Rows that the longest list can have to be done in time, by the pace of the one before and its upload (`uploadMs`). At
+ * least twice that one's.
  */
 function rowsInTime(wanted: number, { rows, wallMs, uploadMs }: GrowthRun, leftMs: number): number {
   const fit = Math.floor((leftMs / (wallMs + uploadMs)) * rows);
@@ -104,7 +113,8 @@ function rowsInTime(wanted: number, { rows, wallMs, uploadMs }: GrowthRun, leftM
 const thousands = (count: number) => count.toLocaleString("en");
 
 /**
- * @param ratio of one cost to another, whichever is larger; NaN: a cost that is not above zero, so the lists were too short to be told from noise
+ * @param ratio of one cost to another, whichever is larger; NaN: a cost is not above zero, so the lists were too short
+ * to be told from noise
  */
 function growthTarget(id: string, what: string, ratio: number, shortfall: string | null): Target {
   const reason = ratio > 0 ? shortfall : "the lists are too short to be told from noise";
@@ -130,7 +140,7 @@ function rowOf({ rows, domains, cpuMs, wallMs }: GrowthRun, marginal: number | n
 /** The shorter and the longer one of two lists that were measured one behind the other. */
 type Pair = [GrowthRun, GrowthRun];
 
-/** What is told of lists that were measured several times: medians. */
+/** A list that was measured several times, with the medians. */
 function typical(runs: readonly GrowthRun[]): GrowthRun {
   const [first] = runs;
   if (first === undefined) throw new InvalidRun("a list is missing");
@@ -138,7 +148,7 @@ function typical(runs: readonly GrowthRun[]): GrowthRun {
   return { ...first, cpuMs: of("cpuMs"), wallMs: of("wallMs"), uploadMs: of("uploadMs") };
 }
 
-/** Of pairs of the same lists: both as they typically were, and what each pair says a row costs. */
+/** Pairs of the same lists: the medians of both, and the marginal cost of a row by each pair. */
 interface Pairs {
   shorter: GrowthRun;
   longer: GrowthRun;
@@ -156,7 +166,10 @@ function pairsOf(pairs: readonly Pair[]): Pairs {
 interface ByDomains {
   /** By number of domains, ascending. */
   pairs: Pairs[];
-  /** Of each round, what a row costs of the most domains, and one of the fewest: those four lists lie side by side. */
+  /**
+   * For each round, the marginal cost of a row with the most domains, and with the fewest; those four lists are
+   * measured one after the other.
+   */
   rounds: [number, number][];
 }
 
@@ -179,8 +192,8 @@ async function measurePair(world: World, [shorter, longer]: readonly [number, nu
 }
 
 /**
- * By turns, every other round the other way about. What is compared is of one round: a core of a shared machine does a row for a
- * seventh less now than a minute ago, and a median over rounds knows nothing of that.
+ * Measures in turn, every other round in reverse order. Costs are compared within a round: a core of a shared machine
+ * does a row in a seventh less time than a minute ago, which a median over rounds does not correct.
  */
 async function measureDomains(
   world: World,
@@ -188,7 +201,7 @@ async function measureDomains(
   deadlineMs: number,
 ): Promise<ByDomains> {
   const domainsMost = Math.max(...DOMAIN_COUNTS);
-  // What is remembered of domains is as full in all rounds.
+  // Fills the memory of domains equally for all rounds.
   await runList(world, { rows: Math.max(domainsMost, warmUpRows), domains: domainsMost });
   const all = DOMAIN_COUNTS.map((domains) => ({ domains, pairs: [] as Pair[] }));
   const inTurn = [...all];
@@ -212,11 +225,11 @@ async function measureRows(world: World, plan: Plan, deadlineMs: number): Promis
   const endedMs = performance.now();
   if (2 * endedMs - startedMs > deadlineMs) return [first];
   const second = await measureRowsOnce(world, plan, deadlineMs);
-  // It was to be as long. One that there was less time for says something else.
+  // A shorter second list, for lack of time, is not comparable.
   return second.longest.rows < first.longest.rows ? [first] : [first, second];
 }
 
-/** What is compared lies side by side, as by domains. */
+/** The lists that are compared are measured one after the other, as by domains. */
 async function measureRowsOnce(world: World, plan: Plan, deadlineMs: number): Promise<RowsRound> {
   const { domains } = plan;
   const [before, after] = plan.beside;
@@ -240,8 +253,8 @@ function longestUs({ pairs, longest }: RowsRound): number {
 }
 
 /**
- * That, over what a row costs by which the second is longer than the first, or the other way about: whichever is larger. Each pair of those
- * says it by itself.
+ * The marginal cost of a row in the longest list, over that in the second list, or the inverse, whichever is larger.
+ * The median over the pairs.
  */
 function rowsRatio(round: RowsRound): number {
   const us = longestUs(round);
@@ -252,7 +265,7 @@ function rowsRatio(round: RowsRound): number {
 /** A row of so many domains takes no longer than so many times one of few. */
 const BEYOND_SLOWER = 2;
 
-/** What is left of the time goes to it, if that is enough by the pace of the longest list. */
+/** Uses the remaining time for it, if that suffices by the pace of the longest list. */
 async function measureBeyond(
   world: World,
   { beyond }: Plan,
@@ -264,7 +277,7 @@ async function measureBeyond(
   const [shorter, longer] = beyond.rows;
   const msPerRow = (BEYOND_SLOWER * (pace.wallMs + pace.uploadMs)) / pace.rows;
   if ((domains + shorter + longer) * msPerRow > leftMs) return null;
-  // So that a domain's first sight is part of none.
+  // So that no measured list is the first with a domain.
   await runList(world, { rows: domains, domains });
   return measurePair(world, [shorter, longer], domains);
 }
@@ -283,12 +296,12 @@ async function measureAll(
   return { byDomains, byRows, beyond: await measureBeyond(world, plan, pace, leftMs) };
 }
 
-/** Whether a row costs more the more there are, or the more domains they are of: CPU of the bulk process, all threads. */
+/** Whether a row costs more in longer lists, or in lists with more domains: CPU of the bulk process, all threads. */
 export async function benchGrowth(context: BenchContext): Promise<Section> {
   const plan = context.quick ? QUICK : FULL;
   const startedMs = performance.now();
   return withChildren(async (keep) => {
-    // Nobody is asked: neither names nor mail servers.
+    // No server is asked: neither DNS nor mail servers.
     const settings = bulkSettingsFor(context, { dnsServer: "127.0.0.1:9", smtpPort: 25 });
     const blocked = { domain: BLOCKED_ABOVE, subdomains: true };
     const team = await makeTeam(context, "growth", { tier: "starter", anyLists: true, blocked });
@@ -302,7 +315,7 @@ function pairRows({ shorter, longer, marginalsUs }: Pairs): string[][] {
   return [rowOf(shorter, null), rowOf(longer, median(marginalsUs))];
 }
 
-/** What the figures are silent about: how many domains are remembered, and what more of them cost. */
+/** Notes beside the figures: how many domains are remembered, and what more of them cost. */
 function beyondNotes({ beyond: wanted }: Plan, beyond: Pair | null): string[] {
   if (wanted === null) return [];
   const domains = thousands(wanted.domains);

@@ -19,9 +19,9 @@ export interface JobsWorld {
   roles: Map<number, string>;
   startBulk(own?: Record<string, string>): Promise<RoleProcess>;
   /**
-   * Removes all that the team has in object storage. The results of 400,000 rows are 0.4 GB: those of a whole run lay in memory as
-   * pages to be written, until Linux wrote them all the while. Object storage then took 8 us of CPU for a row instead of 3, on the same
-   * cores, and lists waited for it.
+   * Removes all of the team's objects. The results of 400,000 rows are 0.4 GB: those of a whole run were dirty pages in
+   * memory, which Linux then wrote all the time. Object storage took 8 µs of CPU a row instead of 3, on the same cores,
+   * and lists waited for it.
    */
   removeObjects(): Promise<void>;
 }

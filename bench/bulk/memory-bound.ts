@@ -14,9 +14,9 @@ export interface MemoryBasis {
   /** Settings of the process. */
   threads: number;
   cacheEntries: number;
-  /** Of the job. */
+  /** Rows of the job. */
   rows: number;
-  /** What the team may have: the finder of repeats goes by it. */
+  /** Most rows that the team may submit: it determines the memory of the repeat finder. */
   rowsMax: number;
 }
 
@@ -25,39 +25,41 @@ const MIB = 1_048_576;
 const YOUNG_BYTES = 3 * 16 * MIB;
 /** The old generation grows to twice what lives in it before it is collected, where that is more than its room (platform/v8/heap-room). */
 export const HEAP_FACTOR = 2;
-/** Of an entry of the evidence cache: key, entry, evidence with its hosts. */
+/** Bytes of an entry of the evidence cache: key, entry, evidence with its hosts. */
 export const EVIDENCE_BYTES = 1_500;
 /**
- * Of a row in hand: its record, address, evidence, result, and both renderings in the shard. Rows with evidence are the
- * largest: they are never drawn from templates.
+ * Bytes of a row in progress: its record, address, evidence, result, and both renderings in the shard. Rows with
+ * evidence are the largest: they are never rendered from templates.
  */
 const ROW_BYTES = 8_192;
-/** Of a template of results: a result, its evidence, and texts. */
+/** Bytes of a template of results: a result, its evidence, and texts. */
 const TEMPLATE_BYTES = 4_096;
 /**
- * Of the name of a domain that is remembered: what it was read from, what it was read into, its place in a table, the numbers that it
- * keeps. Measured: 245 where it is as long as may be and was written in capitals, 124 as a rule.
+ * Bytes of the name of a remembered domain: the text read, the parsed name, its place in a table, its numbers.
+ * Measured: 245 for the longest name, written in capitals; usually 124.
  */
 const NAME_BYTES = 250;
-/** Of a domain's list of templates, where it has more than one, and its place in a table. */
+/** Bytes of a domain's list of templates, where it has more than one, and its place in a table. */
 const TEMPLATE_LIST_BYTES = 230;
-/** Of a part of evidence that many share, with its JSON: measured with ten hosts, the longest that is reported. */
+/** Bytes of a shared part of evidence, with its JSON: measured with ten hosts, the most that are reported. */
 const PART_BYTES = 1_650;
-/** Of a domain's plan in a check thread, its site and its usual way with it: 1.9 to 2.2 KB with one to ten hosts. */
+/**
+ * Bytes of a domain's plan in a check thread, with its site and its fast route: 1.9 to 2.2 KB with one to ten hosts.
+ */
 const PLAN_BYTES = 2_500;
 /** A chunk's source as bytes, as text and as records. */
 const CHUNK_COPIES = 4;
-/** Of a row of a shard that is unzipped to be joined: its cells and its JSON. */
+/** Bytes of a row of an uncompressed shard during the join: its cells and its JSON. */
 const STORED_BYTES = 1_024;
-/** Of a chunk while its job is analysed and put together: range, repeats, shard's key. */
+/** Bytes of a chunk while its job is analysed and assembled: range, repeats, key of its shard. */
 const CHUNK_ENTRY_BYTES = 300;
-/** The thread that puts results together, before it does: its isolate, and the client of object storage. */
+/** Bytes of an idle join thread: its isolate, and the client of object storage. */
 const JOIN_THREAD_BYTES = 48 * MIB;
-/** Writers at once of one job: both results are put together side by side. */
+/** Concurrent writers of one job: both results are written at the same time. */
 const WRITERS = 2;
 /** Buffers of one connection to a store, kernel aside. */
 const SOCKET_BYTES = 131_072;
-/** Of what the allocator keeps of freed buffers. */
+/** Share that the allocator keeps of freed buffers. */
 const ALLOCATOR_SHARE = 0.1;
 
 const NO_SCRATCH: Scratch = {
@@ -66,7 +68,7 @@ const NO_SCRATCH: Scratch = {
   },
 };
 
-/** What the finder of a job holds at most, told by one that is made as it is, and never used. */
+/** Most bytes that the repeat finder of a job holds, as reported by an unused one with the same options. */
 async function finderBytes(rowsMax: number): Promise<number> {
   const finder = createRepeatFinder(NO_SCRATCH, { rowsMax });
   await finder.finish();
@@ -74,13 +76,16 @@ async function finderBytes(rowsMax: number): Promise<number> {
   return finder.heldBytes();
 }
 
-/** Of results that are copied: blocks in memory, and 24 bytes for each block on disk, half of the rows being copied. */
+/**
+ * Bytes of results that repeats copy: blocks in memory, and 24 bytes for each block on disk, if half of the rows are
+ * repeats.
+ */
 function copiesBytes(rows: number): number {
   const { blockBytes, blocksKept } = LIMITS.bulk.copies;
   return (blocksKept + 1) * blockBytes + 24 * Math.ceil((rows / 2) * (1_300 / blockBytes));
 }
 
-/** What is remembered of domains from list to list. Addresses are read in the main thread alone. */
+/** Memory of domains that is kept from list to list. Only the main thread parses addresses. */
 function rememberedTerms(threads: number): MemoryTerm[] {
   const { domainNames, factsKept, findingsKept, plans } = LIMITS.check;
   const { kept, domains } = LIMITS.bulk.templates;
@@ -98,8 +103,8 @@ function rememberedTerms(threads: number): MemoryTerm[] {
 }
 
 /**
- * The bound of the resident set, as the sum of what the configuration and the limits allow: nothing of it grows with the
- * rows of a job but a few hundred bytes for each thousand of them.
+ * The bound on the resident set, as the sum of what the configuration and the limits allow. It grows with the rows of a
+ * job by only a few hundred bytes for each thousand.
  */
 export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]> {
   const { readyBytes, threads, cacheEntries, rows, rowsMax } = basis;

@@ -2,7 +2,7 @@ import { DOMAINS, domainName } from "../probing/plan.ts";
 
 /** The list whose verification is watched: made row by row from the row's number, never held. Pure. */
 
-/** Of the plan; the other sections have others. */
+/** Number of its run in the plan; other sections use other runs. */
 export const MEMORY_RUN = 3_000;
 export const MEMORY_HEADER = "id,name,email,note\r\n";
 const ROWS_PER_PIECE = 1_000;
@@ -27,7 +27,7 @@ export function recordOf(row: number): string {
   return `${row},"Customer, ${row}",${addressOf(row)},note ${row}\r\n`;
 }
 
-/** What the job must count. */
+/** Expected counts of the job. */
 export function countsOf(rows: number): { total: number; duplicates: number; malformed: number } {
   let duplicates = 0;
   let malformed = 0;

@@ -2,16 +2,16 @@ import type { Zone } from "../../test/support/mail-world/zone.ts";
 import type { Internet } from "../sinks/mail.ts";
 
 /**
- * Lists whose rows wait for mail servers, not for a processor. Each list has sites of its own, which are small: one connection
- * each, 20 ms away, and some time for each recipient, as servers that look one up have. What they bear together is the pace of
- * a list; eight lists have eight times as many. Pure: every process computes them alike.
+ * Lists whose rows wait for mail servers, not for a processor. Each list has small sites of its own: one connection
+ * each, 20 ms away, and some time for each recipient, as in servers that look one up. Their joint capacity sets the
+ * pace of a list; eight lists have eight times as many sites. Pure: every process computes the same lists.
  */
 
 /** Bulk processes, and lists, of the large run. */
 export const PROCESSES = 8;
 export const SITES_PER_LIST = 50;
 export const SITES = PROCESSES * SITES_PER_LIST;
-/** One address in so many is of nobody. */
+/** Every n-th address does not exist. */
 const MISSING_EVERY = 20;
 const SITES_PER_NET = 250;
 
@@ -46,7 +46,7 @@ export function* scalingFile({ run, list, rows }: ScalingList): Generator<Buffer
   let text = "email\r\n";
   for (let row = 0; row < rows; row++) {
     const site = list * SITES_PER_LIST + Math.floor(row / rowsPerSite);
-    // Each run has mailboxes of its own: none is answered from the cache.
+    // Each run has mailboxes of its own, so that none is answered from the cache.
     text += `${isMissing(row) ? "nobody" : "user"}${row}.${run}@${domainOf(site)}\r\n`;
     if ((row + 1) % rowsPerPiece !== 0) continue;
     yield Buffer.from(text);
@@ -55,7 +55,7 @@ export function* scalingFile({ run, list, rows }: ScalingList): Generator<Buffer
   yield Buffer.from(text);
 }
 
-/** What the job must answer. */
+/** Expected verdicts of the job. */
 export function scalingVerdicts({ rows }: ScalingList): { valid: number; invalid: number } {
   const invalid = Math.floor(rows / MISSING_EVERY);
   return { valid: rows - invalid, invalid };

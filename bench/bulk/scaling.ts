@@ -22,26 +22,30 @@ import {
 import { watchJobs } from "./watch-jobs.ts";
 
 /**
- * Rows of a list, and how many processes there are by turns: as many lists as processes. Those that warm up are as long, so that
- * their results are put together by the same code; and there are three for each process, since V8 goes on optimising: at no delay a row
- * of the first list of each of eight processes took 235 µs of CPU, of the second 143, of the third 110; of ten lists of two processes the third to
- * the tenth took 110 to 130.
+ * Rows of a list, and the numbers of processes, with as many lists as processes. Warm-up lists are as long, so that the
+ * same code joins their results. There are three for each process, since V8 goes on optimising. Without delay, a row of
+ * the first list of each of eight processes took 235 µs of CPU, of the second 143, of the third 110. Of ten lists of
+ * two processes, the third to the tenth took 110 to 130.
  */
 const FULL = { rows: 20_000, processes: [1, PROCESSES], warmUpRows: 20_000, warmUps: 3 };
 const QUICK = { rows: 5_000, processes: [1, 4], warmUpRows: 2_000, warmUps: 1 };
 const LATENCY_MS = 20;
 /**
- * What keeps a site slow, beside the round trip: with that alone one connection asks about 500 addresses a second in writes of ten, and
- * two cores would be the bound of eight processes, not the sites. A list's sites bear a third more than the 1,000 rows/s that a
- * process must reach: nothing is asked of the last while the first rows are read, and the last sites end alone.
+ * Time for each recipient, which keeps a site slow. With the round trip alone, one connection asks about 500 addresses
+ * a second in writes of ten, and the bound of eight processes would be two cores, not the sites. A list's sites handle
+ * a third more than the 1,000 rows/s that a process must reach: the last sites idle while the first rows are read, and
+ * end alone.
  */
 const RECIPIENT_MS = 36;
 /**
- * What each site allows to the egress, which is one for all processes; all else is as shipped, ten transactions a write among it.
- * Rows that find their site's connection in use leave their chunk and become retries.
+ * Connections that each site allows the egress, which is one for all processes. All else is as shipped, including ten
+ * transactions a write. Rows that find their site's connection in use leave their chunk and become retries.
  */
 const CONNECTIONS = 1;
-/** What a site bears at most, rows/s: ten recipients, one after the other, and a round trip. Writes of 4.5, as most are, make it 1,217 a list. */
+/**
+ * Most rows/s of a site: ten recipients, one after the other, and a round trip. With 4.5 recipients a write, the usual
+ * number, a list gets 1,217.
+ */
 const DEPTH = 10;
 const SITE_RATE = (DEPTH * 1_000) / (LATENCY_MS + DEPTH * RECIPIENT_MS);
 
@@ -55,7 +59,7 @@ interface ScaledRun {
   processes: number;
   rowsPerS: number;
   rows: number;
-  /** Of the whole machine. */
+  /** Shares of the whole machine. */
   shares: CpuShares;
   /** CPU microseconds of the bulk processes for a row. */
   cpuUs: number;
@@ -68,7 +72,7 @@ function settingsOf(context: BenchContext, mail: { dnsServer: string; smtpPort: 
   return bulkSettingsFor(context, mail, { SHAPING: JSON.stringify({ default: caps }), CHECK_THREADS: "1" });
 }
 
-/** How often each verdict came for which reason, for whoever must find out why. */
+/** Number of rows by verdict and reason, to find the cause of a wrong count. */
 async function reasonsOf({ url, key }: BulkClient, id: string): Promise<string> {
   const response = await fetch(`${url}/v1/bulk-jobs/${id}/results?format=csv`, {
     headers: { Authorization: `Bearer ${key}` },
@@ -175,8 +179,8 @@ function targetsOf(runs: readonly ScaledRun[]): Target[] {
 }
 
 /**
- * Whether work that waits for mail servers is done eight times as fast by eight bulk processes of one egress: they
- * share the streams of tasks, the tables, object storage, and the caps of sites by leases in Redis.
+ * Whether eight bulk processes of one egress are eight times as fast at work that waits for mail servers. They share
+ * the streams of tasks, the tables, object storage, and the sites' caps by leases in Redis.
  */
 export async function benchScaling(context: BenchContext): Promise<Section> {
   const { rows, processes, warmUpRows, warmUps } = context.quick ? QUICK : FULL;

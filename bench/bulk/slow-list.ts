@@ -2,8 +2,8 @@ import type { Zone } from "../../test/support/mail-world/zone.ts";
 import type { Internet } from "../sinks/mail.ts";
 
 /**
- * Lists of which a share is at one provider that few connections may be open to, the rest at the domains of many others.
- * Each run has its own domains, so that none lives on another's facts. Pure: every process computes them alike.
+ * Lists with a share of rows at one provider that allows few connections, the rest at the domains of many others. Each
+ * run has domains of its own, so that no run uses another's facts. Pure: every process computes the same lists.
  */
 
 /** Whose rows a list has. */
@@ -24,10 +24,10 @@ export const CAPPED_TRANSACTIONS = 50;
 export const DOMAINS = 5_000;
 export const SITES = 500;
 
-/** Of CYCLE rows so many are at the provider, evenly among the others. */
+/** So many of CYCLE rows are at the provider, evenly among the others. */
 const CYCLE = 5;
 const CAPPED_OF_CYCLE = 2;
-/** One address in so many is of nobody: sessions end at their transactions, not at their refusals. */
+/** Every n-th address does not exist: sessions end at their limit of transactions, not of refusals. */
 const MISSING_EVERY = 20;
 const SITES_PER_NET = 250;
 const CAPPED_HOST = "outlook-com.olc.protection.outlook.com";
@@ -56,7 +56,7 @@ export function slowInternet(runs: readonly number[]): Internet {
   };
 }
 
-/** How many of the first `rows` rows of a mixed list are at the provider. */
+/** Number of rows at the provider among the first `rows` of a mixed list. */
 export function cappedOf(rows: number): number {
   return Math.floor(rows / CYCLE) * CAPPED_OF_CYCLE + Math.min(rows % CYCLE, CAPPED_OF_CYCLE);
 }

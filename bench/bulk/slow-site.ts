@@ -27,14 +27,20 @@ import {
 } from "./slow-list.ts";
 import { type Watched, watchJobs } from "./watch-jobs.ts";
 
-/** Of a mixed list: capped rows a second over what the caps allow, and the time of the others over that alone. */
+/**
+ * Bounds for a mixed list: capped rows a second over what the caps allow, and the time of the others over their time
+ * alone.
+ */
 const RATE_MIN = 0.9;
 const DONE_MAX = 1.1;
-/** So that what binds is the cap there, and the rows that a worker has under way here, not the processor. */
+/**
+ * Delays that make the cap the bottleneck at the provider, and a worker's rows in progress the bottleneck elsewhere;
+ * never the processor.
+ */
 const CAPPED_LATENCY_MS = 100;
 const OTHERS_LATENCY_MS = 1_000;
 const THREADS = 2;
-/** Of the mixed list, unless the command line says. */
+/** Rows of the mixed list, unless the command line sets them. */
 const ROWS = 60_000;
 const QUICK_ROWS = 20_000;
 const ROWS_PER_PIECE = 1_000;
@@ -59,7 +65,7 @@ interface SlowRun extends Watched {
   /** Rows at the provider, and elsewhere. */
   capped: number;
   others: number;
-  /** What the provider saw. */
+  /** Counts of the provider's server. */
   account: Awaited<ReturnType<MailServers["account"]>>;
 }
 
@@ -191,7 +197,9 @@ function targetsOf({ rate, done }: Ratios): Target[] {
   ];
 }
 
-/** One connection of a bare client, which asks about as many as it may. @returns how many; 0: none was left */
+/**
+ * One connection of a bare client, which asks as many recipients as allowed. @returns their number; 0: none were left
+ */
 async function askOver(port: number, left: Iterator<SlowRow>): Promise<number> {
   const dialogue = await Dialogue.open(cappedAddress, port);
   await dialogue.ask("EHLO bench.test\r\n", 1);
@@ -227,8 +235,8 @@ async function measureCaps(port: number): Promise<number> {
 }
 
 /**
- * Whether a provider with few connections holds up only its own rows: a list of which 40 % are its, against a list
- * of the others alone, and against a client that does nothing but fill the provider's connections.
+ * Whether a provider with few connections delays only its own rows. A list with 40 % of them is compared with a list of
+ * the others alone, and with a client that only uses the provider's connections.
  *
  * @throws InvalidRun when a result is wrong, or more connections were open than the provider allows
  */

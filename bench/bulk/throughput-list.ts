@@ -1,8 +1,10 @@
 import { DOMAINS, domainName } from "../probing/plan.ts";
 
-/** Lists whose rows are answered in one way, made row by row from the row's number, never held. Pure. */
+/**
+ * Lists whose rows are all answered in the same way; generated row by row from the row's number, never stored. Pure.
+ */
 
-/** `mailboxes`: each asked for at its server, or known from before. `lists`: nobody is asked about any of them. */
+/** `mailboxes`: each is probed, or known from before. `lists`: none needs a server. */
 export type ThroughputKind = "mailboxes" | "lists";
 
 export interface ThroughputList {
@@ -21,7 +23,7 @@ const ROWS_PER_PIECE = 1_000;
 /** One row in so many has quotes round a name with a comma in it, as exports have. */
 const QUOTED_EVERY = 20;
 
-/** Nobody is called so: about one in ten, as in `plan.ts`. */
+/** About one in ten local parts does not exist, as in `plan.ts`. */
 const MISSING_EVERY = 10;
 
 function ofNobody(row: number): boolean {
@@ -41,7 +43,7 @@ function recordOf(list: ThroughputList, row: number): string {
   return `${row},${name},${addressOf(list, row)},note ${row}\r\n`;
 }
 
-/** What must come out: rows of each verdict. */
+/** Expected number of rows by verdict. */
 export function verdictsOf({ kind, rows }: ThroughputList): Record<"valid" | "invalid" | "risky", number> {
   let invalid = 0;
   for (let row = 0; row < rows; row++) if (kind === "lists" ? row % 3 === 0 : ofNobody(row)) invalid += 1;

@@ -1,10 +1,10 @@
 import type { Database } from "../../src/stores/postgres/postgres.ts";
 import { InvalidRun } from "../report/figures.ts";
 
-/** When the rows of jobs were answered, from the moment the first could be begun. */
+/** Times until the rows of jobs were answered, from the moment the first could be started. */
 export interface Watched {
   tookMs: number;
-  /** The same of the last row that does not wait for the site that is told apart. */
+  /** The same for the last row that does not wait for the site `apart`. */
   othersMs: number;
   /** Rows that were put off, each time counted. */
   putOff: number;
@@ -29,8 +29,8 @@ const LOOK_EVERY_MS = 100;
 const STALLED_MS = 120_000;
 
 /**
- * What is true at one moment: what a chunk puts off is there in the moment it is done. Rows that wait one by one for several
- * sites count with the others.
+ * Reads the state in one statement: the rows that a chunk defers appear at the moment it is done. Rows that wait one by
+ * one for several sites count with the others.
  */
 async function lookAt(sql: Database, jobIds: readonly string[], apart: string): Promise<Look> {
   const [look] = await sql<[Look]>`

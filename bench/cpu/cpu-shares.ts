@@ -3,7 +3,7 @@ import { median } from "../report/figures.ts";
 import { familyOf } from "./family.ts";
 import { busyShare, cpuMsOf, type MachineTime, machineTime, mainThreadCpuMsOf } from "./process-cpu.ts";
 
-/** Who is who among the processes of a run that nobody here started by itself, by their command lines. */
+/** Names of processes that the run did not start itself, by their command lines. */
 const SERVICES: readonly (readonly [RegExp, string])[] = [
   [/postgres/, "Postgres"],
   [/redis/, "Redis"],
@@ -13,16 +13,16 @@ const SERVICES: readonly (readonly [RegExp, string])[] = [
 
 /** CPU of everything that belongs to a run, at one moment. */
 export interface CpuLook {
-  /** Milliseconds by who took them. */
+  /** CPU milliseconds by process. */
   of: Map<string, number>;
   machine: MachineTime;
 }
 
-/** Who took the CPU of some rows. */
+/** CPU of some rows by process. */
 export interface CpuShares {
-  /** Milliseconds by who took them. */
+  /** CPU milliseconds by process. */
   of: Map<string, number>;
-  /** Of all cores, 0 to 1. */
+  /** Busy share of all cores, 0 to 1. */
   busy: number;
 }
 
@@ -31,8 +31,8 @@ function commandOf(pid: number): string {
 }
 
 /**
- * Looks at this process and all that descend from it.
- * @param roles names by process id; of each the main thread is told apart
+ * Reads the CPU of this process and all its descendants.
+ * @param roles names by process id; their main threads are counted separately
  */
 export function lookAtCpu(roles: ReadonlyMap<number, string>): CpuLook {
   const of = new Map<string, number>();
@@ -62,8 +62,8 @@ export function sharesBetween(from: CpuLook, to: CpuLook): CpuShares {
 const LEAST_US = 0.05;
 
 /**
- * Who took the CPU, microseconds a row, medians; who took hardly any is left out.
- * @param runs of so many rows each
+ * CPU by process, microseconds a row, medians; processes that used hardly any are omitted.
+ * @param runs each of so many rows
  */
 export function sharesText(rows: number, runs: readonly { shares: CpuShares }[]): string {
   const names = new Set(runs.flatMap(({ shares }) => [...shares.of.keys()]));

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { InvalidRun } from "../report/figures.ts";
 
-/** What a process has resident, and the most it ever had, in bytes. @throws InvalidRun where the system does not tell */
+/** Resident bytes of a process, now and at their peak. @throws InvalidRun where the system does not show them */
 export function residentOf(pid: number): { now: number; peak: number } {
   let status: string;
   try {

@@ -3,24 +3,24 @@ import { parse } from "csv-parse";
 import { LIMITS } from "./bounds.ts";
 import { UsageError, writeCount } from "./units.ts";
 
-/** Where addresses come from. */
+/** A source of addresses. */
 export interface AddressSource {
   /** One that this run has not asked about; of a file, the next, and from its start again after its end. */
   fresh(): string;
   /** One of those that it asked about first, each as likely; a fresh one until there is any. */
   hot(): string;
-  /** What is to be said of the addresses, for the report. */
+  /** Description of the addresses, for the report. */
   readonly description: string;
-  /** How often a file began anew: then "fresh" ones are not new to the server. */
+  /** Number of times that a file was restarted: then "fresh" addresses are not new to the server. */
   readonly rounds: number;
 }
 
 /**
- * Names that RFC 2606 keeps for documentation. Their DNS says that they take no mail (a null MX), so nobody's mail server
- * is asked, whoever's deployment this is.
+ * Names that RFC 2606 reserves for documentation. Their DNS says that they accept no mail (a null MX), so no mail
+ * server is asked, whoever runs the deployment.
  */
 const RESERVED = ["example.com", "example.net", "example.org"] as const;
-/** Of a test key: the outcomes that it can ask for, but for those that are refusals or slow by design. */
+/** Local parts for a test key: the outcomes that it can ask for, without refusals and those that are slow by design. */
 const TEST_LOCALS = [
   ...["valid", "invalid", "risky", "unknown", "catch-all"],
   ...["disposable", "role", "full", "greylisted"],

@@ -1,11 +1,11 @@
 import { parseCount, parseDuration, parseRate, UsageError, writeCount, writeDuration } from "./units.ts";
 
 /**
- * What a load may be without anybody having said that it may be more. A slip of the keyboard then costs a message, not
- * a day's quota or a night of a mail server's administrator. `ceiling` is what the tool itself is good for.
+ * Bounds of a load that only an explicit option lifts. A typing error then costs a message, not a day's quota or an
+ * incident at a mail server. `ceiling` is the limit of the tool itself.
  */
 interface Bound {
-  /** Of the option that is bounded, e.g. `rate`; the option `--max-rate` lifts it. */
+  /** Name of the bounded option, e.g. `rate`; the option `--max-rate` lifts the bound. */
   name: string;
   max: number;
   ceiling: number;
@@ -34,7 +34,7 @@ export type BoundName = keyof typeof BOUNDS;
 /** In the units of what they bound: a second, a count, milliseconds. */
 export type Bounds = Record<BoundName, number>;
 
-/** Of everything else. */
+/** Bounds that no option lifts. */
 export const LIMITS = {
   keyChars: 256,
   /** Requests that are due and wait for a connection: what an open loop holds before it gives them up, and counts them. */
@@ -47,7 +47,7 @@ export const LIMITS = {
   answerBytes: 1_048_576,
   timeoutMs: 30_000,
   timeoutMaxMs: 600_000,
-  /** Of what is under way at the end. */
+  /** Grace for requests in flight at the end. */
   graceMs: 10_000,
   /** After Ctrl-C. */
   interruptGraceMs: 2_000,
@@ -55,7 +55,7 @@ export const LIMITS = {
   retryAfterMaxMs: 60_000,
   /** A connection that could not be made is tried again after this: a refusal takes no time at all. */
   reconnectMs: 100,
-  /** What the API takes in a request. */
+  /** Most rows that the API accepts in a request. */
   inlineRows: 10_000,
   bulkAtOnce: 2,
   bulkAtOnceMax: 20,
@@ -70,7 +70,7 @@ export const LIMITS = {
   /** In a row: then the job is given up. */
   bulkCallFailures: 20,
   thresholds: 20,
-  /** Different statuses, codes, verdicts and causes that are told apart; what comes beyond is counted as "other". */
+  /** Most distinct statuses, codes, verdicts and causes; further ones are counted as "other". */
   names: 64,
   emailsRecordBytes: 65_536,
 } as const;

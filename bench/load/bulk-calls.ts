@@ -24,11 +24,11 @@ export interface BulkCalls {
   look(id: string): Promise<JobState>;
   /** Reads all results. @returns lines and bytes */
   results(id: string): Promise<{ lines: number; bytes: number }>;
-  /** Once, whatever comes of it. */
+  /** Sends one request, and ignores its outcome. */
   cancel(id: string): Promise<void>;
   /**
-   * Cancels the job of a submission that was interrupted before its answer came: repeated with the same key, it is answered
-   * with the job that it made, once that is made. Whatever comes of it; nothing where no submission was sent.
+   * Cancels the job of a submission that was interrupted before its answer: repeating it with the same key returns its
+   * job, once that exists. Ignores the outcome; does nothing where no submission was sent.
    */
   cancelSubmitted(): Promise<void>;
   /** Calls that were tried again so far. */
@@ -48,7 +48,7 @@ const SUBMIT_PATH = "/v1/verify/bulk";
 const PIECE_ROWS = 1_000;
 const NEWLINE = 10;
 
-/** @param alive told at each piece that is taken */
+/** @param alive called for each piece that is read */
 function* csvOf(addresses: readonly string[], alive: () => void): Generator<Buffer> {
   yield Buffer.from("email\n");
   for (let at = 0; at < addresses.length; at += PIECE_ROWS) {
@@ -111,7 +111,7 @@ class ApiCalls {
   /** @throws ComeAgain, BulkFault, or what fetch throws where there was no whole answer within LIMITS.bulkCallMs of silence */
   async #once<T>({ method, path, init, read }: Call<T>): Promise<T> {
     const { clock, stopping } = this.#settings;
-    // No AbortSignal.any: Node 20 keeps what it makes for good.
+    // No AbortSignal.any: Node 20 never frees its signals.
     const limit = new AbortController();
     const stop = () => limit.abort();
     let timer = clock.after(LIMITS.bulkCallMs, stop);
@@ -204,7 +204,7 @@ export function createBulkCalls(settings: BulkCallSettings): BulkCalls {
   };
 }
 
-/** How long to wait before the next try, milliseconds; null: this answer is the last word. */
+/** Milliseconds to wait before the next attempt; null: this answer is final. */
 function pauseAfter(response: Response, nowMs: number): number | null {
   if (response.status !== 429 && response.status !== 503) return null;
   const asked = retryAfterMs(response.headers.get("retry-after"), nowMs) ?? LIMITS.bulkPollMs;
@@ -246,7 +246,7 @@ async function countLines(response: Response, alive: () => void): Promise<{ line
   return { lines, bytes };
 }
 
-/** What an answer says of itself: its code where it has one. */
+/** Status of an answer, with its error code where it has one. */
 async function wordsOf(response: Response): Promise<string> {
   const problem = (await response.json().catch(() => null)) as { code?: unknown } | null;
   const code =

@@ -1,4 +1,4 @@
-/** What became of one bulk job. */
+/** Outcome of one bulk job. */
 export interface BulkView {
   /** From 1. */
   number: number;
@@ -18,8 +18,8 @@ export interface BulkView {
   downloadMs: number | null;
   downloadBytes: number | null;
   verdicts: Record<string, number>;
-  /** 429, 503 and broken connections on the way, all of them tried again. */
+  /** 429, 503 and broken connections meanwhile; all of them were retried. */
   triedAgain: number;
-  /** What went wrong, or does not add up; null: nothing. */
+  /** Failure or inconsistency; null: none. */
   fault: string | null;
 }

@@ -13,7 +13,7 @@ export interface BulkDriverParts {
   calls(): BulkCalls;
   addresses: AddressSource;
   clock: Clock;
-  /** Of the names of uploads and of idempotency keys. */
+  /** Part of the names of uploads and of idempotency keys. */
   run: string;
   /** Jobs are submitted for so long. */
   endMs: number;
@@ -25,7 +25,7 @@ export interface BulkDriver {
   run(): Promise<BulkView[]>;
   /** Submits no more: the singles are over. */
   finish(): void;
-  /** Jobs under way. */
+  /** Jobs in progress. */
   readonly underWay: number;
   readonly leftOut: number;
   /** Rows that are answered, of all jobs, as far as looked. */
@@ -34,7 +34,7 @@ export interface BulkDriver {
 
 const ENDS: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
 
-/** What does not add up in a job that calls itself completed; null: nothing. */
+/** Inconsistency of a completed job; null: none. */
 export function faultOf(job: JobState, rows: number, lines: number): string | null {
   const judged = Object.values(job.verdicts).reduce((sum, count) => sum + count, 0);
   if (job.rows.total !== rows) return `${rows} rows were sent, the job has ${job.rows.total}`;
@@ -44,7 +44,7 @@ export function faultOf(job: JobState, rows: number, lines: number): string | nu
   return null;
 }
 
-/** One job on its way: handed in, followed, read. */
+/** One job: submitted, followed, read. */
 class JobRun {
   readonly #parts: BulkDriverParts;
   readonly #stopped: Promise<void>;
@@ -133,7 +133,7 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
   const jobs: JobRun[] = [];
   const running = new Set<Promise<void>>();
   const common: string[] = [];
-  /** One for all that wait: a listener for each would stay. */
+  /** One listener for all waiters: a listener for each would never be removed. */
   const stopped = aborted(stopping);
   const finished = new AbortController();
   const over = Promise.race([stopped, aborted(finished.signal)]);

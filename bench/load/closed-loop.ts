@@ -3,16 +3,16 @@ import { levelAt, type Profile } from "./schedule.ts";
 import { createSender, type Loop, LoopEnding, type LoopParts } from "./sender.ts";
 
 export interface ClosedLoopParts extends LoopParts {
-  /** How many of the connections are at work, over time. */
+  /** Number of active connections over time. */
   profile: Profile;
 }
 
-/** How often connections that rest are looked at: whether it is their turn. */
+/** Interval at which idle connections check whether the profile needs them. */
 const LOOK_MS = 20;
 
 /**
- * Each connection asks again as soon as it is answered: as many callers as there are connections, who wait for their
- * answers. Finds out how much a server can do; says little of how long callers wait who do not wait for each other.
+ * Each connection sends the next request as soon as it is answered: as many callers as connections, each waiting for
+ * its answers. Measures the throughput of a server; it says little about the latency of independent callers.
  */
 export function createClosedLoop(parts: ClosedLoopParts): Loop {
   const { clock, pause, endMs, requestsMax, profile, connections } = parts;

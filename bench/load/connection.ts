@@ -24,7 +24,7 @@ function causeOf(error: Error, wasSent: boolean): FailureCause {
 
 const only = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value) ?? null;
 
-/** One request and its answer. Told once, whatever undici says of it later. */
+/** One request and its answer. Reports once, whatever undici reports later. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #clock: Clock;
   readonly #timer: ReturnType<typeof setTimeout>;
@@ -35,7 +35,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** @param onStuck told before `tell` when the time was over and no connection there yet */
+  /** @param onStuck called before `tell` when the time is over and there is no connection yet */
   constructor(settings: ConnectionSettings, tell: (outcome: Outcome) => void, onStuck: () => void) {
     this.#clock = settings.clock;
     this.#tell = tell;
@@ -45,7 +45,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     }, settings.timeoutMs);
   }
 
-  /** Nobody is told any more. */
+  /** Reports nothing any more. */
   drop(): void {
     clearTimeout(this.#timer);
     this.#tell = null;
@@ -59,7 +59,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #giveUp(cause: FailureCause): void {
     const tell = this.#tell;
-    // First, since undici tells of the abort at once; and the next request may not meet the connection of this one.
+    // Dropped first, since undici reports the abort at once; and the next request must not use this one's connection.
     this.drop();
     this.#controller?.abort(new Error(cause));
     tell?.({ kind: "failure", cause });
@@ -112,7 +112,7 @@ export function createConnection(settings: ConnectionSettings): Connection {
   let client = connect();
   let exchange: Exchange | null = null;
 
-  /** What is under way there has been told of, or is nobody's: the promise's failure is no news. */
+  /** A request in flight has been reported or dropped: the promise's rejection is expected. */
   const abandon = () => void client.destroy().catch(() => {});
 
   return {

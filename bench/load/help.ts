@@ -4,7 +4,7 @@ const bounds = Object.values(BOUNDS)
   .map(({ name, max, write }) => `${name} ${write(max)}`)
   .join(", ");
 
-/** What `--help` prints. docs/load-testing.md has the whys. */
+/** Text of `--help`. docs/load-testing.md gives the reasons. */
 export const HELP = `npm run load -- --url URL [options]: a load on a deployment of your own
 
   key        RCPT_KEY or RCPT_KEY_FILE in the environment, or --key-file FILE (- is standard input).

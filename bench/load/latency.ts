@@ -1,6 +1,6 @@
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 
-/** What is shown of a distribution, besides its extremes. */
+/** Percentiles shown of a distribution, besides its extremes. */
 export const PERCENTILES = [50, 75, 90, 95, 99, 99.9, 99.99] as const;
 export type Percentile = `p${(typeof PERCENTILES)[number]}`;
 
@@ -18,10 +18,12 @@ export type CurvePoint = [share: number, us: number];
 
 /** An hour. What takes longer is counted as an hour: no request is waited for as long. */
 const HIGHEST_US = 3_600_000_000;
-/** Of each value; an HDR histogram, hence the same relative error at a microsecond and at a minute. */
+/**
+ * Significant figures of each value; an HDR histogram, hence the same relative error at a microsecond and at a minute.
+ */
 const FIGURES = 3;
 
-/** Latencies of one kind of request: bounded memory (about 200 KiB), whatever comes. */
+/** Latencies of one kind of request, in bounded memory (about 200 KiB). */
 export class Latencies {
   readonly #histogram: RecordableHistogram = createHistogram({
     lowest: 1,
@@ -48,7 +50,7 @@ export class Latencies {
     return this.#histogram.count;
   }
 
-  /** @returns microseconds, never above the largest value; null: there are none */
+  /** @returns microseconds, never above the largest value; null: no values */
   percentile(percentile: number): number | null {
     return this.count === 0 ? null : Math.min(this.#maxUs, this.#histogram.percentile(percentile));
   }

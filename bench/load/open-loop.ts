@@ -37,9 +37,9 @@ class Backlog {
 }
 
 /**
- * Requests fall due at their times, whatever becomes of those before, as independent callers come. Who finds no free
- * connection waits for one, and its latency counts from the time it was due: a server that stalls cannot make us ask
- * less and so look better than it is ("coordinated omission").
+ * Requests fall due at fixed times, whatever happens to earlier ones, as from independent callers. A request without a
+ * free connection waits for one, and its latency counts from the time it was due. So a server that stalls cannot reduce
+ * the load and look better than it is ("coordinated omission").
  */
 class OpenLoop implements Loop {
   readonly #parts: OpenLoopParts;

@@ -13,20 +13,22 @@ import {
   writeDuration,
 } from "./units.ts";
 
-/** Where the key is. It is never part of the options, so that whatever prints them cannot print it. */
+/** Source of the key. It is never part of the options, so that printing them cannot reveal it. */
 export type KeySource = { from: "text"; text: string } | { from: "file"; path: string };
 
 export interface BulkPlan {
   everyMs: number;
   rows: number;
   way: "upload" | "inline";
-  /** Jobs under way at once; when one is due and there are as many, it is left out, and counted. */
+  /** Most jobs in progress at once; when another is due, it is left out, and counted. */
   atOnce: number;
   /** A job that has not ended so long after the end of the run is left behind. */
   waitMs: number;
 }
 
-/** How singles are sent. `rate` and levels of the open loop: requests a second; of the closed loop: connections. */
+/**
+ * How single requests are sent. `rate` and levels of the open loop: requests a second; of the closed loop: connections.
+ */
 export type LoopPlan =
   | { kind: "open"; rate: number; arrivals: "uniform" | "poisson"; backlog: number; profile: Profile }
   | { kind: "closed"; profile: Profile }
@@ -35,10 +37,10 @@ export type LoopPlan =
 export interface LoadOptions {
   /** Scheme, host and port. */
   origin: string;
-  /** Of a deployment behind a prefix, without a slash at its end; else empty. */
+  /** Path prefix of the deployment, without a trailing slash; else empty. */
   basePath: string;
   loop: LoopPlan;
-  /** As it was given; null: none. */
+  /** As given; null: none. */
   ramp: string | null;
   connections: number;
   durationMs: number;
@@ -222,8 +224,8 @@ function timesFrom(values: Values, bounds: Bounds, ramp: Ramp): Pick<LoadOptions
 }
 
 /**
- * What is asked for by arguments and environment (RCPT_KEY, RCPT_KEY_FILE). Reads nothing, asks nobody.
- * @throws UsageError that says what is wrong and what would be right
+ * Parses arguments and environment (RCPT_KEY, RCPT_KEY_FILE). Reads no file, sends no request.
+ * @throws UsageError that says what is wrong and how to correct it
  */
 export function parseOptions(
   argv: readonly string[],

@@ -6,7 +6,7 @@ export type FailureCause =
   | "timeout"
   /** The connection ended before the answer did. */
   | "reset"
-  /** What came is no HTTP, or a 200 that is no result. */
+  /** The answer is not HTTP, or a 200 without a result. */
   | "malformed"
   /** Longer than LIMITS.answerBytes. */
   | "too_large";
@@ -14,11 +14,11 @@ export type FailureCause =
 export interface Answer {
   kind: "answer";
   status: number;
-  /** Of a problem; null: there was none. */
+  /** Error code of a problem; null: no problem. */
   code: string | null;
-  /** Of a result. */
+  /** Verdict of a result. */
   verdict: string | null;
-  /** Of a result: whether it came from the cache. */
+  /** Whether a result came from the cache. */
   cached: boolean | null;
   /** As the server asked; null: it did not. */
   retryAfterMs: number | null;
@@ -31,11 +31,11 @@ export interface Failure {
 
 export type Outcome = Answer | Failure;
 
-/** A keep-alive connection, or the place of one: one request at a time. */
+/** A keep-alive connection, or a slot for one: one request at a time. */
 export interface Connection {
   /** @param done called once, later, unless the connection is closed first */
   send(path: string, done: (outcome: Outcome) => void): void;
-  /** What is under way is never told of again. */
+  /** Requests in flight are never reported. */
   close(): void;
 }
 
@@ -52,7 +52,7 @@ export function retryAfterMs(text: string | null, nowMs: number): number | null 
 }
 
 /**
- * What an answer says. A 200 must be a verification result; of any other status the body is read where it is a problem.
+ * Reads an answer. A 200 must be a verification result; with any other status the body is read if it is a problem.
  * @param retryAfter the field's value @param nowMs epoch milliseconds
  */
 export function readAnswer(status: number, retryAfter: string | null, body: string, nowMs: number): Outcome {

@@ -1,11 +1,11 @@
 import { LIMITS } from "./bounds.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** What the server asked of us as a whole: we are one client with one key. */
+/** The pause that the server asked for. It applies to all requests: we are one client with one key. */
 export interface Pause {
   /** @param nowMs monotonic milliseconds */
   note(outcome: Outcome, nowMs: number): void;
-  /** Milliseconds for which nothing is to be sent; 0: go on. */
+  /** Milliseconds for which to send nothing; 0: continue. */
   leftMs(nowMs: number): number;
 }
 

@@ -54,7 +54,7 @@ function loopOf(options: LoadOptions, parts: LoopParts, random: () => number): L
   return createOpenLoop({ ...parts, arrivals, backlogMax: loop.backlog });
 }
 
-/** What is under way, put together: everything of a run that has state. */
+/** Everything in a run that has state. */
 interface Assembled {
   tally: Tally;
   loop: Loop | null;
@@ -95,8 +95,8 @@ function assemble(
 }
 
 /**
- * Runs a load to its end. Every request that was planned is in the result, whatever became of it.
- * @throws UsageError when the file of addresses cannot be used
+ * Runs a load to its end. The result counts every planned request, whatever its outcome.
+ * @throws UsageError when the file of addresses is unusable
  */
 export async function runLoad(parts: RunParts): Promise<RunResult> {
   const { options, key, clock, interrupted, hurried } = parts;
@@ -113,7 +113,7 @@ export async function runLoad(parts: RunParts): Promise<RunResult> {
   const cpuBefore = process.cpuUsage();
   const startedAtMs = clock.now();
   const startMs = clock.monotonic();
-  // Not of the clock: it keeps the process alive while connections rest.
+  // Not a timer of the clock: this one keeps the process alive while connections are idle.
   const ticker = setInterval(() => progress.tick(tally.tick(clock.monotonic() - startMs)), TICK_MS);
   let singlesMs = 0;
   let busy = 0;

@@ -13,11 +13,11 @@ export interface Segment {
 /** Segments in order, without gaps, from 0 to Infinity. */
 export type Profile = readonly Segment[];
 
-/** How the level gets to where it stays. */
+/** How the level reaches its final value. */
 export type Ramp =
   | { kind: "none" }
   | { kind: "linear"; overMs: number }
-  /** The last level stays. */
+  /** The last level is kept. */
   | { kind: "steps"; levels: number[]; stepMs: number };
 
 /**
@@ -37,7 +37,7 @@ export function parseRamp(text: string, isCount: boolean): Ramp {
   return { kind: "steps", levels, stepMs: parseDuration("--ramp", step) };
 }
 
-/** @param target the level that stays; of steps the last one is */
+/** @param target the final level; for steps the last one is */
 export function profileOf(ramp: Ramp, target: number): Profile {
   if (ramp.kind === "none") return [{ fromMs: 0, toMs: Infinity, from: target, to: target }];
   if (ramp.kind === "linear") {
@@ -79,8 +79,8 @@ function timeOf({ fromMs, toMs, from, to }: Segment, area: number): number {
 }
 
 /**
- * The moment, in milliseconds from the start, at which so many arrivals (not necessarily whole) are due under a profile
- * of requests a second. Ascending in `arrivals`.
+ * The moment, in milliseconds from the start, at which `arrivals` (not necessarily whole) are due under a profile of
+ * requests a second. Ascending in `arrivals`.
  */
 export function dueAt(profile: Profile, arrivals: number): number {
   let left = arrivals;

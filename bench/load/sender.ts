@@ -5,7 +5,7 @@ import type { Pause } from "./pause.ts";
 import type { Planned, Sent, Tally } from "./tally.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** What open and closed loop have in common. */
+/** Parts that open and closed loop share. */
 export interface LoopParts {
   clock: Clock;
   connections: readonly Connection[];
@@ -17,7 +17,7 @@ export interface LoopParts {
   endMs: number;
   /** Warm-up included. */
   requestsMax: number;
-  /** How long what is under way, or waits for a connection, may go on after the end; then it is cut. */
+  /** Time after the end for requests that are in flight or wait for a connection; then they are cut. */
   graceMs: number;
 }
 
@@ -25,9 +25,9 @@ export interface LoopParts {
 export type LoopEnd = "duration" | "requests" | "stopped";
 
 export interface Loop {
-  /** Begins. Resolves when nothing is to be sent any more and nothing is under way. */
+  /** Starts. Resolves when everything has been sent and nothing is in flight. */
   run(): Promise<LoopEnd>;
-  /** Sends no more; what is under way may go on for so long, then it is cut. May be called again, for less. */
+  /** Sends no more; requests in flight are cut after `graceMs`. May be called again with less. */
   stop(graceMs: number): void;
   readonly inFlight: number;
   /** Requests that are due and wait for a connection. */
@@ -39,11 +39,11 @@ export interface Sender {
   /** @param intendedMs monotonic; @param startMs of the run */
   plan(intendedMs: number, startMs: number): Planned;
   /**
-   * @param done told when the connection may be used again: at once, but for one that could not be made, which would else
-   * fail as fast as it can be asked
+   * @param done called when the connection may be used again: at once, except for one that could not be opened, which
+   * would fail again at once
    */
   send(connection: Connection, planned: Planned, done: () => void): void;
-  /** All that are under way count as cut. */
+  /** Counts all requests in flight as cut. */
   cutAll(): void;
   readonly inFlight: number;
 }
@@ -80,10 +80,13 @@ export function createSender({ clock, traffic, tally, pause, warmUpMs }: LoopPar
   };
 }
 
-/** How a loop comes to its end: once nothing is to be sent any more, what is under way is waited for, and cut when it takes too long. */
+/**
+ * The end of a loop: once nothing more is to be sent, waits for requests in flight, and cuts them when they take too
+ * long.
+ */
 export class LoopEnding {
   readonly #clock: Clock;
-  /** Whether nothing is under way, nor waits. */
+  /** Whether no request is in flight or waiting. */
   readonly #isIdle: () => boolean;
   readonly #cut: () => void;
   #resolve: (end: LoopEnd) => void = () => {};

@@ -2,7 +2,7 @@ import { LIMITS } from "./bounds.ts";
 import { Latencies } from "./latency.ts";
 import type { FailureCause, Outcome } from "./outcome.ts";
 
-/** What single requests are about; each request is of one kind. */
+/** Kinds of single requests; each request is of one kind. */
 export const KINDS = ["repeated", "new", "evidence", "refresh"] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -10,7 +10,7 @@ export type Kind = (typeof KINDS)[number];
 export interface Planned {
   kind: Kind;
   path: string;
-  /** When it was to be sent: an open loop measures from here, whoever had to wait for a connection. */
+  /** When it was due. An open loop measures from here, even if it had to wait for a connection. */
   intendedMs: number;
   /** Before the end of the warm-up: counted, never measured. */
   isWarmUp: boolean;
@@ -26,7 +26,7 @@ export interface Counts {
   sent: number;
   answered: number;
   failed: number;
-  /** Under way when the run was over. */
+  /** Still in flight when the run was over. */
   cut: number;
   /** No connection was free, and the backlog was full or the run over. */
   unsent: number;
@@ -74,7 +74,7 @@ interface Second {
 export interface TimelinePoint extends Second {
   /** Seconds from the start of the run, warm-up included, at its end. */
   s: number;
-  /** Of the answers that were results, by the second in which they came; null: there were none. */
+  /** Percentiles of the results by the second in which they came; null: no results. */
   p50Us: number | null;
   p99Us: number | null;
   maxUs: number | null;
@@ -84,16 +84,16 @@ export interface TimelinePoint extends Second {
 export const isOk = (outcome: Outcome) =>
   outcome.kind === "answer" && outcome.status >= 200 && outcome.status < 300;
 
-/** Keeps count of everything that becomes of requests. */
+/** Counts the outcomes of requests. */
 export class Tally {
   readonly measured = noCounts();
   readonly warmUp = noCounts();
   readonly byKind = Object.fromEntries(KINDS.map((kind) => [kind, noCounts()])) as Record<Kind, Counts>;
-  /** Of results, from the intended time. */
+  /** Latency of results from the intended time. */
   readonly response = new Latencies();
-  /** Of results, from the sending: the server's part of it. */
+  /** Latency of results from the sending: the server's part. */
   readonly service = new Latencies();
-  /** How late requests were sent although a connection was free: our own doing. */
+  /** How late requests were sent although a connection was free: this tool's fault. */
   readonly lag = new Latencies();
   readonly latencyOfKind = new Map<Kind, Latencies>();
   readonly latencyOfStatus = new Map<string, Latencies>();
@@ -183,7 +183,7 @@ export class Tally {
     return point;
   }
 
-  /** What does not add up at the end, in words; empty when nothing was lost. */
+  /** Inconsistencies at the end, as sentences; empty when nothing was lost. */
   faults(): string[] {
     const groups = { measured: this.measured, "warm-up": this.warmUp, ...this.byKind };
     return Object.entries(groups).flatMap(([name, counts]) => {

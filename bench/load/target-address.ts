@@ -9,7 +9,7 @@ export type Lookup = (host: string) => Promise<string[]>;
 const systemLookup: Lookup = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** Addresses of the host of a URL; a literal is its own. @throws UsageError when it has none */
+/** Addresses of a URL's host; a literal address is its own. @throws UsageError when it has no address */
 async function addressesOf(hostname: string, find: Lookup): Promise<string[]> {
   const host = hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0) return [host];

@@ -1,9 +1,11 @@
 import type { AddressSource } from "./addresses.ts";
 import type { Kind } from "./tally.ts";
 
-/** What single requests are about. Shares of all of them, 0 to 1. */
+/** Mix of single requests. Shares of all of them, 0 to 1. */
 export interface Mix {
-  /** Of those without `refresh`: addresses that this run asked about before, which the cache should know. */
+  /**
+   * Share, among those without `refresh`, of addresses that this run asked about before, which the cache should have.
+   */
   repeat: number;
   refresh: number;
   evidence: number;

@@ -1,6 +1,9 @@
-/** How people write durations, shares and counts on a command line. All throw `UsageError` that names the option. */
+/**
+ * Durations, shares and counts as people write them on a command line. All functions throw `UsageError` that names the
+ * option.
+ */
 
-/** What was asked for cannot be done as it was asked: exit code 2. */
+/** The command cannot be carried out as given: exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
 }
@@ -61,7 +64,7 @@ export function writeLatency(us: number): string {
 
 export const writeCount = (count: number) => Math.round(count).toLocaleString("en");
 
-/** A share of 1 as a percentage with as many figures as tell it from none, e.g. `0.04 %`. */
+/** A share of 1 as a percentage, with enough digits not to be 0, e.g. `0.04 %`. */
 export function writeShare(share: number): string {
   const percent = share * 100;
   if (percent === 0 || percent >= 10) return `${Math.round(percent * 10) / 10} %`;

@@ -12,13 +12,13 @@ import {
 } from "./plan.ts";
 
 export interface PlanInternet {
-  /** Of each world, the runs whose domains have their mail there; each has mail servers of its own. */
+  /** For each world, the runs whose domains have their mail there. Each world has mail servers of its own. */
   worlds: readonly (readonly number[])[];
-  /** Of each run. */
+  /** Domains of each run. */
   domains?: number;
   /** Domains beside those of the runs, in world 0. */
   others?: readonly string[];
-  /** How many domains there are with an exchanger each, behind all worlds. */
+  /** Number of domains with an exchanger each; these come after all worlds. */
   lone?: number;
 }
 

@@ -4,9 +4,12 @@
 export const SITES = 20;
 export const CONNECTIONS_PER_SITE = 10;
 export const CONNECTIONS = SITES * CONNECTIONS_PER_SITE;
-/** Domains of a run, spread over the sites. A run of the engine has its own, so that none lives on another's facts. */
+/**
+ * Domains of a run, spread over the sites. A run of the engine has domains of its own, so that no run uses another's
+ * facts.
+ */
 export const DOMAINS = 200;
-/** Of so many addresses one is of nobody. */
+/** Every n-th address does not exist. */
 const MISSING_EVERY = 10;
 
 export interface PlannedAddress {
@@ -24,8 +27,8 @@ export function domainName(run: number, domain: number): string {
 }
 
 /**
- * Every site is run by somebody else: a registrable name of its own.
- * @param world of its own sites; clients of one do not meet those of another
+ * Exchanger of a site. Each has a registrable name of its own, so that sites have different owners.
+ * @param world has sites of its own; clients of one world do not meet those of another
  */
 export function mxName(site: number, world = 0): string {
   return world === 0 ? `mx.site${site}.test` : `mx.site${site}w${world}.test`;
@@ -56,7 +59,7 @@ export function planRun(run: number, count: number, domains = DOMAINS): PlannedA
   });
 }
 
-/** A domain of its own exchanger, hence of a site of its own: nobody has asked there before. */
+/** A domain with its own exchanger, hence a site of its own, which is unknown at first. */
 export function loneDomain(index: number): string {
   return `lone${index}.test`;
 }

@@ -25,9 +25,9 @@ interface Counts {
 }
 
 /**
- * Addresses a run, by round trip. So many that a run lasts for three or four seconds on a small machine: it begins without a
- * connection and with domains that nobody knows, which is a third of a second of round trips at 20 ms, and has to be told
- * from what goes on for as long as rows come. A quick run tells the trend.
+ * Addresses a run, by round trip. A run lasts three or four seconds on a small machine. It begins without connections
+ * and with unknown domains, which is a third of a second of round trips at 20 ms; that must be small beside the steady
+ * state. A quick run shows the trend.
  */
 const COUNTS: Record<"full" | "quick", Record<0 | 20, Counts>> = {
   full: {
@@ -60,17 +60,17 @@ const COUNTS: Record<"full" | "quick", Record<0 | 20, Counts>> = {
     20: { one: 16_000, deep: 120_000, shipped: 120_000, bareOne: 16_000, bareDeep: 120_000, perAddress: 600 },
   },
 };
-/** What warms a subject up, as a part of its run. */
+/** Warm-up of a subject, as a part of its run. */
 const WARM_SHARE = 3;
 /**
- * Domains that warm an engine up. What it does for a domain that it does not know is most of a run's first second, and as few as a
- * run has leave that cold: V8's compiler took a seventh of the CPU of each of the next four runs.
+ * Domains that warm an engine up. Handling unknown domains is most of a run's first second, and as few as a run has do
+ * not warm that code up: V8's compiler took a seventh of the CPU of each of the next four runs.
  */
 const WARM_DOMAINS = 1_000;
 
 /**
- * How the engine is told to treat the sites. A bare client never leaves a session, so to be compared with it the engine
- * may keep its own for as long as settings let it. As shipped it finds out how long that is.
+ * Shaping of the sites. A bare client never ends a session. To be compared with it, the engine may keep its sessions
+ * for as long as settings allow. As shipped, it learns how long a site allows.
  */
 const KEPT = { transactionsPerSession: 10_000, rejectionsPerSession: 1_000 };
 const SHAPINGS = {
@@ -79,10 +79,10 @@ const SHAPINGS = {
   shipped: null,
 } as const;
 type Shaping = keyof typeof SHAPINGS;
-/** Each engine has sites of its own, so that none has to wait for what another one left open. */
+/** Each engine has sites of its own, so that none waits for connections that another left open. */
 const WORLDS = Object.keys(SHAPINGS) as Shaping[];
 
-/** What of a ceiling has to be reached: `perAddress` as a multiple, `bare` as a share. */
+/** Bounds relative to a ceiling: `perAddress` as a multiple, `bare` as a share. */
 const LEAST = {
   one: { perAddress: 8, bare: 0.9 },
   deep: { perAddress: 20, bare: 0.85 },
@@ -105,9 +105,9 @@ function runsOf(shaping: Shaping): number[] {
 }
 
 /**
- * The whole engine, threads, classification, evidence and catch-all question included, against clients that only talk:
- * with as many connections and as many addresses a write, and with a connection for each address, as other verifiers do
- * it (without their random address, in their favour).
+ * The whole engine, with threads, classification, evidence and catch-all probes, against clients that only send
+ * commands: with as many connections and as many addresses a write; and with a connection for each address, as other
+ * verifiers do it (without their catch-all probe, in their favour).
  */
 export async function benchProbing(context: BenchContext, latencyMs: 0 | 20): Promise<Section> {
   const counts = COUNTS[context.quick ? "quick" : "full"][latencyMs];
@@ -285,7 +285,7 @@ function probing(
       if (round === 0) return sample;
       requireRight("engine", wrong);
       const { connections, recipients, maxOpenPerSite } = await mail.call("account", ours);
-      // Each address, and one that nobody has for each domain.
+      // Each address, and a catch-all probe for each domain.
       if (recipients < count + DOMAINS)
         throw new InvalidRun(`engine: ${recipients} questions for ${count} addresses of ${DOMAINS} domains`);
       // A connection that we have closed may be open to the server for a moment longer.

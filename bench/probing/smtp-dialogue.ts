@@ -22,7 +22,7 @@ export class Dialogue {
     this.#socket.on("close", () => this.#fail(new Error("the server hung up")));
   }
 
-  /** Resolves after the greeting. Rejects when there is none. */
+  /** Resolves after the greeting. Rejects without one. */
   static async open(address: string, port: number): Promise<Dialogue> {
     const dialogue = new Dialogue(address, port);
     await dialogue.ask("", 1);

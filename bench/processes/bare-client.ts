@@ -80,8 +80,8 @@ const verbs = {
   },
 
   /**
-   * All that the engine does for one address of a domain that it has never seen, and nothing else: MX, address, a connection, the
-   * address itself and one that nobody has. @returns milliseconds until that is answered; null where an answer is wrong
+   * Everything that the engine does for one address of an unknown domain, and nothing else: MX, address, a connection,
+   * the recipient and a catch-all probe. @returns milliseconds until the last answer; null where an answer is wrong
    */
   async single({ address, dnsServer, port }: { address: string; dnsServer: string; port: number }) {
     const domain = address.slice(address.lastIndexOf("@") + 1);

@@ -18,7 +18,7 @@ import { openLists } from "../../src/verification/lists/lists.ts";
 import { DOMAINS, domainName } from "../probing/plan.ts";
 import { answerParent } from "../setup/child.ts";
 
-/** A process that has checked many addresses, and keeps what it learnt: the way of evidence is that of the service. */
+/** A process that has checked many addresses, and stores the evidence as the service does. */
 interface Process {
   pool: CheckPool;
   redis: RedisClients;
@@ -33,10 +33,10 @@ const ASKER = {
   overlay: { isBlocked: () => false, isDisposable: () => false },
 };
 const NOBODY_GOES = { cancelled: () => false, onCancel: () => {} };
-/** As a worker has them under way. */
+/** Chunks in progress, as in a worker. */
 const CHUNKS_AT_ONCE = LIMITS.bulk.tasksAtOnce;
 
-/** Nobody is missing: all of them are kept alike. */
+/** All addresses exist, so that all entries are alike. */
 const addressAt = (run: number, at: number) => `user${at}@${domainName(run, at % DOMAINS)}`;
 
 let made: Process | null = null;
@@ -46,7 +46,7 @@ function started(): Process {
   return made;
 }
 
-/** What the process has resident when it has let go of what nobody refers to, bytes. */
+/** Resident bytes of the process after a garbage collection. */
 function settled(): number {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;

@@ -75,7 +75,7 @@ function expectedOf({ exists }: PlannedAddress): string {
   return exists ? "valid accepted_mailbox" : "invalid mailbox_not_found";
 }
 
-/** What differs from the plan, by what came instead. */
+/** Counts answers that differ from the plan, by the actual verdict. */
 function judge(planned: readonly PlannedAddress[], found: readonly (Evidence | null)[]) {
   const wrong: Record<string, number> = {};
   planned.forEach((plan, at) => {

@@ -65,9 +65,9 @@ function authenticate(
 }
 
 /**
- * `GET /v1/verify` as fastify's users write it, on the service's own parts: credentials from memory, a token and a unit from
- * their leases, the answer in the bytes that were rendered once, what it costs counted alike. Its own line a request is
- * off, as in ours: the observer logs the same sample.
+ * `GET /v1/verify` as users of fastify write it, on the service's own parts. Credentials come from memory, a token and
+ * a unit from their leases, the answer from the bytes rendered once, with the same metrics. fastify's own request log
+ * is off, as in ours: the observer logs the same sample.
  */
 function createApp(
   { authenticator, clock, limitsLeft, metrics, take }: CachedServices,

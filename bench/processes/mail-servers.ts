@@ -14,7 +14,7 @@ function running(): Sinks {
   return sinks;
 }
 
-/** Of the addresses, `count` from the one at `from` on; all of them unless it says. */
+/** A part of the addresses: `count` from index `from` on. Absent: all of them. */
 export interface Part {
   from: number;
   count: number;

@@ -35,7 +35,7 @@ function bytesOf({ fields, body }: RawAnswer): BytesOfAnswer {
   return { head: Buffer.from(head), bytes: Buffer.from(body) };
 }
 
-/** The cheapest way that there is. */
+/** The cheapest handler: always the same answer. */
 function sendingOne({ head, bytes }: BytesOfAnswer): Handler {
   return (response) => {
     response.writeStatus(head);
@@ -65,7 +65,7 @@ function sendingStrings(answers: readonly RawAnswer[]): Handler {
 }
 
 const verbs = {
-  /** A server that does nothing but send `answers` by turns, whatever it is asked. */
+  /** A server that only sends `answers` in turn, whatever the request. */
   start({ answers, form }: { answers: RawAnswer[]; form: RawForm }) {
     const native = uWS.App();
     native.any("/*", form === "bytes" ? sendingBytes(answers) : sendingStrings(answers));

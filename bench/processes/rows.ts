@@ -32,7 +32,7 @@ import { measure } from "../cpu/cpu.ts";
 import { planRun } from "../probing/plan.ts";
 import { answerParent } from "../setup/child.ts";
 
-/** Rows under way one by one: below a team's share of the pool. */
+/** Single rows in flight: fewer than a team's share of the pool. */
 const SINGLES = 2_000;
 const ASKER = {
   teamId: "team_bench",

@@ -34,13 +34,16 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-/** The value so far up in sorted `values`; 0 of none. */
+/** The value at `share` of the sorted `values`; 0 without values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** The median of what firsts are to their seconds. NaN where any is not above zero: noise, of which a median would tell nothing. */
+/**
+ * The median of the ratios of first to second. NaN where any value is not above zero: such a value is noise, which a
+ * median would hide.
+ */
 export function medianRatio(pairs: readonly (readonly [number, number])[]): number {
   if (pairs.length === 0 || !pairs.every(([first, second]) => first > 0 && second > 0)) return Number.NaN;
   return median(pairs.map(([first, second]) => first / second));
@@ -62,7 +65,10 @@ export function summarise(samples: readonly Sample[]): Summary {
   };
 }
 
-/** The subjects of round `round`, another one first each time, so that none always runs on a warm or a tired machine. */
+/**
+ * The subjects of round `round`, starting with another one each time, so that none always runs on a warm or a throttled
+ * machine.
+ */
 export function rotated<T>(subjects: readonly T[], round: number): T[] {
   const first = subjects.length === 0 ? 0 : round % subjects.length;
   return [...subjects.slice(first), ...subjects.slice(0, first)];

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 import { createPostgres } from "../../src/stores/postgres/postgres.ts";
 import type { Services } from "../setup/state.ts";
 
-/** Where and when a run was made: figures without it mean little. */
+/** Machine and date of a run: figures mean little without it. */
 export interface Machine {
   processor: string;
   cores: number;
@@ -14,7 +14,7 @@ export interface Machine {
   node: string;
   postgres: string;
   redis: string;
-  /** Of the source, `+` behind it where files differ from it; `unknown` outside of a repository. */
+  /** Commit of the source, with `+` where files differ from it; `unknown` outside of a repository. */
   commit: string;
   /** Beginning of the run, UTC. */
   date: string;
@@ -63,7 +63,7 @@ async function commitOf(root: string): Promise<string> {
     (await promisify(execFile)("git", ["-C", root, ...args])).stdout.trim();
   try {
     const commit = await git("rev-parse", "--short=12", "HEAD");
-    // What a run writes is no difference of the source.
+    // Files that a run writes are no difference of the source.
     const changed = await git(
       "status",
       "--porcelain",

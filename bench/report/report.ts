@@ -2,7 +2,7 @@ import type { Section } from "./table.ts";
 import { alignColumns } from "./table.ts";
 import { headroom, outcomeOf, type Target } from "./target.ts";
 
-/** What came of one bench: pure data, from which everything that a run tells is rendered. */
+/** Result of one bench: pure data, from which all output of a run is rendered. */
 export interface Measured {
   /** The name of its section on the command line. */
   name: string;
@@ -12,7 +12,7 @@ export interface Measured {
   /** The run did not do what it is measured for: wrong verdicts, answers missing. */
   isInvalid: boolean;
   tookS: number;
-  /** What it may take; for people, nothing ends it. */
+  /** Time budget in seconds, for readers; it is not enforced. */
   allowanceS: number;
   targets: Target[];
 }
@@ -20,7 +20,7 @@ export interface Measured {
 /** Exit codes of `npm run bench`. */
 export const EXIT = { reached: 0, notReached: 1, invalid: 2 } as const;
 
-/** A figure with its unit, as exact as it is meant: two decimals below ten, none from a hundred on. */
+/** A figure with its unit, with a precision by size: two decimals below ten, none from a hundred on. */
 export function formatFigure(value: number, unit: string): string {
   const size = Math.abs(value);
   const decimals = size >= 100 ? 0 : size >= 10 ? 1 : 2;
@@ -39,10 +39,10 @@ export function formatBound({ atLeast, atMost, unit }: Target): string {
   return "";
 }
 
-/** Of a reason in the table: it may be what any failure says. */
+/** Most characters of a reason in the table: it may be any error message. */
 const REASON_CHARS = 100;
 
-/** The outcome: how far the figure is from its bound, or why there is none. A line of bounded length. */
+/** The outcome: the ratio of figure and bound, or why there is none. A line of bounded length. */
 function verdictOf(target: Target): string {
   const outcome = outcomeOf(target);
   const far = headroom(target);

@@ -11,12 +11,12 @@ export interface Line {
 
 export interface Section {
   title: string;
-  /** What was run, one line each: counts, connections, delays, rounds. */
+  /** The setup, one line each: counts, connections, delays, rounds. */
   configuration: string[];
-  /** What is counted, e.g. `addresses`. */
+  /** The unit that is counted, e.g. `addresses`. */
   unit: string;
   lines: Line[];
-  /** Where it counts something else than units of work a second: a table of its own form, head first, below `lines`. */
+  /** For figures other than units of work a second: a table of its own form, head first, below `lines`. */
   table?: string[][];
   /** Observations under the table. */
   notes: string[];

@@ -1,20 +1,20 @@
-/** What must be reached, and what was: a line of the table that `npm run bench` ends with. */
+/** A bound and the figure reached: a line of the table that `npm run bench` ends with. */
 export interface Target {
   /** Stable, by section, e.g. `http.cached.cpu`: results of different days are compared by it. */
   id: string;
   /** In words, e.g. `cached GET /v1/verify, CPU a request`. */
   what: string;
-  /** Of figure and bound: `× raw`, `rows/s`, `ms`, … */
+  /** Unit of figure and bound: `× raw`, `rows/s`, `ms`, … */
   unit: string;
   /** null: nothing that counts was measured; `reason` says why. Such a line is not reached. */
   figure: number | null;
   reason?: string;
-  /** At least one of the two, or the line is only told. */
+  /** At least one of the two, or the line is only shown. */
   atLeast?: number;
   atMost?: number;
 }
 
-/** `told`: there is no bound, the figure is for people. `void`: measured under conditions in which it says nothing. */
+/** `told`: no bound; the figure is only shown. `void`: measured under conditions in which it says nothing. */
 export type Outcome = "reached" | "missed" | "void" | "told";
 
 export function outcomeOf({ figure, atLeast, atMost }: Target): Outcome {
@@ -25,7 +25,7 @@ export function outcomeOf({ figure, atLeast, atMost }: Target): Outcome {
   return isReached ? "reached" : "missed";
 }
 
-/** How often the bound is met: 1 is just reached, 2 is twice as good. null: there is no figure, or no bound. */
+/** Ratio of figure and bound: 1 is just reached, 2 is twice as good. null: no figure, or no bound. */
 export function headroom({ figure, atLeast, atMost }: Target): number | null {
   if (figure === null || Number.isNaN(figure)) return null;
   const ratios = [

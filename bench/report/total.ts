@@ -1,6 +1,6 @@
 import type { Measured } from "./report.ts";
 
-/** What a run of all sections may take on two cores: a proof that nobody has the time for proves nothing. */
+/** Time budget of a run of all sections on two cores: a longer bench would not be run. */
 const ALLOWED_S = { full: 1_200, quick: 180 };
 
 /** The run itself as a line of the table. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { basename, join } from "node:path";
 import type { Guard } from "../../scripts/embedded/guard.ts";
 
-/** What a child process does when asked, by name: at most one input, plain data both ways. */
+/** Operation of a child process, called by name: at most one input, plain data both ways. */
 type Verb = (...input: never[]) => unknown;
 
 /** A process of its own, so that its CPU time is its own, and its core is not the client's. */
@@ -31,18 +31,18 @@ interface Pending {
 const END_WITHIN_MS = 10_000;
 const READY = -1;
 
-/** Where children belong. */
+/** What child processes need to start. */
 export interface ChildHost {
   guard: Guard;
-  /** Where the compiled project is. */
+  /** Folder of the compiled project. */
   compiledDir: string;
   /** Folder for a CPU profile of each child; null: none is taken. */
   profileDir: string | null;
 }
 
-/** How a child is begun. */
+/** Start options of a child process. */
 export interface Beginning {
-  /** The core that it and its threads are pinned to from the first; null: none. */
+  /** The core that it and its threads are pinned to from the start; null: not pinned. */
   core: number | null;
   /** Flags of Node.js. */
   flags: readonly string[];

@@ -10,11 +10,11 @@ import { bundle } from "../../scripts/image/bundle.ts";
 export const SERVICE = "dist/src/main.js";
 
 /**
- * Compiles the service as `npm run build` does, into `dist` of a folder that goes with this run, and the processes of the
- * bench, a file each, beside it. What runs TypeScript as it stands names every function anew each time it is made: on the
- * way of a cached answer that alone is a tenth of the CPU time.
+ * Compiles the service as `npm run build` does, into `dist` of a folder that is removed with this run, and the
+ * processes of the bench, a file each, beside it. A runner of TypeScript sources names every function anew each time it
+ * is created: for a cached answer that alone is a tenth of the CPU time.
  *
- * @returns the folder; it lies in the project, so that packages are found from it
+ * @returns the folder; it is in the project, so that packages are found from it
  */
 export async function compileProject(root: string, guard: Guard): Promise<string> {
   mkdirSync(join(root, ".rcpt"), { recursive: true });

@@ -4,15 +4,17 @@ import { join } from "node:path";
 import { InvalidRun } from "../report/figures.ts";
 import type { ChildHost } from "./child.ts";
 
-/** What every section has at hand. */
+/** Context of every section. */
 export interface BenchContext extends ChildHost {
   databaseUrl: string;
   redisUrl: string;
-  /** Where object storage is; none in a run that does without. */
+  /** Settings of object storage; empty in a run without it. */
   objectSettings: Record<string, string>;
   /** Fewer and shorter runs: figures that show a trend, and say less. */
   quick: boolean;
-  /** What this bench may take; it is not ended, but one that grows with time must keep to it. */
+  /**
+   * Time budget of this bench in milliseconds. It is not enforced, but a bench that grows with time must keep to it.
+   */
   allowanceMs: number;
   /** Lengths of lists, ascending, where the command line gives them. */
   rows: readonly number[] | null;
@@ -55,7 +57,7 @@ export function bulkSettingsFor(
   };
 }
 
-/** Ends what was started, last first, whatever comes of `work`. */
+/** Runs `work`, and then ends all started children, last first, whatever its outcome. */
 export async function withChildren<T>(
   work: (keep: <C extends { end(): Promise<void> }>(child: C) => C) => Promise<T>,
 ): Promise<T> {

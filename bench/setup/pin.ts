@@ -6,7 +6,7 @@ import { familyOf } from "../cpu/family.ts";
 
 const run = promisify(execFile);
 
-/** Where server and generator run, so that neither takes the other's core. */
+/** Cores of server and generator, so that neither takes the other's. */
 export interface Cores {
   server: number;
   load: number;
@@ -50,9 +50,9 @@ async function placeBehind(pid: number, core: number): Promise<void> {
 }
 
 /**
- * Pins processes and their children, and those that they make later, to a core that they have while nobody else wants it
- * (SCHED_IDLE). There is no way back: only root may give a process its turn again.
- * @throws Error where one is there and cannot be placed
+ * Pins processes and their children, and those that they create later, to a core that they use only when it is idle
+ * (SCHED_IDLE). This cannot be undone: only root may raise the priority of a process.
+ * @throws Error where an existing process cannot be pinned
  */
 export async function pinBehind(pids: readonly number[], core: number): Promise<void> {
   const placed = new Set<number>();

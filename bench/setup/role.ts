@@ -8,7 +8,7 @@ import { SERVICE } from "./compile.ts";
 /** A role of the service in a process of its own, as production runs it. */
 export interface RoleProcess {
   pid: number;
-  /** null: the role has none. */
+  /** null: the role has no port. */
   port: number | null;
   end(): Promise<void>;
 }

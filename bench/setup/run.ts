@@ -5,7 +5,7 @@ import type { Target } from "../report/target.ts";
 import type { Bench, SectionEntry } from "../sections.ts";
 import type { BenchContext } from "./context.ts";
 
-/** What a bench has apart from what is its own. */
+/** The part of a bench's context that all benches share. */
 export type SharedContext = Omit<BenchContext, "databaseUrl" | "allowanceMs">;
 
 export interface Running {
@@ -28,7 +28,7 @@ export async function runSections(
     for (const [at, bench] of entry.benches.entries()) {
       const measured = await runBench({ name, bench, allowanceS }, running);
       ofSection.push(measured);
-      // With the last one it is known which of the promised targets nobody told.
+      // After the last one it is known which promised targets are missing.
       if (at === entry.benches.length - 1) measured.targets.push(...untold(entry, ofSection));
       running.onDone(measured);
     }
@@ -55,7 +55,7 @@ async function runBench(
   }
 }
 
-/** What was promised and not told, as void lines. */
+/** Promised targets without a figure, as void lines. */
 function untold({ promises }: SectionEntry, ofSection: readonly Measured[]): Target[] {
   const told = new Set(ofSection.flatMap(({ targets }) => targets.map(({ id }) => id)));
   const failures = ofSection.flatMap(({ failure }) => (failure === null ? [] : [failure]));
@@ -65,6 +65,6 @@ function untold({ promises }: SectionEntry, ofSection: readonly Measured[]): Tar
     .filter((id) => !told.has(id))
     .map((id) => ({ id, what: "not measured", unit: "", figure: null, reason }));
   if (failures.length === 0 || missing.length > 0) return missing;
-  // A failure is never passed over, whatever was promised.
+  // A failure is always reported, whatever was promised.
   return [{ id: ofSection[0]?.name ?? "", what: "a section that failed", unit: "", figure: null, reason }];
 }

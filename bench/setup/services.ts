@@ -9,9 +9,9 @@ import type { Services } from "./state.ts";
 const CACHE_DIR = join(import.meta.dirname, "../../.rcpt/cache");
 
 export interface StartedServices extends Services {
-  /** Of object storage; empty where it is not wanted. */
+  /** Settings of object storage; empty where it is not wanted. */
   objectSettings: Record<string, string>;
-  /** Of the processes that were started; Postgres has children. */
+  /** Process ids of the services; Postgres has children. */
   pids: number[];
 }
 

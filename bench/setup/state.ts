@@ -16,7 +16,7 @@ export interface CleanState {
 }
 
 /**
- * Every bench begins with nothing of another's: a copy of a database that is migrated once, which costs a fraction of a
+ * Every bench begins with a clean state: a copy of a database that is migrated once, which costs a fraction of a
  * second, and an empty Redis.
  */
 export async function createCleanState({ databaseUrl, redisUrl }: Services): Promise<CleanState> {

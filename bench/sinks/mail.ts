@@ -5,7 +5,7 @@ import type { BenchContext } from "../setup/context.ts";
 import type { Keep } from "../setup/pinned-server.ts";
 import type { SinkDelays } from "./sink-account.ts";
 
-/** The internet of a section: who has mail where. */
+/** The internet of a section: DNS zone and addresses of mail servers. */
 export interface Internet {
   zone: Zone;
   addresses: string[];

@@ -8,7 +8,7 @@ import type { Guard } from "../../scripts/embedded/guard.ts";
 import type { Wrk } from "../../scripts/embedded/wrk.ts";
 import type { SinkAccount, SinkDelays, Sinks } from "./sink-account.ts";
 
-/** A line of JSON: what it says when it listens, and to each line that it is told. */
+/** A line of JSON from the sinks: when they listen, and in answer to each command. */
 interface Told {
   port?: number;
   accounts?: [connections: number, open: number, maxOpen: number, recipients: number][];
@@ -34,7 +34,9 @@ function sinkScript(addresses: readonly string[], { latencyMs, recipientMs }: Si
   ].join("\n");
 }
 
-/** Calls it by lines, one after the other. `heard`: what it says, in order; all reject once it has ended. */
+/**
+ * Sends commands, one after the other. `heard`: lines of the sinks, in order; all reject once the process has ended.
+ */
 function createLine(child: ChildProcess): { heard(): Promise<Told>; ask(line: string): Promise<Told> } {
   const waiting: { resolve(told: Told): void; reject(error: Error): void }[] = [];
   let ended: Error | null = null;
@@ -48,7 +50,7 @@ function createLine(child: ChildProcess): { heard(): Promise<Told>; ask(line: st
   child.stdin?.on("error", () => undefined);
   if (child.stdout !== null)
     createInterface({ input: child.stdout }).on("line", (line) => {
-      // What wrk itself says when the script failed is no answer of it.
+      // wrk prints its own message when the script failed: that is no answer.
       if (!line.startsWith("{")) return;
       const told = JSON.parse(line) as Told;
       if (told.error === undefined) waiting.shift()?.resolve(told);

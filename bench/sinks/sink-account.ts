@@ -1,4 +1,4 @@
-/** What a sink has seen. */
+/** Counters of a sink. */
 export interface SinkAccount {
   connections: number;
   open: number;
@@ -10,8 +10,8 @@ export interface SinkDelays {
   /** Milliseconds from a read to the answer of all commands in it: the round trip of a distant server. */
   latencyMs: number;
   /**
-   * Milliseconds that it takes a server to find out about a recipient, beside: those of a connection one after the other, and
-   * all answers to a read go out together.
+   * Milliseconds to look up one recipient, in addition. Recipients of a connection are looked up one after the other,
+   * and all answers to one read go out together.
    */
   recipientMs: number;
 }
@@ -19,18 +19,18 @@ export interface SinkDelays {
 /** Mail servers on addresses of their own, all on one port. Calls of one that has ended reject. */
 export interface Sinks {
   readonly port: number;
-  /** What they run on, in words, for the configuration of a section. */
+  /** Description of the implementation, for the configuration of a section. */
   readonly runtime: string;
   /** From the next read on, of all or of `count` addresses from the one at `from` on. */
   delay(delays: SinkDelays, from?: number, count?: number): Promise<void>;
   /** One an address, in their order. */
   accounts(): Promise<SinkAccount[]>;
-  /** Counts begin anew, of all or of `count` addresses from the one at `from` on; what is open stays so. */
+  /** Resets the counters, of all sinks or of `count` from index `from` on; open connections remain. */
   reset(from?: number, count?: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Of all of them since `reset`; `maxOpenPerSite`: most connections open at once at one sink. */
+/** Sums over all sinks since `reset`; `maxOpenPerSite`: most connections open at once at one sink. */
 export function accountOf(accounts: readonly SinkAccount[]) {
   let connections = 0;
   let recipients = 0;

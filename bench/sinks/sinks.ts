@@ -5,7 +5,10 @@ import { findWrk } from "../../scripts/embedded/wrk.ts";
 import { openNativeSinks, projectRoot } from "./native-sink.ts";
 import type { SinkDelays, Sinks } from "./sink-account.ts";
 
-/** Of a process of the bench, which has none: the bench's ends whatever carries its mark, and the sinks end with this process. */
+/**
+ * Guard of a process of the bench. It does nothing: the bench's own guard ends all processes with its mark, and the
+ * sinks end with this process.
+ */
 const OF_THE_BENCH: Guard = {
   pid: 0,
   env: { RCPT_RUN: process.env.RCPT_RUN ?? "" },

@@ -8,7 +8,7 @@ export interface Series {
 }
 
 export interface Axis {
-  /** Of a value its place, 0 to 1. */
+  /** Position of a value on the axis, 0 to 1. */
   place(value: number): number;
   ticks: readonly { value: number; label: string }[];
 }

@@ -92,7 +92,7 @@ function overTime(
 }
 
 function charts(report: Report): string {
-  // What is left of the last second counts for less than a second: a dip that was none.
+  // The last second may be incomplete, which would look like a dip.
   const whole = report.timeline.length > 1 ? report.timeline.slice(0, -1) : report.timeline;
   const points = joinPoints(whole);
   const curve = [{ name: "results, since due", tone: "a", points: report.curve }];

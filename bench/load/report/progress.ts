@@ -3,7 +3,7 @@ import type { Loop } from "../sender.ts";
 import type { Tally, TimelinePoint } from "../tally.ts";
 import { writeCount, writeLatency } from "../units.ts";
 
-/** Where lines about the run under way go. */
+/** Stream for lines about the run in progress. */
 export interface ProgressStream {
   isTTY?: boolean | undefined;
   columns?: number | undefined;
@@ -11,7 +11,7 @@ export interface ProgressStream {
 }
 
 export interface Progress {
-  /** Told once a second. */
+  /** Called once a second. */
   tick(point: TimelinePoint): void;
   /** Leaves the terminal's line. */
   end(): void;
@@ -23,7 +23,7 @@ interface Watched {
   bulk: BulkDriver | null;
 }
 
-/** Of a stream that is no terminal: a log need not have a line a second. */
+/** Interval in seconds on a stream that is no terminal: a log does not need a line a second. */
 const PLAIN_EVERY = 5;
 const CLEAR_LINE = "\r\u001b[K";
 

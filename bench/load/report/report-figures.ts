@@ -2,7 +2,7 @@ import type { BulkView } from "../bulk-view.ts";
 import type { LatencyView } from "../latency.ts";
 import type { Counts } from "../tally.ts";
 
-/** What thresholds are about. Latencies are of results (2xx) after the warm-up, in microseconds. */
+/** Figures that thresholds apply to. Latencies are of results (2xx) after the warm-up, in microseconds. */
 export interface ReportFigures {
   requests: Counts;
   /** Answers that are results (2xx). */

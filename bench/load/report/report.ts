@@ -8,14 +8,14 @@ import { writeCount, writeDuration, writeLatency, writeShare } from "../units.ts
 import type { ReportFigures } from "./report-figures.ts";
 import { type Judged, judge } from "./thresholds.ts";
 
-/** What `--json` writes. Never the key, never an address. */
+/** Content of `--json`. It never has the key or an address. */
 export interface Report extends ReportFigures {
   version: 1;
   startedAt: string;
   endedAt: string;
   /** Why no more was sent. */
   ended: LoopEnd;
-  /** As it would be said on a command line; the key is not among it. */
+  /** As on a command line, without the key. */
   configuration: [name: string, value: string][];
   /** From the end of the warm-up until the last answer, milliseconds. */
   measuredMs: number;
@@ -28,20 +28,20 @@ export interface Report extends ReportFigures {
   /** Requests without an answer, by cause. */
   failures: Record<string, number>;
   verdicts: Record<string, number>;
-  /** Bulk jobs that were due while as many as allowed were under way. */
+  /** Bulk jobs that were due while as many as allowed were in progress. */
   bulkLeftOut: number;
   curve: CurvePoint[];
   timeline: TimelinePoint[];
   /** This tool's own part. */
   generator: { busy: number; lagP99Us: number | null };
   thresholds: Judged[];
-  /** What a reader has to know to read the figures right. */
+  /** Notes that a reader needs to read the figures correctly. */
   notes: string[];
-  /** What does not add up; empty, or the run counts for nothing. */
+  /** Inconsistencies; if there are any, the run does not count. */
   faults: string[];
 }
 
-/** What a run leaves behind. */
+/** Data that a run collects. */
 export interface RunResult {
   options: LoadOptions;
   tally: Tally;
@@ -56,13 +56,13 @@ export interface RunResult {
   busy: number;
   addresses: string;
   isLive: boolean;
-  /** Said by whoever ran it. */
+  /** Notes of the code that ran it. */
   notes: string[];
 }
 
 /** Above that, the figures are about this tool. */
 const BUSY_MAX = 0.9;
-/** What the timer of an event loop is late anyway. */
+/** Usual lateness of an event loop's timer. */
 const LAG_MAX_US = 5_000;
 
 function configurationOf({ options, addresses, isLive }: RunResult): [string, string][] {

@@ -75,7 +75,7 @@ export const counted = (counts: Record<string, number>) =>
     .map(([name, count]) => `${name} ${writeCount(count)}`)
     .join(", ");
 
-/** One line each, without what there was none of. */
+/** One line for each kind of outcome that occurred. */
 export function outcomeLines(report: Report): [name: string, value: string][] {
   const { cached, statuses, codes, failures, verdicts, generator } = report;
   const looked = cached.yes + cached.no;

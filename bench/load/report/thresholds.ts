@@ -5,7 +5,7 @@ import type { ReportFigures } from "./report-figures.ts";
 
 type Comparison = "<" | "<=" | ">" | ">=";
 
-/** What must hold, else the command fails: `p99<50ms`. */
+/** A condition on which the command fails unless it holds: `p99<50ms`. */
 export interface Threshold {
   /** As it was given. */
   text: string;
@@ -18,13 +18,13 @@ export interface Threshold {
 
 export interface Judged {
   text: string;
-  /** What was found, ready to print; null: nothing was measured, which does not hold. */
+  /** The measured value, ready to print; null: nothing was measured, so it does not hold. */
   figure: string | null;
   holds: boolean;
 }
 
 const LATENCIES: ReadonlySet<string> = new Set([...PERCENTILES.map((p) => `p${p}`), "mean", "max"]);
-/** Of all requests that were sent; `unsent` and `held` of all that were planned; `cached` of all results. */
+/** Shares of all requests sent; `unsent` and `held` are of all planned ones, `cached` is of all results. */
 const COUNTS: ReadonlySet<string> = new Set(["errors", "failed", "cut", "unsent", "held", "cached"]);
 const FIGURES: ReadonlySet<string> = new Set(["rate", "bulk.failed", "bulk.rows_per_s"]);
 const STATUS = /^(?:[2345]xx|[2345]\d\d)$/;
