@@ -18,21 +18,21 @@ const TIMEOUT_MS = 60_000;
 const MAX_ATTEMPTS = 5;
 
 export interface ClientOptions {
-  /** Of the service, e.g. `https://rcpt.example.com`. */
+  /** URL of the service, e.g. `https://rcpt.example.com`. */
   url: string;
-  /** A key or a session, for `Authorization`; none for what needs none, such as signing in. */
+  /** A key or a session, for `Authorization`; absent for calls without credentials, such as signing in. */
   key?: string | undefined;
   /** Instead of the global one. */
   fetch?: typeof fetch | undefined;
-  /** Of a call with its retries and waits; 60 s when absent. Uploads, events and downloads take as long as they take. */
+  /** Milliseconds for a call with its retries and waits; absent: 60 s. Uploads, events and downloads have no limit. */
   timeoutMs?: number | undefined;
-  /** Of a request, the first one included; 5 when absent, 1: nothing is repeated. */
+  /** Most attempts of a request, including the first; absent: 5. 1: never repeats. */
   maxAttempts?: number | undefined;
-  /** Wait with a request while the last answer said that its rate is used up, instead of being refused. */
+  /** Delays a request while the last answer said that its rate is used up, instead of having it refused. */
   pace?: boolean | undefined;
 }
 
-/** What the service says of an address. */
+/** Result of a verification. */
 export type Verification = Answer<"GET", "/v1/verify">;
 
 export interface VerifyOptions {
@@ -70,7 +70,7 @@ export interface Client {
     path: P,
     ...options: OptionsArgument<RequestOptions<"GET", P>>
   ): AsyncGenerator<ItemOf<P>, void>;
-  /** What answers have last said of the team's limits. */
+  /** The team's limits, as of the last answers. */
   readonly limits: Limits;
 }
 
@@ -85,7 +85,10 @@ interface ApiRequestOptions extends Omit<ApiRequest, "method" | "path" | "parame
   query?: QueryValues;
 }
 
-/** A client of the service at `url`. Keeps no connection of its own and needs no closing. @throws TypeError when `url` is not a URL, or `key` not one that a header takes */
+/**
+ * A client of the service at `url`. It holds no connections and needs no closing. @throws TypeError when `url` is not a
+ * URL, or `key` is not a valid header value
+ */
 export function createClient(options: ClientOptions): Client {
   const transport = new Transport({
     url: options.url,

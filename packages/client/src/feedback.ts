@@ -1,24 +1,24 @@
 import type { Transport } from "./http/transport.ts";
 import type { components } from "./schema.d.ts";
 
-/** What became of a message. */
+/** Outcome of a message that was sent to an address. */
 export type FeedbackEvent = components["schemas"]["FeedbackEvent"];
-/** How many events count. */
+/** Number of events that count. */
 export type FeedbackReport = components["schemas"]["RecordedFeedback"];
 
 export interface FeedbackOptions {
   signal?: AbortSignal | undefined;
-  /** Told after each request how many events have been reported. */
+  /** Called after each request with the number of events reported so far. */
   onProgress?: ((reported: number) => void) | undefined;
 }
 
 /** The most that the API takes at once. */
 const FEEDBACK_PER_REQUEST = 1_000;
-/** Of a body's 1 MiB, without what stands around the events. */
+/** Most bytes of the events in a request: the API's limit of 1 MiB, less the JSON around them. */
 const BYTES_PER_REQUEST = 1_000_000;
 
 const encoder = new TextEncoder();
-/** Of an event and its comma. */
+/** Bytes of an event and its comma. */
 const bytesOf = (event: FeedbackEvent) => encoder.encode(JSON.stringify(event)).length + 1;
 
 /** Reports events in requests of FEEDBACK_PER_REQUEST, or fewer where they are long, one after the other. */

@@ -20,14 +20,14 @@ interface OtherEvent {
   data: Record<string, unknown>;
 }
 
-/** What has happened: `type` tells which. */
+/** An event; `type` says which. */
 export type WebhookEvent = Described | OtherEvent;
 
-/** Of a Fetch request, or of a Node.js one. */
+/** Headers of a Fetch request, or of a Node.js one. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyWebhookOptions {
-  /** How old or early a delivery may be, by our clock; 300 s when absent. */
+  /** Largest age of a delivery, or lead of its timestamp, in seconds by our clock; absent: 300. */
   toleranceS?: number | undefined;
 }
 
@@ -78,11 +78,11 @@ function joined(head: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
 const refusal = (detail: string) => new RcptError("invalid_signature", detail);
 
 /**
- * The event of a delivery, when it is from your service.
- * @param rawBody the bytes as they came, before they are parsed
+ * Verifies a delivery and returns its event.
+ * @param rawBody the bytes as received, before parsing
  * @param secret `whsec_…`; several: one of them must have signed it
- * @throws RcptError `invalid_signature`: it is not, or too old; `malformed_answer`: it is signed, and no event.
- *   TypeError when the secret is not one of a webhook
+ * @throws RcptError `invalid_signature`: not signed by `secret`, or too old; `malformed_answer`: signed, but not an
+ * event. TypeError when `secret` is not a webhook's secret
  */
 async function verify(
   rawBody: string | Uint8Array | ArrayBuffer,

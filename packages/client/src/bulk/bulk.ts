@@ -8,7 +8,7 @@ import { type UploadContext, type UploadProgress, uploadInParts, uploadWhole } f
 
 type Submission = RequestOptions<"POST", "/v1/verify/bulk">["body"];
 
-/** What a job may be told besides its list, in the API's words: `metadata`, `evidence`, `webhook_url`, ... */
+/** Options of a job besides its list, named as in the API: `metadata`, `evidence`, `webhook_url`, ... */
 type JobOptions = Partial<Omit<Submission, "emails" | "upload_id" | "s3">> & {
   signal?: AbortSignal | undefined;
 };
@@ -19,9 +19,12 @@ export type ListOptions = JobOptions & {
 };
 
 export interface FileOptions extends JobOptions {
-  /** What the file is called; of the source when absent. */
+  /** Name of the file; absent: the source's name. */
   filename?: string | undefined;
-  /** Of the job; a random one when absent. With your own a list that is submitted again after a lost answer is one job. */
+  /**
+   * Idempotency key of the job; absent: a random one. With your own, a list that is submitted again after a lost answer
+   * becomes one job.
+   */
   idempotencyKey?: string | undefined;
   /** `uploadId` of a `onProgress` before: of a path or a Blob, only what is missing is sent. */
   resume?: string | undefined;
@@ -30,7 +33,10 @@ export interface FileOptions extends JobOptions {
    * body through the service, for programs that cannot reach its object storage.
    */
   via?: "storage" | "service" | undefined;
-  /** Of the parts of a file, 5 MiB at least; 16 MiB when absent. One that fails is sent again whole, and three are in memory. */
+  /**
+   * Bytes of each part of a file, at least 5 MiB; absent: 16 MiB. A failed part is sent again whole. Three are in
+   * memory.
+   */
   partBytes?: number | undefined;
   onProgress?: ((progress: UploadProgress) => void) | undefined;
 }

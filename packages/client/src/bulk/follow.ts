@@ -18,17 +18,17 @@ const FRUITLESS_CONNECTIONS = 3;
 export const hasEnded = ({ status }: JobSnapshot): boolean =>
   status === "completed" || status === "failed" || status === "cancelled";
 
-/** Where a follower stands between two connections. */
+/** State of a follower between two connections. */
 interface Position {
   lastEventId: string;
-  /** null: nothing was heard of the job yet. */
+  /** null: no event of the job so far. */
   last: JobSnapshot | null;
   /** Connections in a row without an event. */
   fruitless: number;
   waits: Waits;
 }
 
-/** What connecting again may mend. */
+/** Whether connecting again may help. */
 const mayPass = ({ code, status }: RcptError) =>
   code === "network_error" ||
   code === "timeout" ||
@@ -86,9 +86,9 @@ async function* look(
 }
 
 /**
- * A job as it changes, to its end, through as many connections as that takes. Where events do not come through (a proxy
- * that keeps them back) the job is read now and then instead. The last one that is yielded is the job as it ended.
- * @throws RcptError that connecting again does not mend; the reason of `signal`
+ * Yields the job whenever it changes, until it ends, over as many connections as needed. Where events do not arrive (a
+ * proxy buffers them), polls the job instead. The last snapshot is the ended job.
+ * @throws RcptError that connecting again cannot fix; the reason of `signal`
  */
 export async function* followJob(
   transport: Transport,

@@ -27,13 +27,13 @@ export interface Job {
   results(options?: RowFilter & ReadOptions): AsyncGenerator<ResultRow, void>;
   /** Its results as a file, byte by byte. @throws RcptError, also while it is read */
   download(options?: DownloadOptions): ReadableStream<Uint8Array>;
-  /** Ends it at once; what is answered stays. Of a job that is cancelled already it does nothing. @throws RcptError */
+  /** Cancels the job; results so far are kept. Does nothing if it is cancelled already. @throws RcptError */
   cancel(options?: ReadOptions): Promise<JobSnapshot>;
   /** Removes it and its results. @throws RcptError */
   remove(options?: ReadOptions): Promise<void>;
 }
 
-/** What an iteration yields, as a stream that asks for no more than is taken. */
+/** A stream of an iteration's values, with back-pressure: it reads no further than its consumer. */
 function asStream(pieces: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -19,9 +19,9 @@ export type ResultRow = Verification & {
   input: string;
   /** The row whose result this one copies. */
   duplicate_of: number | null;
-  /** Of files: all cells of the row. */
+  /** All cells of the row, in results of files. */
   columns?: string[];
-  /** Of a job with `split_cells`, instead of a result, where the cell has several addresses. */
+  /** Replaces the result in jobs with `split_cells`, where the cell has several addresses. */
   parts?: (Verification & { input: string; duplicate_of: number | null })[];
 };
 
@@ -109,8 +109,8 @@ export async function* readResultBytes(request: ResultsRequest): AsyncGenerator<
 }
 
 /**
- * Rows of results, each once and in the order of the list. Where bytes cannot be continued (of a choice of rows, or while the job
- * runs) they are read again, and rows up to the last one are passed over.
+ * Yields each row of the results once, in the order of the list. Where the byte stream cannot be resumed (filtered
+ * rows, or a running job), reads it again and skips rows up to the last one.
  * @throws RcptError; the reason of `signal`
  */
 export async function* readRows(request: ResultsRequest): AsyncGenerator<ResultRow, void> {

@@ -6,7 +6,7 @@ import type { ReadableFile } from "./readable-file.ts";
 
 const PART_BYTES = 16 * 1_048_576;
 const PARTS_AT_ONCE = 3;
-/** Of the slowest line that is of use. */
+/** Timeout of one part, on the slowest usable connection. */
 const PART_TIMEOUT_MS = 15 * 60_000;
 const ATTEMPTS = 6;
 const FIRST_WAIT_MS = 500;
@@ -14,9 +14,9 @@ const LAST_WAIT_MS = 15_000;
 const STORAGE_AWAY =
   'Object storage cannot be reached. With `via: "service"` the file goes through the service.';
 
-/** Where an upload stands. */
+/** Progress of an upload. */
 export interface UploadProgress {
-  /** With it an upload that was interrupted goes on (`resume`); null: not known before the end, of a stream. */
+  /** Resumes an interrupted upload (`resume`); null: a stream, whose id is unknown before the end. */
   uploadId: string | null;
   sentBytes: number;
   /** null: not known, of a stream. */
@@ -27,7 +27,7 @@ export interface UploadContext {
   transport: Transport;
   signal: AbortSignal;
   filename: string | undefined;
-  /** An upload in parts that was begun before. */
+  /** Id of a multipart upload that was started before. */
   resume: string | undefined;
   partBytes: number | undefined;
   onProgress: ((progress: UploadProgress) => void) | undefined;
@@ -43,7 +43,7 @@ interface Part {
 
 type Created = Answer<"POST", "/v1/uploads">;
 
-/** An upload of a file, under way. */
+/** An upload of a file in progress. */
 interface Sending extends UploadContext {
   id: string;
   file: ReadableFile;
@@ -119,7 +119,7 @@ async function sendParts(sending: Sending, parts: Part[]): Promise<void> {
   try {
     await Promise.all(Array.from({ length: PARTS_AT_ONCE }, sendNext));
   } finally {
-    // What is still on its way is of no use when one has failed.
+    // After a failure the other requests in flight are useless.
     failure.abort();
   }
 }
@@ -143,7 +143,7 @@ async function resumed(context: UploadContext, upload: string, file: ReadableFil
   );
 }
 
-/** Whether the file is there already: another process may have completed the upload, or an answer was lost. */
+/** Whether the file is complete: another process may have completed the upload, or an answer was lost. */
 async function isStored({ transport, signal }: UploadContext, upload: string, file: ReadableFile) {
   const path = "/v1/uploads/{upload}";
   const request = { method: "GET", path, parameters: { upload }, signal };
@@ -151,7 +151,7 @@ async function isStored({ transport, signal }: UploadContext, upload: string, fi
   return status === "stored" && bytes === file.bytes;
 }
 
-/** @param parts null: what is missing of an upload that was begun before */
+/** @param parts null: sends the missing parts of an upload that was started before */
 async function sendAll(
   context: UploadContext,
   id: string,

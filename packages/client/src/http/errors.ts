@@ -15,7 +15,7 @@ export type ClientErrorCode =
   | "http_error"
   | "file_changed";
 
-/** What a program switches on. */
+/** Code for programs to switch on. */
 export type ErrorCode = Problem["code"] | ClientErrorCode;
 
 interface ErrorParts {
@@ -32,13 +32,13 @@ export class RcptError extends Error {
   readonly code: ErrorCode;
   /** HTTP status; 0: there was no answer. */
   readonly status: number;
-  /** What was wrong this time, in words. */
+  /** What was wrong this time, as a sentence. */
   readonly detail: string;
-  /** What is wrong with each field, by its dotted name. */
+  /** The fault of each invalid field, by its dotted name. */
   readonly errors: Readonly<Record<string, string>>;
   /** Finds the request in the service's log; null: there was no answer. */
   readonly requestId: string | null;
-  /** Seconds after which the service asks to try again; null: it named none. */
+  /** Seconds after which the service asks to try again; null: not stated. */
   readonly retryAfterS: number | null;
   /** The whole problem, with `candidates` of an ambiguous column; null: the answer is not the API's. */
   readonly problem: Problem | null;
@@ -77,7 +77,7 @@ function isProblem(body: unknown): body is Problem {
   return typeof code === "string" && typeof detail === "string";
 }
 
-/** What a refusal says. Reads its body. */
+/** The error of a refusal. Reads its body. */
 export async function errorOf(response: Response, nowMs = Date.now()): Promise<RcptError> {
   const { status, headers } = response;
   const body: unknown = await response.json().catch(() => null);

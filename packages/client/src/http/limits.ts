@@ -1,9 +1,9 @@
-/** One limit as an answer last told of it. */
+/** One limit, as of the last answer about it. */
 export interface Limit {
-  /** Requests in a window, or units of the day; null: not said. */
+  /** Requests in a window, or units of the day; null: not stated. */
   limit: number | null;
   windowS: number | null;
-  /** What is left, for `resetS` seconds from `seenAt`. */
+  /** Units left, for `resetS` seconds from `seenAt`. */
   remaining: number;
   resetS: number;
   seenAt: Date;
@@ -27,10 +27,10 @@ function readItems(text: string | null): Map<keyof Limits, Map<string, number>> 
   return found;
 }
 
-/** What answers have said of the team's limits (`RateLimit-Policy`, `RateLimit`). */
+/** The team's limits according to answers (`RateLimit-Policy`, `RateLimit`). */
 export class LimitsSeen {
   #limits: Limits = {};
-  /** Which rate a route is taken from, once an answer of it has said so. */
+  /** The rate limit of a route, once an answer of it has named it. */
   readonly #ofRoute = new Map<string, keyof Limits>();
 
   get limits(): Limits {
@@ -56,7 +56,7 @@ export class LimitsSeen {
     }
   }
 
-  /** How long a request would be refused, by what was last seen of its rate. */
+  /** Milliseconds for which a request would be refused, according to the last answer about its rate. */
   waitMs(route: string): number {
     const name = this.#ofRoute.get(route);
     const seen = name === undefined ? undefined : this.#limits[name];

@@ -25,7 +25,7 @@ type OrUndefined<Q> = { [K in keyof Q]: Q[K] | undefined };
 type ContentOf<R> = R extends { content: infer C } ? C : never;
 type Successes<O> = O extends { responses: infer R } ? R[keyof R & (200 | 201 | 202)] : never;
 
-/** The body of a success; undefined: it has none. */
+/** The body of a success; undefined: it has no body. */
 export type Answer<M extends Method, P extends keyof paths> = [Successes<OperationAt<M, P>>] extends [never]
   ? undefined
   : ContentOf<Successes<OperationAt<M, P>>> extends infer C
@@ -41,7 +41,7 @@ interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Total time with all retries; the client's when absent. */
   timeoutMs?: number | undefined;
-  /** Of POSTs that take one; a random one when absent. */
+  /** Idempotency key, for POSTs that take one; absent: a random one. */
   idempotencyKey?: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export type RequestOptions<M extends Method, P extends keyof paths> = CallOption
   WithQuery<OperationAt<M, P>> &
   WithBody<OperationAt<M, P>>;
 
-/** The options of a call: they may be left out when none is needed. */
+/** The options of a call: optional if none of them is required. */
 export type OptionsArgument<T> = Record<never, never> extends T ? [options?: T] : [options: T];
 
 /** Paths of lists that come in pages. */

@@ -34,7 +34,7 @@ export class Waits {
     this.#nextMs = firstMs;
   }
 
-  /** What is to be waited now: half of it certain, half of it by chance; `leastMs` is kept in any case. */
+  /** The next wait in milliseconds: `leastMs`, and a pause that doubles each time, half of it random. */
   nextMs(leastMs = 0): number {
     const ms = this.#nextMs * (0.5 + Math.random() / 2);
     this.#nextMs = Math.min(this.#nextMs * 2, this.#lastMs);
@@ -62,12 +62,14 @@ export class Deadline {
     this.signal = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
   }
 
-  /** Whether there is time for waiting so long, and for an attempt after it. */
+  /** Whether there is time for a wait of `ms`, and for an attempt after it. */
   hasTimeFor(ms: number): boolean {
     return performance.now() + ms < this.#endsMs;
   }
 
-  /** What takes as long as it takes has begun: from now on only the caller's signal counts. */
+  /**
+   * Lifts the deadline, since a transfer without a time limit has begun: from now on only the caller's signal counts.
+   */
   lift(): void {
     clearTimeout(this.#timer);
   }

@@ -27,9 +27,9 @@ export const takesKey = (method: string, path: string): boolean =>
   method === "POST" && (KEYED_PATHS as readonly string[]).includes(path);
 
 /**
- * How a request may be repeated. `free`: whenever it may help. `keyed`: when its answer was lost, for the service knows it
- * again by its key; not after a refusal that frees the key although the work may have been done. `refused`: only when the
- * answer says that nothing was done. `never`: its body is gone.
+ * When a request may be repeated. `free`: whenever it may help. `keyed`: when its answer was lost, because the service
+ * recognises its key; but not after a refusal that frees the key although the work may have been done. `refused`: only
+ * when the answer says that nothing was done. `never`: its body has been consumed.
  */
 export type Repeating = "free" | "keyed" | "refused" | "never";
 
@@ -55,8 +55,9 @@ const isGateway = ({ code, status }: RcptError) =>
   code === "http_error" && [429, 502, 503, 504].includes(status);
 
 /**
- * Whether the same request may be sent again after this.
- * The API says of `unavailable` that the work may have been done and the key is free all the same: that is not repeated where it matters.
+ * Whether the same request may be sent again after this error.
+ * The API says of `unavailable` that the work may have been done although the key is free: such a request is not
+ * repeated unless that is harmless.
  */
 export function mayRepeat(error: RcptError, repeating: Repeating): boolean {
   if (repeating === "never") return false;

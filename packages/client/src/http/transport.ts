@@ -64,7 +64,7 @@ export class Transport {
   readonly seen = new LimitsSeen();
 
   constructor(options: TransportOptions) {
-    // What is no URL is told now, and not by every request.
+    // Reports an invalid URL now, not at every request.
     const { href } = new URL(options.url);
     // Errors of `Headers` would say the key.
     if (options.key && !/^[!-~]+$/.test(options.key.trim()))
@@ -72,7 +72,7 @@ export class Transport {
     this.#options = { ...options, url: href.replace(/\/+$/, "") };
   }
 
-  /** What requests to others, such as object storage, are made with. */
+  /** For requests to other servers, such as object storage. */
   get fetch(): typeof fetch {
     return this.#options.fetch;
   }
@@ -142,7 +142,7 @@ export class Transport {
           return await this.#attempt(prepared, deadline.signal, read);
         } catch (error) {
           if (!(error instanceof RcptError) || deadline.signal.aborted) throw error;
-          // What a lost request has deleted is not there the second time.
+          // A lost request may have deleted it: then the second one gets 404.
           if (wasLost && request.method === "DELETE" && error.status === 404) return undefined as T;
           const ms = waits.nextMs((error.retryAfterS ?? 0) * 1_000);
           const mayGoOn = attempt < this.#options.maxAttempts && deadline.hasTimeFor(ms);

@@ -13,8 +13,8 @@ function parse(bytes: Uint8Array[], decoder: InstanceType<typeof TextDecoder>): 
 }
 
 /**
- * The values of JSON lines, in whatever pieces their bytes come. Blank lines are none.
- * @throws RcptError `malformed_answer` at a line that is not JSON; whatever `pieces` throws
+ * The values of JSON lines, however their bytes are split. Skips blank lines.
+ * @throws RcptError `malformed_answer` at a line that is not JSON; errors of `pieces`
  */
 export async function* readJsonLines(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
   const decoder = new TextDecoder("utf-8", { fatal: false });

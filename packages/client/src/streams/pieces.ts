@@ -23,7 +23,7 @@ async function readWithin(
 }
 
 /**
- * The pieces of a body, to its end. Whoever stops reading early ends its connection.
+ * The pieces of a body, to its end. Stopping early closes the connection.
  * @throws RcptError `network_error` when it breaks off or is silent; the reason of `signal`
  */
 export async function* piecesOf(

@@ -1,9 +1,9 @@
 /** One server-sent event. */
 export interface ServerEvent {
-  /** `message` where the server names none. */
+  /** `message` where the server gives no name. */
   event: string;
   data: string;
-  /** Of this event, or the last one before it that had one; "": none yet. */
+  /** Id of this event, or of the last one before it that had an id; "": none yet. */
   lastEventId: string;
 }
 
@@ -36,7 +36,10 @@ function fieldOf(line: string): { name: string; value: string } | null {
   return { name: line.slice(0, colon), value: line.slice(colon + 1).replace(/^ /, "") };
 }
 
-/** Reads `text/event-stream` (WHATWG HTML 9.2.6), in whatever pieces it comes. An event without its blank line is none. */
+/**
+ * Parses `text/event-stream` (WHATWG HTML 9.2.6), however it is split. An event without its final blank line is
+ * dropped.
+ */
 export function createEventParser(): EventParser {
   let rest = "";
   let isFirst = true;
