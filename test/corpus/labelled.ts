@@ -5,26 +5,26 @@ import { FAULT_OF } from "../../src/verification/classify/rule.ts";
 import type { SmtpClass } from "../../src/verification/evidence.ts";
 import { PROVIDER_MX_SUFFIXES } from "../../src/verification/lists/providers.ts";
 
-/** Who asked, in every reply of the corpora: what a server quotes of it is about us. */
+/** Our own identity in every reply of the corpora: where a server quotes it, the refusal is about us. */
 export const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1", "2001:db8::1"] };
 
 /** Collected blind, opened since: development material now. */
 export const OPENED = ["opened-a", "opened-b", "opened-c", "opened-e", "opened-f"] as const;
-/** Never looked at by whoever writes rules. */
+/** Never seen by the authors of rules. */
 export const BLIND = ["blind-d"] as const;
 /** Two halves of one collection, smaller than the corpora before: neither shares a source or a reply with the other. */
 export const HALVES = ["opened-e", "opened-f"] as const;
 export const CORPUS_NAMES = ["development", ...OPENED, ...BLIND] as const;
 export type CorpusName = (typeof CORPUS_NAMES)[number];
 
-/** One reply and what it means, by whoever labelled it. */
+/** One reply with its meaning, as labelled by a person. */
 export interface Labelled {
   /** Line of the file, from 1: what a report may name of a blind row. */
   line: number;
   stage: ReplyStage;
   /** Provider or MTA as the corpus names it; empty when it does not say. */
   server: string;
-  /** The provider a site of these servers rolls up to; null for MTAs and for servers that nobody named. */
+  /** The provider that a site of these servers rolls up to; null for MTAs and unnamed servers. */
   provider: string | null;
   label: SmtpClass;
   /** As on the wire, without CRLF. */
@@ -80,7 +80,7 @@ function wireLines(reply: string): string[] {
   return texts.map((text, i) => `${code}${i < texts.length - 1 ? "-" : " "}${text}`);
 }
 
-/** Throws with the number of the line, never with its reply: a blind reply must not be seen by whoever writes rules. */
+/** Throws with the number of the line, never with its reply: authors of rules must not see a blind reply. */
 function labelled(row: string, line: number): Labelled {
   const [stage = "", server = "", label = "", reply = "", source = "", ...rest] = row.split("\t");
   const what = !STAGES.includes(stage)
@@ -131,7 +131,7 @@ export function parsedReply(lines: readonly string[]): SmtpReply {
   return reply;
 }
 
-/** What two rows have in common when they say the same: code and words, without case, digits and addresses. */
+/** Key of replies with the same content: code and words, without case, digits and addresses. */
 export function normalised(lines: readonly string[]): string {
   const said = lines.map((line) => line.slice(4)).join(" ");
   const words = said

@@ -34,7 +34,7 @@ function setUp(world: ReadyWorld): void {
   world.keep("later@known.test", evidenceWith({ smtp: smtpWith({ class: "greylisted", code: 450 }) }), 600);
 }
 
-/** One request on a connection of its own: its answer, "closed" where there is none. */
+/** Sends one request on a connection of its own; returns the answer, or "closed" without one. */
 async function ask(world: ReadyWorld, request: string): Promise<RawReply | "closed"> {
   const client = connect(world.port);
   client.send(request);
@@ -57,7 +57,7 @@ function comparable(reply: RawReply | "closed", request: string): unknown {
   return { status: reply.status, headers, id: shown, names: Object.keys(reply.headers), body };
 }
 
-/** Requests that are unusual, or ask for what is not kept. */
+/** Unusual requests, and requests whose answers are not kept. */
 const UNUSUAL: Record<string, string> = {
   "an address with more around it": get("email=%20Mixed.Case%40KNOWN.test%20", bearer(KEY)),
   "no credential": get("email=a%40known.test"),
@@ -109,7 +109,7 @@ const UNUSUAL: Record<string, string> = {
   "a path in capitals": PLAIN.replace("/v1/verify", "/v1/Verify"),
 };
 
-/** Requests that are answered with what is kept, once the cache has answered one like it. */
+/** Requests that are answered from the kept answer, once the cache has answered one like them. */
 const USUAL: Record<string, string> = {
   plain: PLAIN,
   "not encoded": get("email=a@known.test", bearer(KEY)),
@@ -149,7 +149,7 @@ const APP = "https://app.test";
 const from = (...origins: string[]) =>
   get("email=a%40known.test", bearer(KEY), ...origins.map((origin) => `Origin: ${origin}`));
 
-/** Of pages, which are told more where they may call. */
+/** Requests of pages, whose answers have CORS fields if their origin is allowed. */
 const OF_PAGES: Record<string, string> = {
   "of a page that may call": from(APP),
   "the same, with an id": from(APP).replace("\r\n\r\n", "\r\nX-Request-Id: mine-2\r\n\r\n"),
@@ -169,7 +169,7 @@ const WORLDS = [
   ],
 ] as const;
 
-/** What changes between two asks: after each, both servers must say the same of everything. */
+/** Changes between two requests: after each, both servers must give the same answers. */
 const CHANGES: Record<string, (world: ReadyWorld) => Promise<void> | void> = {
   "time passes": (world) => world.clock.advanceAsync(1_500),
   "the domain is blocked": (world) => {

@@ -5,7 +5,7 @@ import { teamRoute } from "../../../src/api/routing/route.ts";
 import { AppError, type ErrorCode } from "../../../src/platform/errors.ts";
 import { get, type Harness, startServer } from "./harness.ts";
 
-/** What is behind an error that its caller is told little of. */
+/** Internal cause of an error; the caller sees little of it. */
 const cause = new Error("the disk is full");
 let thrown: AppError;
 let server: Harness;

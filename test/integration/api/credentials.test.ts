@@ -11,7 +11,7 @@ import { silentLog } from "../../support/store.ts";
 import { createMemoryTeamDomains } from "../../support/team-domains.ts";
 import { type Harness, openGate, startServer } from "./harness.ts";
 
-/** The real authenticator on a store that knows nobody. */
+/** The real authenticator on a store without credentials. */
 function knowsNobody(clients = createClientLimiter()) {
   return createAuthenticator({
     credentials: { find: async () => null, touch: async () => {} },

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** What a browser fetches for a page: the values of src and href, as seen from the page. */
+/** URLs that a browser fetches for a page: the values of src and href, resolved against the page. */
 function fetchedBy(html: string): URL[] {
   const values = [...html.matchAll(/\b(?:src|href)="([^"]*)"/g)].map(([, value]) => value ?? "");
   return values.map((value) => new URL(value, `${base}/docs/reference`));

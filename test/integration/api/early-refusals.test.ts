@@ -27,7 +27,7 @@ import {
 const JSON_TYPE = "Content-Type: application/json";
 const HEAD = `POST /v1/echo HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n${JSON_TYPE}\r\n`;
 const ALIVE = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
-/** Nothing can be collected: whatever is refused before its body does not notice. */
+/** A body budget of 0 bytes: a request that is refused before its body is not affected. */
 const NOTHING = { bytes: 0, share: 1 };
 const NO_MEMORY = { ...LIMITS.http.bodies, teams: NOTHING, unauthenticated: NOTHING };
 
@@ -118,7 +118,7 @@ describe("a request that is refused for its credential, role, tier or rate", () 
       assert.equal((await refusedWithoutBody(server, HEAD)).join(" "), expected);
       // Nor is a length over the limit looked at, which comes behind all of them.
       assert.equal((await refusedWithoutBody(server, HEAD, 10 ** 9)).join(" "), expected);
-      // And the other way round: with rights there is no memory.
+      // Conversely, an authorised request fails for lack of memory.
       const allowed = await serve({ limits: { bodies: NO_MEMORY } });
       assert.equal((await postJson(allowed.port, "/v1/echo", '{"label":"x"}')).status, 503);
     });
@@ -159,7 +159,7 @@ describe("a request that is refused for its credential, role, tier or rate", () 
   });
 });
 
-/** A gate that does not say who asks until it is told to: of each request, in the order in which they came. */
+/** A gate that answers authentication only when the test settles it; one settler for each request, in order. */
 function waitingGate() {
   const settlers: ((outcome: () => Actor) => void)[] = [];
   const gate = openGate({

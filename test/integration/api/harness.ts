@@ -164,7 +164,7 @@ export interface Harness {
 
 export interface HarnessOptions {
   verify?: VerifyAddress;
-  /** Asked before the token; absent: everybody is let in. */
+  /** Called before the token is read; absent: admits every request. */
   enter?: EarlyAdmission["enter"];
   gate?: RequestGate;
   readiness?: () => Readiness | Promise<Readiness>;
@@ -176,7 +176,7 @@ export interface HarnessOptions {
   clients?: ClientLimiter;
 }
 
-/** A log that keeps its events. */
+/** A log that records its events. */
 function recordingLog(into: Record<string, unknown>[]): Logger {
   const log = createLog("silent");
   const record = (level: string) => (event: Record<string, unknown>, message: string) => {

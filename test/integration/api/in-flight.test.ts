@@ -20,7 +20,7 @@ const REQUEST = `GET /v1/verify?email=a@b.c HTTP/1.1\r\nHost: a\r\n${AUTHORIZATI
 const BROKEN_OFF = "work for a client that had gone was broken off";
 const DELETE = `DELETE /v1/items/other HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 
-/** A verification that ends when the test says so, and tells when one more has begun. */
+/** A verification that ends when the test says so, and reports when another one has begun. */
 function heldVerify() {
   const held: { resolve(): void; reject(error: Error): void; cancelled(): boolean; cancellations: number }[] =
     [];

@@ -14,7 +14,7 @@ const LIMIT_BYTES = 1_000_000;
 const HEAD = `PUT /v1/blobs/x HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n`;
 const ALIVE = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/** How the handler takes the body, and what became of each. */
+/** How the handler reads the body, and the outcome of each request. */
 let take: (pieces: AsyncIterable<Uint8Array>) => Promise<Buffer>;
 let outcomes: ("taken" | unknown)[] = [];
 
@@ -57,7 +57,7 @@ async function answerOf(req: ClientRequest) {
   return { status: res.statusCode, headers: res.headers, body: JSON.parse(await text(res)) };
 }
 
-/** Resolves when more may be written, or nobody is there any more. */
+/** Resolves when more may be written, or the connection has ended. */
 function drained(req: ClientRequest): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -183,7 +183,7 @@ describe("a body that is handed on as it comes", () => {
   });
 
   it("of a refused request is dropped for a while, and then not read any more", async () => {
-    /** @returns the answer's status; resolves when the server has cut off who goes on sending */
+    /** @returns the answer's status; resolves when the server has cut off a client that goes on sending */
     async function pourInto(name: string, headers: Record<string, string>) {
       const req = put(name, headers);
       req.on("error", () => {});

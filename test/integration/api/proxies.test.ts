@@ -33,16 +33,16 @@ const MIB = 1_048_576;
 const CLIENT = "127.0.0.2";
 const FORGED = "203.0.113.9";
 const REQUESTS = 200;
-/** Of refusals, of each size and framing. */
+/** Rounds of refusals, for each size and framing. */
 const ROUNDS = 2;
 /** Between requests, for the next one. */
 const KEEPS_CONNECTIONS: Record<DocumentedProxy, boolean> = { nginx: true, haproxy: false, caddy: true };
-/** Whether the last request said that its connection be closed behind the answer. */
+/** Whether the last request asked for its connection to be closed after the answer. */
 const asksToClose = (sent: string) =>
   /\r\nconnection: close\r\n/i.test(sent.slice(sent.lastIndexOf(" HTTP/1.1")));
 const ANY = { tag: "test", errors: [] } as const;
 
-/** What the test's routes have been sent, and what they wait for. */
+/** Requests that the test's routes have received, and gates that they wait for. */
 interface World {
   uploaded: number;
   /** Why the last upload broke off. */
@@ -119,7 +119,7 @@ async function findOrSay(name: DocumentedProxy): Promise<Program | string> {
   }
 }
 
-/** All are found before the first suite begins: Node.js 20 runs what is to be done at the end when it knows of no further suite. */
+/** Looked up before the first suite begins: Node.js 20 runs the cleanup when it knows of no further suite. */
 const programs = new Map<DocumentedProxy, Program | string>();
 for (const name of DOCUMENTED_PROXIES) programs.set(name, await findOrSay(name));
 
@@ -134,7 +134,7 @@ for (const [name, found] of programs)
 
 function behind(name: DocumentedProxy, program: Program, held: Guard): void {
   const world: World = { uploaded: 0, failed: null, events: (async function* () {})(), readiness: READY };
-  /** Whether the team's rate is used up. */
+  /** Whether the team's rate limit is exhausted. */
   let blocked = false;
   let folder = "";
   let server: Harness;
@@ -224,7 +224,7 @@ function behind(name: DocumentedProxy, program: Program, held: Guard): void {
     assert.equal(told, "data: 1\n\ndata: 2\n\n");
   });
 
-  /** Sends all of a body, whatever comes back meanwhile. */
+  /** Sends the whole body, whatever the server answers meanwhile. */
   async function refused(bytes: number, headers: Record<string, string | number>) {
     const req = ask("POST", "/v1/echo", { headers: { "Content-Type": "application/json", ...headers } });
     req.on("error", () => undefined);
@@ -265,7 +265,7 @@ function behind(name: DocumentedProxy, program: Program, held: Guard): void {
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
     const used = tap.connections.slice(before).filter(({ sent }) => sent.includes("/v1/verify"));
     if (KEEPS_CONNECTIONS[name]) assert.ok(used.length <= 20, `${used.length} connections`);
-    // What looks at our health may keep one in use.
+    // The proxy's health check may keep one connection in use.
     const open = () => used.filter(({ closedBy }) => closedBy === null).length;
     await until("idle connections are closed", () => open() <= 1);
     const closedByServer = used.filter(({ closedBy, sent }) => closedBy === "server" && !asksToClose(sent));

@@ -12,7 +12,7 @@ import { AUTHORIZATION, startServer } from "./harness.ts";
 const LARGE_BYTES = 64 * 1024 * 1024;
 const GET = `GET /v1/body HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 
-/** A server with a route whose answer tells when nobody needs its body any more. */
+/** A server with a route that records when the body of its answer is released. */
 async function serve(t: TestContext, bytes: number, work: Promise<unknown> = Promise.resolve()) {
   const seen = { asked: 0, released: 0 };
   const route = teamRoute({

@@ -30,7 +30,7 @@ function bodyRoute(body: string | Uint8Array) {
   });
 }
 
-/** A client that has been sent the start of a large body and takes none of it, and another that keeps a connection. */
+/** A client that reads nothing of a large body after its start, and another that keeps a connection. */
 async function slowReader(t: TestContext, body: string | Uint8Array, leaving: boolean) {
   const server = await startServer({ extraRoutes: [bodyRoute(body)] });
   const kept = connect(server.port);
@@ -80,7 +80,7 @@ describe("a large body that its client takes slowly", () => {
       it(`is waited for by a drain: ${what}${leaving ? ", asked for while leaving" : ""}`, async (t) => {
         const { server, socket, kept } = await slowReader(t, body, leaving);
         const ended = server.drain().then(() => server.closeNow());
-        // Who asks after that is refused only when nothing is under way any more.
+        // A later request is refused only when nothing is in flight any more.
         kept.send(requestOf("/v1/verify?email=a@b.c"));
         assert.equal((await kept.reply()).status, 200);
         assert.deepEqual(outcomesOf(server), []);

@@ -69,7 +69,7 @@ for (const [when, corsOrigins] of [
       world.set(TEST, { kind: "test" }, { id: "team_1" });
       world.set(SLOW, {}, { id: "team_3", limits: NARROW });
       world.keep("a@known.test", evidenceWith({ smtp: smtpWith() }), 86_400);
-      // Who asks is known from here on.
+      // From here on the credentials are cached.
       for (const key of [KEY, FREE, TEST])
         assert.equal((await ask(world, get("email=nobody", bearer(key)))).status, 200);
     });
@@ -109,7 +109,7 @@ for (const [when, corsOrigins] of [
       const request = get("email=nobody", bearer(SLOW));
       await requireStatus("1", request, 200);
       await requireStatus("2", request, 200);
-      // Here it is seen that there is none left.
+      // This answer shows that no token is left.
       const { headers } = await requireStatus("3", request, 429);
       assert.match(headers.ratelimit ?? "", /^"rate";r=0;/);
       await requireStatus("again", request, 429);

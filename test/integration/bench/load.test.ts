@@ -11,7 +11,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse, nth: number)
 const RESULT = JSON.stringify({ email: "a@example.com", verdict: "valid", cached: true });
 const KEY = "rcpt_live_notsomuchofasecret";
 
-/** How the server behaves, by turns; each is asked for as often. */
+/** Behaviours of the server, in turn, each equally often. */
 const BEHAVIOURS: readonly Handler[] = [
   (_, response) => response.end(RESULT),
   (_, response) => setTimeout(() => response.end(RESULT), 30),

@@ -38,7 +38,7 @@ async function withSinks(open: Open, delays: SinkDelays, story: (sinks: Sinks, d
   }
 }
 
-/** A peer that reads nothing until it is told, then counts what comes until it is hung up on. */
+/** A peer that reads nothing at first; then it counts bytes until the connection is closed. */
 async function deafClient(port: number, text: string) {
   const socket = connect(port, ONE);
   await once(socket, "connect");
@@ -161,7 +161,7 @@ function delayed(open: Open): void {
       client.send(...group("user1@a.test"), ...group("nobody@a.test"));
       client.send(...group("user2@a.test"));
       other.send("NOOP");
-      // Who asked about nobody waits for the round trip alone, whoever else is asked about.
+      // A question about a missing recipient waits for its own round trip only, whatever others ask.
       assert.equal(await other.reply(), "250 2.0.0 Ok");
       const replies: string[] = [];
       while (replies.length < 9) replies.push(await client.reply());
@@ -224,7 +224,7 @@ function startParent({ command, env }: Wrk) {
   });
 }
 
-/** Where there is nothing to run them there is no bench either. */
+/** The sinks need Linux (epoll), as the bench does. */
 const skip = process.platform === "linux" ? false : "there is no epoll";
 
 describe("the sinks", { skip }, () => {

@@ -25,7 +25,7 @@ async function jobOf(t: TestContext, script: Answering[]): Promise<{ server: Scr
   return { server, job: createClient({ url: server.url, key: "rcpt_test_x" }).bulk.job("job_1") };
 }
 
-/** What is yielded, as rows that are answered. */
+/** Number of processed rows in each snapshot of the job. */
 async function followed(job: Job): Promise<number[]> {
   const seen: number[] = [];
   for await (const { rows } of job.progress()) seen.push(rows.processed);

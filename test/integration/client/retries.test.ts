@@ -29,7 +29,7 @@ async function served(
   return { server, client: createClient({ url: server.url, key: "rcpt_test_x", ...options }) };
 }
 
-/** What a call throws, which is an error of the client. */
+/** The error of a call, which must be an RcptError. */
 async function errorOf(call: Promise<unknown>): Promise<RcptError> {
   const error = await call.then(
     () => assert.fail("it has an answer"),

@@ -24,7 +24,7 @@ const LIST = "a@b.c\nd@e.f\n";
 interface Storage {
   client: Client;
   server: WebhookReceiver;
-  /** What storage has, by the number of the part. */
+  /** Contents of storage, by the number of the part. */
   stored: Map<number, string>;
 }
 

@@ -1,10 +1,11 @@
 /**
- * What a request, a row or an address may cost beyond its CPU: counts, which are the same on a slow machine as on a fast
- * one, where times are not. One that breaks its bound has grown by a third or more: find out what asks more often than it
- * did, or say here why it must.
+ * Most calls that a request, a row or an address may cost, beyond its CPU. Counts are the same on a slow machine as on
+ * a fast one, unlike times. A count above its bound has grown by a third or more: find the code that makes more calls,
+ * or say here why it must.
  *
- * `each` is for every unit. `perS` is for what goes by the clock (leases, renewals, polls) while the units are worked off,
- * however long the machine takes. `least`, for every unit: below it the counter is broken, or the work was not done.
+ * `each` is for every unit. `perS` is for work that depends on the clock (leases, renewals, polls) while the units are
+ * processed, however long the machine takes. `least`, for every unit: below it the counter is broken, or the work was
+ * not done.
  */
 export interface Bound {
   unit: string;

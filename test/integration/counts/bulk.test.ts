@@ -128,7 +128,7 @@ describe("what rows of jobs cost beyond the process", () => {
 
   it("is as little in the chunks of long lists, and with evidence no more than its text", async () => {
     const team = await deployment.team("enterprise");
-    // What waits for a full site comes in shards of its own: whoever is known waits for none.
+    // Rows that wait for a full site get shards of their own; here no row waits, since all are known.
     await largeChunk(team, false);
     const plain = await outside.during(async () => void (await largeChunk(team, false)));
     requireBounded("bulk.large.shard.bytes", plain.objects.shardBytes, LARGE);

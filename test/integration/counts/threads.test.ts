@@ -55,7 +55,7 @@ function useThread(net: number, pipelining: boolean) {
   });
   after(() => closing.close());
 
-  /** Addresses that nobody was asked about, every domain in turn; all exist. */
+  /** Addresses that no test has asked about, each domain in turn; all exist. */
   let asked = 0;
   const fresh = (count: number, domains = DOMAINS) =>
     Array.from({ length: count }, (_, i) => `exists${asked++}@d${i % domains}.count.test`);

@@ -6,9 +6,9 @@ import { type Answer, type DecodedPacket, decode, encode } from "dns-packet";
 /**
  * `answer`: an address for every name. `half-chain`: CNAMEs one step at a time; `endlessN.test` never ends,
  * `circle0.test` comes back to itself.
- * `noise`: a burst of garbage and mangled copies before each true answer. `half-silent`: nothing for `silent….test`.
- * `lower-case`: gives the question back in lower case. `forged-case`: before its first answer a forged one that has all
- * but the case right. `held`: keeps the answer for `held.test` until `release`.
+ * `noise`: a burst of garbage and mangled copies before each true answer. `half-silent`: no answer for `silent….test`.
+ * `lower-case`: echoes the question in lower case. `forged-case`: before its first answer, a forged one that is right
+ * except for the case. `held`: withholds the answer for `held.test` until `release`.
  */
 export type DnsScript =
   | "answer"
@@ -83,7 +83,7 @@ function noise(truth: Buffer): Buffer[] {
   ];
 }
 
-/** A DNS server of one habit on a free UDP port of 127.0.0.1. */
+/** A DNS server with one behaviour, on a free UDP port of 127.0.0.1. */
 export async function createScriptedDns(script: DnsScript): Promise<ScriptedDns> {
   const socket = createSocket({ type: "udp4", recvBufferSize: RECEIVE_BUFFER_BYTES });
   const asked: string[] = [];

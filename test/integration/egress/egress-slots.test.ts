@@ -14,15 +14,15 @@ import { slotsKey } from "../../support/slot-keys.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 
-/** The slots of one process, which has its own way to Redis and its own time; Redis's time is real. */
+/** The slots of one process, with a clock and a connection to Redis of its own; Redis's time is real. */
 interface Process {
   slots: EgressSlots;
   clock: FakeClock;
   gate: TcpGate;
   redis: RedisClients;
-  /** What it told Redis. */
+  /** Statements that it sent to Redis. */
   stated: SlotStatement[];
-  /** How much of that Redis answered, in order. */
+  /** Number of statements that Redis has answered, in order. */
   answered(): number;
   /** The next answer of Redis comes, and the process stands still until its time for it is over. */
   missNext(): void;
@@ -326,7 +326,7 @@ describe("slots without Redis", () => {
     await redis.commands.flushdb();
     await redis.commands.script("FLUSH");
     const before = a.stated.length;
-    // Not when it was sent: Redis has lost the script too, and is told the statement twice.
+    // Waits for the answer, not for the sending: Redis has lost the script too, so the statement is sent twice.
     await pass([a], "the lease is renewed", () => a.answered() > before);
     assert.equal(await leased(redis, key), 2);
     assert.equal(await b.slots.acquire(SITE, 2, 0), false);

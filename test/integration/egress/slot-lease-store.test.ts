@@ -12,7 +12,7 @@ import { openRedis, silentLog } from "../../support/store.ts";
 interface Process {
   leases: SlotLeases;
   redis: RedisClients;
-  /** What the others said, in order. */
+  /** Messages of the other processes, in order. */
   heard: string[];
   /** States one site and answers what was granted. */
   say(statement: Partial<SlotStatement>): Promise<number>;
@@ -49,7 +49,7 @@ async function setUp(t: TestContext, count: number) {
   return { processes, key, channel: `rcpt:slots:${egressId}` };
 }
 
-/** What a process heard until now: the answer to a ping comes behind the messages. */
+/** Messages that a process has received: the answer to a ping comes after them. */
 async function heardBy({ redis, heard }: Process): Promise<string[]> {
   await redis.subscriber.ping();
   return heard.splice(0);

@@ -21,7 +21,7 @@ const KEY = breakerKey(SITE, PATH);
 interface Process {
   authority: BreakerAuthority;
   gate: TcpGate;
-  /** What it brought about itself. */
+  /** Changes that the process itself made. */
   changes: string[];
 }
 
@@ -120,7 +120,7 @@ describe("the breakers of two processes of an egress", () => {
     block(b);
     for (const process of [a, b]) {
       assert.equal(isOpen(process), true);
-      // Told once Redis has been given up, which may take longer than the breaker stays open at first.
+      // Reported once Redis has been given up, which may take longer than the breaker's first opening.
       await until("it is told", () => process.changes.includes("opened"));
       process.authority.onTrialEnded(await trialOf(process), NO);
     }
@@ -132,7 +132,7 @@ describe("the breakers of two processes of an egress", () => {
       ],
     );
     for (const { gate } of [a, b]) gate.open();
-    // Each of them hears the other only once it is connected: then what one is told is the other's too.
+    // Each process receives the other's messages only once it is connected: then a change of one reaches the other.
     await until("the end of a trial is heard by the other", async () => {
       if (!isOpen(a)) block(a);
       const { token } = await a.authority.requestTrial(KEY);

@@ -10,8 +10,8 @@ import { createMailWorld, type MailWorld } from "../../support/mail-world/world.
 import { createSocksServer, type SocksServer } from "../../support/socks-server.ts";
 
 /**
- * Preflight on real sockets and real DNS: the biggest providers stand in the mail world, and say that we come from an
- * address of the internet.
+ * Preflight on real sockets and real DNS. The mail world has the biggest providers' exchangers, which report a public
+ * address as ours.
  */
 const SEEN = "8.8.8.8";
 const GOOGLE = "gmail-smtp-in.l.google.com";
@@ -45,7 +45,7 @@ after(async () => {
   await world.close();
 });
 
-/** The name is that of our address, both ways. */
+/** Gives our address a name, with matching forward and reverse records. */
 function nameUs(): void {
   world.dns.set("probe.rcpt.test", { a: [SEEN], txt: [`v=spf1 ip4:${SEEN} -all`] });
   world.dns.set("8.8.8.8.in-addr.arpa", { ptr: ["probe.rcpt.test"] });

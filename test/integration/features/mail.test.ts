@@ -22,10 +22,10 @@ interface Setting {
   sql: Database;
   queue: MailQueue;
   sink: MailSink;
-  /** What was logged. */
+  /** Lines of the log. */
   lines: string[];
   enqueue(mail?: Partial<Mail>): Promise<void>;
-  /** One run of a relay's chore. */
+  /** One run of a relay's periodic task. */
   deliver(send?: SendMail): Promise<void>;
   waiting(): Promise<{ attempts: number; waits: boolean }[]>;
 }
@@ -66,7 +66,7 @@ async function setUp(t: TestContext, reply?: SinkReply): Promise<Setting> {
   };
 }
 
-/** Fails the way nodemailer is told by the server. */
+/** Answers `command` with a reply that makes nodemailer fail. */
 const after =
   (command: string, answer: string): SinkReply =>
   (line) =>
@@ -102,7 +102,7 @@ describe("the mail queue", () => {
       assert.equal(mail.to.length, 1);
       assert.notDeepEqual(mail.to, ["other@example.com"]);
     }
-    // What could end a path is made harmless: the mails go to no other address.
+    // Characters that could end a path are neutralised: the mails go to no other address.
     assert.deepEqual(sink.mails.map(({ to }) => to[0]).sort(), [
       '"a  RCPT TO: b"@example.com',
       '"x@example.com, other"@example.com',

@@ -15,7 +15,7 @@ const domains = new Set(EXPECTATIONS.map(({ address }) => address.slice(address.
 const WITHOUT_EXPECTATION = ["bare"];
 /** Names that only lead from one of the documented domains to another. */
 const INNER_NAMES = ["trap.test", "cname-2.test", "cname-3.test", "cname-loop-2.test"];
-/** Domains that differ only in what is to be read of them besides; the scenario of their signals is their documentation. */
+/** Domains that differ only in their signals; the scenario about signals documents them. */
 const BY_THEIR_SIGNALS = [
   ...["unsigned.test", "texts-silent.test", "texts-servfail.test", "parked.test", "throw-away.test"],
   ...["listed.test", "listed.test.dbl.test", "plain.test.dbl.test"],

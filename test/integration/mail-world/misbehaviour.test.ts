@@ -27,7 +27,7 @@ async function greeted(host: string): Promise<RawClient> {
   return client;
 }
 
-/** Bytes on their way before this call have arrived after it: another session has come and gone. */
+/** Waits for bytes sent before this call to arrive: another session comes and goes meanwhile. */
 async function settle(): Promise<void> {
   const client = await greeted("mx.plain.test");
   await client.ask("QUIT");

@@ -13,7 +13,7 @@ export interface RawClient {
   write(text: string): void;
   /** Bytes received in all. */
   received(): number;
-  /** What came and was not read as a reply, Latin-1. */
+  /** Bytes received and not read as a reply, Latin-1. */
   rest(): string;
   /** Resolves when `condition` holds, looked at whenever bytes come. */
   until(condition: () => boolean): Promise<void>;

@@ -20,7 +20,7 @@ async function attempt(port: number, address: string): Promise<string> {
   }
 }
 
-/** How many servers, connections and sockets keep the process alive. */
+/** Number of servers, connections and sockets that keep the process alive. */
 const openHandles = () => process.getActiveResourcesInfo().filter((kind) => /TCP|UDP/.test(kind)).length;
 
 /** Timers that do. */

@@ -11,7 +11,7 @@ import { lookAtObjects } from "../../../src/operator/doctor/objects-facts.ts";
 import { systemClock } from "../../../src/platform/time/clock.ts";
 import { createObjectStore } from "../../../src/stores/objects/objects.ts";
 
-/** Whether the doctor sees what a browser would be answered. */
+/** The doctor sees the CORS answers that a browser would get. */
 const ORIGIN = "https://rcpt.example.com";
 const PUT: CorsRule = { origins: [ORIGIN], methods: ["PUT"] };
 

@@ -35,13 +35,13 @@ function evidence(smtp: Partial<SmtpEvidence>): Evidence {
   return evidenceWith({ smtp: smtpWith({ ...refused, ...said, ...smtp }) });
 }
 
-/** What an older version called unknown, and is a block of ours. */
+/** A reply that an older version classified as unknown, and that means we are blocked. */
 const WRONG = evidence({
   enhancedCode: "5.7.1",
   reply: "550 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org",
 });
 
-/** What an older version called unknown, and is greylisting. */
+/** A reply that an older version classified as unknown, and that means greylisting. */
 const TOO_EARLY = evidence({
   code: 450,
   enhancedCode: "4.2.0",

@@ -9,11 +9,11 @@ import { findWrk, type Wrk } from "../../../scripts/embedded/wrk.ts";
 
 const PROBLEM = JSON.stringify({ status: 503, code: "overloaded" });
 const GUARD = { pid: 0, env: { RCPT_RUN: "test" }, hold() {}, removeAtEnd() {}, async end() {} };
-/** Whatever the machine does, all are sent at last: a second of so many, and as long as it takes. */
+/** One second of requests; the grace is long enough for any machine to send all of them. */
 const ORDER = { connections: 8, forMs: 1_000, graceMs: 60_000 };
 
 describe("a flood", () => {
-  /** Of each credential, the addresses that it asked for. */
+  /** Addresses asked for, by credential. */
   const asked = new Map<string, string[]>();
   let answer: (email: string, response: ServerResponse) => void = () => {};
   const server = createServer((request: IncomingMessage, response) => {
@@ -31,7 +31,7 @@ describe("a flood", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     port = (server.address() as AddressInfo).port;
   });
-  // Who asks nothing for long is not hung up on: whatever the machine does.
+  // Idle clients are not disconnected, however slow the machine.
   server.keepAliveTimeout = 0;
   after(() => server.close());
 
@@ -53,7 +53,7 @@ describe("a flood", () => {
       const rows = Array.from({ length: emails.length }, (_, i) =>
         rowOf(`${name}${Math.floor(i / CHEAP_FROM)}`, i % CHEAP_FROM),
       );
-      // Who waits for a connection may be overtaken by who found one.
+      // A request that waits for a connection may be overtaken by one that has found one.
       assert.deepEqual([...emails].sort(), rows.map(({ email }) => email).sort());
       assert.equal(told[name]?.accepted.count, perS - 1);
     }
@@ -80,7 +80,7 @@ describe("a flood", () => {
     answer = () => {};
     const order = { ...ORDER, graceMs: 200, port, teams: [{ name: "one", key: "k1", perS: 100 }] };
     const { all } = await runFlood(wrk, order, { core: null, guard: GUARD });
-    // As many as there are connections; nobody else was sent.
+    // One request for each connection; no other was sent.
     assert.deepEqual(all.counts, { timeout: ORDER.connections });
   });
 });

@@ -14,7 +14,7 @@ it("a body has not come to its end while its last piece is being written", async
   const order: string[] = [];
   const server = createServer(async (req, res) => {
     req.once("end", () => order.push("all is read"));
-    // Then the end is behind the piece already, and is told though the stream is paused.
+    // By then the end follows the piece already, and is emitted although the stream is paused.
     while (!req.complete) await turn();
     await readBody(req, "UNSIGNED-PAYLOAD", async () => {
       for (let i = 0; i < 20; i++) await turn();

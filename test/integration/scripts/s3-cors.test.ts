@@ -8,7 +8,7 @@ import { it, type TestContext } from "node:test";
 import type { CorsRule } from "../../../scripts/embedded/s3/cors.ts";
 import { createS3Server } from "../../../scripts/embedded/s3/server.ts";
 
-/** What a browser asks of the embedded object storage, and reads of its answers. */
+/** CORS requests of a browser to the embedded object storage, and the answers. */
 const ORIGIN = "https://rcpt.example.com";
 const credentials = { accessKeyId: "test", secretAccessKey: "secret" };
 

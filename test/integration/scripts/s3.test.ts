@@ -89,7 +89,7 @@ describe("objects, with the SDK's default settings", () => {
       assert.deepEqual(head.Metadata, { team: "t1" });
       assert.equal(head.ContentEncoding, undefined);
     }
-    // Of an empty text the SDK tells no length, and warns of it.
+    // For an empty text the SDK sends no length, and warns about it.
     await put("empty", Buffer.alloc(0));
     assert.equal((await read("empty")).length, 0);
   });

@@ -32,7 +32,7 @@ describe("the line at a host", () => {
     await server.until(() => server.connections[0]?.at(-1) === "RSET");
     asked.push(ask("b"), ask("c"), ask("urgent", true));
     assert.deepEqual(turns, ["first"]);
-    // The answer to RSET stood in for the one kept back: one is missing.
+    // The reply to RSET took the place of the withheld one: one is missing.
     server.say("250 2.0.0 Ok\r\n");
     await Promise.all(asked);
     assert.deepEqual(turns, ["first", "urgent", "b", "c"]);

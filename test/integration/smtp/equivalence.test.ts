@@ -8,8 +8,8 @@ import { createPoolFixture } from "./fixture.ts";
 import { type Answer, createScriptedServer, EHLO_PIPELINING } from "./scripted-server.ts";
 
 /**
- * What a server does at RCPT for a mailbox, by the first word of its name. `{ close }` hangs up after what it says;
- * null says nothing for ever.
+ * The server's answer at RCPT, by the first word of the mailbox. `{ close }` closes the connection after the text; null
+ * never answers.
  */
 const AT_RCPT: Record<string, Answer> = {
   exists: "250 2.1.5 Ok\r\n",
@@ -38,7 +38,7 @@ const AT_RCPT: Record<string, Answer> = {
   rsetrefused: "550 5.1.1 User unknown\r\n",
 };
 
-/** What a server does to a session, after so many of something; each holds for every session alike. */
+/** A deviation of the server in a session, after a number of events; the same for every session. */
 interface SessionHabit {
   kind:
     | "none"
@@ -136,8 +136,8 @@ const mailbox = fc.oneof(
   },
 );
 /**
- * One reply too many, all of them positive, and a hang-up in place of the last: nothing shows that the replies slipped,
- * but that in lock step each would have been asked for. All are accepted, as they are.
+ * One positive reply too many, and a closed connection in place of the last reply: nothing shows that the replies are
+ * shifted by one. In lock step each would have been awaited. All are accepted, which is correct.
  */
 const hidesItsSlip = (mailboxes: readonly string[]) =>
   mailboxes.includes("twice") && mailboxes.some((kind) => kind === "rsetdrop" || kind === "accepteddrop");

@@ -30,11 +30,11 @@ export interface PoolFixture {
   slots: LocalSlots;
   pool: SmtpPool;
   events: PoolEvent["kind"][];
-  /** Dials that nobody answered. */
+  /** Dials without an answer. */
   silences: SilentDialEvent[];
-  /** Of all sites. */
+  /** Traffic of all sites. */
   traffic: SessionTraffic;
-  /** Asks 127.0.0.1, unless told otherwise, about `address`, due in `deadlineMs` (default an hour). */
+  /** Asks about `address`, at 127.0.0.1 by default, with a deadline of `deadlineMs` (default an hour). */
   rcpt(address: string, options?: RcptOptions): Promise<RcptOutcome>;
   /** Drains the pool and shows that nothing is left: no session, no slot, no timer. */
   end(): Promise<void>;
@@ -55,7 +55,7 @@ export interface PoolOptions {
   clock?: FakeClock;
   /** Default: hosts have no other addresses. */
   othersOf?: SmtpPoolDeps["othersOf"];
-  /** Hears of each connection too many. */
+  /** Called for each connection beyond the cap. */
   onCrowded?: (cap: string) => void;
 }
 

@@ -4,7 +4,7 @@ import fc from "../../support/properties.ts";
 import { createPoolFixture } from "./fixture.ts";
 import { type Answer, createScriptedServer } from "./scripted-server.ts";
 
-/** What a server may do instead of its answer; the well-behaved one is the commonest. */
+/** What a server does instead of replying; in most cases it behaves well. */
 const habit = fc.oneof(
   { weight: 12, arbitrary: fc.constant(undefined) },
   {

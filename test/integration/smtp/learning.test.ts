@@ -194,7 +194,7 @@ describe("a server that answers late after so many rejections", () => {
       return undefined;
     };
     const { server, fixture } = await start(script);
-    // In two parts: a session that nobody needs any more is closed between them.
+    // In two parts: an unused session is closed between them.
     const policy = { rejectionsPerSession: 20, transactionsPerSession: 20 };
     assert.deepEqual(await askAll(fixture, 300, missing, policy), { "rcpt 550": 300 });
     assert.ok(late <= 20, `${late} late answers`);
@@ -238,7 +238,7 @@ interface Crowd {
   refused(): number;
 }
 
-/** So long a server takes to answer about a recipient: what is asked for at once keeps it busy for a while. */
+/** Time that a server takes for one recipient: simultaneous questions keep it busy for a while. */
 const ANSWER_MS = 200;
 
 /** A server with room for two connections at once, and some threads' pools that share the slots of a process. */

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
-/** What the server says to a line: bytes as they are, nothing, or the end of the connection. */
+/** The server's answer to a line: bytes as they are, no answer, or the end of the connection. */
 export type Answer = string | null | { close: string };
 
 export interface Dialogue {
@@ -44,8 +44,8 @@ export function wellBehaved(line: string): Answer {
 }
 
 /**
- * A server, by default on a free port of 127.0.0.1, that answers each line by `script`, and what that leaves undefined as a
- * well-behaved one would. The greeting is asked for as the line "".
+ * A server, by default on a free port of 127.0.0.1, that answers each line by `script`; undefined: the reply of a
+ * well-behaved server. The line "" asks for the greeting.
  */
 export async function createScriptedServer(
   script: (line: string, dialogue: Dialogue) => Answer | undefined = () => undefined,

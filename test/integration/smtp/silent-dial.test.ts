@@ -18,7 +18,7 @@ after(async () => {
   await Promise.all([server.close(), socks.close()]);
 });
 
-/** Silence is told of once the sockets were looked at. */
+/** Silence is reported after the sockets have been polled. */
 const looked = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A pool behind a proxy: one that takes the order to connect and says no more is a network in which nothing answers. */

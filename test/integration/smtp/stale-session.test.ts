@@ -16,7 +16,7 @@ const POLICY = { maxConnections: 5, transactionsPerSession: 10_000, rejectionsPe
 interface Site {
   server: ScriptedServer;
   fixture: PoolFixture;
-  /** From now on so many connections may be had, whatever the policy says. */
+  /** From now on grants this many connections, whatever the policy says. */
   holdTo(connections: number): void;
 }
 
@@ -48,7 +48,10 @@ async function startSite(
   return { server, fixture, holdTo };
 }
 
-/** Two sessions that have served, one of which the server will end: whoever it is asking about must have a new one. */
+/**
+ * Two sessions that have been used. The server will end one of them: the recipient that it is asking about then needs a
+ * new one.
+ */
 async function warmUp({ server, fixture }: Site): Promise<void> {
   const ask = (names: string[]) => Promise.all(names.map((name) => fixture.rcpt(`${name}@x.test`, POLICY)));
   await ask(["a", "b"]);
@@ -60,7 +63,7 @@ async function warmUp({ server, fixture }: Site): Promise<void> {
   );
 }
 
-/** The clock stands still in all of these: nobody waits for anything but answers. */
+/** The clock stands still in all of these: only answers are awaited. */
 describe("who must have a new session where slots are fewer than the policy allows", () => {
   it("is not left behind by those whom the present ones serve", async () => {
     const site = await startSite();

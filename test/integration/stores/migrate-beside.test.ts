@@ -53,7 +53,7 @@ it("credentials are looked up while migrators want their table, and somebody rea
   closing.after(() => own.end({ timeout: 1 }));
   const credentials = createCredentials(own);
   const lookUp = async () => assert.ok(await credentials.find(hash));
-  /** Whether somebody stands in line for a table. */
+  /** Whether a session waits for a lock on a table. */
   const isLine = async () => {
     const [row] = await sql<[{ waiting: number }]>`
       select count(*)::int as waiting from pg_locks where locktype = 'relation' and not granted

@@ -11,7 +11,7 @@ import { until } from "../../support/until.ts";
 
 const FIRST = Buffer.alloc(1_000, "x");
 
-/** Object storage that takes whatever is put, begins each read and holds it there, and holds each look. */
+/** Object storage that accepts each put, begins each read and then stalls it, and stalls each HEAD. */
 async function holding(t: TestContext) {
   const looks: ServerResponse[] = [];
   const server = createServer((request, response) => {
@@ -47,7 +47,7 @@ describe("sockets to object storage", () => {
     const readings = Array.from({ length: LIMITS.results.downloads + LIMITS.bulk.tasksAtOnce }, () =>
       streams.openRead(own, {}, stop.signal)[Symbol.asyncIterator](),
     );
-    // All of them have begun, and nobody takes more.
+    // All of them have begun, and no reader takes more.
     for (const first of await Promise.all(readings.map((reading) => reading.next())))
       assert.equal(first.done, false);
     await objects.put("source", "x", "text/csv");

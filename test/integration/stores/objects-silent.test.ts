@@ -12,7 +12,7 @@ import { testObjects } from "../../support/embedded.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 
-/** Object storage that keeps its connections and says nothing: no operation waits for longer than it may. */
+/** Object storage that keeps its connections and never answers: no operation waits longer than its timeout. */
 async function open(t: TestContext, at?: string) {
   const { endpoint: real, region, bucket, ...credentials } = await testObjects();
   const gate = await createTcpGate(at ?? real);

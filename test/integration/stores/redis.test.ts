@@ -36,7 +36,7 @@ describe("Redis clients", () => {
   it("wait for a silent Redis for one command timeout and no longer", async (t) => {
     const { gate, redis } = await setUp(t);
     gate.stall();
-    // Nothing else ends it: the gate keeps the connection.
+    // Only the timeout can end it: the gate keeps the connection.
     await assert.rejects(redis.ping(), /timed out/);
     assert.deepEqual(
       [redis.commands, redis.subscriber].map(({ options }) => options.commandTimeout),
@@ -68,7 +68,7 @@ describe("Redis clients", () => {
   });
 });
 
-/** A server that tells `info` of itself and says OK to all else. @returns its URL */
+/** A server that answers INFO with `info`, and everything else with OK. @returns its URL */
 async function serveInfo(t: TestContext, info: string): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);

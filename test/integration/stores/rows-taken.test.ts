@@ -7,8 +7,8 @@ import { takersOfRows } from "../../support/statements.ts";
 import { createClosing, openDatabase } from "../../support/store.ts";
 
 /**
- * Statements that take up to N rows, each beside PENDING of them and with plans that are generic, as a server makes them once
- * it has run a statement a few times: there `… where id in (select … limit 1000 for update)` took all.
+ * Statements that take up to N of PENDING rows, with generic plans, as a server makes them once it has run a statement
+ * a few times: there `… where id in (select … limit 1000 for update)` took all rows.
  */
 const closing = createClosing();
 let sql: Database;
@@ -52,7 +52,7 @@ async function touchedBy(tx: Transaction): Promise<Map<string, Touched>> {
 
 class Enough extends Error {}
 
-/** Runs it, and looks what it touched; nothing of that stays. */
+/** Runs it, checks which rows it touched, and rolls back. */
 async function take(tx: Transaction, { run, takes, returns }: Taking): Promise<void> {
   await tx.unsafe("savepoint untaken");
   await tx.unsafe("discard plans");

@@ -54,7 +54,7 @@ describe("a scratch file", () => {
     const limited = createScratch(scratch.directory, 100);
     const [one, other] = [limited.open(1_000), limited.open(1_000)];
     await one.write([Buffer.alloc(70)], 0);
-    // What is written over takes no more.
+    // Overwriting takes no more space.
     await one.write([Buffer.alloc(30)], 40);
     const full = (error: unknown) =>
       error instanceof ScratchFull &&

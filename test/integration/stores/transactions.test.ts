@@ -10,7 +10,7 @@ import { createClosing, openDatabase } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
-/** Transactions whose connection goes away under them. (What the client throws where nobody catches fails the file.) */
+/** Transactions whose connection is lost. (An error that the client throws uncaught fails the file.) */
 const closing = createClosing();
 let direct: Database;
 let gate: TcpGate;

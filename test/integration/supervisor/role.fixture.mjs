@@ -1,4 +1,4 @@
-// A role that does as RCPT_TEST_ROLE_BEHAVIOUR says, once it has said that it is ready.
+// A role that announces that it is ready, and then behaves as RCPT_TEST_ROLE_BEHAVIOUR says.
 const role = process.env.ROLE;
 const behaviour = process.env.RCPT_TEST_ROLE_BEHAVIOUR;
 process.on("disconnect", () => process.exit(0));

@@ -60,7 +60,7 @@ test("a role that was killed is started again, after a wait", async () => {
   assert.equal(restart.delayMs, limits.restartFirstMs);
   const again = nextRestart();
   clock.advance(limits.restartFirstMs);
-  // Kill whatever runs now: only a role that was started again can end again.
+  // Kills all running roles: only a role that was started again can end again.
   clock.advance(limits.readyWithinMs);
   assert.equal((await again).role, "relay");
 });

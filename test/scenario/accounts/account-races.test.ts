@@ -32,7 +32,7 @@ function assertNoFault(answers: readonly Response<unknown>[]): void {
   );
 }
 
-/** Sessions of users who are no members of their team: worth nothing, but nobody would ever end them. */
+/** Sessions of users who are not members of the session's team: worthless, but never ended. */
 async function strays(userId: string): Promise<number> {
   const [row] = await portal.deployment.sql<[{ count: number }]>`
     select count(*)::int from sessions s where user_id = ${userId}

@@ -4,7 +4,7 @@ import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { invitesOf, newEmail, PASSWORD, register, usePortal } from "../../support/portal.ts";
 import { until } from "../../support/until.ts";
 
-/** Invitations fill nobody's mailbox: the mails stop, the invitations do not. */
+/** Invitations cannot flood a mailbox: the mails stop, the invitations do not. */
 const portal = usePortal();
 const { invite, accept } = invitesOf(portal);
 

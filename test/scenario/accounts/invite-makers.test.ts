@@ -3,11 +3,11 @@ import { describe, it } from "node:test";
 import { invitesOf, newEmail, PASSWORD, usePortal } from "../../support/portal.ts";
 import type { Team } from "../../support/service.ts";
 
-/** An invitation is worth what whoever made it may still do: none leads its maker back in. */
+/** An invitation is valid only while its maker may still make it: a removed maker cannot return by one. */
 const portal = usePortal();
 const { invite, accept, listed } = invitesOf(portal);
 
-/** A member with the role, who joined by invitation of the owner. */
+/** A member with the role, who joined by the owner's invitation. */
 async function join(team: Team, role: string): Promise<{ id: string; key: string }> {
   const { body } = await invite(team.session, { email: newEmail(), role });
   const { body: joined } = await accept({ token: body.token, password: PASSWORD });

@@ -55,7 +55,7 @@ describe("an invitation", () => {
     assert.ok(mail.text.includes("as an admin") && !mail.text.includes(shownToken), mail.text);
     assert.equal(mail.headers.get("to"), email);
 
-    // Whoever invites has shown nothing of the mailbox: neither an account, nor whether there is one.
+    // The inviter has not proven access to the mailbox: the answer gives neither an account, nor whether one exists.
     const known = newEmail();
     await register(portal.unmailed, known);
     const { body: toKnown } = await invite(team.session, { email: known }, portal.one);

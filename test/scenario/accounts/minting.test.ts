@@ -21,7 +21,7 @@ before(async () => {
 });
 after(closing.close);
 
-/** What is measured is that the credential is refused, so no limit of the team may answer before. */
+/** The test measures the refusal of the credential, so no limit of the team may refuse first. */
 const UNLIMITED_WRITES = { writesPerS: 100_000, writesBurst: 100_000 };
 
 interface Mint {

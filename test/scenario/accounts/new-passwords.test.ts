@@ -14,7 +14,7 @@ import {
 } from "../../support/portal.ts";
 import type { Response } from "../../support/service.ts";
 
-/** A new password that is easily guessed is refused wherever one is chosen, and what was before stays. */
+/** A new password that is easily guessed is refused wherever one is chosen, and the old one remains valid. */
 const portal = usePortal();
 const { invite, accept } = invitesOf(portal);
 
@@ -39,7 +39,7 @@ function assertRefused(
   assert.ok(!JSON.stringify(body).includes(what), "it is not quoted");
 }
 
-/** What is tried first for an account: common ones, and its own names. */
+/** First guesses for an account: common passwords, and its own names. */
 const guesses = (email: string, teamName: string) => [
   ...COMMON,
   email,

@@ -7,7 +7,10 @@ import { newClient, newEmail, PASSWORD, register, usePortal } from "../../suppor
 import fc from "../../support/properties.ts";
 import { until } from "../../support/until.ts";
 
-/** Whatever a stranger or a member sends to the routes of accounts, the answer is clear and none of our fault. */
+/**
+ * Whatever is sent to the routes of accounts, with or without a membership, the answer is clear and not a fault of
+ * ours.
+ */
 const portal = usePortal();
 const hostileText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 300 }),
@@ -68,9 +71,9 @@ describe("hostile bodies", () => {
           });
           assert.ok(status < 500, `${status} ${JSON.stringify(answer)}`);
           if (status >= 400) v.assert(ContractProblem, answer);
-          // A team may bear any name, and is told what it is called.
+          // A team may have any name, and the answer repeats it.
           if (status < 400 && path === "/v1/auth/register") return;
-          // What was sent is repeated to nobody.
+          // No other answer repeats the input.
           assert.doesNotMatch(JSON.stringify(answer), /drop table|Bcc/);
         }),
         { numRuns: 60 },

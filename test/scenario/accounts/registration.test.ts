@@ -15,7 +15,7 @@ import {
 import type { Response } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
-/** Where mail is sent an address is confirmed before it has an account; on two processes and a relay that mails. */
+/** With mail, an address is confirmed before it gets an account; on two processes and a relay that mails. */
 const portal = usePortal();
 
 const ask = (email: string, password = PASSWORD, headers = newClient(), api = portal.one) =>
@@ -56,7 +56,7 @@ async function usersOf(email: string): Promise<number> {
   return (await portal.deployment.sql`select from users where lower(email) = ${email.toLowerCase()}`).length;
 }
 
-/** All that whoever asks can see of an answer, with the address that they sent taken out. */
+/** Everything that the caller can see of an answer, with the given address removed. */
 function shape({ status, body, headers }: Response<unknown>, email: string) {
   const names = [...headers.keys()].sort();
   const shown = JSON.stringify(body).replaceAll(email, "<email>");
@@ -139,7 +139,7 @@ describe("registering where mail is sent", () => {
     assert.deepEqual([refused.status, refused.body.code], [401, "invalid_credentials"]);
     assert.equal(await usersOf(email), 0);
     assert.equal((await confirm(mine, PASSWORD)).status, 201);
-    // What else was registered for the address goes with it.
+    // Other registrations of the address are removed with it.
     assert.equal((await confirm(strangers, "a stranger's own password")).body.code, "token_unusable");
     assert.equal((await login(portal.one, { email, password: "a stranger's own password" })).status, 401);
   });

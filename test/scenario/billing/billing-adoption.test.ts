@@ -5,7 +5,7 @@ import type { Team } from "../../support/service.ts";
 import { eventObject, type MockEvent, PRICES, subscriptionObject } from "../../support/stripe-events.ts";
 import { until } from "../../support/until.ts";
 
-/** A customer whom no team has yet: made by hand at Stripe, or come to it by a link. */
+/** A customer without a team: made by hand at Stripe, or by a payment link. */
 const billing = useBilling();
 
 const told = (team: Team, customer: string, status: string, created: number, name = "a") =>
@@ -15,7 +15,7 @@ const told = (team: Team, customer: string, status: string, created: number, nam
     created,
   );
 
-/** Delivers events so that each has begun before one of them has ended. */
+/** Delivers events so that all have begun before one of them has ended. */
 async function atOnce(teams: Team[], events: MockEvent[]): Promise<number[]> {
   const { sql } = billing.deployment;
   const waiting = async () => {
@@ -96,7 +96,7 @@ describe("a completed checkout of a customer whom no team has", () => {
     const answer = await billing.notify(billing.one, eventObject("checkout.session.completed", session, 100));
     assert.equal(answer.status, 200);
     assert.deepEqual([await customerOf(team), await billing.tierOf(team)], [null, "free"]);
-    // His own subscription names no team, and the team goes on to have a customer of its own.
+    // That customer's subscription names no team, and the team still gets a customer of its own.
     const subscribed = await billing.subscribe(billing.two, team.session);
     assert.match(subscribed.body.checkout_url, /^https:\/\/checkout\./);
     assert.ok(await customerOf(team));

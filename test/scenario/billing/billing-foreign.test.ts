@@ -11,11 +11,11 @@ import {
 } from "../../support/stripe-events.ts";
 import { until } from "../../support/until.ts";
 
-/** Subscriptions beside the one that was bought here: none of them costs the customer what they pay for. */
+/** Subscriptions beside the one that was bought here: none of them takes away what the customer pays for. */
 const billing = useBilling();
 const nowS = () => Math.floor(Date.now() / 1000);
 
-/** A subscription at Stripe, which tells of it. */
+/** A subscription at Stripe, with its event. */
 async function begins(object: MockSubscription, atS = object.created): Promise<string> {
   billing.stripe.subscriptions.set(object.id, object);
   const event = eventObject("customer.subscription.created", object, atS);

@@ -6,7 +6,7 @@ import { eventObject, PRICES, subscriptionObject } from "../../support/stripe-ev
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
-/** What goes wrong around billing is made good: by Stripe's repetition, or by the relay. */
+/** Failures around billing are repaired: by Stripe's repetition, or by the relay. */
 const billing = useBilling();
 
 const settings = () => ({ ...billing.stripe.settings, ...PRICES });

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { useBilling } from "../../support/billing.ts";
 import { eventObject, PRICES } from "../../support/stripe-events.ts";
 
-/** Who bought at a price that is not for sale any more has what was sold for as long as it is paid. */
+/** A customer who bought at a price that is no longer for sale keeps what was sold, as long as it is paid. */
 const billing = useBilling();
 
 describe("a subscription at a retired price", () => {

@@ -14,7 +14,7 @@ import {
 } from "../../support/stripe-events.ts";
 import { afterASecond } from "../../support/until.ts";
 
-/** What Stripe says becomes the team's tier: once, in Stripe's order, everywhere at once. */
+/** Stripe's events determine the team's tier: applied once, in Stripe's order, on all processes at once. */
 const billing = useBilling();
 
 function assertProblem(answer: Response<unknown>, status: number, code: string): void {
@@ -26,7 +26,7 @@ const post = (options: SendOptions) => billing.one.send<Problem>("POST", "/webho
 const isReceived = ({ status, body }: Response<unknown>) =>
   assert.deepEqual([status, body], [200, { received: true }]);
 
-/** A team's subscription, told of at will. */
+/** A team's subscription; `tell` delivers events about it. */
 async function subscription() {
   const { team, customerId } = await billing.customer();
   const tell = async (
@@ -144,7 +144,7 @@ describe("a notification", () => {
       ["active", "updated", "pro"],
       ["paused", "paused", "free"],
       ["active", "resumed", "pro"],
-      // Whatever the object says: it is deleted.
+      // Deleted, whatever status the object has.
       ["active", "deleted", "free"],
     ];
     for (const [i, [status, kind, expected]] of told.entries()) {

@@ -14,7 +14,7 @@ let deployment: TestDeployment;
 let api: TestApi;
 let team: Team;
 let held: FaultyS3;
-/** Opens the way to uploads for the worker behind `held`. */
+/** Opens the gate to uploads for the worker behind `held`. */
 let release: () => void;
 
 before(async () => {

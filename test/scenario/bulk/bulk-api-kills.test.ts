@@ -8,7 +8,7 @@ import { type BulkScenario, killed, openBulkScenario, retired } from "../../supp
 import type { MainProcess } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 
-/** An API that is killed while lists come in. The one of the scenario stays, to look at what is left. */
+/** An API that is killed while lists are submitted. The scenario's own API keeps running, to inspect the state. */
 let scenario: BulkScenario;
 
 before(async () => {
@@ -90,13 +90,13 @@ describe("an API that is killed", () => {
     const answers = await Promise.all(sent);
     const taken = answers.flatMap((answer, n) => (answer === null ? [] : [{ ...answer, n }]));
     t.diagnostic(`${taken.length} of ${COUNT} were answered`);
-    // An answer that was given is given again by whoever is asked; if there was no time to keep it, nobody is let in.
+    // Every process repeats an answer that was given. If there was no time to store it, the request is refused.
     for (const { status, id, n } of taken) {
       assert.equal(status, 202);
       const replay = await send(api.url, n);
       if (replay.status !== 409) assert.deepEqual(replay, { status: 202, id });
     }
-    // What it left half done is given up once it is old.
+    // A half-made submission is given up once it is old.
     await deployment.sql`update jobs set created_at = now() - interval '1 hour' where status = 'submitting'`;
     const worker = await scenario.startWorker();
     const jobs = await until(

@@ -58,7 +58,7 @@ interface Held {
   rows: readonly ExpectedRow[];
 }
 
-/** Brings a job into a state, in which it stays. */
+/** Brings a job into a state, and holds it there. */
 type Hold = (tag: string) => Promise<Held>;
 
 const list = (tag: string) => mixedList({ tag, rows: 2_500 });
@@ -130,7 +130,7 @@ async function tellsOf(id: string): Promise<string[]> {
   return events.map(({ type }) => type);
 }
 
-/** What is shown of it are the rows that were counted, each as the world says. @returns what they cost */
+/** The results have exactly the rows that were counted, each as the world says. @returns their charge */
 async function assertCounted(job: BulkJob, rows: readonly ExpectedRow[]): Promise<number> {
   const lines = await resultLines(scenario.api, scenario.team.liveKey, job.id);
   assert.equal(lines.length, job.rows.processed);
@@ -166,7 +166,7 @@ describe("a job is cancelled", () => {
       assert.ok(body.rows.processed >= stood.rows.processed);
       const charge = body.rows.processed === 0 ? 0 : await assertCounted(body, rows);
       assert.deepEqual(await ledgerState(deployment, team.id), { used: used + charge, held: 0, leased: 0 });
-      // Whoever still works on it changes nothing any more.
+      // A worker that still runs changes nothing any more.
       release();
       if (worker === null) await work();
       await streamEmpties(scenario);

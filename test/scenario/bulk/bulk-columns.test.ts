@@ -5,7 +5,7 @@ import { submitAs, uploaded } from "../../support/bulk-files.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 
-/** Which column of a file is verified, and what its team is told of it. */
+/** The choice of the column that is verified, and the report of it to the team. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;

@@ -7,9 +7,9 @@ import type { Team } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
 /**
- * A small job beside a big one of another team: its tasks (analysis, chunk, assembly) pass what is not emitted yet. Chunks
- * of the big one end one at a time, when they are let, so that what is counted is the order of things, whatever the
- * machine does meanwhile.
+ * A small job beside a big one of another team: its tasks (analysis, chunk, assembly) overtake tasks that are not
+ * emitted yet. Chunks of the big job end one at a time, when the test permits it. So the test measures the order of
+ * tasks, not the machine's speed.
  */
 let scenario: BulkScenario;
 let big: string;
@@ -24,7 +24,7 @@ const WINDOW = Math.max(LIMITS.bulk.windowMin, 2 * LIMITS.bulk.tasksAtOnce);
 before(async () => {
   scenario = await openBulkScenario();
   const { sql } = scenario.deployment;
-  // Each task that was ever begun, in its order.
+  // Each task that was ever started, in order.
   await sql.unsafe(`
     create table begun (id serial, job_id text, number integer, primary key (job_id, number));
     create function note_begun() returns trigger language plpgsql as $$ begin

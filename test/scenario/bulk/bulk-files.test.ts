@@ -34,7 +34,7 @@ const LIST = [
   "",
 ].join("\r\n");
 
-/** What is answered to each row of LIST. */
+/** Asserts the answer to each row of LIST. */
 async function assertAnswered(id: string): Promise<void> {
   const done = await ended(api, team.liveKey, id);
   assert.equal(done.status, "completed", JSON.stringify(done.error));

@@ -14,7 +14,7 @@ import { assertWhole, type ExpectedRow, listOf, mixedList } from "../../support/
 import type { ObjectRequest } from "../../support/object-gate.ts";
 import { until } from "../../support/until.ts";
 
-/** Workers that are told to stop, as by a deploy, with something in hand that they cannot finish. */
+/** Workers that are stopped, as by a deploy, while they hold tasks that they cannot finish. */
 let scenario: BulkScenario;
 
 before(async () => {
@@ -25,13 +25,13 @@ after(() => scenario.close());
 /** Half of it is waited out, the rest is there to hand back: more than enough on a loaded machine. */
 const GRACE_MS = 12_000;
 
-/** How long nobody has given a sign of life of what is in the streams, by entry. */
+/** Idle time in milliseconds of each pending entry in the streams. */
 async function silences(): Promise<number[]> {
   const { client } = scenario.redis;
   const keys = (await client.keys("rcpt:{bulk}:*")).filter((key) => /:(?:tasks|whole|retry:.*)$/.test(key));
   const idle: number[] = [];
   for (const key of keys.filter((name) => !name.includes(":alive:"))) {
-    // Where nobody reads any more, retries may have come since: a stream that nobody has taken anything from.
+    // Without a reader, retries may have been added since: a stream without a consumer group.
     const groups = await client.xinfo("GROUPS", key);
     if ((groups as unknown[]).length === 0) continue;
     const pending = (await client.xpending(key, "workers", "-", "+", 1_000)) as [string, string, number][];
@@ -60,7 +60,7 @@ async function handBack(tag: string, isMeant: (request: ObjectRequest) => boolea
     await until("it has something in hand that does not end", () => met > 0, 120_000);
     await retired(leaving);
     await assertHandedBack(id);
-    // Whoever comes next need not wait for a lease to end.
+    // The next worker need not wait for a lease to end.
     const idle = await silences();
     assert.ok(idle.length > 0);
     for (const ms of idle) assert.ok(ms >= 86_400_000, `somebody still has an entry: ${ms} ms`);
@@ -74,7 +74,7 @@ async function handBack(tag: string, isMeant: (request: ObjectRequest) => boolea
   }
 }
 
-/** Tasks of the job that nobody has done, none of which counts a delivery. */
+/** Unfinished tasks of the job, none of which counts a delivery. */
 async function assertHandedBack(id: string): Promise<void> {
   const left = await scenario.deployment.sql<{ deliveries: number }[]>`
     select deliveries from job_tasks where job_id = ${id} and state <> 'done'`;

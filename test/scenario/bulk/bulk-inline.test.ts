@@ -17,7 +17,7 @@ before(async () => {
   await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  // What has to wait is tried once more, soon.
+  // Deferred rows are retried once, soon.
   const deferral = { DEFERRAL_FIRST_S: "1", DEFERRAL_MAX_S: "1", DEFERRAL_QUEUE_MAX_S: "60" };
   [api] = await Promise.all([deployment.startApi(), deployment.startRelay(), deployment.startBulk(deferral)]);
   team = await deployment.team("enterprise");

@@ -136,7 +136,7 @@ describe("a job", () => {
     const lines = await resultLines(api, team.testKey, job.id);
     assert.deepEqual(
       lines.map(({ input }) => input),
-      // Half of a surrogate pair is no text: bytes have none.
+      // Half of a surrogate pair cannot be encoded: bytes have U+FFFD instead.
       emails.map((email) => email.replace("\ud800", "\ufffd")),
     );
     assert.ok((await resultsText(api, team.testKey, job.id)).includes('"a\r\nb@plain.test",unknown'));

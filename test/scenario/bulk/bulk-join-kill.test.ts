@@ -24,7 +24,9 @@ const ROWS = 20_000;
 /** So long that results come to several parts of an object. */
 const NOTE = "a note ".repeat(60);
 
-/** Most rows are no addresses, so that no server has to be asked; some are, and some of these again later. */
+/**
+ * Most rows are malformed, so that no server has to be asked; some are addresses, and some of these are repeated later.
+ */
 function longList(tag: string): MixedList {
   const rows = Array.from({ length: ROWS }, (_, i): ExpectedRow => {
     const row = (input: string, verdict: ExpectedRow["verdict"], duplicateOf: number | null = null) => ({
@@ -43,7 +45,7 @@ describe("the results of a long list", () => {
   it("are put together by another worker when theirs is killed half-way", async () => {
     const used = await usedOf(scenario);
     const list = longList("killed");
-    /** Results that were begun in parts. */
+    /** Results whose multipart upload was started. */
     const begun = new Set<string>();
     let isHeld = true;
     scenario.storage.setFaults(({ method, path }) => {

@@ -35,7 +35,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** What a killed worker had in hand is abandoned from now on, as if its lease had run out. */
+/** From now on tasks of a killed worker count as abandoned, as if its lease had run out. */
 async function endLeases(): Promise<void> {
   const { client } = scenario.redis;
   for (const key of [TASKS, WHOLE]) {
@@ -63,7 +63,7 @@ describe("ten workers of a job, one after the other", () => {
     const id = await submitList(scenario, list);
     for (let kill = 0; kill < KILLS; kill++) {
       const worker = await scenario.startWorker();
-      // Each gets some of the way: so many recipients are asked after, and the moment after that it is dead.
+      // Each worker makes some progress: it is killed after this many recipients have been asked.
       const target = asked() + 1 + Math.floor((random() * list.charge) / KILLS);
       await until(`${target} recipients are asked after`, () => asked() >= target || isOver(id), 240_000);
       await killed(worker);

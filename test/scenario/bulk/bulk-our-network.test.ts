@@ -6,8 +6,8 @@ import { createSocksServer, type SocksServer } from "../../support/socks-server.
 import { awayFromMidnight, until } from "../../support/until.ts";
 
 /**
- * Nothing leaves any more while a job runs: the only proxy hangs up on whoever comes. Its rows wait, at no
- * cost of their attempts, and are asked once the way is open again.
+ * No connection succeeds any more while a job runs: the only proxy closes each one. The rows wait, without using up
+ * attempts, and are asked once the proxy works again.
  */
 const ENOUGH_MS = 240_000;
 const BIG = {

@@ -22,7 +22,7 @@ after(() => scenario.close());
 const OTHERS = 50;
 const { rowsPerChunk, deliveries } = LIMITS.bulk;
 
-/** A job of two chunks, of which the first was begun so often before. */
+/** A job of two chunks, the first of which was started `times` before. */
 async function begunBefore(tag: string, times: number): Promise<{ id: string; emails: string[] }> {
   const emails = Array.from({ length: rowsPerChunk + OTHERS }, (_, i) => `exists-${tag}${i}@plain.test`);
   // Another chunk repeats a row of it.
@@ -70,7 +70,7 @@ describe("a chunk", () => {
     const { sql } = scenario.deployment;
     const used = await usedOf(scenario);
     const job = await begunBefore("fails", deliveries - 2);
-    // Whatever a worker found out, it cannot be kept.
+    // Makes storing the chunk's outcome fail.
     await sql.unsafe(`
       create function refuse_chunk() returns trigger language plpgsql as $$ begin
         raise exception 'not this one';

@@ -8,7 +8,7 @@ import { createClosing } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { awayFromMidnight, until } from "../../support/until.ts";
 
-/** What jobs cost, and what they may not cost: two APIs, a worker, and a Redis that can be cut. */
+/** The charges of jobs, and their bounds: two APIs, a worker, and a Redis that can be cut. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let gate: TcpGate;
@@ -28,7 +28,7 @@ before(async () => {
     deployment.startApi(settings),
     deployment.startApi(settings),
     deployment.startRelay(settings),
-    // What has to wait is tried once more, soon.
+    // Deferred rows are retried once, soon.
     deployment.startBulk({ ...settings, DEFERRAL_FIRST_S: "1", DEFERRAL_MAX_S: "1" }),
   ]);
 });

@@ -18,7 +18,7 @@ let team: Team;
 before(async () => {
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  // What is greylisted waits for longer than any test.
+  // Greylisted rows wait for longer than any test.
   const deferral = { DEFERRAL_FIRST_S: "3600", DEFERRAL_MAX_S: "7200" };
   [api] = await Promise.all([deployment.startApi(), deployment.startRelay(), deployment.startBulk(deferral)]);
   team = await deployment.team("enterprise");

@@ -5,7 +5,7 @@ import { createDeployment, type Team, type TestApi, type TestDeployment } from "
 import { createClosing } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 
-/** Object storage that keeps its connections and says nothing: nobody waits for it for ever, and nothing is lost. */
+/** Object storage that keeps its connections and never answers: every wait ends, and nothing is lost. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let gate: TcpGate;

@@ -33,7 +33,10 @@ before(async () => {
 });
 after(closing.close);
 
-/** Of a line of the results: its row, and of each of its addresses what was verified, whose result it copies, and its verdict. */
+/**
+ * A line of the results: its row, and for each address the verified text, the row whose result it copies, and its
+ * verdict.
+ */
 interface SplitLine {
   row: number;
   input: string;
@@ -117,7 +120,7 @@ describe("a job with split_cells", () => {
     const upload_id = await uploaded(api, team.liveKey, LIST);
     const { status, body } = await submitAs(api, team.liveKey, { upload_id, split_cells: true });
     assert.equal(status, 202, JSON.stringify(body));
-    // What is there while one address of a row still waits, and another one with it that has its result.
+    // The state while one address of a row waits, and another one of it has its result.
     await until("one address waits", async () => {
       const { rows } = await jobOf(api, team.liveKey, body.id);
       return rows.processed === ROWS.total - 2 && rows.deferred > 0;

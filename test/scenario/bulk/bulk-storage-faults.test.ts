@@ -21,7 +21,7 @@ after(() => scenario.close());
 
 type Stage = "analysis" | "chunks" | "assembly";
 
-/** Tells for what a request is made, of requests in their order. */
+/** Determines the stage of each request, from the requests in order. */
 function createStages(): (request: ObjectRequest) => Stage {
   let stage: Stage = "analysis";
   return ({ method, path, range }) => {

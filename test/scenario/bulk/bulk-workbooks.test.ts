@@ -37,7 +37,7 @@ const WORKBOOK = workbookOf({
 });
 
 async function jobOfWorkbook(bytes: Buffer, options: Record<string, unknown> = {}) {
-  // What it is called says nothing.
+  // The file's name does not matter.
   const upload_id = await uploaded(api, team.liveKey, bytes, "contacts.csv");
   const { status, body } = await submitAs(api, team.liveKey, { upload_id, ...options });
   assert.equal(status, 202, JSON.stringify(body));

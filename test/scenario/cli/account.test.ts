@@ -14,7 +14,7 @@ import type { TerminalSession } from "../../support/terminal.ts";
 import { until } from "../../support/until.ts";
 import { startReceiver } from "../../support/webhook-receiver.ts";
 
-/** What a person does with an account by `rcpt`: logging in, keys, the team, webhooks, the blocklist. */
+/** Managing an account by `rcpt`: logging in, keys, the team, webhooks, the blocklist. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;
@@ -43,7 +43,7 @@ const env = (settings: Record<string, string>) => ({
 /** With the service and a key of the environment. */
 const rcpt = (args: string[], options: Omit<CommandOptions, "env"> = {}) =>
   runRcpt(args, { ...options, env: env({ RCPT_URL: api.url, RCPT_API_KEY: team.liveKey }) });
-/** With what `rcpt login` has kept, if anything. */
+/** With the credentials that `rcpt login` stored, if any. */
 const loggedIn = (
   args: string[],
   settings: Record<string, string> = {},

@@ -52,7 +52,7 @@ interface Entry {
 }
 const listOf = async (path: string) => (await api.send<{ data: Entry[] }>("GET", path, { key })).body.data;
 
-/** Interrupted when some parts are there and the last one is on its way. */
+/** Interrupts an upload when some parts are stored and the last one is in transit. */
 async function sendSome(): Promise<void> {
   const stalled = gate.stallAt(LAST_PART);
   const terminal = startRcptInTerminal(["bulk", list, "--detach"], { env: env() });

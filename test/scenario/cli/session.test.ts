@@ -36,7 +36,7 @@ before(async () => {
   [api] = await Promise.all([deployment.startApi(), deployment.startBulk(), deployment.startRelay()]);
   const team = await deployment.team("pro_plus");
   email = team.ownerEmail;
-  // A team that has registered by the portal has none.
+  // A team that registered by the portal has no keys.
   await deployment.sql`delete from api_keys where team_id = ${team.id}`;
   await api.send("POST", "/v1/auth/password", { key: team.session, body: { new_password: PASSWORD } });
   home = mkdtempSync(join(tmpdir(), "rcpt-home-"));

@@ -30,7 +30,7 @@ before(async () => {
   closing.after(() => rmSync(folder, { recursive: true, force: true }));
   const deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  // What is greylisted waits for longer than any test.
+  // Greylisted rows wait for longer than any test.
   const deferral = { DEFERRAL_FIRST_S: "3600", DEFERRAL_MAX_S: "7200" };
   [api, team] = await Promise.all([
     deployment.startApi(),

@@ -10,7 +10,7 @@ import { createDeployment, type Team, type TestApi } from "../../support/service
 import { createClosing } from "../../support/store.ts";
 import { awayFromMidnight, until } from "../../support/until.ts";
 
-/** The examples of the client library's README, as programs of somebody who has installed it. */
+/** The examples of the client library's README, as programs of a user who has installed it. */
 const examples = clientExamples();
 const closing = createClosing();
 let program: ClientProgram;
@@ -42,7 +42,7 @@ before(async () => {
 });
 after(closing.close);
 
-/** What is printed holds the texts, in their order. */
+/** Asserts that the output contains the texts, in their order. */
 function holdsInOrder(output: string, texts: readonly string[]): void {
   let at = 0;
   for (const text of texts) {

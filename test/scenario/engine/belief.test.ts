@@ -6,7 +6,9 @@ import { say } from "../../support/mail-world/action.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
-/** Providers whose answers tell nothing are found out, and nobody is condemned, or called valid, by them from then on. */
+/**
+ * Providers whose answers are meaningless are detected; from then on their answers make no address invalid or valid.
+ */
 const {
   addresses,
   domains,

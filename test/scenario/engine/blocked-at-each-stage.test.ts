@@ -35,7 +35,7 @@ describe("a server that blocks us", () => {
         for (const moment of moments) host.setBehaviour(moment, null);
         assert.equal(brief(end), "unknown sender_blocked our_address");
         assert.equal(end.stage, stage);
-        // Once it relents, asking anew tells.
+        // Once the server accepts us again, a new request gets the answer.
         assert.equal(brief(await scenario.ask(`exists@${domain}`)), VALID);
       });
 

@@ -9,9 +9,12 @@ import { createDeployment, type Team, type TestApi, type TestDeployment } from "
 import { createClosing } from "../../support/store.ts";
 import { awayFromMidnight, until } from "../../support/until.ts";
 
-/** A server that has had enough of us: nobody is condemned for it, nobody goes on asking, and all is well when it relents. */
+/**
+ * A server that blocks us: no address becomes invalid for it, no process goes on asking, and all is well once it
+ * accepts us again.
+ */
 const closing = createClosing();
-/** Below the 300 s that a refused row waits by default: who comes back sooner was called. */
+/** Below the 300 s that a refused row waits by default: rows that come back sooner were released by the breaker. */
 const SOON_MS = 240_000;
 const PATIENCE = 50;
 const EXISTING = 600;
@@ -41,7 +44,7 @@ async function work(settings: Record<string, string> = {}): Promise<void> {
   bulk = await deployment.startBulk({ ...egress, ...settings });
 }
 
-/** After so many recipients the host blocks everybody, until it relents. */
+/** After `patience` recipients the host blocks every client, until it is reset. */
 function blocksAfter(host: MailHost, patience: number) {
   const seen = { asked: 0, blocked: 0 };
   host.setBehaviour("rcpt", ({ clientAddress }) => {

@@ -4,7 +4,7 @@ import { brief, engineScenario, NOT_FOUND, numbered, VALID } from "../../support
 import { RESET, say } from "../../support/mail-world/action.ts";
 import type { Handler } from "../../support/mail-world/profile.ts";
 
-/** Mailboxes are accepted, and what the server would say of nobody's cannot be learnt. */
+/** Mailboxes are accepted, and the catch-all probe gets no clear answer. */
 const scenario = engineScenario({ bulk: true });
 const UNCONFIRMED = "risky catch_all_unconfirmed";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { brief, engineScenario, numbered } from "../../support/engine-scenario.ts";
 
-/** A server that accepts everybody: what it accepts says nothing, and a made-up address shows it, once. */
+/** A server that accepts every recipient: its acceptance means nothing, which one catch-all probe shows. */
 const scenario = engineScenario({ bulk: true });
 const CATCH_ALL = "risky catch_all";
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { engineScenario, mixed, NOT_FOUND, VALID, wrongly } from "../../support/engine-scenario.ts";
 import { CONNECTION_LIMIT } from "../../support/mail-world/hosts.ts";
 
-/** A server that grants two connections, and a policy of ours of ten: the third is told 421 at its greeting. */
+/** A server that allows two connections, while our policy allows ten: the third gets 421 as its greeting. */
 const scenario = engineScenario({ bulk: true });
 const DOMAIN = "connection-limit.test";
 

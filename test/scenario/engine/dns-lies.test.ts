@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { brief, engineScenario, mixed, NOT_FOUND, VALID, wrongly } from "../../support/engine-scenario.ts";
 
 /**
- * Answers that are not the name server's own, and absences that nobody proves. Where only lies come, three attempts of
- * two seconds each go by: hence the length of this file.
+ * Answers that are not the name server's own, and absences without proof. Where only forged answers come, three
+ * attempts of two seconds each pass: hence the duration of this file.
  */
 const scenario = engineScenario({ bulk: true });
 const CUT_OFF = "unknown dns_error our_network";

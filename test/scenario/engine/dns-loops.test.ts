@@ -4,7 +4,7 @@ import { brief, engineScenario, mixed, numbered, wrongly } from "../../support/e
 
 /** CNAMEs in circles, chains that are too long: an end is found, and only a circle at the exchangers is proof against an address. */
 const scenario = engineScenario({ bulk: true });
-/** A server tells some of a chain at once: longer than all that may be followed. */
+/** Links of a CNAME chain: more than the resolver follows. A server sends some of them at once. */
 const CHAIN = 200;
 
 const noWay = async (address: string, wanted: string) =>

@@ -5,7 +5,7 @@ import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
-/** SPF, DMARC, blocklists and parking: what they say, that every tier hears the same, and that they hold up nobody. */
+/** SPF, DMARC, block lists and parking: their effect, the same in every tier, and without delaying an answer. */
 let deployment: TestDeployment;
 let api: TestApi;
 let probing: string;
@@ -31,8 +31,8 @@ const CASES: [address: string, signals: string[]][] = [
 ];
 
 /**
- * The signals as a tier without probing shows them, whose answers are not kept: asked until the name servers' answers are
- * in the cache, as on a machine that stands still for half a second they may come too late.
+ * The signals as a tier without probing shows them, whose answers are not cached. Asks until the name servers' answers
+ * are in the cache: on a machine that stalls for half a second they may come too late.
  */
 function settled(address: string, signals: string[]): Promise<boolean> {
   return until(`${address}: ${signals.join()}`, async () => {

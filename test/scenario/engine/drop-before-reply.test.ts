@@ -4,7 +4,7 @@ import { brief, engineScenario, mixed, wrongly } from "../../support/engine-scen
 import { type Action, DROP, RESET } from "../../support/mail-world/action.ts";
 
 /** A connection that is gone between RCPT and its reply, with further transactions pipelined behind. */
-/** At most: what a session bore is remembered, and may keep later ones from coming so far. */
+/** An upper bound: the length that a session reached is remembered, and may end later ones earlier. */
 const DROPS = 2;
 const settings = { SHAPING: JSON.stringify({ default: { maxConnections: 1 } }) };
 const scenario = engineScenario({ bulk: true, settings });

@@ -9,7 +9,7 @@ import { ERROR_LIMIT } from "../../support/mail-world/hosts.ts";
 const MISSING = 300;
 const scenario = engineScenario({ bulk: true });
 
-/** @returns the sessions that were told so since */
+/** @returns the sessions that got this reply since */
 function withLimit(host: MailHost, limit: number): Set<object> {
   const sessions = new Set<object>();
   host.setBehaviour("rcpt", (session) => {

@@ -12,7 +12,7 @@ const ODD: Record<string, [wanted: string, code: number]> = {
   "disabled@plain.test": [DISABLED, 550],
   "full@no-enhanced.test": [FULL, 552],
   "disabled@no-enhanced.test": [DISABLED, 550],
-  // The server's disk is nobody's mailbox.
+  // A full disk of the server is not about a mailbox.
   "storage@plain.test": ["unknown smtp_protocol_error their_server", 452],
 };
 

@@ -6,12 +6,12 @@ import type { MailHost } from "../../support/mail-world/host.ts";
 import type { Moment } from "../../support/mail-world/profile.ts";
 
 /** A server that says 421 and leaves while further transactions are pipelined behind the one in turn. */
-/** At most: what a session bore is remembered, and may keep later ones from coming so far. */
+/** An upper bound: the length that a session reached is remembered, and may end later ones earlier. */
 const GOODBYES = 2;
 const settings = { SHAPING: JSON.stringify({ default: { maxConnections: 1 } }) };
 const scenario = engineScenario({ bulk: true, settings });
 
-/** Says goodbye to some of those behind whom others wait. */
+/** Closes some sessions by 421 while further transactions are pipelined. */
 function leaves(host: MailHost, moment: Moment, behind: number): { goodbyes: number } {
   const seen = { goodbyes: 0 };
   const goodbye = () => {

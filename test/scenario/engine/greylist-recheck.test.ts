@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { awayFromMidnight, until } from "../../support/until.ts";
 
-/** Who is greylisted is answered at once, and we come back by ourselves: the next request finds the answer. */
+/** A greylisted request is answered at once, and the service rechecks by itself: the next request gets the answer. */
 let deployment: TestDeployment;
 let one: TestApi;
 let two: TestApi;
@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => deployment.stop());
 
-/** What all processes read holds an answer. */
+/** Whether Redis, which all processes read, has an answer. */
 async function isShared(): Promise<boolean> {
   const redis = new Redis(deployment.redisUrl);
   try {

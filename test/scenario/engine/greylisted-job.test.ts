@@ -4,8 +4,8 @@ import { brief, engineScenario, mixed, wrongly } from "../../support/engine-scen
 import { say } from "../../support/mail-world/action.ts";
 
 /**
- * A server that lets in who comes again: the same sender, from the same address, under the same name. Who is never let in
- * is given up after eight seconds: the length of this file.
+ * A server that accepts the second attempt: of the same sender, from the same address, with the same HELO name. Rows
+ * that it never accepts are given up after eight seconds: the duration of this file.
  */
 const sources = ["127.0.2.1", "127.0.2.2", "127.0.2.3"];
 const settings = {

@@ -12,8 +12,8 @@ import { createDeployment, type TestDeployment } from "../../support/service.ts"
 import { until } from "../../support/until.ts";
 
 /**
- * A process of the API against servers that want its time, its memory or a false verdict: each request ends by the
- * deadline with a clear answer, and what a server sends beyond the bounds of a reply is not taken in.
+ * A process of the API against servers that try to use up its time or memory, or to provoke a false verdict. Each
+ * request ends by the deadline with a clear answer, and bytes beyond the bounds of a reply are not buffered.
  */
 const MEGABYTE = 1_048_576;
 /** Far above what answers at the deadline take; a test that gets here hangs. */
@@ -38,7 +38,7 @@ after(async () => {
   await deployment.stop();
 });
 
-/** Asks again when told to (503): Postgres may be slow on a loaded machine, whatever the servers do. */
+/** Polls again after a 503: Postgres may be slow on a loaded machine, whatever the servers do. */
 function verify(email: string): Promise<VerificationResult> {
   return until(`${email} is answered`, async () => {
     const response = await fetch(`${url}/v1/verify?email=${encodeURIComponent(email)}`, {
@@ -73,7 +73,7 @@ function forgetPeak(): void {
   } catch {}
 }
 
-/** What each descriptor of the process is, e.g. `socket:[4711]`; one that closes meanwhile is none. */
+/** The target of each descriptor of the process, e.g. `socket:[4711]`; those that close meanwhile are omitted. */
 function descriptors(): string[] {
   const folder = `/proc/${api.pid}/fd`;
   return readdirSync(folder).flatMap((name) => {
@@ -85,7 +85,7 @@ function descriptors(): string[] {
   });
 }
 
-/** How many of its sockets lead, or led, to a mail server. */
+/** Number of its sockets that are, or were, connected to a mail server. */
 function smtpSockets(): number {
   const own = new Set(descriptors());
   const port = deployment.world.smtpPort.toString(16).toUpperCase().padStart(4, "0");
@@ -143,8 +143,8 @@ describe("servers that never end a reply", () => {
   ];
 
   /**
-   * Each of them answers a moment with the flood, and is asked about addresses that nobody has asked about. Later moments
-   * too: a session of an earlier round that was not needed is past the greeting.
+   * Each host answers one moment with the flood, and is asked about new addresses. Later moments too: an idle session
+   * of an earlier round is past the greeting.
    */
   async function round(moment: Moment, flood: Action, name: string): Promise<VerificationResult[]> {
     const hosts = FLOODING.map((domain) => deployment.world.host(`mx.${domain}.test`));
@@ -178,7 +178,7 @@ describe("servers that never end a reply", () => {
     await until("the sockets are closed", () => smtpSockets() === 0);
     const grown = peakResident() - resident;
     assert.ok(grown < GROWTH_MAX, `${grown} bytes more are resident`);
-    // The connections of our own requests are kept alive for some seconds.
+    // Connections of the test's own requests are kept alive for some seconds.
     await until("its descriptors are given back", () => descriptors().length < open + DESCRIPTOR_SLACK);
     assert.equal((await fetch(`${url}/readyz`)).status, 200);
   });

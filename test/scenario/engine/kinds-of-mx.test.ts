@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { brief, engineScenario, mixed, wrongly } from "../../support/engine-scenario.ts";
 
-/** What the DNS alone decides: null MX (RFC 7505), none at all, and the address record in its place (RFC 5321 §5.1). */
+/** Verdicts by DNS alone: null MX (RFC 7505), no MX, and the address record in its place (RFC 5321 §5.1). */
 const scenario = engineScenario({ bulk: true });
 
 const WANTED: Record<string, string> = {
@@ -18,7 +18,7 @@ const WANTED: Record<string, string> = {
   "exists@mx-all-absent.test": "invalid mx_unresolvable recipient",
   "exists@mx-half-absent.test": "unknown no_connect their_server",
   "exists@mx-unproven.test": "unknown no_connect their_server",
-  // Lists need no DNS, and this world has none for that name.
+  // Lists need no DNS, and this world has no record of that name.
   "someone@mailinator.com": "risky disposable_domain recipient",
   "info@servfail.test": "risky role_address",
 };

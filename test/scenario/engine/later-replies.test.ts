@@ -4,7 +4,7 @@ import { brief, engineScenario, numbered, VALID } from "../../support/engine-sce
 import { say } from "../../support/mail-world/action.ts";
 import { LATER } from "../../support/mail-world/mailboxes.ts";
 
-/** Servers that answer with a temporary reply and let in who comes again. */
+/** Servers that give a temporary reply first, and accept the second attempt. */
 const scenario = engineScenario({ bulk: true, settings: { DEFERRAL_MAX_S: "30" } });
 
 describe("a temporary reply in a job", () => {

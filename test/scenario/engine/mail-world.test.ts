@@ -6,9 +6,9 @@ import { EXPECTATIONS } from "../../support/mail-world/behaviours.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 
 /**
- * The service against every behaviour of the mail world: one request an address, over HTTP, by a team that may probe.
- * Those that hold the client until its own timeout are answered at the deadline here; what they end as is shown by
- * the tests of the SMTP sessions, on a clock that is moved by hand.
+ * The service against every behaviour of the mail world: one request an address, over HTTP, by a team with probing.
+ * Hosts that hold the client until its own timeout are answered at the deadline here; tests of SMTP sessions, on a fake
+ * clock, show their final result.
  */
 const ASKED = EXPECTATIONS.filter((row) => row.needs === undefined && row.holds !== true);
 

@@ -6,8 +6,8 @@ import { createSocksServer, type SocksServer } from "../../support/socks-server.
 import { until } from "../../support/until.ts";
 
 /**
- * Port 25 closed: every site fails and none succeeds. Their servers are not to blame, the recipients even less, and
- * whoever asks is told at once. The process itself goes on trying, and finds out when the way is open again.
+ * Port 25 closed: every site fails and none succeeds. Neither their servers nor the recipients are to blame, and
+ * callers are answered at once. The process itself goes on trying, and notices when the port is open again.
  */
 const BIG = [
   ["one.test", "aspmx.l.google.com"],
@@ -22,7 +22,7 @@ before(async () => {
   deployment = await createDeployment();
   api = await deployment.startApi();
   key = (await deployment.team("enterprise")).liveKey;
-  // The exchangers of those who are always up, where nothing listens.
+  // The exchangers of providers that are always up, at an address where nothing listens.
   const { dns } = deployment.world;
   for (const [domain, host] of BIG) {
     dns.set(domain, { mx: [[10, host]] });
@@ -38,7 +38,7 @@ describe("our own network", () => {
   it("is blamed once those who are always up are silent, and from then on at once", async () => {
     assert.equal(await isDown(), false);
     for (const [domain] of BIG) assert.equal(await reasonOf(`a@${domain}`), "no_connect");
-    // The word goes through the main thread; from then on nobody is dialled for a caller.
+    // The main thread spreads the state to all threads; from then on no request dials.
     let asked = 0;
     await until("it is blamed", async () => (await reasonOf(`b${asked++}@two.test`)) === "our_network");
     assert.equal(await isDown(), true);
@@ -52,7 +52,7 @@ describe("our own network", () => {
   });
 
   it("is found well again by the process itself, and everybody is asked as before", async () => {
-    // The test before this one offered a server that is up: it is dialled, and nothing said to it.
+    // The previous test offered a server that is up: it is dialled, without any command.
     await deployment.world.until(() => deployment.world.host("mx.lockstep.test").account.connections > 0);
     let round = 0;
     await until("it is noticed that the way is open", async () => {

@@ -4,13 +4,14 @@ import { brief, engineScenario, mixed, wrongly } from "../../support/engine-scen
 import { OMIT, say } from "../../support/mail-world/action.ts";
 
 /**
- * A server that says too much or too little in the middle of a pipelined write: replies carry no address, only their
- * order, so from there on each is another's. (RFC 2920 §3.2 wants them in order; nothing makes a server keep to it.)
+ * A server that sends a reply too many or too few in the middle of a pipelined write. Replies carry no address, only
+ * their order, so from there on each is another recipient's. (RFC 2920 §3.2 wants them in order; nothing makes a server
+ * keep to it.)
  */
 const settings = { SHAPING: JSON.stringify({ default: { maxConnections: 1 } }) };
 const scenario = engineScenario({ bulk: true, settings });
 
-/** How often, and only with further transactions pipelined behind. */
+/** Number of deviations; only with further transactions pipelined behind. */
 const SLIPS = 1;
 
 const TOO_MANY = [

@@ -4,7 +4,7 @@ import { engineScenario, NOT_FOUND, numbered, VALID, wrongly } from "../../suppo
 
 /**
  * A provider whose customers' hosts call each other's users unknown: a session that was opened for one customer must
- * never be asked about another one's mailbox, however warm it is.
+ * never be used for another one's mailbox, although it is open.
  */
 const scenario = engineScenario({ bulk: true });
 const CUSTOMERS = ["alpha.test", "beta.test"];

@@ -5,8 +5,8 @@ import { type Action, say, sayAndClose } from "../../support/mail-world/action.t
 import type { Moment } from "../../support/mail-world/profile.ts";
 
 /**
- * Servers that find us too many: single requests are told so, rows of jobs come again until they are let in. They wait a
- * second or more each time, and those that are never let in eight: the length of this file.
+ * Servers that limit our rate: single requests report it, rows of jobs are retried until they are accepted. They wait a
+ * second or more each time, and rows that are never accepted eight: the duration of this file.
  */
 const scenario = engineScenario({ bulk: true });
 const LIMITED = "unknown rate_limited_by_server their_server";

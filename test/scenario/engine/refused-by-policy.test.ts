@@ -3,7 +3,10 @@ import { describe, it } from "node:test";
 import { brief, engineScenario, mixed, wrongly } from "../../support/engine-scenario.ts";
 import { say } from "../../support/mail-world/action.ts";
 
-/** Refusals for what we would send, or by a rule of the house: they say nothing about the mailbox, at whatever stage. */
+/**
+ * Refusals for the content of mail, or by a local rule of the server: at whatever stage, they say nothing about the
+ * mailbox.
+ */
 const scenario = engineScenario({ bulk: true });
 const POLICY = "unknown refused_by_policy their_server";
 const CONTENT = "Message rejected due to content policy restrictions";

@@ -6,8 +6,8 @@ import { createDeployment, type TestApi, type TestDeployment } from "../../suppo
 import { until } from "../../support/until.ts";
 
 /**
- * Providers that grant two connections to an address of ours, and two API processes behind one address: together they
- * keep to two, and each gets its turn.
+ * Providers that allow two connections from an address of ours, and two API processes behind one address: together they
+ * open at most two, and each gets its share.
  */
 const CAP = 2;
 const ADDRESSES = 60;

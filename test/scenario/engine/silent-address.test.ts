@@ -7,7 +7,7 @@ import { SilentListener } from "../../support/silent-listener.ts";
 const SILENT = "127.0.0.4";
 const scenario = engineScenario({ bulk: true, settings: { VERIFY_DEADLINE_MS: "60000" } });
 
-/** `domain` with an exchanger that answers at none but the last of its addresses. */
+/** A domain whose exchanger answers only at the last of its addresses. */
 function place(domain: string, families: { a: string[]; aaaa?: string[] }): void {
   scenario.world.dns.set(`mx.${domain}`, families);
   scenario.world.dns.set(domain, { mx: [[10, `mx.${domain}`]] });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { brief, engineScenario, VALID } from "../../support/engine-scenario.ts";
 
-/** Servers that take the connection and keep their greeting, or send it byte by byte. */
+/** Servers that accept the connection and withhold their greeting, or send it byte by byte. */
 const scenario = engineScenario({ settings: { VERIFY_DEADLINE_MS: "1500" } });
 
 describe("a server that is silent at connect", () => {
@@ -33,7 +33,7 @@ describe("a slow banner", () => {
     const first = await scenario.ask("exists@slow-banner.test");
     assert.equal(brief(first), "unknown deadline ours");
     assert.equal(host.account.commandCount, 0, "nobody talks before the greeting is whole");
-    // Also the stranger's, if it comes by another connection.
+    // For the catch-all probe too, if it uses another connection.
     const dripping = setInterval(() => scenario.world.drip(100), 50);
     const end = await scenario.askOn("exists@slow-banner.test");
     clearInterval(dripping);

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { brief, engineScenario, NOT_FOUND, numbered, VALID } from "../../support/engine-scenario.ts";
 import { drip, SILENCE } from "../../support/mail-world/action.ts";
 
-/** A server that answers about some mailboxes only when whoever asked has long been answered by us. */
+/** A server that answers about some mailboxes only long after our own answer to the caller. */
 const scenario = engineScenario({ settings: { VERIFY_DEADLINE_MS: "1500" } });
 const SLOW = "slow@plain.test";
 

@@ -13,8 +13,9 @@ import { createClosing } from "../../support/store.ts";
 import { awayFromMidnight, until } from "../../support/until.ts";
 
 /**
- * A deployment with two source addresses and a proxy. The operator spreads sites over the first address, gives one site
- * the proxy, and others both addresses: there each recipient keeps to one of them, which greylisting depends on.
+ * A deployment with two source addresses and a proxy. The operator routes sites over the first address, one site over
+ * the proxy, and others over both addresses. There each recipient always uses the same one, which greylisting depends
+ * on.
  */
 const [FIRST, SECOND, BEYOND] = ["127.0.1.1", "127.0.1.2", "127.0.1.3"];
 const ENOUGH_MS = 240_000;
@@ -64,7 +65,7 @@ interface Seen {
   recipient: string;
 }
 
-/** What `host` sees from now on; strangers, who begin with `q`, apart. */
+/** Recipients that `host` sees from now on, without catch-all probes, which begin with `q`. */
 function watched(host: MailHost): Seen[] {
   const seen: Seen[] = [];
   host.setBehaviour("rcpt", ({ clientAddress, heloName }, { local, domain }) => {
@@ -114,7 +115,7 @@ describe("ways chosen by configuration", () => {
     assert.equal(wayOf.size, emails.length);
     assert.deepEqual([...new Set(wayOf.values())].sort(), [FIRST, SECOND]);
 
-    // Asked again, also by another process that knows nothing of the first: the same way.
+    // Asked again, by another process without shared memory: the same route.
     const other = await deployment.startApi(settings);
     seen.length = 0;
     for (const email of emails.slice(0, 10)) await other.verify(team.liveKey, email, "&refresh=true");

@@ -27,7 +27,7 @@ let parent: string;
 let project: string;
 const started: ChildProcess[] = [];
 
-/** What lies in the root of the project and holds workspaces. */
+/** Folders in the project's root that hold workspaces. */
 function workspaceFolders(): string[] {
   const { workspaces } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
     workspaces: string[];
@@ -47,7 +47,7 @@ before(() => {
   for (const name of ["node_modules", ...workspaceFolders()])
     symlinkSync(join(ROOT, name), join(project, name));
   cpSync(join(ROOT, "dist/portal"), join(project, "dist/portal"), { recursive: true });
-  // What was downloaded once need not be downloaded again.
+  // Downloads of earlier runs need not be repeated.
   if (existsSync(join(ROOT, ".rcpt/cache")))
     cpSync(join(ROOT, ".rcpt/cache"), join(project, ".rcpt/cache"), {
       recursive: true,

@@ -184,7 +184,7 @@ describe("a Redis that is not as it should be", () => {
   });
   after(() => own.close());
 
-  /** A user who may do all that we do, but for what is said. */
+  /** A Redis user with all rights that the service uses, except `less`. */
   async function allow(...less: string[]): Promise<URL> {
     const all = ["on", `>${LITTLE_PASSWORD}`, "~rcpt:*", "&rcpt:*", "+@all"];
     await own.client.call("ACL", "SETUSER", "little", "reset", ...all, ...less);

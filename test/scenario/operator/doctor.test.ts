@@ -7,7 +7,7 @@ import { createDoctor, type Doctor, fails, leftBehind } from "../../support/doct
 import { createDeployment, type Settings, type TestDeployment } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
-/** A deployment is examined as it is well, then with one thing wrong at a time; nobody's secrets are told meanwhile. */
+/** A deployment is examined as it is, then with one fault at a time; no output has a secret. */
 const GROUPS = [
   ...["configuration", "host", "http", "postgres", "redis", "objects", "secrets"],
   ...["deployment", "dns", "smtp", "mail", "billing", "collectors"],

@@ -3,7 +3,10 @@ import { after, before, describe, it } from "node:test";
 import { createDeployment, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 
-/** The metrics port shows source addresses and traffic: it is on loopback, wherever the API listens, unless the operator says so. */
+/**
+ * The metrics port shows source addresses and traffic: it is on loopback, wherever the API listens, unless the operator
+ * sets otherwise.
+ */
 const closing = createClosing();
 let deployment: TestDeployment;
 
@@ -13,7 +16,7 @@ before(async () => {
 });
 after(closing.close);
 
-/** 127.0.0.2 is an address of this machine too; who listens at 127.0.0.1 alone does not answer there. */
+/** 127.0.0.2 is an address of this machine too; a server that listens at 127.0.0.1 alone does not answer there. */
 const elsewhere = (url: string) => url.replace("127.0.0.1", "127.0.0.2");
 const statusOf = async (url: string) => (await fetch(url)).status;
 

@@ -20,7 +20,7 @@ import {
 import { createClosing } from "../../support/store.ts";
 import { awayFromMidnight, until } from "../../support/until.ts";
 
-/** What each role tells Prometheus moves as the traffic says. */
+/** Each role's metrics change with the traffic. */
 const closing = createClosing();
 const ENOUGH_MS = 120_000;
 let deployment: TestDeployment;
@@ -157,7 +157,7 @@ describe("a job", () => {
     const job = await submitted(api, team.liveKey, [...emails, waits]);
     const lost = await submitted(api, team.liveKey, ["exists-lost@plain.test"]);
     const { deliveries } = LIMITS.bulk;
-    // Begun so often, and never brought to an end.
+    // Started this often, and never finished.
     await deployment.sql`update job_tasks set deliveries = ${deliveries} where job_id = ${lost.id} and number = 0`;
     await stands(relay, "rcpt_chunks_outstanding", {}, 2);
     await stands(relay, "rcpt_stream_lag", { stream: "tasks" }, 2);
@@ -232,7 +232,7 @@ const REASONS = new Set(Object.values(VERDICT_ROWS).map(({ reason }) => reason a
 const KINDS = ["analysis", "chunk", "retry", "assembly"];
 const oneOf = (...values: readonly string[]) => new Set(values);
 
-/** Values of each label of ours, whatever the series. */
+/** Allowed values of each of our labels, whatever the series. */
 const CLOSED: Record<string, ReadonlySet<string> | RegExp> = {
   version: /^\d+\.\d+\.\d+$/,
   node: /^\d+\.\d+\.\d+$/,

@@ -69,7 +69,7 @@ async function report(args: string[], settings: Record<string, string> = {}) {
   return JSON.parse(stdout);
 }
 
-/** Waits out the second that a process may take to hear of a change. */
+/** Waits for the second within which a process must notice a change. */
 function secondPasses(): Promise<true> {
   const changedMs = performance.now();
   return until("a second has passed", () => performance.now() > changedMs + LIMITS.keys.confirmMs || null);

@@ -6,8 +6,8 @@ import { createDeployment, type TestApi, type TestDeployment } from "../../suppo
 import { until } from "../../support/until.ts";
 
 /**
- * Our address is listed after a process has looked, and long before it will look again. Whoever looks next tells it, and
- * those who were refused in between are not called invalid from the cache by either.
+ * Our address is listed after a process has checked it, and long before it will check again. The next process that
+ * checks announces it, and neither of them answers `invalid` from cached refusals of the time in between.
  */
 const SOURCE = "127.0.0.81";
 const ZONE = "dnsbl.test";

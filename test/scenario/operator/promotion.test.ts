@@ -10,8 +10,8 @@ import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate
 import { until } from "../../support/until.ts";
 
 /**
- * What the operator promotes holds for every team in every process, with or without Redis; what a stranger submits
- * never does.
+ * A domain that the operator promotes applies to every team in every process, with or without Redis; one that only a
+ * team has submitted never does.
  */
 const closing = createClosing();
 const lists = openLists(compileLists());
@@ -185,7 +185,7 @@ describe("a free-mail domain that a stranger submits", () => {
     assert.deepEqual([refused.code, refused.stdout], [1, ""]);
     assert.match(refused.stderr, /^overrides: gmail\.com is a mailbox provider's[^\n]*\noverrides: nothing/);
     assert.equal((await operator("list")).stdout, "");
-    // Whatever the refused command had left behind, the processes would have read with this one.
+    // If the refused command had left a change behind, the processes would have read it with this one.
     await operator("promote", "marker.test");
     await becomesEverywhere(other.testKey, "valid@marker.test", OVERRIDDEN);
     await untouched("refused");

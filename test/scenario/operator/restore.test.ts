@@ -18,10 +18,10 @@ import { createDeployment, type Team, type TestDeployment } from "../../support/
 import { until } from "../../support/until.ts";
 
 /**
- * What a restore does to a job that was in flight (docs/operations.md). Postgres is copied while the job runs, as a restore
- * to that moment would make it; the job then completes. The copy is put to work beside the bucket as it is after that, and as
- * it was before the job, which is what a bucket without versions comes to once the job is tidied up; Redis is a new one each
- * time.
+ * The effect of a restore on a job that was in flight (docs/operations.md). Postgres is copied while the job runs, as a
+ * restore to that moment would make it; the job then completes. The copy then runs with the bucket as it is after the
+ * job; and with the bucket as it was before the job, which is the state of a bucket without versions once the job is
+ * tidied up. Redis is new each time.
  */
 const LIST = mixedList({ tag: "restored", rows: 1_100 });
 
@@ -38,12 +38,12 @@ let bucketBefore: string;
 let bucketAfter: string;
 const databases: string[] = [];
 
-/** A copy of a database as it is now, whoever writes to it: they lose their connections meanwhile. */
+/** A copy of a database as it is now. Clients that write to it lose their connections meanwhile. */
 async function copyDatabase(from: string): Promise<string> {
   const name = `${from.slice(0, 30)}_copy${databases.length}`;
   await admin.unsafe(`alter database ${from} with allow_connections false`);
   try {
-    // Postgres itself waits five seconds for those that were told to go.
+    // Postgres itself waits five seconds for sessions that it has asked to end.
     await until("the database is copied", async () => {
       await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${from}`;
       return admin.unsafe(`create database ${name} template ${from}`).then(

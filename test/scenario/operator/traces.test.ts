@@ -8,7 +8,7 @@ import { createDeployment, type Team, type TestApi, type TestDeployment } from "
 import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
-/** What a collector gets of requests and jobs, and that none of them waits for it. */
+/** The spans of requests and jobs that a collector gets, and that no request waits for it. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let collector: OtlpReceiver;
@@ -265,7 +265,7 @@ describe("a collector", () => {
     assert.equal((await verify(plain, "exists1@plain.test", headers)).status, 200);
     assert.match(await plain.metrics(), /^rcpt_trace_spans_dropped_total 0$/m);
     await plain.stop();
-    // What there was to send had been sent by then.
+    // Any span would have been sent by then.
     assert.equal(
       collector.spans.some((span) => span.traceId === traceId),
       false,

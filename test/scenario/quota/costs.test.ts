@@ -5,7 +5,7 @@ import type { Answer } from "../../support/service.ts";
 import { assertRefused, newAddress, useTwoApis, withStatus } from "../../support/two-apis.ts";
 import { until } from "../../support/until.ts";
 
-/** What a request costs, over two processes: what is free is given back, and nothing is charged twice. */
+/** The charge of a request, over two processes: free units are given back, and nothing is charged twice. */
 const apis = useTwoApis();
 
 /** Units left after an answer, by its headers: exact where no other process serves the team. */
@@ -37,7 +37,7 @@ describe("what a request costs", () => {
           const answer = await api.verify(team.liveKey, address, query);
           assertAnswered(answer, reason, 2);
         }
-        // What one process has leased, or was told to be in flight, the other counts as used.
+        // Units leased by one process, or reported as in flight, count as used for the other.
         assert.equal(await apis.settledUse(team.id), 0);
       }
       const answers = await apis.atOnce(team.liveKey, 40, () => address);

@@ -5,7 +5,7 @@ import type { Answer, TestApi } from "../../support/service.ts";
 import { assertRefused, newAddress, outcomes, useTwoApis, withStatus } from "../../support/two-apis.ts";
 import { until } from "../../support/until.ts";
 
-/** Quota and rate of a team over two processes, whatever Redis does: neither is exceeded. */
+/** Quota and rate of a team over two processes, whatever fault Redis has: neither is exceeded. */
 const apis = useTwoApis();
 
 describe("daily quota over two processes", () => {

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { newAddress, useTwoApis, withStatus } from "../../support/two-apis.ts";
 import { until } from "../../support/until.ts";
 
-/** From answers to the events that webhooks are told of, over two processes of each role. */
+/** From answers to events for webhooks, over two processes of each role. */
 const apis = useTwoApis();
 
 describe("quota.threshold_reached", () => {

@@ -32,7 +32,7 @@ async function requireLimited(
   const beganMs = performance.now();
   const answers = await Promise.all(sent());
   const most = burst + (ratePerS * (performance.now() - beganMs)) / 1_000;
-  // On a busy machine the key of some may not be found in time: those are told no limit, and took no token.
+  // On a busy machine some keys may not be found in time: those answers have no limit, and took no token.
   const asked = answers.filter(
     ({ headers, body }) => headers.has("ratelimit") || body.code !== "unavailable",
   );
@@ -57,7 +57,7 @@ async function requireLimited(
   }
 }
 
-/** So slow that whatever a busy machine takes for a storm is little of it. */
+/** So slow that few tokens are added while a busy machine sends the storm. */
 const SLOW = { readsPerS: 2, readsBurst: 20, writesPerS: 1, writesBurst: 10 };
 const reads: Bucket = { name: "read", ratePerS: SLOW.readsPerS, burst: SLOW.readsBurst };
 const writes: Bucket = { name: "write", ratePerS: SLOW.writesPerS, burst: SLOW.writesBurst };

@@ -51,7 +51,7 @@ async function figuresAt(url: string, key: string): Promise<Figures> {
 const answeredOf = (samples: readonly { status: number | null }[]) =>
   samples.filter(({ status }) => status === 200).length;
 
-/** Units that were leased and not settled, and how many of them a dead process may be charged beyond what it told. */
+/** Units leased and not settled, and how many of them a dead process may be charged beyond its reports. */
 async function leased(teamId: string): Promise<{ leases: number; tranches: number }> {
   const [row] = await deployment.sql<[{ leases: number; tranches: number }]>`
     select count(*) as leases, coalesce(sum(tranche), 0)::bigint as tranches
@@ -108,7 +108,7 @@ describe("use as reported", () => {
     const { used, single, verdicts } = await figuresAt(witnessUrl, liveKey);
     assert.equal(single, used);
     assert.equal(verdicts, single);
-    // An answer on its way when its connection closed was answered, though its client read none.
+    // A request whose connection closed during its answer was answered, though its client read nothing.
     assert.ok(single >= read && single <= read + LOADERS, `${single} counted, ${read} answers read`);
     witness.kill("SIGTERM");
     assert.equal((await witness.exited).code, 0);

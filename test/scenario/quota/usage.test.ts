@@ -9,7 +9,7 @@ import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { newAddress, outcomes, useTwoApis, withStatus } from "../../support/two-apis.ts";
 import { until } from "../../support/until.ts";
 
-/** What a team is told of its use, over two processes: what was answered, no more and no less. */
+/** The usage that a team is shown, over two processes: what was answered, no more and no less. */
 const apis = useTwoApis();
 
 interface Day {
@@ -42,7 +42,7 @@ const NONE = {
 const DAY_MS = 86_400_000;
 const dayAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
 
-/** Asks again when told to (503): Postgres may be slow on a loaded machine. */
+/** Polls again after a 503: Postgres may be slow on a loaded machine. */
 function usageOf(api: TestApi, key: string): Promise<Today> {
   return until("the use is told", async () => {
     const { status, body } = await api.send<Today>("GET", "/v1/usage", { key });
@@ -58,7 +58,7 @@ async function historyOf(api: TestApi, key: string, query = ""): Promise<History
   return body;
 }
 
-/** What was read, counted as usage counts it. Of these, what `isUncharged` says costs nothing. */
+/** Answers read, counted as usage counts them; reasons for which `isFree` holds are uncharged. */
 function counted(answers: readonly Answer[], isFree: (reason: string) => boolean = () => false) {
   const read = withStatus([...answers], 200);
   const day = structuredClone(NONE);
@@ -132,7 +132,7 @@ describe("today's use", () => {
           i % 3 === 0 ? newAddress() : String(known[i % known.length]),
         )),
       );
-    // Where Postgres is slow, on a loaded machine, some may be told to come again: those are no answers.
+    // On a loaded machine Postgres may be slow, so that some are refused with 503: those do not count.
     assert.deepEqual(
       Object.keys(outcomes(answers)).filter((name) => name !== "200" && name !== "503 unavailable"),
       [],

@@ -7,7 +7,10 @@ import { connect, type RawClient } from "../../support/raw-http.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
-/** Who hangs up costs nothing from then on: no check, no unit of quota, no socket, and nobody else an answer. */
+/**
+ * A client that disconnects costs nothing from then on: no check, no unit of quota, no socket, and no other client's
+ * answer.
+ */
 let deployment: TestDeployment;
 let api: TestApi;
 let team: Team;
@@ -164,7 +167,7 @@ describe("a storm of clients that come and go", () => {
     host.hold("rcpt");
     for (let done = 0; done < STORM; done += AT_ONCE) {
       const storm = Array.from({ length: AT_ONCE }, (_, i) => ask(`exists-${done + i}@multiline.test`));
-      // Some go before they were heard, some while the first checks run, the rest later.
+      // Some disconnect before their request is read, some while the first checks run, the rest later.
       for (const client of storm.slice(0, AT_ONCE / 2)) client.destroy();
       await until("some checks run", async () => (await gauge("rcpt_checks_in_flight")) > 0);
       for (const client of storm) client.destroy();

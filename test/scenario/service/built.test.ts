@@ -17,8 +17,8 @@ import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 /**
- * What the image holds: every role of what `npm run build` makes, as a deployment runs them, with those packages alone that
- * are said to be read, each as far as it is read. One site is reached by a proxy.
+ * The contents of the image: every role of the build, run as in a deployment, with only those packages and files that
+ * are declared as read. One site is reached through a proxy.
  */
 const ROOT = resolve(import.meta.dirname, "../../..");
 const closing = createClosing();

@@ -4,7 +4,7 @@ import { Redis } from "ioredis";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
-/** Evidence is kept, shared and let go as documented. */
+/** Evidence is cached, shared and expired as documented. */
 let deployment: TestDeployment;
 let one: TestApi;
 let two: TestApi;

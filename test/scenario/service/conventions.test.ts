@@ -15,7 +15,7 @@ import {
   type TestDeployment,
 } from "../../support/service.ts";
 
-/** What every route has in common, asked of each: whoever adds one adds it here too, without doing anything. */
+/** Conventions of every route, checked on each of the table: a new route is covered without a change here. */
 let deployment: TestDeployment;
 let api: TestApi;
 let team: Team;
@@ -37,7 +37,7 @@ function fromAnother() {
   return { "X-Forwarded-For": `198.18.${Math.floor(clients / 256)}.${clients % 256}` };
 }
 
-/** Asks as the owner, unless told otherwise. */
+/** Asks as the owner by default. */
 function ask({ method, path }: { method: string; path: string }, options: SendOptions = {}, query = "") {
   const headers = { ...fromAnother(), ...options.headers };
   return api.send(method, fill(path) + query, { key: team.session, ...options, headers });

@@ -14,7 +14,7 @@ import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 /** Real processes, killed and stopped in the middle of their work: what the ledger, the clients and the exit codes say. */
-/** Requests that a load keeps in flight. */
+/** Number of requests that a load keeps in flight. */
 const LOADERS = 16;
 const closing = createClosing();
 const processes = createProcesses();
@@ -211,7 +211,7 @@ describe("SIGTERM", () => {
   });
 });
 
-/** What a process says that does not come up. */
+/** Exit code and output of a process that does not start. */
 async function failure(settings: Record<string, string>) {
   const process = processes.start(settings);
   const { code } = await exitOf(process);

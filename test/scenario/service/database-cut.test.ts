@@ -28,12 +28,14 @@ before(async () => {
   api = await deployment.startApi({ DATABASE_URL: throughGate(deployment.settings.DATABASE_URL, gate) });
   team = await deployment.team("enterprise");
   paths = (await api.send<{ paths: Paths }>("GET", "/openapi.json")).body.paths;
-  // What authentication knows by heart it goes on knowing for a while, so that the handlers are reached.
+  // Authentication caches the credential for a while, so that requests reach the handlers.
   await until("the team's session is known", async () => (await readTeam()).status === 200);
 });
 after(closing.close);
 
-/** What the ids of a path are of, by what is before them: one of another kind names nothing, and no statement runs. */
+/**
+ * Kind of each id in a path, by the segment before it: an id of another kind refers to nothing, and no statement runs.
+ */
 const KINDS: Record<string, IdPrefix> = {
   "bulk-jobs": "job",
   keys: "key",
@@ -51,7 +53,7 @@ function idAt(path: string, name: string): string {
   return newId(KINDS[resource] ?? assert.fail(`whose id is {${name}} of ${path}?`));
 }
 
-/** What is answered before Postgres is needed. Every other operation answers 503. */
+/** Answers that need no Postgres. Every other operation answers 503. */
 const ANSWERED_WITHOUT_POSTGRES: Record<string, { status: number; code: string | undefined }> = {
   // Says what is configured.
   "get /v1/auth/options": { status: 200, code: undefined },

@@ -85,7 +85,7 @@ describe("an API that is told to end", () => {
     for (const { status, headers } of await Promise.all(asked))
       assert.deepEqual([status, headers.connection], [200, "close"]);
 
-    // What comes behind an answer that closes its connection is not worked on, nor charged.
+    // A request behind an answer that closes its connection is neither processed nor charged.
     const pipelining = connect(port);
     pipelining.send(`GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n${request}`);
     assert.equal((await pipelining.reply()).status, 200);

@@ -10,7 +10,9 @@ import { createDeployment, type Team, type TestApi, type TestDeployment } from "
 import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
-/** What became of messages is counted once, for the team that reports it, and has rcpt look again where it was wrong. */
+/**
+ * Outcomes of messages are counted once, for the team that reports them, and make rcpt check again where it was wrong.
+ */
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;

@@ -14,8 +14,8 @@ import { PRICES, signedHeaders } from "../../support/stripe-events.ts";
 import { startStripeMock } from "../../support/stripe-mock.ts";
 
 /**
- * Whatever a body, a path or a query holds, no route has a fault: every answer is a success or the caller's mistake, and
- * the service goes on. All routes of the table, each by its own schema's example.
+ * Whatever a body, a path or a query holds, no route has a fault: every answer is a success or the caller's mistake,
+ * and the service goes on. All routes of the table, each with its own schema's example.
  */
 let deployment: TestDeployment;
 let api: TestApi;
@@ -32,7 +32,7 @@ before(async () => {
 after(closing.close);
 
 const BODIES_PER_ROUTE = 60;
-/** Where each accepted body costs a password's hash. */
+/** Number of bodies for routes where each accepted body costs a password's hash. */
 const BODIES_OF_AUTH = 20;
 
 /** Refusals from 500 up that are no fault: nothing was wrong here. */
@@ -144,8 +144,8 @@ describe("hostile paths", () => {
             path,
             ...(body === undefined ? {} : { body }),
           });
-          // Of a file that is sent the path has the name, and files are called what they are called. The portal's page is the
-          // same at each of its addresses: its script reads what the path names.
+          // The path of an uploaded file has its name, and any name is allowed. The portal's page is the same at each
+          // of its addresses: its script reads the path.
           const isTaken = route.incoming === true && status === 201;
           const isPage = PORTAL_PATHS.includes(route.path) && status === 200;
           const isRefused = status >= 400 || isTaken || isPage;

@@ -6,7 +6,7 @@ import fc from "../../support/properties.ts";
 import { connect, exchange, type RawReply } from "../../support/raw-http.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 
-/** Whatever bytes a client sends, it gets a clear answer, and no mail server ever hears more than an address. */
+/** Whatever bytes a client sends, it gets a clear answer, and no mail server gets more than an address. */
 let deployment: TestDeployment;
 let api: TestApi;
 let team: Team;
@@ -44,7 +44,9 @@ function assertClear(reply: RawReply): Record<string, unknown> {
 const COMMAND =
   /^(?:(?:EHLO|HELO) probe\.rcpt\.test|STARTTLS|MAIL FROM:<>(?: SMTPUTF8)?|RCPT TO:<(?:"(?:[^"\\\p{Cc}]|\\[^\p{Cc}])+"|[^<>"@\s\p{Cc}]+)@[a-z0-9.-]+>|RSET|QUIT)$/u;
 
-/** What all servers of the world were asked about; every line that they heard is a whole command of ours. */
+/**
+ * Recipients that all servers of the world were asked about; every line that they got must be a whole command of ours.
+ */
 function recipientsNamed(): string[] {
   const lines = deployment.world.hosts().flatMap(({ name, account }) => {
     assert.deepEqual([account.malformed, account.outOfTurn], [0, 0], name);
@@ -128,7 +130,7 @@ describe("an email parameter", () => {
       client.send(
         `GET /v1/verify?email=${bytes} HTTP/1.1\r\nAuthorization: Bearer ${team.liveKey}\r\nHost: a\r\n\r\n`,
       );
-      // The uWebSockets.js for Node.js 24 closes without a word where a line is none at all.
+      // The uWebSockets.js for Node.js 24 closes without an answer where a line is malformed.
       assert.match(await client.closed(), /^(?:HTTP\/1\.1 (?:400|505) .*)?$/s);
       assert.deepEqual(recipientsNamed(), []);
     });
@@ -148,7 +150,7 @@ describe("an email parameter", () => {
   });
 });
 
-/** Domains whose servers are asked: one accepts everybody, one takes UTF-8, one is as most are. */
+/** Domains whose servers are asked: one is a catch-all, one supports UTF-8, one is ordinary. */
 const domain = fc.constantFrom("plain.test", "utf8.test", "catchall.test");
 const awkward = fc.constantFrom(
   ...["\r\n", "\n", "\r", "\0", "\t", " ", "\x7f", "\x85", "\u2028", "\u202e", "\ufeff", "\u00ad", "\ufffd"],
@@ -168,7 +170,7 @@ const text = fc.oneof(
   fc.tuple(pieces, awkward, domain).map(([local, odd, name]) => `${local}@${name}${odd}`),
   fc.string({ unit: "binary", maxLength: 340 }),
 );
-/** What HTTP lets stand in a target as it is, and what ends neither the parameter nor its escapes. */
+/** Characters that HTTP allows in a target as they are, and that end neither the parameter nor an escape. */
 const mayStandRaw = (char: string) => /[^\0-\x20\x7f%&#+]/.test(char);
 /** Encodes each of `parts`, strings of bytes, where it must be, or where the pattern says so. */
 const partlyEncoded = (parts: Buffer[], mixed: readonly boolean[]) =>
@@ -193,7 +195,7 @@ describe("any email parameter at all", () => {
         const characters = [...bytes.toString()].map((character) => Buffer.from(character));
         const reply = await get(`?email=${partlyEncoded(characters, mixed)}`);
         const body = assertClear(reply);
-        // The front tells bytes that are no UTF-8 by this character, so one sent as it stands is refused with them.
+        // The front replaces invalid UTF-8 by this character, so a request that contains it is refused too.
         if (reply.status === 400 && email.includes("\ufffd")) return;
         assert.equal(reply.status, bytes.length === 0 || bytes.length > 320 ? 400 : 200);
         if (reply.status === 200 && !NO_ADDRESS.has(String(body.reason)))

@@ -48,7 +48,7 @@ afterEach(async () => {
   for (const api of apis) await reports(api, 200, "ready", {});
 });
 
-/** What can go wrong with a connection. */
+/** Faults of a connection. */
 const OUTAGES = [
   ["is cut off", (gate: TcpGate) => gate.shut()],
   ["falls silent", (gate: TcpGate) => gate.stall()],
@@ -68,7 +68,7 @@ async function reports(api: TestApi, status: number, state: string, changed: Par
 let fresh = 0;
 const newAddress = () => `exists-o${fresh++}@plain.test`;
 
-/** Half of the requests are for what is remembered, half for what nobody has asked yet. */
+/** Half of the requests are for a cached address, half for new ones. */
 function trafficOn(api: TestApi, ofKey: string): Load {
   let turn = 0;
   return startLoad(4, () => api.verify(ofKey, turn++ % 2 === 0 ? "exists@plain.test" : newAddress()));
@@ -170,7 +170,7 @@ describe("Postgres", () => {
     assert.deepEqual([status, body.code], [503, "unavailable"]);
     assert.ok(Number(headers.get("retry-after")) >= 1);
     assert.equal(headers.get("content-type"), "application/problem+json");
-    // Mistyped is mistyped, whoever is away.
+    // A mistyped key is refused, whatever store is down.
     assert.equal((await apis[0].verify(liveKey.slice(0, -1), newAddress())).status, 401);
     assert.equal((await apis[0].get("/healthz")).status, 200);
   });
@@ -193,7 +193,7 @@ describe("Postgres", () => {
   });
 });
 
-/** Units that count against the team: settled, and told of in leases. */
+/** Units charged to the team: settled, and reported for leases. */
 async function chargedTo(teamId: string): Promise<number> {
   return until("all leases are settled", async () => {
     await deployment.sql`select quota_reap(100)`;

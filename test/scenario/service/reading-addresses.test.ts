@@ -3,7 +3,10 @@ import { after, before, describe, it } from "node:test";
 import { ended, ledgerState, resultLines, submitted } from "../../support/bulk.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 
-/** What is read out of a text is the same for a single request and in a list, and is what is verified, cached and charged. */
+/**
+ * The address read from a text is the same for a single request and in a list, and it is the one verified, cached and
+ * charged.
+ */
 let deployment: TestDeployment;
 let api: TestApi;
 let team: Team;

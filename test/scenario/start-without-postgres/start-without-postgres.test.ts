@@ -43,7 +43,7 @@ after(() => bringUp());
 
 interface Starting {
   main: MainProcess;
-  /** What a probe is answered on the operator's port. */
+  /** Status of a probe on the operator's port. */
   probe(path: "/healthz" | "/readyz"): Promise<number>;
 }
 
@@ -65,7 +65,7 @@ async function start(role: string, settings: Record<string, string> = {}): Promi
 const lives = ({ probe }: Starting) =>
   until("it lives", async () => (await probe("/healthz").catch(() => 0)) === 200, 120_000);
 
-/** How a process ends that cannot start. */
+/** Exit code and output of a process that cannot start. */
 async function failure(main: MainProcess): Promise<{ code: number | null; lines: string[] }> {
   const { code } = await main.exited;
   return { code, lines: main.stderr().trimEnd().split("\n") };

@@ -8,7 +8,7 @@ import type { Response, TestApi } from "../../support/service.ts";
 import { useTwoApis } from "../../support/two-apis.ts";
 import { until } from "../../support/until.ts";
 
-/** Domains that a team has blocked, over two processes: one list, in force everywhere, and nobody else's. */
+/** Domains that a team has blocked, over two processes: one list, in force everywhere, for that team alone. */
 const apis = useTwoApis();
 
 interface Entry {
@@ -35,7 +35,7 @@ function assertProblem(answer: Response<unknown>, status: number, code: string):
   assert.deepEqual([answer.status, answer.body.code], [status, code]);
 }
 
-/** Whether an address of the domain is answered as blocked. */
+/** Whether the answer for an address of the domain is `blocklisted_domain`. */
 async function isBlocked(api: TestApi, key: string, domain: string): Promise<boolean> {
   const { body } = await api.verify(key, `exists@${domain}`);
   if (body.reason !== "blocklisted_domain") return false;

@@ -16,7 +16,7 @@ import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate
 import { until } from "../../support/until.ts";
 
 /**
- * Who is let in, and how soon a change is felt: two processes, each change made as another process makes it, in a
+ * Authentication, and how soon a change takes effect: two processes, each change made as another process makes it, in a
  * transaction with its row of the change feed and an announcement on the bus.
  */
 const closing = createClosing();
@@ -61,7 +61,7 @@ beforeEach(async () => {
 
 const ADDRESS = "exists@plain.test";
 
-/** What is done to a dependency of both processes before the change. */
+/** Faults of a dependency of both processes, before the change. */
 const WEATHER: [string, () => void][] = [
   ["with Redis up", () => undefined],
   ["with Redis cut", () => redisGate.shut()],
@@ -96,7 +96,7 @@ async function addKey(team: Team, role: string, ownerless: boolean): Promise<str
   return secret;
 }
 
-/** Waits out the second that a process may take to hear of a change. */
+/** Waits for the second within which a process must notice a change. */
 function secondAfter(changedMs: number): Promise<true> {
   return until("a second has passed", () => performance.now() > changedMs + LIMITS.keys.confirmMs || null);
 }
@@ -105,8 +105,8 @@ function secondAfter(changedMs: number): Promise<true> {
 let clients = 0;
 
 /**
- * Makes a change while both processes serve requests of `key` from memory, and looks on until some were sent after
- * the second that the change may take. Gives what was answered before then, and after.
+ * Makes a change while both processes serve requests of `key` from memory, until some were sent after the second that
+ * the change may take. Returns the answers before then, and after.
  */
 async function underLoad(key: string, change: () => Promise<void>, lateOnes = 20) {
   clients += 1;
@@ -236,7 +236,7 @@ describe("a revoked key", () => {
       for (const api of apis) assert.equal((await api.verify(liveKey, ADDRESS)).status, 200);
       breakIt();
       const { late } = await underLoad(liveKey, () => revoke(liveKey), lateOnes);
-      // That it is revoked cannot be read any more; that it changed was heard.
+      // The revocation cannot be read any more; but the announcement of a change was received.
       assert.deepEqual(Object.keys(late), ["503 unavailable"]);
     });
   }

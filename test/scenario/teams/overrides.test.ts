@@ -15,7 +15,10 @@ import {
 import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
-/** What an owner calls disposable, from the submission to the verdicts, of their team alone; two processes, a relay. */
+/**
+ * Domains that an owner declares disposable, from the submission to the verdicts, for their team alone; two processes,
+ * a relay.
+ */
 const closing = createClosing();
 let deployment: TestDeployment;
 let apis: [TestApi, TestApi];
@@ -31,7 +34,7 @@ beforeEach(() => deployment.world.resetCounters());
 const PATH = "/v1/admin/disposable";
 
 let fresh = 0;
-/** A domain that nobody has asked about, behind the well-behaved host. */
+/** A new domain behind the well-behaved host. */
 function newDomain(): string {
   const domain = `throwaway${fresh++}.test`;
   deployment.world.dns.set(domain, { mx: [[10, "mx.plain.test"]] });

@@ -18,7 +18,7 @@ import { createClosing } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
-/** The end of a team: who may bring it about, what stops at once, and that nothing of it is left anywhere. */
+/** The deletion of a team: who may do it, what stops at once, and that no data of it is left. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let one: TestApi;
@@ -74,7 +74,7 @@ async function tracesOf(teamId: string): Promise<Record<string, number>> {
   return traces;
 }
 
-/** The tables that keep rows of the team: not those of its leases, which it returns when they lie idle. */
+/** The tables that keep rows of the team, without its leases, which it returns when they are idle. */
 async function keptOf(teamId: string): Promise<string[]> {
   return Object.keys(await tracesOf(teamId)).filter((table) => table !== "quota_leases");
 }
@@ -136,7 +136,7 @@ describe("deleting a team", () => {
       answered += 1;
       return deployment.sql.begin(async (tx) => {
         await tx`select from teams where id = ${doomed.id} for update`;
-        // On a loaded machine it may have gone back, being idle: then there is none to be had.
+        // On a loaded machine an idle lease may have been returned: then there is none to be taken.
         if ((await verify(doomed)) === 503) return false;
         answered += 1;
         assert.equal(await verify(other), 200);

@@ -11,7 +11,9 @@ import { createDeployment, type Team, type TestApi, type TestDeployment } from "
 import { createClosing } from "../../support/store.ts";
 import { afterASecond, until } from "../../support/until.ts";
 
-/** A team's keys: made, listed, used, revoked; by whom, how many, and how soon a revoked one stops. */
+/**
+ * A team's keys: making, listing, using and revoking them; required roles, number, and how soon a revoked one stops.
+ */
 const closing = createClosing();
 let deployment: TestDeployment;
 let one: TestApi;

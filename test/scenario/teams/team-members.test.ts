@@ -10,7 +10,7 @@ import { createDeployment, type Response, type TestApi, type TestDeployment } fr
 import { createClosing } from "../../support/store.ts";
 import { afterASecond } from "../../support/until.ts";
 
-/** Who belongs to a team, as what, and who may say so. */
+/** Members of a team, their roles, and who may change them. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let one: TestApi;
@@ -249,7 +249,7 @@ describe("two owners at once, by two processes", () => {
       ]);
       assert.equal(await ownersOf(team.id), 1);
       assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-      // The loser is told that he is no owner any more, or that he would be the last.
+      // The losing request's caller is no owner any more, or would be the last owner.
       const lost = answers.filter(({ status }) => status !== 200).map(said);
       assert.ok(["403 insufficient_role", "409 last_owner"].includes(lost[0] ?? ""), lost[0]);
     }

@@ -15,12 +15,12 @@ import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 /**
- * What belongs to another team is answered exactly like what does not exist: for every operation with an id in its path,
- * and for every id in a body. The operations are exactly those that the API describes.
+ * Ids of another team are answered exactly like ids that do not exist: for every operation with an id in its path, and
+ * for every id in a body. The operations are exactly those that the API describes.
  */
 let deployment: TestDeployment;
 let api: TestApi;
-/** Who has something, and who wants it: both owners. */
+/** The owner whose data is requested, and the owner of another team who requests it. */
 let victim: Team;
 let stranger: Team;
 const closing = createClosing();
@@ -53,7 +53,7 @@ let domains = 0;
 const newDomain = () => `isolated-${1_000 + domains++}.example`;
 const ofLength = (id: string) => newId(id.split("_")[0] as IdPrefix);
 
-/** What the victim has, and something of the same form that nobody has. */
+/** An object of the victim, and ids of the same form that do not exist. */
 interface Target {
   theirs: Record<string, string>;
   nobodys: Record<string, string>;
@@ -186,7 +186,7 @@ describe("another team's id", () => {
         assert.equal(ofNobodys.status, expected, JSON.stringify(ofNobodys.body));
         assert.deepEqual(comparable(ofTheirs, theirs), comparable(ofNobodys, nobodys));
       }
-      // It was there all the time, and the stranger has changed nothing.
+      // The object existed all the time, and the other team has changed nothing.
       const own = await fetch(api.url + fill(path, theirs), {
         method,
         headers: { Authorization: `Bearer ${victim.session}`, "Content-Type": "application/json" },

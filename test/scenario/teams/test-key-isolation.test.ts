@@ -11,8 +11,8 @@ import { until } from "../../support/until.ts";
 import { startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 
 /**
- * A test key sees and changes what test keys made, and nothing live: to it a live job, upload or webhook is answered exactly
- * like one that nobody has. Every operation is in one of the tables here, so that a new one has to say what holds for it.
+ * A test key sees and changes what test keys made, and nothing live: a live job, upload or webhook is answered exactly
+ * like an id that does not exist. Every operation is in one of the tables here, so that a new one must be added.
  */
 const closing = createClosing();
 let deployment: TestDeployment;
@@ -129,7 +129,7 @@ const OF_THE_TEAM = [
   "GET /v1/usage",
   "GET /v1/usage/history",
   "GET /v1/feedback/accuracy",
-  // Of a test key nothing is kept.
+  // Nothing of a test key is stored.
   "POST /v1/feedback",
   "POST /v1/feedback/files",
   "GET /v1/auth/me",
@@ -140,7 +140,7 @@ const OF_THE_TEAM = [
   "GET /v1/admin/disposable",
   "GET /v1/admin/disposable/pending",
   "GET /v1/billing",
-  // Of sessions alone: 403 `session_required` for any key.
+  // For sessions alone: 403 `session_required` for any key.
   "POST /v1/auth/logout",
   "POST /v1/auth/password",
 ];
@@ -188,7 +188,7 @@ describe("what is live", () => {
       const refused = await ask(team.testKey, operation, live);
       assert.equal(refused.status, 404, refused.text);
       assert.deepEqual(comparable(refused), comparable(await ask(team.testKey, operation, nobodys(live))));
-      // What a test key made is its own, and the team's live credentials'.
+      // Objects of a test key are visible to it, and to the team's live credentials.
       const [own, theirs] = [await by(team.testKey), await by(team.testKey)];
       for (const [key, made] of [
         [team.testKey, own],

@@ -27,7 +27,7 @@ async function ask(key: string, method: string, path: string, body?: unknown): P
 const create = async (key: string, env: string) =>
   (await api.send<CreatedKey>("POST", "/v1/keys", { key, body: { label: "made", env } })).body;
 
-/** What a key may do of what an owner may, on a team with another member. */
+/** Operations of an owner, tried with a key, on a team with another member. */
 async function deeds({ id }: Team) {
   const member = await addMember(deployment.sql, id, "member");
   return [

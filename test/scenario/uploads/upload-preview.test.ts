@@ -7,7 +7,7 @@ import { uploaded } from "../../support/bulk-files.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 
-/** What an upload would be read as, before there is a job of it. */
+/** The preview of how an upload will be read, before there is a job. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;

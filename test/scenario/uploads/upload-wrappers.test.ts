@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 
-/** What HTTP clients put around a file: forms, digests, codings, ranges. */
+/** Wrappers that HTTP clients put around a file: forms, digests, codings, ranges. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;

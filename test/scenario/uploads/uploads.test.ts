@@ -29,7 +29,7 @@ let team: Team;
 let store: ObjectStore;
 let streams: ObjectStreams;
 let faulty: FaultyS3;
-/** What parts wait for on their way to object storage; null: for nothing. */
+/** Awaited before parts are passed on to object storage; null: not awaited. */
 let parts: Promise<void> | null = null;
 
 const isPart = ({ method, url }: PassingRequest) => method === "PUT" && url.includes("partNumber=");
@@ -80,7 +80,7 @@ async function answerOf(req: ClientRequest) {
   return { status: res.statusCode, body: JSON.parse(await text(res)) as Record<string, unknown> };
 }
 
-/** Resolves when more may be written, or nobody is there any more. */
+/** Resolves when more may be written, or the connection has ended. */
 function drained(req: ClientRequest): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -185,7 +185,7 @@ describe("a file that is streamed through", () => {
       const req = beginPut(api.url, "large.csv", { key, ...headers });
       req.on("error", () => {});
       const answered = answerOf(req);
-      // Too large by one piece; the last announcement is none.
+      // Too large by one piece; the last case announces no length.
       void pour(req, "content-length" in headers ? MIB : 2 * MIB).done.catch(() => {});
       const answer = await answered;
       assert.deepEqual([answer.status, answer.body.code], [status, code]);

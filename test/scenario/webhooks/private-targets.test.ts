@@ -11,9 +11,9 @@ import type { ZoneEntry } from "../../support/mail-world/zone.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 
 /**
- * Whoever owns a domain chooses the addresses of its mail exchangers, also ours and our neighbours'. Unless the
- * configuration allows it, none but public ones are dialled: all of the mail world is on loopback, listens on the very
- * port that is probed, and hears nothing.
+ * The owner of a domain chooses the addresses of its mail exchangers, and may name ours or our neighbours'. Unless the
+ * configuration allows it, only public ones are dialled. All of the mail world is on loopback, listens on the very port
+ * that is probed, and gets no connection.
  */
 const OUTSIDE_IPV4 = [
   "0.0.0.0",
@@ -62,7 +62,7 @@ const OUTSIDE_IPV6 = [
 ];
 /** Known before anybody is dialled. */
 const BY_DNS_ALONE = new Set(["null_mx", "no_mx", "mx_unresolvable", "domain_not_found", "dns_error"]);
-/** A role needs nobody's answer where the DNS fails. */
+/** A role address needs no server's answer when the DNS fails. */
 function isByDnsAlone(address: string, reason: string): boolean {
   return BY_DNS_ALONE.has(reason) || address === "info@servfail.test";
 }
@@ -107,7 +107,7 @@ function connections(): number {
   return deployment.world.hosts().reduce((sum, { account }) => sum + account.connections, 0);
 }
 
-/** `no_connect`, for the address's sake and not because nobody answered there. */
+/** `no_connect`, because of the address and not for lack of an answer there. */
 async function assertRefused(email: string): Promise<void> {
   const body = await verify(email);
   v.assert(ContractResult, body);

@@ -17,7 +17,7 @@ import {
   withStatus,
 } from "../../support/webhook-receiver.ts";
 
-/** What webhooks are sent, by two relays: signed, logged, tried again, sent again, stopped. */
+/** Deliveries to webhooks, by two relays: signed, logged, retried, redelivered, stopped. */
 const closing = createClosing();
 const processes = createProcesses();
 let deployment: TestDeployment;
@@ -76,7 +76,7 @@ async function webhookOf(id: string): Promise<Record<string, unknown>> {
   return answer.body.data.find((webhook) => webhook.id === id) ?? assert.fail("not listed");
 }
 
-/** What is told of the webhook itself, which a relay writes down after the delivery's outcome, in a statement of its own. */
+/** State of the webhook itself, which a relay writes after the delivery's outcome, in a statement of its own. */
 const noted = (id: string, holds: (webhook: Record<string, unknown>) => boolean) =>
   until("it is noted at the webhook", async () => holds(await webhookOf(id)));
 
@@ -140,7 +140,7 @@ describe("a ping", () => {
     receiver.answer(inSilence);
     const path = `/v1/webhooks/${id}/ping`;
     const { manualPerHour } = LIMITS.webhooks;
-    // Who is told to come again (503), as on a loaded machine, does.
+    // Retries after a 503, which a loaded machine may cause.
     const ask = () =>
       until("it is answered", async () => {
         const answer = await api.send("POST", path, { key: team.session });

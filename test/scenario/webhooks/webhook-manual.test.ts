@@ -8,7 +8,7 @@ import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 import { inSilence, startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 
-/** What is sent because somebody asked for it: how often that may be, and of how old an event. */
+/** Deliveries on request: their rate limit, and how old an event may be. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;

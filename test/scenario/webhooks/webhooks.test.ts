@@ -10,7 +10,10 @@ import fc from "../../support/properties.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 
-/** A team's webhooks: made, listed, changed, deleted; by whom, how many, and what is never shown. What is sent: webhook-deliveries. */
+/**
+ * A team's webhooks: creating, listing, changing and deleting them; required roles, number, and what is never shown.
+ * Deliveries: webhook-deliveries.
+ */
 const closing = createClosing();
 let deployment: TestDeployment;
 let one: TestApi;

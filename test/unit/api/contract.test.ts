@@ -4,8 +4,8 @@ import { createOpenApiDocument } from "../../../src/api/openapi/openapi.ts";
 import { routes } from "../../support/route-table.ts";
 
 /**
- * The tables of the interface specification, copied by hand from it and from nothing else: a route, status, field or
- * bound that `/openapi.json` does not have fails here. What the service adds is its own affair.
+ * The tables of the interface specification, copied by hand from it alone. A route, status, field or bound that
+ * `/openapi.json` lacks fails here. Additions of the service are not checked.
  */
 const ENDPOINTS: readonly [method: string, path: string, success: number, errors: readonly number[]][] = [
   ["GET", "/v1/verify", 200, [400, 401, 402, 429]],
@@ -32,7 +32,7 @@ const ENDPOINTS: readonly [method: string, path: string, success: number, errors
   ["POST", "/webhooks/stripe", 200, [400, 401]],
 ];
 
-/** What the specification says of an error, and the code that says it. */
+/** Errors of the specification, each with its code. */
 const ERROR_CODES: readonly [method: string, path: string, status: number, code: string][] = [
   ["GET", "/v1/verify", 402, "unavailable_in_tier"],
   ["GET", "/v1/verify", 429, "quota_exceeded"],
@@ -144,7 +144,7 @@ function typesOf(schema: Schema): string[] {
   return schema.type === undefined ? [...new Set(literals.map((value) => typeof value))] : [schema.type];
 }
 
-/** The field at a dotted path; it and every object on the way must be required. */
+/** The field at a dotted path; it and every object above it must be required. */
 function requiredField(schema: Schema, path: string): Schema {
   return path.split(".").reduce((at, name) => {
     const field = resolved(at).properties?.[name];

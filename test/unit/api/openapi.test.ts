@@ -59,7 +59,7 @@ function problemExample(operation: Operation | undefined, status: number, code: 
 const document = createOpenApiDocument(routes, "https://api.example.com");
 const { schemas } = document.components as { schemas: Record<string, JsonSchema> };
 
-/** What the schema, or what it refers to, says of a field. */
+/** The schema of a field, with references resolved. */
 function fieldOf(schema: JsonSchema | undefined, ...names: string[]): JsonSchema | undefined {
   const $ref = schema?.$ref ?? schema?.anyOf?.find((option) => option.$ref !== undefined)?.$ref;
   const found = $ref === undefined ? schema : schemas[$ref.split("/").at(-1) ?? ""];
@@ -332,7 +332,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-/** Where in a part of the document there are fields without a description. */
+/** Paths of the fields in a part of the document that have no description. */
 function undescribed(part: unknown, at: string): string[] {
   if (typeof part !== "object" || part === null) return [];
   const { properties } = part as { properties?: Record<string, { description?: string }> };

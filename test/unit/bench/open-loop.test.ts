@@ -44,7 +44,7 @@ describe("the tail of an open loop", () => {
       /could not keep up: 100 %/,
     );
     assert.equal(tailRatio([run(9e5, -1)], [run(50)]).figure, null);
-    // Whoever keeps them waiting at a rate that raw bears is the server.
+    // If requests wait at a rate that raw sustains, the server is the cause.
     assert.equal(tailRatio([run(500, 20, 50)], [run(50, 20, 1)]).figure, 10);
   });
 });

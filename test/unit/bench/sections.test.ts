@@ -8,7 +8,7 @@ import { chosenSections, SECTIONS, type SectionEntry } from "../../../bench/sect
 import type { BenchContext } from "../../../bench/setup/context.ts";
 import { runSections } from "../../../bench/setup/run.ts";
 
-/** What a run needs besides its sections, on two cores. */
+/** Seconds that a run takes besides its sections, on two cores. */
 const AROUND_S = 12;
 
 const context = { quick: true } as BenchContext;

@@ -37,7 +37,7 @@ describe("the answers of a run without probing", () => {
         ["timeout", "false", late],
       ]);
     requireAsked(before, await after(107, 3), 100);
-    // Some are on their way when the clients stop.
+    // Some requests are in flight when the clients stop.
     requireAsked(before, await after(120, 3), 100);
     const late = await after(107, 4);
     assert.throws(() => requireAsked(before, late, 100), InvalidRun);
@@ -67,7 +67,7 @@ describe("the share of a ceiling", () => {
       for (const [ours, theirs] of [
         [mute, summary(6, 1)],
         [summary(8, 1), mute],
-        // Of two rounds one.
+        // In one of two rounds.
         [summary(8, 1), { ...mute, perS: 500 }],
       ] as const)
         assert.deepEqual(shareOf(ours, theirs), { figure: null, reason: "a server answered nobody" });

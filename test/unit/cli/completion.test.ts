@@ -12,7 +12,7 @@ async function scriptFor(shell: string): Promise<string> {
   return script;
 }
 
-/** What bash offers behind these words. */
+/** The completions that bash offers after these words. */
 function offered(script: string, words: readonly string[]): string[] {
   const typed = words.map((word) => `'${word}'`).join(" ");
   const look = `COMP_WORDS=(${typed}); COMP_CWORD=${words.length - 1}; _rcpt; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -9,7 +9,7 @@ function eventAt(id: string, seconds: number): Event {
   return { id, type: "ping", timestamp, livemode: true, data: {} };
 }
 
-/** A list, newest first, that tells how far it was read. */
+/** A list, newest first, that records how far it was read. */
 function listOf(...events: Event[]) {
   const read: string[] = [];
   async function* all() {

@@ -6,7 +6,7 @@ import { after, describe, it } from "node:test";
 import { runProgram } from "../../../src/cli/program.ts";
 import { VERSION } from "../../../src/platform/version.ts";
 
-/** What `rcpt` says before it does anything. */
+/** Output of `rcpt` for commands that fail before any request. */
 const folder = mkdtempSync(join(tmpdir(), "rcpt-cli-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { describe, it } from "node:test";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
-/** Built, installed or kept there: no text of ours. */
+/** Built, installed or downloaded files: not our texts. */
 const SKIPPED = new Set(["node_modules", "dist", ".git", ".rcpt"]);
 
 function pagesBelow(folder: string): string[] {
@@ -47,7 +47,7 @@ function objection(page: string, link: string): string | null {
   return anchorsOf(readFileSync(target, "utf8")).has(anchor) ? null : `${page}: ${link} has no such heading`;
 }
 
-/** A path of the project: a file wherever it stands, or what stands in backticks; not a pattern. */
+/** A path of the project: a file anywhere in the text, or a name in backticks; not a pattern. */
 const PATHS = [
   /(?<![\w/.@-])((?:src|test|scripts|workers|docs|bench|k8s)\/[\w./@-]+\.(?:ts|mjs|md|json|yaml|tsv|txt))(?![\w*])/g,
   /`((?:src|test|scripts|workers|docs|bench|k8s)\/[\w./@-]*|(?:README|ARCHITECTURE|CHANGELOG)\.md)(?:#[\w-]+)?`/g,
@@ -81,7 +81,7 @@ describe("documents", () => {
   });
 
   it("name files and folders that are there", () => {
-    // The changelog tells of files that were, fixtures of other projects'.
+    // The changelog names former files; the fixtures name files of other projects.
     const present = pages.filter((page) => page !== "CHANGELOG.md" && !page.startsWith("test/fixtures/"));
     const broken = present.flatMap((page) => {
       const text = readFileSync(join(ROOT, page), "utf8");

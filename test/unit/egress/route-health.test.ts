@@ -8,8 +8,8 @@ import fc from "../../support/properties.ts";
 const { silentMs, sentinelDialMs, trialDialMs, trialEveryMs, coolMs } = LIMITS.network;
 
 /**
- * A way whose servers answer a dial after as many milliseconds as `rtt` says; those not in it never do.
- * @param history somebody was reached before
+ * A route whose servers answer a dial after the milliseconds in `rtt`; those not in it never do.
+ * @param history a server was reached before
  */
 function way(rtt: Map<string, number>, history = true) {
   const clock = createFakeClock();
@@ -37,7 +37,7 @@ function way(rtt: Map<string, number>, history = true) {
     },
     onChange: (down) => states.push([down, clock.monotonic()]),
   });
-  /** What a thread does that dials `address`: it tells of silence, of the end, of success. */
+  /** Reports as a thread that dials `address`: silence, the end, or success. */
   function probe(site: string, address: string): void {
     const beganMs = clock.now();
     const tripMs = rtt.get(address) ?? Number.POSITIVE_INFINITY;

@@ -12,7 +12,7 @@ const POLICY: SitePolicy = {
   pipelineDepthMax: 10,
 };
 
-/** How many of `tries` are let in at `site`, one after another. */
+/** Number of `tries` that are admitted at `site`, one after another. */
 function admitted(lines: ReturnType<typeof createSiteQueues>, site: string, tries: number, caps = 1): number {
   let count = 0;
   for (let i = 0; i < tries; i++) {

@@ -4,7 +4,7 @@ import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { Evidence } from "../../../src/verification/evidence.ts";
 import { engine, OK, replied, UNKNOWN } from "../../support/check-engine.ts";
 
-/** What the engine makes of servers that put us off, and of sites that cannot be believed. */
+/** The engine's treatment of servers that defer, and of sites whose answers are meaningless. */
 const { addresses, controls, domains, quietRun, exploreEvery } = LIMITS.learnedBehaviour;
 
 describe("what is known of strangers", () => {

@@ -15,8 +15,8 @@ const UNPROVEN = { status: "nxdomain", ttlS: 40, proven: false } as const;
 const found = (...records: string[]) => ({ status: "ok", records, ttlS: 30 }) as const;
 
 /**
- * @param hosts of the domain, best first, with what is said of their addresses, IPv4 and IPv6
- * @param online names that certainly take mail are found: an absence without SOA is believed
+ * @param hosts hosts of the domain, best first, with the look-ups of their IPv4 and IPv6 addresses
+ * @param online names that certainly accept mail are found: an absence without SOA is then trusted
  */
 function look(hosts: Record<string, [a: Addresses, aaaa: Addresses]>, online = false) {
   const records = Object.keys(hosts).map((exchange, preference) => ({ exchange, preference }));

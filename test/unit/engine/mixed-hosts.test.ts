@@ -5,7 +5,10 @@ import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import type { Evidence } from "../../../src/verification/evidence.ts";
 import { engine, OK, type Reply, replied, UNKNOWN } from "../../support/check-engine.ts";
 
-/** Anybody may name a provider's host beside his own: what his own does is laid to nobody else. */
+/**
+ * A domain may name a provider's host beside its own: the behaviour of its own host must not count against the
+ * provider.
+ */
 const DNSBL = "Service unavailable; Client host [192.0.2.9] blocked using zen.spamhaus.org";
 const early = (outcome: RcptOutcome) => ({ ...outcome, stage: "mail" }) as RcptOutcome;
 const BLOCKED = early(replied(554, "5.7.1", DNSBL));

@@ -7,7 +7,7 @@ interface Answers {
   mx: DnsOutcome<MxRecord>;
   a?: DnsOutcome<string>;
   aaaa?: DnsOutcome<string>;
-  /** What is said of any other domain; default: it has a mail exchanger. */
+  /** MX answer for all other domains; default: one mail exchanger. */
   others?: DnsOutcome<MxRecord>;
 }
 const OTHERS = { status: "ok", records: [{ preference: 5, exchange: "mx.others.test" }], ttlS: 60 } as const;

@@ -114,7 +114,7 @@ describe("trials while the network is down", () => {
     const world = watched();
     for (const site of ["a", "bb", "ccc", "dddd"]) world.fail(site);
     await settled();
-    // Nobody else can be asked: the suspects are, before it is believed.
+    // No other site is left to ask: the suspects themselves are dialled before the network counts as down.
     const suspects = world.dialled.splice(0, 4);
     assert.equal(new Set(suspects).size, 4);
     await world.clock.advanceAsync(0);

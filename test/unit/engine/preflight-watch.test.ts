@@ -27,7 +27,7 @@ const finding = (result: SelfCheckFinding["result"]): SelfCheckFinding => ({
   advice: "",
 });
 
-/** Where processes of an egress meet; `away`: it answers nobody. */
+/** The state that processes of an egress share; `away`: it does not answer. */
 function createMeeting(clock: FakeClock) {
   const meeting = { look: null as string | null, leader: "", untilMs: 0, away: false };
   let processes = 0;
@@ -64,7 +64,7 @@ function watched(
   everyMs = EVERY_MS,
 ) {
   const bad = new Set<string>();
-  /** What the next looks find, in place of good or bad. */
+  /** The finding of the next checks; null: as the address is, good or bad. */
   const finds: { now: SelfCheckFinding | null } = { now: null };
   const asked: (readonly SeenAddress[])[] = [];
   const told: (readonly string[])[] = [];

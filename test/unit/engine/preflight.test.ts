@@ -7,7 +7,9 @@ import type { EgressRoute } from "../../../src/smtp/wire/egress-routes.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { createScriptedResolver, type ScriptedNames } from "../../support/scripted-resolver.ts";
 
-/** What servers see of us in these tests: a public address, of documentation ones none is. */
+/**
+ * Our address as servers report it in these tests: a public one, since documentation addresses do not count as public.
+ */
 const ADDRESS = "8.8.8.8";
 const HELO = "probe.example.com";
 const DIRECT: EgressRoute = { name: "direct", localAddress: null, proxy: null, heloName: HELO };
@@ -40,7 +42,7 @@ const SILENT: Greeting = {
 
 interface Scene extends Partial<Omit<PreflightDeps, "resolver" | "greet" | "clock">> {
   names?: ScriptedNames;
-  /** What the second exchanger says, where it is not the same. */
+  /** Greeting of the second exchanger, if it differs. */
   other?: Greeting;
   known?: SeenAddress[];
   greeting?: Greeting;

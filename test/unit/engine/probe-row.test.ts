@@ -7,7 +7,7 @@ import fc from "../../support/properties.ts";
 
 const BLOCKED = replied(554, "5.7.1", "Client host [192.0.2.9] blocked using zen.spamhaus.org");
 
-/** What a server does, by the first word of the local part. */
+/** The server's outcome, by the first word of the local part. */
 const DOES: Record<string, RcptOutcome> = {
   exists: OK,
   missing: UNKNOWN,
@@ -31,12 +31,12 @@ const DOES: Record<string, RcptOutcome> = {
 interface Story {
   /** `isBare`: the local part is a word of what some servers say. */
   rows: { kind: string; mode: CheckMode; isBare: boolean }[];
-  /** What a backup does. */
+  /** Outcome at a backup host. */
   backup: string;
   stranger: string;
 }
 
-/** The evidence of each row, what was asked of whom, and what the breakers, the network and the counters were told. */
+/** The evidence of each row, the destinations asked, and the reports to breakers, network and counters. */
 async function told({ rows, backup, stranger }: Story, general: boolean): Promise<unknown> {
   const reply = (address: string, host: string) => {
     const kind = host === "mx2.example.test" ? backup : (/^[a-z]+/.exec(address)?.[0] ?? "");

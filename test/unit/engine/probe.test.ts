@@ -37,7 +37,7 @@ function reply(stage: "greeting" | "ehlo" | "mail" | "rcpt", code: number, host 
   return { kind: "reply", stage, reply: said, host, address: "", path: "direct", tls: false, latencyMs: 0 };
 }
 
-/** Hosts by name, each with the outcome of whoever asks there. `addresses` defaults to one for every host. */
+/** Hosts by name, each with the outcome of a question there. `addresses` defaults to one for every host. */
 function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, string[]> = {}) {
   const asked: Destination[] = [];
   const deadlines: number[] = [];

@@ -18,7 +18,7 @@ describe("ids", () => {
     const at = Date.UTC(2026, 0, 2);
     const ids = Array.from({ length: 20_000 }, (_, i) => newId(i % 2 === 0 ? "ovr" : "key", at).slice(4));
     assert.deepEqual([...ids].sort(), ids);
-    // The random part alone goes up, by steps that nobody can tell.
+    // Only the random part increases, by unpredictable steps.
     assert.equal(new Set(ids.map((id) => id.slice(0, 10))).size, 1);
     const ends = new Set(ids.map((id) => id.slice(-4)));
     assert.ok(ends.size > 19_000, `${ends.size}`);

@@ -5,7 +5,7 @@ import { HALVES, normalised, parseCorpus, readCorpus } from "../../corpus/labell
 
 const RECIPIENT = ["mailbox_not_found", "mailbox_disabled", "mailbox_full"];
 
-/** Messages here name counts and lines only: who writes rules reads them. */
+/** Messages here name counts and lines only, because authors of rules read them. */
 describe("the two halves of one collection", () => {
   for (const name of HALVES) {
     it(`${name} has enough of both kinds and repeats nothing`, () => {

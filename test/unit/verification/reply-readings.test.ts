@@ -9,7 +9,7 @@ import fc from "../../support/properties.ts";
 
 type Outcome = Extract<RcptOutcome, { kind: "reply" }>;
 
-/** What we are called; on a way it changes when a server shows what it takes for our address. */
+/** Our identities; on a route the address changes when a server shows another one as ours. */
 const SELVES: SelfIdentity[] = [
   { heloName: "probe.our.test", addresses: ["192.0.2.9"] },
   { heloName: "probe", addresses: [], mailFrom: "verify@our.test" },
@@ -91,7 +91,7 @@ const STORY: Heard = {
   ...{ local: "jane", host: "mx.test", path: "direct", self: 0, tls: false, stage: "rcpt", provider: null },
 };
 
-/** What makes what is kept of the very same reply another. */
+/** Changes that must make the stored form of the same reply differ. */
 const OTHERWISE: Record<string, Partial<Heard>> = {
   "the host": { host: "mx2.test" },
   "the way": { path: "192.0.2.9" },

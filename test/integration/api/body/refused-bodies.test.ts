@@ -90,14 +90,14 @@ describe("refused bodies", () => {
       const over = await post(server, { from: "2001:db8::2" });
       assert.deepEqual([over.status, over.json().code], [429, "rate_limited"]);
       assert.ok(Number(over.headers["retry-after"]) >= 1);
-      // Before its body: none of it is sent here.
+      // Refused before its body, of which nothing is sent here.
       const client = connect(server.port);
       client.send(
         `POST /v1/enter HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 2001:db8::3\r\n${JSON_TYPE}\r\nContent-Length: 9\r\n\r\n`,
       );
       await until("it is refused", () => client.received().includes('"rate_limited"'));
       client.destroy();
-      // Neither another network nor a team at the same address is held responsible.
+      // Clients in another network, and a team at the same address, are not affected.
       assert.equal((await post(server, { from: "2001:db8:0:1::1" })).status, 201);
       const ofTeam = await post(server, { path: "/v1/echo", fields: [JSON_TYPE, AUTHORIZATION] });
       assert.equal(ofTeam.status, 201);

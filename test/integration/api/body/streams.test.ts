@@ -11,13 +11,13 @@ import { until } from "../../../support/until.ts";
 import { AUTHORIZATION, actor, exchange, openGate, startServer } from "../harness.ts";
 
 const MIB = 1_048_576;
-/** More than the buffers of any connection take: those of the kernel, and what the server may keep. */
+/** More than all buffers of a connection hold: those of the kernel, and the server's own bound. */
 const BUFFERED_BYTES = 32 * MIB;
 const HEAD = `HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 
 interface Produced {
   bytes: number;
-  /** How the generator ended: at its end, or because nobody wanted more. */
+  /** How the generator ended: at its end, or because the reader left; null: not yet. */
   ended: "end" | "left" | null;
   released: number;
 }
@@ -297,7 +297,7 @@ describe("a streamed body", () => {
   });
 });
 
-/** A piece, and then none. */
+/** Yields one piece, and then waits for ever. */
 async function* neverEnding(gone: AbortSignal): AsyncGenerator<Buffer> {
   yield Buffer.alloc(65_536, "a");
   await new Promise((_, reject) => gone.addEventListener("abort", () => reject(gone.reason)));

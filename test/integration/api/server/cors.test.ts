@@ -95,7 +95,7 @@ describe("with CORS_ORIGINS", () => {
       for (const line of [`GET ${VERIFY}`, "OPTIONS /v1/echo"]) {
         const { headers } = await send(server, line, AUTHORIZATION, `Origin: ${origin}`);
         assert.deepEqual(corsFields(headers), [], `${line} ${origin}`);
-        // What a cache keeps of this answer must not be given to a page of a known origin.
+        // A shared cache must not give this answer to a page of a known origin.
         assert.equal(headers.vary, "Origin");
       }
     const none = await send(server, `GET ${VERIFY}`, AUTHORIZATION);

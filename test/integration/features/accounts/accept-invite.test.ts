@@ -47,7 +47,7 @@ async function setUp(t: TestContext) {
     teamId,
     work,
     limits,
-    /** @param isShown the token is that of whoever invites, and another one is mailed */
+    /** @param isShown the token is the one shown to the inviter, and another one is mailed */
     async invite(email: string, { isShown = false } = {}): Promise<string> {
       const token = newSecret("inv");
       const own = Buffer.from(hashSecret(token), "hex");

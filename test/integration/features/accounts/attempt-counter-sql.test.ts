@@ -6,7 +6,7 @@ import { createFakeClock } from "../../../support/fake-clock.ts";
 import { openRedis } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
-/** What both kinds of counters do alike: those in Redis, and those of a process alone. */
+/** Both kinds of counters, which must behave alike: those in Redis, and those of one process alone. */
 const KINDS = [
   [
     "in Redis",

@@ -11,7 +11,7 @@ import { openDatabase, silentLog } from "../../../support/store.ts";
 
 const PASSWORD = "correct horse battery";
 
-/** Sign-in with passwords that are "hashed" by a prefix, so that what is done for whom can be counted. */
+/** Sign-in with passwords that are "hashed" by a prefix, so that the calls for each user can be counted. */
 async function setUp(t: TestContext) {
   const { sql } = await openDatabase(t);
   const verified: (string | null)[] = [];

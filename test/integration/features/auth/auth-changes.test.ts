@@ -21,7 +21,7 @@ after(closing.close);
 
 const subjects = (page: ChangePage) => page.changes.map((change) => change.subject);
 
-/** What the triggers write. */
+/** Writes a row as the triggers do. */
 async function recordChange(tx: Transaction, change: AuthChange): Promise<void> {
   await tx`insert into auth_changes (kind, subject) values (${change.kind}, ${change.subject})`;
 }

@@ -30,7 +30,7 @@ async function ask(process: Process, secret: string): Promise<Actor> {
   return process.authenticator.authenticate(bearer(secret));
 }
 
-/** As the operator might, by SQL: the database notes it, nobody announces it. */
+/** Revokes by SQL, as the operator might: the database records it, but no process announces it. */
 async function revokeSilently(secret: string): Promise<void> {
   await sql`update api_keys set revoked_at = now() where hash = ${Buffer.from(hashSecret(secret), "hex")}`;
 }

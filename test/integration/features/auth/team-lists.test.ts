@@ -53,7 +53,7 @@ describe("a team of 9,000 blocked domains and 300 keys", () => {
     assert.ok(actors.every(({ overlay }) => overlay === actors[0]?.overlay));
     assert.equal(actors[0]?.overlay.isBlocked("d9000.test"), true);
 
-    // By SQL, so that only the feed tells.
+    // By SQL, so that only the feed reports it.
     await sql`insert into blocklist (team_id, domain) values (${teamId}, 'new.test')`;
     await sql`delete from blocklist where team_id = ${teamId} and domain = 'd1.test'`;
     await process.authenticator.poll();

@@ -16,7 +16,7 @@ import { PRICES } from "../../../support/stripe-events.ts";
 import { type StripeMock, startStripeMock } from "../../../support/stripe-mock.ts";
 import { until } from "../../../support/until.ts";
 
-/** A checkout is made by one at a time, and whoever asks is answered, however slow Stripe is. */
+/** Only one request at a time makes a checkout, and every caller gets an answer, however slow Stripe is. */
 const closing = createClosing();
 let sql: Database;
 let databaseUrl: string;

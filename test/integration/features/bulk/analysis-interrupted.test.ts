@@ -39,7 +39,7 @@ function readingStreams(pieces: number, reached: () => void | Promise<void>): Ob
   };
 }
 
-/** What must be there once, whatever became of other attempts. */
+/** Asserts the results of exactly one analysis, whatever happened to other attempts. */
 async function assertAnalysedOnce(job: FileJob): Promise<void> {
   const { status, rows_total, duplicates } = await bench.jobOf(job);
   assert.deepEqual([status, rows_total], ["processing", ROWS]);
@@ -99,7 +99,7 @@ describe("an analysis that is interrupted", () => {
       );
       assert.ok(ended !== null && typeof ended !== "string");
     });
-    // As if the worker had not heard of it until all was read.
+    // As if the worker had learnt of the cancellation only after reading everything.
     await bench.analyse(job, { streams });
     const { status, rows_total, charged } = await bench.jobOf(job);
     assert.deepEqual([status, rows_total, charged], ["cancelled", 0, 0]);

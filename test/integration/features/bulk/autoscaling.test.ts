@@ -20,8 +20,9 @@ import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts"
 import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
 
 /**
- * What the autoscalers of k8s/ see of jobs, and how many workers they make of it: the real emitter, streams and gauges, the
- * manifests' own thresholds. Workers here take what they have places for, as lanes do, and do nothing with it.
+ * The metrics that the autoscalers of k8s/ read about jobs, and the number of workers that follow: with the real
+ * emitter, streams and gauges, and the manifests' thresholds. Workers here take tasks up to their capacity, as lanes
+ * do, and do nothing with them.
  */
 const { tasksAtOnce, workersFreshMs } = LIMITS.bulk;
 const GROUPS = ["rcpt:{bulk}:tasks", "rcpt:{bulk}:whole", "rcpt:{bulk}:retry"];
@@ -120,7 +121,7 @@ async function endJobs(ids: readonly string[]): Promise<void> {
   }
 }
 
-/** What a relay serves, counted now. */
+/** The metrics that a relay serves, counted now. */
 async function relayMetrics(): Promise<string> {
   const metrics = createMetrics();
   for (const chore of composePipelineCounts({ metrics, sql, streams })) await chore.run(() => false);
@@ -138,8 +139,8 @@ type Choice = (seen: Awaited<ReturnType<typeof figures>>) => number;
 const byAll: Choice = ({ all }) => desiredPods(all, keda.bounds);
 
 /**
- * Rounds of an autoscaler that looks, and workers that come, until it is content. How many there were after each. It takes
- * none away: for that it wants to have seen no need of them for five minutes.
+ * Runs rounds of an autoscaler, and adds workers, until the number is stable. Returns the number after each round. It
+ * never removes workers: for that an autoscaler waits five minutes.
  */
 async function grow(choose: Choice): Promise<number[]> {
   const history = [workers.length];

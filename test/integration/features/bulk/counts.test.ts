@@ -18,7 +18,7 @@ import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
 
-/** The counts that are kept with a job, and what its tasks came to. */
+/** The counts stored with a job equal the sum over its tasks. */
 const closing = createClosing();
 const CHUNKS = 6;
 let sql: Database;

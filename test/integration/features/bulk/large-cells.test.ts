@@ -25,7 +25,7 @@ before(async () => {
 });
 after(closing.close);
 
-/** The real one, by the addresses of test keys: nobody is asked. */
+/** The real verifier, for addresses of test keys: no server is asked. */
 function testRows(): RowVerifier {
   const clock = createFakeClock();
   return createRowVerifier({

@@ -15,7 +15,7 @@ import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, ownerOf, silentLog } from "../../../support/store.ts";
 
-/** What statements read of jobs that have many tasks: so much, however many there are. */
+/** Statements about jobs with many tasks read a bounded number of rows, however many tasks there are. */
 const closing = createClosing();
 const TASKS = 5_000;
 let sql: Database;
@@ -26,7 +26,10 @@ before(async () => {
 after(closing.close);
 beforeEach(async () => void (await sql`delete from jobs`));
 
-/** A job under way of so many chunks, all done, each of which left a retry that waits for long, and one that is done. */
+/**
+ * A job in progress with this many chunks, all done. Each has left a retry that is not due for long, and one that is
+ * done.
+ */
 async function largeJob(chunks: number) {
   const made = await newTeam(sql, "enterprise");
   const { teamId } = made;
@@ -53,7 +56,7 @@ async function largeJob(chunks: number) {
   return { id, teamId, made };
 }
 
-/** Rows of tasks that `read` has looked at, whatever it found. */
+/** Number of task rows that `read` has read, whatever it returned. */
 async function rowsRead(read: (tx: Transaction) => Promise<unknown>): Promise<number> {
   return sql.begin(async (tx) => {
     const count = async () => {

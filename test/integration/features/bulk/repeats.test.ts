@@ -11,7 +11,9 @@ import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";
 
-/** Rows that repeat others, in whatever chunk: counted when the first of them is answered, as the results have them. */
+/**
+ * Rows that repeat others, in whatever chunk: counted when the first of them is answered, and the same in the results.
+ */
 const { rowsPerChunk } = LIMITS.bulk;
 const closing = createClosing();
 let sql: Database;
@@ -82,7 +84,7 @@ describe("repeats across chunks", () => {
   });
 });
 
-/** Of each address, as often as it is asked about: it waits some times, then it is valid, or unknown by our fault. */
+/** Each time that an address is asked about it is deferred, until it is valid, or unknown by our fault. */
 function moody(seed: number): RowVerifier {
   let state = seed;
   const chance = (of: number) => {

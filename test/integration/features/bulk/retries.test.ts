@@ -27,7 +27,7 @@ import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts"
 import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
-/** Rows that wait, on their way into the streams of their egresses. */
+/** Rows that wait, until they are emitted into the streams of their egresses. */
 const { retryWindow, mixedWindow, egressGoneMs, reconcileEveryMs } = LIMITS.bulk;
 const closing = createClosing();
 const OURS = "egress/1 {x}";
@@ -70,7 +70,7 @@ const busy = (site: string, rest: Partial<Deferral> = {}): Deferral => ({
   ...rest,
 });
 
-/** A job of one chunk that is done, and all of whose rows wait as told. */
+/** A job of one chunk, which is done, and all of whose rows wait as in `deferrals`. */
 async function waitingJob(deferrals: readonly Deferral[], ofTeam?: string): Promise<string> {
   const teamId = ofTeam ?? (await newTeam(sql, "enterprise")).teamId;
   const id = newId("job");
@@ -351,7 +351,7 @@ describe("retries that are lost", () => {
     await greet("");
     await waitingJob(times(retryWindow + 2, busy("slow.example")));
     assert.equal(await emitter.emit(), retryWindow);
-    // Its workers are gone, and nobody says so.
+    // Its workers are dead, and nothing announces it.
     await redis.del(`rcpt:{bulk}:alive:retry:${encodeURIComponent(OURS)}`);
     await emitter.reconcile(() => false);
     clock.advance(egressGoneMs - 1);

@@ -7,7 +7,10 @@ import { createMemoryObjects } from "../../../support/memory-objects.ts";
 import { createPostgresCounter, type PostgresCounter } from "../../../support/postgres-counter.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";
 
-/** What a retry asks of the stores, when others of its job still wait: most of a list that waits for mail servers are such. */
+/**
+ * Calls of a retry to the stores, while other retries of its job wait: most tasks of a list that waits for mail servers
+ * are such.
+ */
 const closing = createClosing();
 let sql: Awaited<ReturnType<typeof openDatabase>>["sql"];
 let counter: PostgresCounter;
@@ -60,7 +63,7 @@ it("a retry is two statements and one object beside what its team says of domain
   const { id, objects, emails, reads, worker } = await setUp();
   const { run, clock } = worker();
   await run(id, 0);
-  // Whether the team says something else of domains is asked anew then, for certain.
+  // By then the team's domain lists are certainly read again.
   await clock.advanceAsync(2 * LIMITS.bulk.overlaysFreshMs);
   const before = { trips: counter.roundTrips, reads: reads.count, objects: objects.kept.size };
   await run(id, 1);

@@ -7,7 +7,7 @@ import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { ALL_VALID, createMemoryObjects, createRunner, queueInline } from "../../../support/bulk-tasks.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";
 
-/** A list in a bucket of the team's, which the operator takes back while its job is under way. */
+/** A list in a bucket of the team's, to which the operator revokes access while its job is in progress. */
 const closing = createClosing();
 let sql: Database;
 

@@ -45,7 +45,7 @@ const waiting = (email: string, reason: RowWait["reason"]) => ({
   },
 });
 
-/** Slow ones wait when they are asked as a chunk's; what comes of them then is told. */
+/** Rows of slow servers wait when they are asked as a chunk's; `retry` answers them later. */
 function slowRows(retry: AnswerEmails): RowVerifier {
   return rowsBy(async (emails, ask, manner, control) =>
     manner.kind === "retry"

@@ -6,7 +6,7 @@ import { allValid, createRunner, queueFile, rowsBy } from "../../../support/bulk
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../../support/store.ts";
 
-/** What is verified, charged and answered of cells that hold an address in an old encoding or a wrapping. */
+/** Verification, charge and answer for cells with an address in an old encoding or a wrapping. */
 const closing = createClosing();
 let sql: Database;
 

@@ -5,7 +5,7 @@ import { readGroups } from "../../../../src/features/feedback/feedback-sql.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
 
-/** What is answered of a team's feedback however many reasons and providers it names. */
+/** The accuracy of a team's feedback, however many reasons and providers it names. */
 const closing = createClosing();
 let sql: Database;
 

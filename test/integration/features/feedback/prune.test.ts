@@ -6,7 +6,7 @@ import { feedbackPeriodicTasks } from "../../../../src/features/feedback/feedbac
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
 
-/** Feedback is kept as long as is said, and no longer. */
+/** Feedback is kept for the documented time, and no longer. */
 const closing = createClosing();
 let sql: Database;
 

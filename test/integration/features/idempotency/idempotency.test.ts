@@ -80,7 +80,7 @@ describe("an idempotency key", () => {
     const other = ask({ key: "key-2" });
     await (await first(other)).settle({ ...ANSWER, holdsUntil: new Date(Date.now() - 60_000) });
     assert.equal(await answersTo(other), "claimed");
-    // Never kept longer than others.
+    // `holdsUntil` never extends the usual retention.
     const third = ask({ key: "key-3" });
     await (await first(third)).settle({ ...ANSWER, holdsUntil: new Date(Date.now() + 365 * 86_400_000) });
     const late = await sql`

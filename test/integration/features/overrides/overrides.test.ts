@@ -50,7 +50,7 @@ const merge = () => createMergeOverrides({ sql, publisher, log: silentLog })(() 
 const domainsOf = (count: number, prefix = "d") =>
   Array.from({ length: count }, (_, i) => `${prefix}${i}.test`);
 
-/** What processes read of the team's overrides. */
+/** The team's overrides as processes read them. */
 async function merged({ actor }: Owner): Promise<string[]> {
   const { lists } = await createTeamDomains(sql).page(actor.teamId, { blocklist: null, disposable: "" });
   return lists.disposable.sort();

@@ -18,7 +18,7 @@ after(closing.close);
 
 const LIMIT = 1_000;
 
-/** A process whose ledger does as it is told at once, and whose answers to `late` come only when they are let go. */
+/** A process whose ledger acts at once, but whose answers to calls of `late` are withheld until released. */
 async function setUp(late: "lease" | "flush" | "release", limit = LIMIT) {
   const { teamId } = await newTeam(sql);
   const actor = actorFor(teamId, { dailyQuota: limit });
@@ -121,7 +121,7 @@ describe("what is left, to the unit, when answers of the ledger cross", () => {
     ledger.hold();
     const late = take(1);
     await ledger.told();
-    // Flushed, settled and forgotten, all before the answer comes that shows none of it.
+    // Flushed, settled and forgotten, all before the answer arrives, which shows none of it.
     await clock.advanceAsync(flushEveryMs);
     await until("the first lease is settled", async () => {
       await clock.advanceAsync(0);

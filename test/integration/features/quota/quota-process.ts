@@ -11,7 +11,7 @@ import { silentLog } from "../../../support/store.ts";
 export interface Process {
   quota: Quota;
   clock: FakeClock;
-  /** How often it has called the ledger. */
+  /** Number of calls to the ledger. */
   calls(): number;
   /** Resolves when the ledger has answered everything this process asked. */
   settled(): Promise<void>;

@@ -88,7 +88,7 @@ describe("quota over processes", () => {
       const refused = outcomes.find((outcome) => outcome instanceof AppError);
       if (refused) assert.ok((refused.retryAfterS ?? 0) >= 1 && (refused.retryAfterS ?? 0) <= 86_400);
       if (granted(outcomes).length === 0) {
-        // What others hold idle comes back within two seconds.
+        // Idle units of other processes are returned within two seconds.
         await until(processes, async () => (await leases(teamId)).length === 0);
       }
       if (count === 300) break;
@@ -142,7 +142,7 @@ describe("quota over processes", () => {
             } else if (act === "tick") {
               await process.clock.advanceAsync(count * 300);
             } else if (act === "kill") {
-              // kill -9: nothing is flushed, what it had in flight stays taken.
+              // As by kill -9: nothing is flushed, and units in flight remain charged.
               killed.push(process);
               processes[index] = startProcess();
               open[index] = [];

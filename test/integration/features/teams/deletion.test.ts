@@ -64,7 +64,7 @@ describe("the deletion of a team", () => {
     const { teamId, actor } = await ownedTeam();
     await sql`insert into quota_days (team_id, day) values (${teamId}, current_date)`;
     let deletion: Promise<void> | null = null;
-    // What taking a lease does: a share of the team's lock, the day, then a row that names the team.
+    // The locks of taking a lease: a share of the team's lock, the day, then a row that refers to the team.
     await sql.begin(async (tx) => {
       await tx`select from teams where id = ${teamId} for key share`;
       await tx`select from quota_days where team_id = ${teamId} for update`;

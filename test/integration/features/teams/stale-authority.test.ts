@@ -79,7 +79,7 @@ const deeds = (
   };
 };
 
-/** What was there to be changed. */
+/** Creates the rows that are to be changed. */
 async function furnish({ teamId }: Actor): Promise<void> {
   await sql`
     insert into webhooks (id, team_id, url, description, secret) values (${WH}, ${teamId}, ${URL}, '', '\\x00')
@@ -90,7 +90,7 @@ async function furnish({ teamId }: Actor): Promise<void> {
     values (${`ovr_${teamId.slice("team_".length)}`}, ${teamId}, 'blocked.example')`;
 }
 
-/** Whatever of the team a deed could change. */
+/** Everything of the team that an operation could change. */
 async function stateOf({ teamId }: Actor): Promise<unknown> {
   return sql`
     select t.name,

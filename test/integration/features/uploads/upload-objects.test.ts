@@ -125,7 +125,7 @@ describe("presigned uploads", () => {
     const { etag } = await uploads.completeMultipart(KEY, id, parts);
     assert.deepEqual(await streams.head(own), { bytes: PART_MIN_BYTES + 1_000, etag });
     await assert.rejects(uploads.listParts(KEY, id), MissingObject);
-    // To be told again is nothing new to some stores (S3, versitygw), others know of no such upload any more.
+    // Some stores (S3, versitygw) accept the repetition, others no longer have such an upload.
     const again = await uploads.completeMultipart(KEY, id, parts).catch((error: unknown) => error);
     if (!(again instanceof MissingObject)) assert.deepEqual(again, { etag });
   });

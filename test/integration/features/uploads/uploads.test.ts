@@ -279,7 +279,7 @@ describe("an upload that is streamed through", () => {
     const sending = others.flatMap((actor) => Array.from({ length: streamedPerTeam }, () => send(actor)));
     assert.equal(sending.length, streamed - streamedKept);
     await assert.rejects(send(others[0] as Actor), code("limit_reached"));
-    // What is left is for those who have none.
+    // The rest is for teams without an upload in progress.
     for (const [i, actor] of late.entries()) {
       sending.push(send(actor));
       if (i === 0) await assert.rejects(send(actor), code("overloaded"));

@@ -59,7 +59,7 @@ export async function fanOutAll(sql: Database): Promise<void> {
   while ((await fanOut()) > 0);
 }
 
-/** Of all that deliver in the file. */
+/** Metrics of all deliveries in the file. */
 export const metrics = createMetrics();
 
 export const answered = (status: number): DeliveryAttempt => ({
@@ -69,14 +69,14 @@ export const answered = (status: number): DeliveryAttempt => ({
   durationMs: 1,
 });
 
-/** What a relay delivers by. `post` stands in for the network. */
+/** Delivers as a relay does. `post` replaces the network. */
 export function deliverBy(sql: Database, post: WebhookClient["post"]): Deliver {
   return createDeliver({
     sql,
     box,
     client: { post },
     clock: systemClock,
-    // The middle of the jitter: none.
+    // The middle of the jitter: no jitter.
     random: () => 0.5,
     log: silentLog,
     metrics,

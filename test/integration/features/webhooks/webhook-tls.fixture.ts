@@ -2,8 +2,8 @@ import { createWebhookClient } from "../../../../src/features/webhooks/deliver/w
 import { systemClock } from "../../../../src/platform/time/clock.ts";
 
 /**
- * Delivers to each URL of its arguments and tells its parent what came of them. In a process of its own, since Node reads
- * whom else to trust (NODE_EXTRA_CA_CERTS) when it starts.
+ * Delivers to each URL of its arguments and sends its parent the outcomes. In a process of its own, since Node reads
+ * additional trusted CAs (NODE_EXTRA_CA_CERTS) when it starts.
  */
 const client = createWebhookClient({
   lookup: async () => ({ found: true, addresses: ["127.0.0.1"] }),

@@ -24,7 +24,7 @@ const parts = () => ({
   idempotencyKeys: { prune: () => pruneIdempotencyKeys(sql) },
 });
 
-/** Leases of many teams that their processes have left behind, 5 units told of each. */
+/** Leases of many teams that their processes have abandoned, with 5 units reported for each. */
 async function abandonLeases(count: number): Promise<string[]> {
   const ledger = createQuotaLedger(sql);
   const teams: string[] = [];
@@ -53,7 +53,7 @@ describe("the relay", () => {
     assert.equal(left.length, 0);
     const days = await sql<{ used: number }[]>`
       select used from quota_days where team_id in ${sql(teams)}`;
-    // Five were told of; ten more the process might have taken.
+    // Five were reported; ten more may have been taken by the process.
     assert.deepEqual(
       days.map((day) => day.used),
       teams.map(() => 15),

@@ -38,19 +38,19 @@ function setUp(ratio: number, random = () => 0.5, endpoint = "http://127.0.0.1:9
 
 const { byChance, asked, unauthenticated: strangers } = LIMITS.tracing.requestsPerS;
 
-/** The span of a request with this `traceparent`, by somebody who is known. */
+/** The span of an authenticated request with this `traceparent`. */
 function known(tracer: Tracer, header: string): Span | null {
   const sampled = tracer.sample(header);
   return sampled === null ? null : tracer.startRequest("GET", sampled, 0);
 }
 
-/** By somebody who is not. */
+/** The span of an unauthenticated request. */
 function stranger(tracer: Tracer, header: string): Span | null {
   const sampled = tracer.sample(header);
   return sampled === null ? null : tracer.startUnauthenticatedRequest("GET", sampled, 0);
 }
 
-/** Of so many requests, those that are recorded. */
+/** Number of recorded requests out of `count`. */
 function times(count: number, ask: () => Span | null): number {
   let recorded = 0;
   for (let i = 0; i < count; i++) if (ask() !== null) recorded += 1;

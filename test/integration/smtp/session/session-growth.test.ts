@@ -19,7 +19,7 @@ const had = ({ lines }: Dialogue, start: string) => lines.filter((line) => line.
 interface World {
   server: ScriptedServer;
   fixture: PoolFixture;
-  /** How often the server slowed us down, hung up, or refused a RSET. */
+  /** How often the server slowed us down, closed the connection, or refused a RSET. */
   seen: { slowed: number; closed: number; refused: number };
 }
 

@@ -17,7 +17,7 @@ function proxyAt(port: number, credentials: ProxyConfig["credentials"] = null): 
   return { host: "127.0.0.1", port, credentials, heloName: "by-proxy.test" };
 }
 
-/** The end of whatever is closed when a test is over. */
+/** Functions that close what tests opened. */
 const closing: (() => Promise<unknown>)[] = [];
 after(async () => {
   for (const close of closing.reverse()) await close();
@@ -41,7 +41,7 @@ async function endOf(fixture: PoolFixture, givenUp: () => Promise<void> = async 
   const outcome = await pending;
   await fixture.end();
   const detail = outcome.kind === "failure" ? outcome.detail : "";
-  // `detail` is shown to tenants, the rest is kept.
+  // `detail` is shown to tenants; the rest is stored.
   assert.doesNotMatch(detail, /127\.0\.0\.1/);
   assert.doesNotMatch(inspect(outcome), /hunter2/);
   return { end: summary(outcome), detail };

@@ -43,7 +43,7 @@ async function collect(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(all);
 }
 
-/** What is there, and what is being uploaded in parts. */
+/** Objects, and unfinished multipart uploads. */
 async function leftovers({ store }: Pick<Awaited<ReturnType<typeof open>>, "store">) {
   const { client, bucket: Bucket } = store;
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket }));

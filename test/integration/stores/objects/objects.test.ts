@@ -26,7 +26,7 @@ async function openStore(t: TestContext, bucketSuffix = "") {
   return store;
 }
 
-/** Collects what nobody can reach any more, all of it. */
+/** Returns a function that collects all garbage. */
 function garbageCollector(): () => void {
   setFlagsFromString("--expose-gc");
   return runInNewContext("gc") as () => void;

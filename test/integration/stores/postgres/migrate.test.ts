@@ -83,7 +83,7 @@ const HASTY = { ...MIGRATION_LIMITS, lockTimeoutMs: 50, pauseMinMs: 10, pauseMax
 const ALTERING = { id: 2, name: "altering", sql: "alter table step add column m integer" };
 
 describe("a migration of a table that is in use", () => {
-  /** Somebody reads the table, in a transaction that ends with `work`. */
+  /** Another session reads the table, in a transaction that ends with `work`. */
   async function whileRead(sql: Database, work: () => Promise<void>): Promise<void> {
     await sql.begin(async (tx) => {
       await tx`select n from step`;
@@ -98,7 +98,7 @@ describe("a migration of a table that is in use", () => {
     await whileRead(sql, async () => {
       migrating = migrate(sql, log, [STEP, ALTERING], { limits: HASTY });
       await until("the migration waits for the table", () => waitsForTable(sql));
-      // Whoever comes later waits behind it, for no longer than it does.
+      // A later query waits behind the migration, for no longer than that itself waits.
       await sql`select n from step`;
       assert.deepEqual((await appliedMigrations(sql, [STEP, ALTERING]))?.pending, ["2 (altering)"]);
     });

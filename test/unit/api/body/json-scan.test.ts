@@ -14,7 +14,7 @@ function scanned(pieces: Iterable<Uint8Array>, bounds = ANYTHING): JsonCounts {
 
 const countsOf = (text: string) => scanned([Buffer.from(text)]);
 
-/** What is there by a walk over the parsed value. */
+/** The expected counts, by a walk over the parsed value. */
 function walked(value: unknown): JsonCounts {
   if (typeof value !== "object" || value === null) return { depth: 0, members: 0, values: 1 };
   const inner = Object.values(value).map(walked);

@@ -30,7 +30,7 @@ describe("request ids", () => {
     assert.equal(made.write(third, one, 0, since), since);
     assert.equal(one.toString(), made.text(third));
     assert.equal(other.toString(), made.text(second));
-    // Somebody else's bytes, or none: all of it is written.
+    // With foreign bytes, or none, before: the whole id is written.
     one.fill("-");
     made.write(first, one, 0, since + 1);
     assert.equal(one.toString(), made.text(first));

@@ -12,7 +12,7 @@ import { RecordedSpan } from "../../../support/recorded-span.ts";
 const ACTOR = { teamId: "team_1", role: "member", livemode: true } as Actor;
 const SAMPLED: SampledRequest = { parent: null };
 
-/** A request that is to be recorded, and whose share its span was taken of. */
+/** A request that is to be recorded, and the share from which its span was taken. */
 function setUp(authenticate: RequestGate["authenticate"]) {
   const taken: string[] = [];
   const begin = (share: string) => (name: string, sampled: SampledRequest, startMs: number) => {

@@ -58,7 +58,7 @@ describe("the rate of a route", () => {
   // An orchestrator asks as often as it likes, and a notification of Stripe's must not be lost.
   const FREE_OF_RATES = ["GET /healthz", "GET /readyz", "POST /webhooks/stripe"];
   const ofVerify = ["GET /v1/verify", "POST /v1/verify/bulk"];
-  // It keeps the upload open, and signs a URL for each part.
+  // It extends the upload's lifetime, and signs a URL for each part.
   const writing = ["GET /v1/uploads/{upload}/parts"];
 
   it("is that of verifications, of reads or of writes for a team, and of the address for strangers", () => {
@@ -91,7 +91,7 @@ const OF_MEMBERS: Record<string, string> = {
   "DELETE /v1/team/members/{id}": "anybody may leave; the service lets only admins remove others",
 };
 
-/** What the contract or API.md keep for owners. */
+/** Routes that the contract or API.md reserve for owners. */
 const OF_OWNERS = [
   "DELETE /v1/team",
   "POST /v1/team/transfer",
@@ -137,7 +137,7 @@ describe("who may change something", () => {
   });
 });
 
-/** The objects of a schema, wherever they are in it. */
+/** All objects in a schema, at any depth. */
 function objectsIn(schema: unknown): { type: string }[] {
   if (typeof schema !== "object" || schema === null) return [];
   const { type, entries, pipe, options, wrapped, item, value } = schema as Record<string, unknown>;
@@ -177,7 +177,7 @@ describe("bodies", () => {
   });
 });
 
-/** What is bounded in another way, and answered whole. */
+/** Lists without pages: bounded in another way, and answered whole. */
 const NO_PAGES: Record<string, string> = {
   "/v1/usage/history": "a day each, bounded by `days`",
   "/v1/plans": "a tier each",
@@ -228,7 +228,7 @@ describe("idempotent routes", () => {
       const { secretField, success } = route;
       const example = (success.example ?? {}) as Record<string, unknown>;
       const secrets = Object.keys(example).filter((name) => SECRET.test(JSON.stringify(example[name])));
-      // What lists show of a secret is no secret.
+      // The part of a secret that lists show is not secret.
       assert.deepEqual(
         secrets.filter((name) => name !== "prefix"),
         secretField === undefined ? [] : [secretField],

@@ -8,7 +8,7 @@ import { createLocalBreakers, createLocalMirror } from "../../../support/local-b
 import { createMemoryBreakers } from "../../../support/memory-breaker-store.ts";
 import fc from "../../../support/properties.ts";
 
-/** Whatever comes between, in whichever order: one trial at a time, and a server that relents is asked again. */
+/** In whatever order events come: one trial at a time, and a server that recovers is asked again. */
 const { maxMs, jitter, trialMs, trialTtlMs } = LIMITS.breaker;
 const PROCESSES = 3;
 const THREADS = 2;

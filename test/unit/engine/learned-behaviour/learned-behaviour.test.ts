@@ -24,7 +24,7 @@ const {
 } = LIMITS.learnedBehaviour;
 const SITE = "hoster.test";
 
-/** What postmasters are answered with. */
+/** Answers about postmasters. */
 type Answer = PostmasterAnswer | ((domain: string) => PostmasterAnswer);
 
 function world(store = memoryBehaviourStore(), { site = SITE, random = (): number => 0 } = {}) {
@@ -48,7 +48,7 @@ function world(store = memoryBehaviourStore(), { site = SITE, random = (): numbe
     }
     return say.kind === "believed";
   }
-  /** How many of `count` are condemned. */
+  /** Number of `count` addresses that are refused as invalid. */
   async function refuseMany(
     count: number,
     over: number,
@@ -228,7 +228,7 @@ describe("a site that refuses everybody", () => {
     while (say.kind === "control") say = await one.behaviours.onControlAnswered(SITE, say.domain, "refused");
     assert.equal(say.kind, "refuses_all");
     const kinds = (await Promise.all(waiting)).map(({ kind }) => kind);
-    // What a thread had not told of yet, since it was so little, is believed.
+    // Refusals that a thread had not reported yet, since they were so few, are taken as true.
     const believed = kinds.filter((kind) => kind === "believed").length;
     assert.ok(believed < quietRun, `${believed} were condemned`);
     assert.equal(kinds.filter((kind) => kind === "refuses_all").length, 60 - believed);

@@ -19,7 +19,7 @@ describe("a thread whose list has more sites than are counted", () => {
     });
     const refuse = (site: string, i: number) =>
       void behaviours.onRefused(site, { address: `a${i}@d${i}.test`, domain: `d${i}.test` });
-    /** What it told of SITE. */
+    /** Its reports about SITE. */
     const told = () => reports.filter((report) => report.type !== "controlled" && report.site === SITE);
     return { clock, behaviours, refuse, told };
   }

@@ -46,7 +46,7 @@ function runnerBy(engine: CheckEngine) {
       for (const slot of answers.slots) waiting.get(slot)?.(answers);
     },
   });
-  /** @param beforeStart what happens while the batch is on its way to the thread */
+  /** @param beforeStart runs while the batch is in transit to the thread */
   async function run(
     addresses: string[],
     over: Partial<CheckBatch> = {},

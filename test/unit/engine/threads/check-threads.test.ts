@@ -84,7 +84,7 @@ describe("threads that fail as they load", () => {
 describe("threads that were there", () => {
   it("are replaced when they fail: the pool is ready again", async () => {
     const { threads, pool } = await poolOf(MORTAL);
-    // Idle threads do not keep the process alive, and nothing else does here.
+    // Idle threads do not keep the process alive, so this timer does.
     const alive = setInterval(() => {}, 1_000);
     await pool.ready();
     threads.piscina.emit("error", new Error("a thread failed between two tasks"));

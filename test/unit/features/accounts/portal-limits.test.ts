@@ -20,7 +20,7 @@ function setUp() {
   return { clock, portal: createPortalLimits(createLocalCounters(clock)) };
 }
 
-/** null: let through; else the seconds it is told to wait. */
+/** null: admitted; else the seconds to wait. */
 async function outcome(attempt: Promise<unknown>): Promise<number | null> {
   try {
     await attempt;
@@ -154,7 +154,7 @@ describe("the mails of invitations", () => {
       assert.equal(await portal.invitationMail(paid(i), spelling(i)), true);
     for (let i = 0; i < 3; i++) assert.equal(await portal.invitationMail(paid(100 + i), spelling(i)), false);
     assert.equal(await portal.invitationMail(paid(1), "another@example.com"), true);
-    // An invitation is made all the same: strangers keep nobody from being invited.
+    // An invitation is still made: other teams cannot prevent a person from being invited.
     assert.equal(await outcome(portal.invitation("team_200", "some.one@example.com")), null);
     clock.advance(limits.inviteMailWindowMs);
     assert.equal(await portal.invitationMail(paid(1), spelling(0)), true);

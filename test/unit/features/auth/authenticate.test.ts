@@ -81,7 +81,7 @@ describe("a look-up of a credential", () => {
     assert.equal(waiting.length, 1);
     waiting[0]?.answer(FOUND);
     await new Promise((resolve) => setImmediate(resolve));
-    // What it brought is older than a cache may be by now.
+    // The late answer is older than a cached credential may be.
     const next = ask();
     assert.equal(waiting.length, 2);
     waiting[1]?.answer(FOUND);

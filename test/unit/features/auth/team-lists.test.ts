@@ -158,7 +158,7 @@ describe("a team's lists", () => {
           for (let turn = 0; turn < wait; turn++) await Promise.resolve();
         }
         domains.fails = false;
-        // A read that had begun may fail yet.
+        // A read in progress may still fail.
         await Promise.allSettled([store.of("team", ALWAYS)]);
         assert.equal(await store.of("team", ALWAYS), lists);
         for (const domain of ["a.test", "b.test", "c.test"]) {

@@ -14,7 +14,7 @@ interface Told {
 const SOLD = ["price_s", "price_p", "price_pp"];
 const FOREIGN = ["price_mug", "price_hat"];
 
-/** What one subscription goes through; times may repeat unless `stepMin` is 1. */
+/** A random life of one subscription; times may repeat unless `stepMin` is 1. */
 function lifeOf(id: string, createdS: number, stepMin: number, prices: string[]): fc.Arbitrary<Told[]> {
   const running = fc.constantFrom("trialing", "active", "past_due", "unpaid", "paused");
   const price = fc.constantFrom(...prices);
@@ -43,7 +43,7 @@ interface History {
 }
 
 function historyOf(stepMin: number): fc.Arbitrary<History> {
-  // Nothing tells afterwards which of two prices of one second came first, so then all of them are for sale.
+  // Of two prices in one second the order is lost, so then all of them are for sale.
   const prices = stepMin === 0 ? SOLD : [...SOLD, ...FOREIGN];
   const ours = [lifeOf("sub_a", 10, stepMin, prices), lifeOf("sub_b", 12, stepMin, prices)];
   return fc.tuple(...ours, lifeOf("sub_c", 8, stepMin, FOREIGN)).chain((lives) => {
@@ -55,7 +55,7 @@ function historyOf(stepMin: number): fc.Arbitrary<History> {
   });
 }
 
-/** Where it all ends when nothing is lost, repeated or late. */
+/** The final state when no event is lost, repeated or late. */
 function truth({ lives }: History) {
   const inOrder = createTeam();
   const told = lives.flat().sort((a, b) => a.atS - b.atS);

@@ -10,7 +10,7 @@ import { signedHeaders, WEBHOOK_SECRET } from "../../../support/stripe-events.ts
 const clock = createFakeClock();
 const payload = JSON.stringify({ id: "evt_1", note: "ünïcödé" });
 
-/** Whether a header passes for a body. @throws what is no refusal */
+/** Whether a header is accepted for a body. @throws errors other than refusals */
 function passes(header: string, body: Uint8Array = Buffer.from(payload), secret = WEBHOOK_SECRET): boolean {
   try {
     verifySignature({ header, body, secret }, clock);

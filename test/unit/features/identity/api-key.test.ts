@@ -27,7 +27,7 @@ describe("a secret", () => {
       for (const char of newSecret("live").slice(10, 37)) counts.set(char, (counts.get(char) ?? 0) + 1);
     const mean = (2_000 * 27) / 62;
     assert.equal(counts.size, 62);
-    // 871 on average, standard deviation 29: seven of them either way.
+    // 871 on average, standard deviation 29: seven deviations either way.
     for (const [char, count] of counts) assert.ok(Math.abs(count - mean) < 210, `${char}: ${count}`);
   });
 

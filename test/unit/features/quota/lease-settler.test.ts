@@ -58,7 +58,7 @@ describe("leases that go back", () => {
     assert.equal(leases.size, 0);
     const [actor] = actors;
     assert.ok(actor);
-    // Of what went back nobody is given a unit: another lease is asked for.
+    // No unit of a returned lease is given out: another lease is asked for.
     (await quota.reserve(actor)).commit();
     assert.deepEqual([...leases.values()], [actor.teamId]);
   });

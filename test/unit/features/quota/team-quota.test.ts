@@ -122,7 +122,7 @@ describe("the credentials of a team", () => {
     const clock = createFakeClock(Date.UTC(2026, 0, 1, 12));
     const quota = createQuotaOf(clock);
     const actors: Actor[] = [];
-    /** The limit is heard of by whoever takes a unit, which goes back. */
+    /** A caller with this limit takes a unit and gives it back, so that the quota learns the limit. */
     const hear = async (dailyQuota: number, limitsAsOfMs: number) => {
       const actor = actorFor("team_1", { dailyQuota }, { limitsAsOfMs });
       actors.push(actor);

@@ -88,7 +88,7 @@ describe("what clients have refused", () => {
           }
           clients.charge(CLIENT, units, nowMs);
           charged += units;
-          // Who has one unit may spend three.
+          // A client with one unit left may spend three.
           assert.ok(charged <= burst + 2 + (nowMs / 1000) * unitsPerS + 1e-6);
         }
       }),

@@ -29,7 +29,7 @@ function grantingRedis() {
 
 describe("a request that comes to wait", () => {
   it("takes along in its turn the question for tokens ahead that was being gathered", async (t) => {
-    // Time stands still: what is gathered goes when somebody hurries, or never.
+    // Timers stand still: gathered requests are sent when one is hurried, or never.
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const redis = grantingRedis();
     const clock = createFakeClock();
@@ -170,7 +170,7 @@ describe("what is known to be refused", () => {
     assert.equal(await refused(), null);
     assert.ok((await refused()) instanceof Error);
     clock.advance(100);
-    // Two tokens a second: hardly one has come, as far as is known here, and the first who asks may find out.
+    // Two tokens a second: less than one has come, as far as this process knows, and the first caller may check.
     const first = refused();
     assert.ok(limiter.refusal(actor, clock.monotonic()) !== null);
     assert.throws(() => limiter.take(actor, "verify"), { code: "rate_limited" });

@@ -1,4 +1,4 @@
-// Alone in its process: it listens for rejections that nobody handles.
+// Alone in its process: it listens for unhandled rejections.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
@@ -10,7 +10,7 @@ import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts"
 import fc from "../../../support/properties.ts";
 import { actorFor } from "../../../support/store.ts";
 
-/** What becomes of a question to Redis. */
+/** Behaviours of Redis when it is asked. */
 const WEATHER = ["answers", "away", "broken", "malformed", "throws", "silent"] as const;
 type Weather = (typeof WEATHER)[number];
 

@@ -5,7 +5,7 @@ import type { TeamRemoval } from "../../../../src/features/teams/team-removal-sq
 import { teamRemovalPeriodicTasks } from "../../../../src/features/teams/team-removals.ts";
 import { silentLog } from "../../../support/store.ts";
 
-/** Runs the chore once over removals of the teams named; what it did, in order. */
+/** Runs the task once over removals of the named teams; returns its actions, in order. */
 async function run(
   teams: string[],
   deleteBelow: (prefix: string) => boolean,

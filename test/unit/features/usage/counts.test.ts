@@ -13,7 +13,7 @@ function setUp(weather: (attempt: number) => "fine" | "fails" | "answer lost" = 
   const clock = createFakeClock();
   const written: UsageRow[] = [];
   const seen = new Map<string, number>();
-  /** Teams that somebody is deleting. */
+  /** Teams that are being deleted. */
   const deleting = new Set<string>();
   let attempts = 0;
   const store = {

@@ -4,7 +4,7 @@ import { openSecrets, secretSealContext } from "../../../../src/features/webhook
 import { createSecretBox, SecretBoxError } from "../../../../src/platform/secret-box.ts";
 
 const box = createSecretBox(Buffer.alloc(32, 1));
-/** Of a SECRETS_KEY that was in force before. */
+/** The box of a former SECRETS_KEY. */
 const former = createSecretBox(Buffer.alloc(32, 2));
 const place = secretSealContext({ webhookId: "wh_1" });
 const sealed = (secret: Buffer | null, old: Buffer | null) => ({

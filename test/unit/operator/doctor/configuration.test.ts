@@ -22,7 +22,7 @@ function judge(settings: Record<string, string>): string[] {
     .map(({ state, check }) => `${state} ${check}`);
 }
 
-/** What is set beside the good settings, and what is said of it. */
+/** Changes to the good settings, with the expected findings. */
 const CASES: [Record<string, string>, string[]][] = [
   [{}, []],
   [{ PUBLIC_URL: "" }, ["warn PUBLIC_URL"]],
@@ -96,7 +96,7 @@ describe("what the doctor says of settings", () => {
 
   it("a value is never among the words", () => {
     const value = "supersecretvalue";
-    // Of SHAPING, which is none's secret, the place is shown that is no JSON.
+    // SHAPING is not secret: its message shows where it is not JSON.
     const names = SETTING_NAMES.filter((name) => name !== "SHAPING");
     const wrong = Object.fromEntries(names.map((name) => [name, `\n${value}`]));
     assert.doesNotMatch(JSON.stringify(judgeConfiguration(diagnoseConfig(wrong))), new RegExp(value));

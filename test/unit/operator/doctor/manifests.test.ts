@@ -15,13 +15,13 @@ import { BUILDS, built } from "../../scripts/manifests/built.ts";
 /** In pods of the manifests, which have what their role needs and nothing else, the doctor finds no fault with that. */
 const GIB = 1_073_741_824;
 const ROLES = ["api", "bulk", "relay"];
-/** What the overlay alone can know, and these builds do not say. */
+/** Settings that only the overlay can know, and that these builds leave out. */
 const LEFT_OUT: Record<string, string[]> = {
   local: ["warn SMTP_HELO_NAME"],
   "without KEDA, by an Ingress": ["warn TRUSTED_PROXIES", "warn SMTP_HELO_NAME"],
 };
 
-/** Of each role's container in a build: the environment that the doctor would see there, and its limits. */
+/** For each role's container in a build: the environment that the doctor would see there, and its limits. */
 async function podsOf(build: string) {
   const documents = await built(build);
   return ownContainers(documents, workloadsOf(documents)).flatMap(({ container, environment }) => {
@@ -74,7 +74,7 @@ for (const build of BUILDS)
     });
   });
 
-/** What a group says before it has asked anybody: a group that asks fails here, where nobody answers. */
+/** The findings of a group before it makes any request: a group that makes one fails here, where no server listens. */
 async function withoutAsking(group: DoctorGroup, role: string): Promise<DoctorFinding[]> {
   const diagnosis = diagnoseConfig({
     ROLE: role,

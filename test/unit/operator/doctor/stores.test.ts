@@ -9,7 +9,7 @@ import type { PostgresFacts } from "../../../../src/operator/doctor/postgres-fac
 import { judgeRedis } from "../../../../src/operator/doctor/redis.ts";
 import type { RedisFacts, StreamFacts } from "../../../../src/operator/doctor/redis-facts.ts";
 
-/** What is not in order, as `state check`; `words` of the findings must be among their sentences. */
+/** Findings other than `ok`, as `state check`; every finding to act on must have advice. */
 function said(findings: readonly DoctorFinding[]): string[] {
   for (const { state, advice } of findings)
     assert.equal(advice !== "", state === "warn" || state === "fail", "advice where something is to be done");
@@ -250,7 +250,7 @@ describe("what the doctor says of object storage", () => {
     };
     const client = { send } as unknown as Parameters<typeof forgetVersions>[0];
     const at = { Bucket: "lists", Key: "teams/doctor-1/probe" };
-    // Of a bucket without versions, and of one that has kept none so far.
+    // Without versions: a bucket without versioning, and one that has stored none so far.
     assert.equal(await forgetVersions(client, at, [undefined, null, "null"]), 0);
     assert.deepEqual(sent, []);
     assert.equal(await forgetVersions(client, at, ["v1", "v2"]), 1);

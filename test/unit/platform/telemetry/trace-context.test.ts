@@ -113,7 +113,7 @@ describe("isInRatio", () => {
     const taken = Array.from({ length: 10_000 }, (_, i) => jobSpanRef(`job_${i}`).traceId).filter((trace) =>
       isInRatio(trace, 0.1),
     );
-    // Of ids that never change: the same number each time.
+    // The ids are fixed: the same number each time.
     assert.ok(taken.length > 900 && taken.length < 1_100, `${taken.length}`);
   });
 });

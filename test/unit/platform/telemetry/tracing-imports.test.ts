@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 
 const ROOT = resolve(import.meta.dirname, "../../../..");
 
-/** Of what runs in production: the lines that import a module whose name has `part`. */
+/** Lines of production code that import a module whose name has `part`. */
 function importsOf(part: string): { file: string; line: string }[] {
   return ["src", "workers"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })

@@ -20,7 +20,7 @@ describe("what a session comes to", () => {
   it("never writes more than may follow if all were refused", () => {
     const { transactions, writes } = sessionShape(siteOf({ depth: 10, rejectionsPerSession: 8 }), 0);
     near(transactions, 50);
-    // Eight at most while none is refused.
+    // At most eight while no recipient is refused.
     near(writes, 7);
     const all = sessionShape(siteOf({ depth: 10, rejectionsPerSession: 8 }), 1);
     near(all.transactions, 8);

@@ -12,7 +12,7 @@ import { loadConfig, SETTING_NAMES } from "../../../../src/config/config.ts";
 const ROOT = resolve(import.meta.dirname, "../../../..");
 const textOf = (name: string) => readFileSync(join(ROOT, name), "utf8");
 const NAMES: readonly string[] = SETTING_NAMES;
-/** Of Node.js and of the system: they are no settings of ours. */
+/** Variables of Node.js and of the system, which are no settings of ours. */
 const NOT_OURS = ["NODE_ENV", "HOME", "PATH"];
 
 interface Service {
@@ -91,7 +91,7 @@ describe("the Dockerfile", () => {
     });
     assert.deepEqual(production.ports, [http.port, http.metricsPort]);
     assert.equal(scratchDir, "/scratch");
-    // Else nobody outside of the container could scrape it.
+    // Otherwise it could not be scraped from outside of the container.
     assert.equal(production.env.METRICS_HOST, "0.0.0.0");
     const unknown = Object.keys(production.env).filter(
       (name) => !NAMES.includes(name) && !NOT_OURS.includes(name),

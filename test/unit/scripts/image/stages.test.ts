@@ -38,7 +38,7 @@ WORKDIR /app
 COPY --from=build /app/out/ ./
 `;
 
-/** A room whose steps write `made-by` with what they were told, and end as `how` says. */
+/** A room whose steps write their command into `made-by`, and end with `how`. */
 function recording(stacksLayers: boolean, how = "exit code 0") {
   const steps: BuildStep[] = [];
   const room: Room = {

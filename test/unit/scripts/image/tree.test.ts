@@ -61,7 +61,7 @@ function project(files: Record<string, string> = {}): { root: string; lock: Lock
   return { root, lock: places as Lock };
 }
 
-/** Of the packages that are trimmed, what is read. */
+/** Files that are read of the trimmed packages. */
 const READ = Object.fromEntries(
   [
     ...[

@@ -13,7 +13,7 @@ const folder = (count: number): Finding => ({
 
 test("what is not known fails", () => {
   assert.deepEqual(checkExceptions([folder(30)], NONE), ["src/a has 30 files"]);
-  // An entry of another rule is none of this one.
+  // An entry of another rule does not count for this one.
   const broken = checkExceptions([folder(30)], { ...NONE, exports: { "src/a": 30 } });
   assert.equal(broken.length, 2);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { findingsOf } from "../../../../scripts/layers/measures.ts";
 import { parseSources } from "../../../../scripts/layers/parse.ts";
 
-/** What breaks a rule among these files, as `rule key count`. */
+/** Findings in these files, as `rule key count`. */
 function found(sources: Record<string, string>, others: string[] = []): string[] {
   const trees = parseSources(new Map(Object.entries(sources)));
   return findingsOf([...Object.keys(sources), ...others], trees).map(

@@ -22,7 +22,7 @@ async function make(name: string): Promise<Document[]> {
   }
 }
 
-/** What kustomize builds, once for a file of tests; a copy for each that asks. */
+/** Output of kustomize, built once for a file of tests; each call gets a copy. */
 export async function built(name: string): Promise<Document[]> {
   let making = made.get(name);
   if (making === undefined) {
@@ -32,7 +32,7 @@ export async function built(name: string): Promise<Document[]> {
   return structuredClone(await making);
 }
 
-/** A document to be changed. Its spec is whatever the test says it is. */
+/** A document to be changed, with a spec of the given type. */
 export function the<Spec>(documents: Document[], kind: string, name: string): Document<Spec> {
   const found = documents.find((one) => one.kind === kind && one.metadata.name.startsWith(name));
   if (found === undefined) throw new Error(`no ${kind} ${name}`);

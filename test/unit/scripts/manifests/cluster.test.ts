@@ -5,7 +5,7 @@ import type { Document, Selector } from "../../../../scripts/manifests/documents
 import { type Break, finds, set, without } from "./broken.ts";
 import { podOf, the } from "./built.ts";
 
-/** What goes wrong between documents: who scales, and who reaches whom. */
+/** Faults between documents: which autoscaler scales what, and which pods reach which. */
 
 interface Hpa {
   minReplicas: number;

@@ -5,7 +5,7 @@ import type { Document } from "../../../../scripts/manifests/documents.ts";
 import { type Break, finds, set } from "./broken.ts";
 import { the } from "./built.ts";
 
-/** What autoscalers ask for, held to the names of the code. */
+/** Metrics of autoscalers, checked against the names in the code. */
 
 const scaled = (d: Document[]) => the<ScaledObjectSpec>(d, "ScaledObject", "rcpt-bulk").spec;
 function trigger(d: Document[], name: string): Trigger {

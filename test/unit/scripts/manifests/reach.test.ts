@@ -5,7 +5,7 @@ import type { Document } from "../../../../scripts/manifests/documents.ts";
 import { finds, set, without } from "./broken.ts";
 import { the } from "./built.ts";
 
-/** Who reaches whom: what is taken away is found, and what is added. */
+/** Which pods reach which: removed and added paths are found. */
 
 const spec = (d: Document[], name: string) => the<PolicySpec>(d, "NetworkPolicy", name).spec;
 const noPolicy = (name: string) => without("NetworkPolicy", name);

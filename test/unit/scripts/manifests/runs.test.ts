@@ -4,7 +4,7 @@ import type { Document } from "../../../../scripts/manifests/documents.ts";
 import { finds, set, without } from "./broken.ts";
 import { containerOf, podOf, the } from "./built.ts";
 
-/** What containers run, as which role, and with what they need. */
+/** Commands, roles and environment of containers. */
 
 const env = (d: Document[], name: string, variable: string, kind = "Deployment") => {
   const found = containerOf(d, name, kind).env?.find((one) => one.name === variable);

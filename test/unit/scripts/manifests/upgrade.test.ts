@@ -9,8 +9,8 @@ import { parseDocuments } from "../../../../scripts/manifests/documents.ts";
 import { ROOT } from "./built.ts";
 
 /**
- * k8s/upgrade.sh with a stub of `kubectl`: no cluster is involved. The stub builds with the real kustomize, keeps what is applied
- * and answers as each test says. docs/kubernetes.md says what was tried on a real one.
+ * k8s/upgrade.sh with a stub of `kubectl`: no cluster is involved. The stub builds with the real kustomize, stores what
+ * is applied and answers as each test says. docs/kubernetes.md lists what was tried on a real one.
  */
 
 /** Answers by the beginning of the arguments, without `--namespace X`; an array: one a call, the last again and again. */

@@ -18,7 +18,7 @@ import { codeBlocksOf } from "../../../support/documented/blocks.ts";
 import { findings } from "./broken.ts";
 import { BUILDS, built, ROOT, the } from "./built.ts";
 
-/** What there is, as it is. */
+/** The builds without changes. */
 
 it("nothing is found in any build", async () => {
   for (const name of BUILDS) {

@@ -22,7 +22,7 @@ const runbook = readFileSync(join(ROOT, "docs/runbook.md"), "utf8");
 
 /** The table that a test of its own holds to the registry. */
 const documented = new Set(readFileSync(join(ROOT, "docs/metrics.md"), "utf8").match(/\brcpt_[a-z0-9_]+/g));
-/** Of Node.js' own client, the kubelet and kube-state-metrics. */
+/** Metrics of Node.js' own client, the kubelet and kube-state-metrics. */
 const OF_OTHERS = new Set([
   ...["process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds"],
   ...["process_open_fds", "process_max_fds", "nodejs_eventloop_lag_p99_seconds"],

@@ -15,7 +15,7 @@ const CHANGELOG =
 describe("a release", () => {
   it("finds the version in every file that says it", () => {
     for (const path of VERSION_FILES) assert.ok(countVersion(ROOT, path, VERSION) > 0, path);
-    // The project's own four entries, and none of the packages that have the same.
+    // The project's own four entries, without packages of the same version.
     assert.equal(countVersion(ROOT, "package-lock.json", VERSION), 4);
   });
 

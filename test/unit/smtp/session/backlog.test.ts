@@ -41,7 +41,7 @@ describe("the backlog of a host", () => {
     const backlog = new Backlog();
     for (let i = 0; i < 10; i++) backlog.add(jobAt(i).job);
     const taken = (() => Array.from({ length: 5 }, () => new WeakRef(backlog.take() ?? assert.fail())))();
-    // What a weak reference was made of lives to the end of its turn.
+    // The target of a weak reference lives to the end of its tick.
     return new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
       collect();
       assert.deepEqual([taken.map((job) => job.deref()), backlog.length], [Array(5).fill(undefined), 5]);

@@ -7,7 +7,7 @@ import type { RcptOutcome } from "../../../../src/smtp/wire/outcome.ts";
 const outcome = (detail: string) => ({ kind: "failure", detail }) as RcptOutcome;
 
 describe("the tellings of outcomes", () => {
-  /** An asker that notes what it hears, as `name detail`, and then does `next`. */
+  /** A caller that records what it gets, as `name detail`, and then runs `next`. */
   function world() {
     const tellings = new OutcomeDispatcher();
     const heard: string[] = [];

@@ -20,7 +20,7 @@ const targetOf = (address: string): ConnectionTarget => ({
 /** A race among `addresses` by sockets that do only what the test says. */
 function race(addresses: readonly string[], lookUp?: () => Promise<readonly ConnectionTarget[]>) {
   const clock = createFakeClock();
-  /** What happened, in order. */
+  /** Events, in order. */
   const seen: string[] = [];
   const sockets = new Map<string, ConnectionHandler>();
   const [first = "", ...rest] = addresses;

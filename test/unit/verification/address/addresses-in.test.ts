@@ -332,7 +332,7 @@ describe("reading a text", () => {
         const started = process.cpuUsage();
         readAddresses(text);
         const { user, system } = process.cpuUsage(started);
-        // A quadratic way takes seconds.
+        // A quadratic algorithm takes seconds.
         assert.ok(user + system < 500_000, `${piece}…${end}: ${user + system} us`);
       }
   });

@@ -19,7 +19,7 @@ function rowsOf(name: CorpusName): Labelled[] {
   return rows;
 }
 
-/** Lines of rows that an earlier row repeats; numbers only, since blind replies are not for whoever reads this. */
+/** Lines of rows that an earlier row repeats; numbers only, since readers of this must not see blind replies. */
 function repeated(rows: readonly Labelled[]): number[] {
   const seen = new Set<string>();
   return rows

@@ -9,7 +9,7 @@ function found(phrases: readonly string[], text: string): string[] {
   return hits.sort();
 }
 
-/** What it must find, found the long way. */
+/** The expected phrases, by a naive search. */
 function searched(phrases: readonly string[], text: string): string[] {
   return phrases
     .flatMap((phrase) =>

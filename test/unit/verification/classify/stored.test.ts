@@ -8,7 +8,7 @@ import type { ReplyStage } from "../../../../src/verification/classify/matchable
 import { parsedReply, readCorpus, SELF } from "../../../corpus/labelled.ts";
 import fc from "../../../support/properties.ts";
 
-/** What evidence keeps of a reply is enough to judge it again. */
+/** The stored part of a reply is enough to classify it again. */
 const AT = { host: "mx.one.test", address: "192.0.2.9", path: "direct", tls: false, latencyMs: 1 };
 const LOCALS = ["jane.doe", "user", "postmaster", "x", '"jane doe"', "müller"];
 

@@ -187,7 +187,7 @@ describe("texts of facts and findings", () => {
         fields += 1;
         for (const value of [ODD, [{}], Number.NaN, "toString", -1.5, true])
           try {
-            // What fits the field is another value of it, and no damage; nor is a struct of defaults alone.
+            // A value that fits the field is read as such, and is no damage; nor is a struct of defaults alone.
             const half = read(changed(text, path, value));
             const isStruct = ["disposable", "domain"].includes(path.join(".")) && value === ODD;
             if (!isStruct)

@@ -49,7 +49,7 @@ const FORMS: readonly (readonly [written: string, form: string, provider?: strin
   ["jane+x@shop.example", "jane@shop.example", "fastmail"],
   ["jane-x@shop.example", "jane-x@shop.example", "yahoo"],
   ["jane+x@shop.example", "jane+x@shop.example", "proofpoint"],
-  // Of nobody known: case alone.
+  // At unknown providers only the case is normalised.
   ["Jane.Doe+News@Shop.Example", "jane.doe+news@shop.example"],
   ["JÜRGEN@shop.example", "jürgen@shop.example"],
   ["+491701234567@outlook.com", "+491701234567@outlook.com"],

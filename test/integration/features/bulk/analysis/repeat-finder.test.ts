@@ -19,7 +19,7 @@ after(() => {
   if (left !== null) assert.equal(left, 0, "files are left open");
 });
 
-/** Of a row; null: malformed, so that it is not added. */
+/** Key of a row; null: malformed, so that it is not added. */
 type Key = string | null;
 
 function add(finder: RepeatFinder, row: number, key: string): Promise<void> | null {
@@ -32,7 +32,7 @@ interface Found {
   chunks: ChunkRepeats[];
 }
 
-/** What is to be found, by a map of all keys. */
+/** The expected result, by a map of all keys. */
 function naive(keys: readonly Key[], bounds: readonly ChunkBounds[]): Found {
   const firsts = new Map<string, number>();
   const sameAs = new Map<number, number>();

@@ -9,7 +9,7 @@ import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../../../support/store.ts";
 
-/** Who wants to know of a job's end hears of it when that has been committed, once. */
+/** Listeners for the end of a job are called once, after it has been committed. */
 const closing = createClosing();
 let sql: Database;
 
@@ -21,7 +21,7 @@ after(closing.close);
 const VIEW = { publicUrl: null, retentionDays: 30 };
 const CANCELLED = { status: "cancelled" } as const;
 
-/** A job, and what happens of its end in order. `database` tells of commits. */
+/** A job, and the events of its end in order. `database` reports commits. */
 async function setUp() {
   const { id, teamId } = await queueInline(sql, createMemoryObjects(), ["a@example.com"]);
   const order: string[] = [];

@@ -24,7 +24,7 @@ import { testLog } from "../../../../support/log.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../../../support/memory-objects.ts";
 import { createClosing, openDatabase } from "../../../../support/store.ts";
 
-/** What jobs that have ended leave behind. */
+/** Removal of the data that ended jobs leave behind. */
 const closing = createClosing();
 let sql: Database;
 

@@ -33,7 +33,7 @@ async function setUp(parts: Partial<ResultsDeps> = {}) {
   const objects = createMemoryObjects();
   const { streams } = objects;
   const scratch = createScratch(tmpdir());
-  /** Of what is granted. */
+  /** Clock of the grant check. */
   const clock = createFakeClock();
   const granted = createGrantCheck({ sql, clock, ownBucket: "own" });
   const results = createResults({ sql, objects, streams, scratch, granted, clock: systemClock, ...parts });
@@ -87,7 +87,7 @@ describe("downloads that are put together while they are read", () => {
 describe("results whose first row is long in coming", () => {
   const FEW = { ...ASK, format: "jsonl", verdict: "risky" } as const;
 
-  /** Object storage that answers nothing until it is told that nobody waits. */
+  /** Object storage that answers nothing until the reader has aborted. */
   async function setUpSilent() {
     let asked = 0;
     const { streams } = createMemoryObjects();

@@ -70,7 +70,7 @@ async function setUp(t: TestContext) {
   };
   const uploads = async () =>
     (await store.client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads ?? [];
-  /** Uploads of which a part has arrived: whoever sends them knows of them. */
+  /** Uploads of which a part has arrived, so that their sender knows of them. */
   const begun = async () => {
     const parts = (await uploads()).map(async ({ Key, UploadId }) =>
       store.client.send(new ListPartsCommand({ Bucket: bucket, Key, UploadId })),
@@ -112,7 +112,7 @@ async function storeJob(objects: Objects, { place, teamId, jobId }: JobMaterial)
   return chunks;
 }
 
-/** As `chunksOf`, two at a time; the sixth asking waits until it is let go. */
+/** Like `chunksOf`, two at a time; the sixth call waits until `letGo`. */
 function slowly(chunks: readonly ChunkOfResults[]) {
   let asked = 0;
   let letGo = () => {};

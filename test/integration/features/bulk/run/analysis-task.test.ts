@@ -13,7 +13,7 @@ import { parseAddress } from "../../../../../src/verification/address/address.ts
 import { type AnalysisBench, type FileJob, openAnalyses } from "../../../../support/bulk-analysis.ts";
 import { createClosing, newTeam } from "../../../../support/store.ts";
 
-/** What the analysis makes of lists, on real Postgres and object storage. */
+/** The analysis of lists, on real Postgres and object storage. */
 const closing = createClosing();
 let bench: AnalysisBench;
 
@@ -43,7 +43,7 @@ async function rowsOf(job: FileJob) {
   return { emails, sameAs, copies, ...found };
 }
 
-/** What repeats what, found the simple way. */
+/** The repeats, found by the simplest code. */
 function naively(emails: readonly string[]) {
   const firsts = new Map<string, number>();
   const sameAs = new Map<number, number>();

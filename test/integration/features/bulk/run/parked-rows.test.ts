@@ -49,7 +49,7 @@ async function setUp(parking: SiteParking) {
   const deferral = { firstMs: 600_000, maxMs: 3_600_000, queueMaxMs: 86_400_000 };
   const { id, teamId } = await queueInline(sql, objects, EMAILS);
   const { run } = createRunner({ sql, objects, rows, parking, deferral });
-  /** What waits: whose, for whom, how often it was refused, and whether it is due. */
+  /** Waiting tasks: reason, site, number of refusals, rows, and whether they are due. */
   const waiting = async () =>
     (
       await sql<{ reason: string; site: string; attempts: number; rows: number; due: boolean }[]>`

@@ -22,7 +22,7 @@ import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { createClosing, newTeam, openDatabase, openRedis } from "../../../../support/store.ts";
 import { until } from "../../../../support/until.ts";
 
-/** Tasks on their way from Postgres into the stream. */
+/** Emission of tasks from Postgres into the stream. */
 const { windowMin: window, teamWindows, teamWhole, emitJobs } = LIMITS.bulk;
 const teamWindow = teamWindows * window;
 const TASKS = "rcpt:{bulk}:tasks";
@@ -335,7 +335,7 @@ describe("a chunk", () => {
     assert.deepEqual(await end(first), { counted: true, more: true });
     assert.deepEqual(await end(first), { counted: false, more: false });
     const third = await begun(2);
-    // It is ready still, as what a stream has lost is; but somebody is at it.
+    // Still `ready`, as for a task whose entry a stream lost; but a worker has started it.
     assert.deepEqual(await end(second), { counted: true, more: false });
     assert.equal(await startAssembly(sql, id), false);
     assert.deepEqual(await end(third), { counted: true, more: false });
@@ -359,7 +359,7 @@ describe("a chunk", () => {
             select from pg_stat_activity where ${own?.pid ?? 0}::integer = any(pg_blocking_pids(pid))`;
           return held.length === 1;
         });
-        // To which nobody had begun this.
+        // A worker has not started this one.
         const last = await begun(2);
         const wait = { rowSet: Buffer.of(1), rowCount: 1, site: "", egress: "e", reason: "busy" };
         const due = { dueInMs: 0, deferredMs: 0, attempts: 1 };

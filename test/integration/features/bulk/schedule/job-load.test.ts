@@ -7,7 +7,7 @@ import type { Database, Transaction } from "../../../../../src/stores/postgres/p
 import { inlineJob, queueChunks } from "../../../../support/bulk-tasks.ts";
 import { createClosing, newTeam, openDatabase } from "../../../../support/store.ts";
 
-/** What the operator is told of jobs under way. */
+/** The metrics about jobs in progress. */
 const closing = createClosing();
 let sql: Database;
 let teamId: string;
@@ -63,7 +63,7 @@ describe("jobs under way", () => {
     await emit(id, 10_000, 60);
     await sql`analyze job_tasks, jobs`;
     const read = await sql.begin(async (tx) => {
-      // What the connection read before may not have been reported yet, and counts too.
+      // Earlier reads of the connection may not have been reported yet, and count too.
       const before = await rowsRead(tx);
       const { oldestChunkS } = await readJobLoad(tx);
       assert.ok(oldestChunkS >= 60);
@@ -73,7 +73,7 @@ describe("jobs under way", () => {
   });
 });
 
-/** Rows of tasks that the connection has read of late, by whichever way. */
+/** Task rows that the connection has read recently, by scan or by index. */
 async function rowsRead(tx: Transaction): Promise<number> {
   const [row] = await tx<[{ rows: string }]>`
     select seq_tup_read + coalesce(idx_tup_fetch, 0) as rows from pg_stat_xact_user_tables where relname = 'job_tasks'`;

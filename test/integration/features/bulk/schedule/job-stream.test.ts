@@ -76,7 +76,7 @@ describe("the stream of tasks", () => {
       claimed.map(({ id }) => id),
       [second],
     );
-    // Who lost an entry cannot renew it back.
+    // A consumer that has lost an entry cannot regain it by renewing.
     assert.deepEqual(await stream.renew("one", [first ?? "", second ?? ""]), new Set([first]));
     assert.deepEqual(await stream.claim("three", 1_800_000, 10), []);
   });

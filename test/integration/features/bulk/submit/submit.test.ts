@@ -17,7 +17,7 @@ import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../../../support/memory-objects.ts";
 import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../../support/store.ts";
 
-/** Submissions that fail on the way, or only seem to. */
+/** Submissions that fail midway, or only seem to. */
 const closing = createClosing();
 let sql: Database;
 
@@ -85,7 +85,7 @@ async function* pieces(text: string): AsyncGenerator<Uint8Array> {
 
 const lost = () => Object.assign(new Error("connection lost"), { code: "CONNECTION_CLOSED" });
 
-/** The database, whose transaction number `failing` commits, but is heard to fail. */
+/** A database whose transaction number `failing` commits, but reports a failure. */
 function losingTheAnswer(failing: number): Database {
   let transactions = 0;
   return new Proxy(sql, {
@@ -188,7 +188,7 @@ describe("a submission of a file", () => {
     const id = await newUpload(actor.teamId);
     const submit = createSubmit();
     const { activeJobs } = LIMITS.bulk;
-    // At once, so that none sees how many there are before another has come.
+    // All at once, so that none sees the number of jobs before another has been added.
     const outcomes = await Promise.allSettled(
       Array.from({ length: activeJobs + 5 }, () => submit(actor, upload(id))),
     );

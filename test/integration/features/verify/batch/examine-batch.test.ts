@@ -26,7 +26,7 @@ import { createMailWorld, type MailWorld } from "../../../../support/mail-world/
 import { createClosing, openRedis, silentLog } from "../../../../support/store.ts";
 import { until } from "../../../../support/until.ts";
 
-/** The real way of a batch: cache in Redis, threads, sessions, and the mail world for internet. */
+/** A batch over real parts: cache in Redis, threads, sessions, and the mail world as the internet. */
 const closing = createClosing();
 let world: MailWorld;
 let pool: CheckPool;
@@ -86,7 +86,7 @@ function question(email: string): AddressQuestion {
   return { teamId: "team_1", email, address, unwrapped: false, malformed: null, ...rest };
 }
 
-/** As a caller would be: nobody goes unless told. */
+/** Control of a caller, which cancels only when the test says so. */
 function control() {
   const callbacks: (() => void)[] = [];
   let gone = false;
@@ -103,7 +103,7 @@ function control() {
 const CONTENT = { refresh: () => false, waitsForSite: false };
 const PATIENT = { refresh: () => false, waitsForSite: true };
 
-/** The reason that a verdict would give, or why there is none. */
+/** The reason that a verdict would give, or the cause of the deferral. */
 function reasonOf(email: string, { finding, deferred }: BatchAnswer): string {
   if (deferred) return `${deferred.cause} ${deferred.site}`;
   const parsed = parseAddress(email);
@@ -190,7 +190,7 @@ describe("a batch through threads and sessions", () => {
     run.stopWaiting();
     const reasons = (await run.done).map((answer, i) => reasonOf(emails[i] ?? "", answer));
     assert.deepEqual(countsOf(reasons), { "unfinished plain.test": 30, mailbox_not_found: 30 });
-    // Who was handed in stops asking: its sessions are not kept until the server's time is up.
+    // The batch stops asking: its sessions do not wait for the server's timeout.
     await until("nothing is under way", () => pool.inFlight === 0);
   });
 
@@ -272,7 +272,7 @@ describe("the pool", () => {
     const run = batches.examine(numbered(10, "tarpit", "limited.test").map(question), PATIENT, control());
     await until("sessions are open", () => world.host("mx.limited.test").account.open > 0);
     await pool.close();
-    // Those whose sessions were closed under them are unfinished, if their thread still told.
+    // Rows whose sessions were closed are unfinished, if their thread could still report that.
     for (const line of await batch.outcomes) assert.ok(line === null || isDeferred(line));
     assert.deepEqual(
       new Set((await run.done).map(({ deferred }) => deferred?.cause)),

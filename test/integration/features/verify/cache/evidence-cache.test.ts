@@ -148,7 +148,7 @@ describe("evidence of many addresses", () => {
 });
 
 describe("an entry that is damaged, or who asks and breaks", () => {
-  /** Told, in order, what each address of a turn is found to be. */
+  /** Looks up all addresses in one tick; records each answer, in order. */
   function askAll(cache: Pick<EvidenceCache, "look">, cacheKeys: readonly string[]) {
     const told: [string, boolean][] = [];
     return new Promise<typeof told>((resolve) => {
@@ -194,7 +194,7 @@ describe("an entry that is damaged, or who asks and breaks", () => {
     const { commands } = await openRedis(t);
     const errors: string[] = [];
     const log = createLog("error", {}, { write: (line: string) => void errors.push(line) });
-    // Memory is asked for its time first by who stands first.
+    // The clock is read first for the first address: its look-up fails.
     let looks = 0;
     const clock = {
       ...systemClock,

@@ -17,7 +17,7 @@ import { startReceiver, type WebhookReceiver, withStatus } from "../../../../sup
 const closing = createClosing();
 after(closing.close);
 
-/** The wait for a body is over fifty times as soon; what is measured stays true. */
+/** A clock on which the timeout for a body is fifty times as short; measured times are real. */
 const hurried: Clock = {
   ...systemClock,
   after: (ms, callback) => systemClock.after(ms === LIMITS.webhooks.responseBodyMs ? ms / 50 : ms, callback),
@@ -28,8 +28,8 @@ const client = createWebhookClient({ lookup: nowhere, clock: hurried, privateAdd
 const patient = createWebhookClient({ lookup: nowhere, clock: systemClock, privateAddresses: true });
 
 /**
- * How an attempt ends when the waits of `ms` or less are over, once the server has been asked: however long a loaded
- * machine takes to get there.
+ * The outcome of an attempt once the timeouts of `ms` or less have fired, after the request has reached the server:
+ * independent of the machine's load.
  */
 async function failureAfter(ms: number, misbehave: (socket: Socket) => void, scheme = "http") {
   const waits = new Set<{ ms: number; over: () => void }>();
@@ -63,7 +63,7 @@ async function failure(url: string, by: WebhookClient = patient): Promise<string
   return attempt.answered ? `answered ${attempt.status}` : attempt.error;
 }
 
-/** A server that does with a connection what `misbehave` does, once the request has begun to arrive, or at once. */
+/** A server that runs `misbehave` on each connection, once the request has begun to arrive, or at once. */
 async function startRaw(misbehave: (socket: Socket) => void, when: "asked" | "connected" = "asked") {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -18,7 +18,7 @@ interface Asked {
   cancelled?: AbortSignal;
 }
 
-/** Analyses bytes, and keeps what the sinks were told. */
+/** Analyses bytes, and records the calls of the sinks. */
 async function analyse(bytes: Buffer, asked: Asked = {}) {
   const keys: [number, string][] = [];
   const rewritten: Buffer[] = [];
@@ -65,7 +65,7 @@ async function refused(bytes: Buffer, asked: Asked = {}) {
   return outcome;
 }
 
-/** What a worker reads out of a cell; the cell where that is no address. */
+/** The address that a worker reads from a cell; the cell itself if it has none. */
 function readText(cell: string): string {
   const reading = readAddresses(cell);
   return reading.kind === "one" ? reading.text : cell;
@@ -151,7 +151,7 @@ describe("spellings of one mailbox", () => {
     `Email\nexists1@${domain}\nExists1@${domain}\nEXISTS1@${domain.toUpperCase()}\nexists1@${domain.toUpperCase()}\nexists1+x@${domain}\n "exists1@${domain}"\n`;
 
   for (const [domain, keys] of [
-    // A server that nobody knows may tell mailboxes apart by case.
+    // An unknown server may distinguish mailboxes by case.
     ["ok.test", ["exists1", "Exists1", "EXISTS1", "exists1", "exists1+x", "exists1"]],
     ["gmail.com", ["exists1", "exists1", "exists1", "exists1", "exists1+x", "exists1"]],
   ] as const)

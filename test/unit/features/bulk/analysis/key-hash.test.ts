@@ -13,7 +13,7 @@ function hashOf(hash: KeyHash, key: Uint8Array): string {
 
 const keys = fc.uint8Array({ maxLength: 254 });
 
-/** The factors of a hash, told by what it makes of keys of which all else is known. */
+/** The factors of a hash, computed from its values for known keys. */
 function factorsOf(hash: KeyHash): bigint[][] {
   const sums = (key: Uint8Array) => hashOf(hash, key).split(" ").map(BigInt);
   const mod = (value: bigint) => ((value % PRIME) + PRIME) % PRIME;

@@ -4,7 +4,7 @@ import { analysedList, analyseList, fixtureList } from "../../../../support/anal
 
 const PIECES = [1, 7, 65_536];
 
-/** What must be read of a list: the cells of its column of addresses, and the lines that are no rows. */
+/** Expected reading of lists: the cells of the column of addresses, and the lines that are no rows. */
 const LISTS: readonly [
   name: string,
   list: string | Buffer,

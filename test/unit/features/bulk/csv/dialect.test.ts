@@ -108,7 +108,7 @@ describe("a list in any dialect", () => {
         const expected = referenceRecords(content, dialect);
         if (expected === "quote_not_closed" || expected.length === 0) return;
         const results = dialectOfResults(dialect);
-        // Where nothing can be quoted, half a character takes what follows it for its other half.
+        // Without quoting, an incomplete character merges with the next byte.
         if (results.quotes === "text" && dialect.encoding !== undefined) return;
         const style = { ...results, columns, escapeFormulas: false };
         const lines = findLines(bytes, { ...dialect, emailColumn: 0 }, expected.length);

@@ -5,7 +5,7 @@ import { findLines, lineAt } from "../../../../../src/features/bulk/csv/lines.ts
 import { parseRecords } from "../../../../../src/features/bulk/csv/parse.ts";
 import fc from "../../../../support/properties.ts";
 
-/** Of more records than `rows` one more. */
+/** At most `rows` records; one more if there are more. */
 function recordsOf(content: Buffer, rows: number): string[][] {
   const lines = findLines(content, { delimiter: ",", emailColumn: 0 }, rows);
   return Array.from({ length: lines.count }, (_, number) =>

@@ -16,7 +16,7 @@ function kindOf(cell: string): CellKind {
   return kindOfCell({ bytes, from: 1, to: 1 + cell.length });
 }
 
-/** Whatever is sure is what the general way says. */
+/** Asserts that a definite kind is the result of the general reader too. */
 function agree(cell: string): CellKind {
   const kind = kindOf(cell);
   const reading = readAddresses(toText(cell));
@@ -26,7 +26,7 @@ function agree(cell: string): CellKind {
   return kind;
 }
 
-/** Of these characters, and pieces. */
+/** Random texts of these characters and pieces. */
 function textOf(characters: string, pieces: readonly string[] = []) {
   const piece = fc.constantFrom(...characters, ...pieces);
   return fc.array(piece, { minLength: 1, maxLength: 16 }).map((all) => all.join(""));

@@ -199,7 +199,7 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
       const detail = /^The header or first row, which begins at byte 0, has more than 2000 columns\.$/;
       await refused(Buffer.from(row.repeat(5)), "too_many_columns", detail);
     }
-    // Commas in the text of a list by tabs are none of its columns.
+    // In a list separated by tabs, commas separate no columns.
     const list = Buffer.from(`a@example.com\t${"x,".repeat(3_000)}\nb@example.com\ty\n`);
     const read = await readList(sourceOf([list]));
     assert.ok("layout" in read);

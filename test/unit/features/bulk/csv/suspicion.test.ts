@@ -21,7 +21,7 @@ async function read(text: string, options?: SourceOptions, pieceBytes = 4_096) {
   return readList(sourceOf(cut(Buffer.from(text, "latin1"), [pieceBytes])), options);
 }
 
-/** What stands in the address's column, without the quotes that text may have. */
+/** Cells of the column of addresses, without quotes. */
 async function addressesOf(text: string, options?: SourceOptions): Promise<string[]> {
   const list = await read(text, options);
   assert.ok("layout" in list, JSON.stringify(list));

@@ -67,7 +67,7 @@ interface Heard {
   job: BulkJob;
 }
 
-/** What a follower hears, as an EventSource would. */
+/** The events that a follower receives, parsed as an EventSource does. */
 function listen(pieces: AsyncIterable<Uint8Array>) {
   const heard: Heard[] = [];
   const state = { comments: 0, ended: false };

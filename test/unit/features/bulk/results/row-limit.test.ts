@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { RowLimit } from "../../../../../src/features/bulk/results/row-limit.ts";
 import fc from "../../../../support/properties.ts";
 
-/** What passes of parts of a list, and of how many parts, until it is known that no more may. */
+/** The rows that pass, and the number of parts read until the limit is reached. */
 function taken(parts: readonly number[][], limit: number | null, isSplit: boolean) {
   const rowLimit = new RowLimit(limit, isSplit);
   const rows: number[] = [];

@@ -33,7 +33,7 @@ describe("what may be asked about again later", () => {
   it("is who was put off, or stands at a site that blocks us, or was cut off from it; nothing else", () => {
     const reasons = [...new Set(Object.values(VERDICT_ROWS).map(({ reason }) => reason))];
     const found = reasons.filter((reason) => {
-      // Of reasons that are no end of a probe the words of one are looked at too.
+      // For reasons that are no class of a probe, the reply's text decides too.
       const smtpClass = SMTP_STATUSES.find((status) => status === reason);
       const evidence = ending({
         class: (smtpClass as SmtpClass | undefined) ?? "smtp_protocol_error",

@@ -18,7 +18,7 @@ function answer(status: number, name = "Error"): Error {
 
 const BUSY = new ObjectsOutage("again and again", { cause: answer(503) });
 
-/** Reads that fail as the test says, half-way where they give pieces. */
+/** Reads that fail with the test's error; streams fail half-way. */
 function fixture() {
   const clock = createFakeClock();
   const failure: { error: Error | null } = { error: null };
@@ -44,7 +44,7 @@ function fixture() {
       return error;
     }
   }
-  /** What a worker is told that comes again and again, until the time before the last. */
+  /** Distinct outcomes of a worker that reads again and again, until the last but one time. */
   async function readOn(...asked: Parameters<typeof read>): Promise<unknown[]> {
     const told = new Set([await read(...asked)]);
     for (let step = 1; step < STEPS; step++) {

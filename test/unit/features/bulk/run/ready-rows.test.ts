@@ -65,7 +65,7 @@ const email = fc.oneof(
 const { mx } = evidenceWith();
 const evidenceOfMx = (smtp: Parameters<typeof smtpWith>[0]) => evidenceWith({ mx, smtp: smtpWith(smtp) });
 
-/** What memory has of the row's address: nothing, evidence as drawn rows have it, or of a kind that is not drawn. */
+/** Evidence in memory for the row's address: none, of a kind that is drawn from templates, or of another kind. */
 const known = fc.constantFrom(
   null,
   null,
@@ -178,7 +178,7 @@ const copiesOf = (rows: readonly { offset: number; copies: number }[]) =>
 
 type Told = Map<string, number>;
 
-/** What is counted and reported of rows that are answered. */
+/** Counts and reports of answered rows. */
 function accountOf(rows: readonly (Row & { offset: number })[], answered: AnsweredRows) {
   const told: Told = new Map();
   forEachResult(answered, ({ verdict, reason, cached }, count) => {

@@ -119,7 +119,7 @@ describe("what was read for a retry", () => {
     );
     assert.equal(String(await objects.getRange("rows", range)), "of any");
     assert.deepEqual(asked, ['null "1"', 'null "2"', "objects"]);
-    // Somebody else's may be ours to read no longer.
+    // Reads of a customer's bucket are not kept: our access to it may have been revoked meanwhile.
     await read('"1"', "theirs");
     await read('"1"', "theirs");
     assert.deepEqual(asked.slice(3), ['theirs "1"', 'theirs "1"']);

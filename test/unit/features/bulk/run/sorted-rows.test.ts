@@ -15,7 +15,7 @@ const { retryRowsAtOnce, rowDeadlineMs } = LIMITS.bulk;
 const watchEveryMs = LIMITS.bulk.watchEveryMs.retry;
 
 describe("rows of a list that is sorted by domain", () => {
-  /** Of a site, as a large chunk has them. */
+  /** Rows of one site in a large chunk. */
   const ROWS = 400;
   const SITES = Math.floor(retryRowsAtOnce / SMALL_ROOM);
   const emailsAt = (site: string) => Array.from({ length: ROWS }, (_, i) => `a${i}@${site}`);

@@ -16,7 +16,7 @@ function fixture() {
   const abandoned: StreamEntry[] = [];
   const finished: string[] = [];
   const handedBack: string[] = [];
-  /** Jobs whose tasks others are told to be for. */
+  /** Jobs whose tasks were offered to other workers. */
   const toldBack: string[] = [];
   const begun = new Map<string, { control: Control; end(done: boolean): void }>();
   let claims = 0;

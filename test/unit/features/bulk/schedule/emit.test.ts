@@ -32,7 +32,7 @@ describe("the rest between two emissions of retries that a worker asks for", () 
   it("is by all workers where some retries are anybody's, those of a named egress counted once", async () => {
     assert.equal(await restWith({ "": 4 }), 4 * emitRestMs);
     assert.equal(await restWith({ "": 4, a: 3 }), 4 * emitRestMs);
-    // Who came meanwhile greets one stream after the other.
+    // New workers register at one stream after the other.
     assert.equal(await restWith({ "": 3, a: 2, b: 2 }), 4 * emitRestMs);
   });
 

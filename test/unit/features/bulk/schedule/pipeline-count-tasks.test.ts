@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { pipelineCountTasks } from "../../../../../src/features/bulk/schedule/pipeline-count-tasks.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 
-/** Two counts, which fail when they are told to. */
+/** Two counts, which fail on request. */
 function counting() {
   const clock = createFakeClock();
   const failing = new Set<string>();

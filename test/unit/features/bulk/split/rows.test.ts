@@ -41,12 +41,12 @@ async function analysed(bytes: Buffer, { splitCells, dialect, pieceBytes }: Aske
   return { ...read, text };
 }
 
-/** What results have, by turns: with what means something in cells of several. */
+/** Values of results, in turn, with characters that have a meaning in cells of several addresses. */
 const REASONS = ["one;two\\", "one", "two"];
 const PROVIDERS = ["a;b", null, "\\"];
 const CELLS = RESULT_COLUMNS.length;
 
-/** What a record came to: told from others by its number. */
+/** Result of a record; its number distinguishes it from others. */
 function resultOf(number: number, email: string, verdict: Verdict, style: Dialect): StoredResult {
   const reason = REASONS[number % REASONS.length] as string;
   const provider = PROVIDERS[number % PROVIDERS.length] ?? null;

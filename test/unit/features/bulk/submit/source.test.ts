@@ -8,7 +8,7 @@ import { analyseInline, inlineBytes } from "../../../../../src/features/bulk/sub
 import { readAddresses } from "../../../../../src/verification/address/addresses-in.ts";
 import fc from "../../../../support/properties.ts";
 
-/** Few addresses in many spellings, and whatever else comes in lists. */
+/** Few addresses in many spellings, and other texts found in lists. */
 const email = fc.oneof(
   fc.constantFrom(
     "a@example.com",

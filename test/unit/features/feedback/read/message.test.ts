@@ -17,7 +17,7 @@ import {
 } from "../../../../support/bounce-mails.ts";
 import fc from "../../../../support/properties.ts";
 
-/** What each event says, in short. */
+/** A short form of each event. */
 const read = async (mail: Buffer) =>
   (await readMessage(mail)).map(({ address, outcome, atMs, bounce }) => [
     address,

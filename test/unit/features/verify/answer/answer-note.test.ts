@@ -15,7 +15,7 @@ const RESULT = { verdict: "valid", reason: "accepted_mailbox" };
 /** Passed on as they are. */
 const TIMES = { cacheMs: 1 } as WaitTimes;
 
-/** What whoever asked has as the note of how it went. */
+/** The note that the caller gets about the outcome. */
 async function noteOf(finding: EvidenceFinding): Promise<AnswerNote> {
   const examiner = {
     understand: () => ({ teamId: "team_1" }),

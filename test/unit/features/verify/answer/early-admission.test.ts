@@ -45,7 +45,7 @@ function entranceWith({ crowded = true, swamped = false, known = false, limited 
 
 const FINDING = { entry: null, cached: false } as const;
 
-/** An entrance that lets everybody in. */
+/** An early admission that admits every request. */
 function entering(waits: { unit: UnitAvailability; isLeased: boolean }) {
   const { deps } = entranceWith({ crowded: false });
   const begun: string[] = [];

@@ -60,7 +60,7 @@ const CASES: Case[] = [
   { email: "nobody", finding: { entry: null, cached: false } },
 ];
 
-/** What is answered, and what is charged and counted of it. */
+/** The answers, with their charges and counts. */
 async function outcomesOf(isDrawn: boolean) {
   const clock = createFakeClock(1_700_000_000_000);
   let next: Case | undefined;
@@ -123,7 +123,7 @@ describe("an answer that is drawn as text", () => {
     const [texts, objects] = [await outcomesOf(true), await outcomesOf(false)];
     assert.deepEqual(texts.outcomes, objects.outcomes);
     assert.equal(objects.drawn, 0);
-    // Who is asked about nobody's address needs no place: one is blocked, one is none.
+    // Answers without a server need no slot: one is blocked, one is malformed.
     assert.equal(texts.left.length, CASES.length - 2);
     assert.ok(texts.drawn >= 7, `only ${texts.drawn} were drawn`);
   });

@@ -31,7 +31,10 @@ import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 import fc from "../../../../support/properties.ts";
 
-/** Results drawn as texts, held to the general way: a row after the other, so that later ones meet templates of earlier. */
+/**
+ * Results drawn as texts, compared with the general renderer: row after row, so that later rows use the templates of
+ * earlier ones.
+ */
 
 const clock = createFakeClock();
 const lists = {
@@ -151,7 +154,7 @@ function asked({ email, probing, blocked, overridden, withEvidence, ...found }: 
   const overlay = { isBlocked: () => blocked, isDisposable: () => overridden };
   const question = examiner.understand(email, withEvidence, { teamId: "team_1", probing, overlay });
   const { evidence, storedAt, ttlS, cached, failure } = found;
-  // As those that find: what is no address has no entry, and who failed neither.
+  // As the look-up does: a malformed address has no entry, and neither has a failure.
   const entry = evidence === null || question.address === null ? null : { evidence, storedAt, ttlS };
   const finding =
     entry === null ? { entry, cached: false, ...(failure ? { failure } : {}) } : { entry, cached };

@@ -34,7 +34,7 @@ function fakeRedis(data: Map<string, string>): RedisClient {
   return redis as unknown as RedisClient;
 }
 
-/** What was gathered in this turn of the event loop is written, and what was asked is answered. */
+/** One tick: writes of this tick are sent, and its reads are answered. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A cache over the data, and entries of one domain whose server puts an id of its own into each reply. */

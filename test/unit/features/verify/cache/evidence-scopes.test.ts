@@ -13,7 +13,7 @@ function openCache() {
   const clock = createFakeClock(1_800_000_000_000);
   const redis = { defineCommand() {} } as unknown as RedisClient;
   const cache = createEvidenceCache({ codec: EVIDENCE_CODEC, redis, clock, log: silentLog, maxEntries: 10 });
-  // Of this process alone: nothing is written.
+  // For this process alone: nothing is written to Redis.
   const keep = (scope: "probed" | "unprobed") => {
     const evidence = evidenceWith(scope === "probed" ? { smtp: smtpWith() } : {});
     cache.store(scope, ADDRESS, { evidence, storedAt: clock.now(), ttlS: 60 }, false);

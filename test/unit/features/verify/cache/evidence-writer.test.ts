@@ -60,14 +60,14 @@ const entry: fc.Arbitrary<CacheEntry> = fc
   })
   .map(({ storedAt, ttlS, ...parts }) => ({ evidence: evidenceWith(parts), storedAt, ttlS }));
 
-/** Redis, as far as the script and the reader need it: texts and how long they are kept. */
+/** Redis, as far as the script and the reader need it: texts with their TTL. */
 class Shelf {
   readonly texts = new Map<string, string>();
   readonly lifeS = new Map<string, number>();
   reads: string[][] = [];
   touched: string[] = [];
 
-  /** What KEEP does. */
+  /** Does what the script KEEP does. */
   keep([halves = "", whole = "", ...packed]: readonly string[]): void {
     for (const [key, lifeS, text] of linesOf(halves))
       this.#set(key, Math.max(lifeS, this.lifeS.get(key) ?? 0), text);

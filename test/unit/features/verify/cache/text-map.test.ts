@@ -7,7 +7,7 @@ import fc from "../../../../support/properties.ts";
 const keys = fc.oneof(
   fc.nat(60).map((n) => `user${n}@example.com`),
   fc.constantFrom("", "\0", "\0\0", "ü@example.com", "ab", "ba", "x".repeat(600), `${"x".repeat(599)}y`),
-  // As long as has room in a seat, and longer; and such as are no byte each character.
+  // As long as fits into a slot, and longer; and texts with characters of more than one byte.
   fc.constantFrom(
     "k".repeat(38),
     "k".repeat(39),
@@ -27,7 +27,7 @@ const get = <V>(map: TextMap<V>, key: string) => {
   return seat === NO_SLOT ? undefined : map.at(seat);
 };
 
-/** @returns the key's value before, or somebody else's who had to go */
+/** @returns the key's previous value, or the value that was evicted */
 function set<V>(map: TextMap<V>, key: string, value: V): V | undefined {
   const seat = map.slotFor(key);
   const before = map.at(seat);

@@ -69,7 +69,7 @@ function simulatedProcess({ perS, serverMs = 0 }: { perS: number; serverMs?: num
       tally.refused += 1;
       return false;
     } finally {
-      // Who asks before is told what comes of it; a guest is refused later.
+      // `wouldRefuse` predicts the outcome, and a request is refused only at capacity.
       assert.equal(told, place === null);
       assert.ok(!told || admission.isAtCapacity());
     }
@@ -109,7 +109,7 @@ function simulatedProcess({ perS, serverMs = 0 }: { perS: number; serverMs?: num
 
   return {
     ...{ clock, admission, ask, run },
-    /** What happened since this was asked last. */
+    /** The counts since the last call. */
     take(teamId: string): Tally {
       const tally = tallyOf(teamId);
       tallies.delete(teamId);
@@ -281,7 +281,7 @@ describe("admission", () => {
       takeIdle: () => 1,
       onRefused,
     });
-    // 40 a second, none of whom leaves for a minute.
+    // 40 a second, none of which is released for a minute.
     for (let i = 0; i < 2_400; i++) {
       admission.enter("team").admit();
       clock.advance(25);
@@ -304,7 +304,7 @@ describe("admission", () => {
     assert.equal(admission.isAtCapacity(), false);
     for (const slot of late) slot.admit();
     assert.ok(admission.isAtCapacity());
-    // Those that nobody ends grow old again.
+    // Slots that are never released grow old again.
     clock.advance(3 * LIMITED.youngMs);
     assert.deepEqual([admission.isAtCapacity(), clock.pending], [false, 0]);
   });
@@ -327,7 +327,7 @@ describe("admission", () => {
     admission.enter("team").release();
     admission.enter("team");
     assert.throws(() => admission.enter("team").admit(), { code: "overloaded" });
-    // Those that nobody ends grow old.
+    // Slots that are never released grow old.
     clock.advance(2 * LIMITED.youngMs + 2 * LIMITED.lookMs);
     assert.equal(clock.pending, 0);
     other.release();

@@ -31,10 +31,10 @@ function world() {
   const started: Started[] = [];
   const redis = new Map<string, CacheEntry>();
   const kept = new Map<string, CacheEntry>();
-  /** By which names in Redis it was to be stored; undefined: by its own. */
+  /** Names in Redis under which it was to be stored; undefined: its own. */
   const names: (string | undefined)[] = [];
   let overloaded = false;
-  /** What is known without a mail server, and who looked. */
+  /** The evidence known without a mail server, and the callers that looked it up. */
   const known: { evidence: Evidence | null } = { evidence: null };
   const looks: string[] = [];
   const made = createInFlightChecks({

@@ -10,12 +10,12 @@ import { createFakeClock } from "../../../../support/fake-clock.ts";
 
 const LIMITED = LIMITS.inFlightChecks.admission;
 const STEP_MS = 5;
-/** Of what a check costs: to be refused, and to be let in. */
+/** Costs of a refusal and of an admission, relative to a check. */
 const REFUSAL = 0.07;
 const ENTRY = 0.2;
-/** Redis and the thread answer that much later, whatever there is to do. */
+/** Delay of the answers of Redis and the thread, whatever the load. */
 const AWAY_MS = 80;
-/** All that can be asked at once: who finds no connection waits for one, and nobody inside knows of it. */
+/** Most requests at once: further ones wait for a connection, outside of the process. */
 const CONNECTIONS = 1_000;
 
 interface Asked {
@@ -29,7 +29,10 @@ class Tally {
   readonly refusedMs: number[] = [];
 }
 
-/** A process with one CPU that does so many checks a second while none is refused. Reading and checking share it alike. */
+/**
+ * A process with one CPU that does `perS` checks a second while it refuses none. Reading requests and checking share
+ * the CPU equally.
+ */
 function simulatedProcess(perS: number) {
   const clock = createFakeClock();
   const outside: Asked[] = [];
@@ -39,7 +42,7 @@ function simulatedProcess(perS: number) {
   let had = 0;
   let used = 0;
   let waits: number[] = [];
-  /** Somebody else takes the CPU: every check waits so long. */
+  /** Another process takes the CPU: every check waits this long. */
   let slowMs = 0;
   const admission = createCheckAdmission({
     clock,
@@ -48,7 +51,7 @@ function simulatedProcess(perS: number) {
     takeWaitMs() {
       const taken = waits;
       waits = [];
-      // A look is late by what was to be read before it.
+      // The measurement is late by the time for the requests read before it.
       const turnMs = (Math.min(outside.length, CONNECTIONS) * REFUSAL * 1_000) / perS;
       return Math.max(
         slowMs,
@@ -78,7 +81,7 @@ function simulatedProcess(perS: number) {
     return REFUSAL;
   }
 
-  /** What it costs. */
+  /** Cost of reading a request, in checks. */
   function read(asked: Asked): number {
     if (admission.wouldRefuse(asked.teamId)) return refused(asked, admission.refuse(asked.teamId));
     try {
@@ -103,7 +106,7 @@ function simulatedProcess(perS: number) {
     }
   }
 
-  /** What is left of the step's time: less than nothing is taken from the next one's. */
+  /** The rest of the step's time; a negative rest is taken from the next step. */
   let left = 0;
 
   function work(): void {
@@ -136,7 +139,7 @@ function simulatedProcess(perS: number) {
     slow(ms: number) {
       slowMs = ms;
     },
-    /** Requests at even distances, whatever becomes of them. */
+    /** Requests at fixed intervals, whatever their outcome. */
     flood(forMs: number, rates: Record<string, number>): void {
       const due: Record<string, number> = {};
       for (let ms = 0; ms < forMs; ms += STEP_MS) {
@@ -149,7 +152,7 @@ function simulatedProcess(perS: number) {
         clock.advance(STEP_MS);
       }
     },
-    /** So many who ask again as soon as they have an answer, whatever it is. */
+    /** This many callers, who ask again as soon as they are answered. */
     callers(forMs: number, count: number): void {
       for (let ms = 0; ms < forMs; ms += STEP_MS) {
         while (outside.length + checks.length < count) ask("callers");

@@ -16,7 +16,7 @@ const lane = (name: string, rest: Partial<DeliveryQueue> = {}): DeliveryQueue =>
   disabled: false,
   ...rest,
 });
-/** So many attempts under way by name; nobody's turn was later than another's. */
+/** Attempts in progress by name; all had their last turn at the same time. */
 const counted = (counts: Record<string, number> = {}) => ({
   inFlight: (name: string) => counts[name] ?? 0,
   lastStarted: () => 0,

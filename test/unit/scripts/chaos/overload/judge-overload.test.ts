@@ -15,7 +15,7 @@ function counts(accepted: number, refused: number, p99Ms = 100): TeamCounts {
   };
 }
 
-/** Those who ask for too much. */
+/** Teams that ask for too much. */
 const CROWD = { flood: counts(3_000, 40_000), second: counts(900, 6_000) };
 
 function burst(all: TeamCounts, more: Partial<Burst> = {}): Burst {
@@ -58,7 +58,7 @@ describe("the judgement of an overload", () => {
       "no rate limit: accepted, p99",
       "no rate limit: refused, p99",
     ]);
-    // A fiftieth of the capacity for four seconds is 80, of the small team none; and the first second is none of them.
+    // A fiftieth of the capacity for four seconds is 80, without the small team and the first second.
     const crowd = (flood: number, second: number) => ({
       flood: burst(counts(4_000, 46_000), {
         teams: { flood: counts(flood, 40_000), second: counts(second, 6_000), small: counts(400, 0) },
@@ -99,7 +99,7 @@ describe("the judgement of an overload", () => {
     assert.deepEqual(missed({ flood: burst(slow, { lateP99Ms: 101 }) }), []);
     const strange = { ...slow, counts: { "500 internal_error": 1 } };
     assert.deepEqual(missed({ flood: burst(strange, { lateP99Ms: 101 }) }), ["neither 200 nor 429 nor 503"]);
-    // Of a process that had time left the capacity is not known.
+    // If the process was not busy, its capacity is unknown.
     assert.deepEqual(missed({ flood: burst(slow), limited: burst(slow), capacityBusy: 0.84 }), []);
   });
 

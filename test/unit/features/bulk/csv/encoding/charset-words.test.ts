@@ -203,7 +203,7 @@ const WESTERN: readonly (readonly string[])[] = [
 describe("the encoding of a list by its words", () => {
   for (const [encoding, ...list] of LEGACY)
     it(`is found: ${encoding}, ${list[1]}`, () => {
-      // Where encodings have the same bytes for all of it, any of them will do.
+      // Where encodings have the same bytes for the whole text, any of them is right.
       for (const text of [listOf(list), longList(list)]) {
         const bytes = encodedIn(text, encoding);
         assert.ok(detectEncoding(bytes) !== undefined);
