@@ -181,7 +181,7 @@ describe("request bodies", () => {
     assert.equal(reply.status, 413);
   });
 
-  it("answers a stranger with 401 whatever the body, and goes on with the connection", async () => {
+  it("answers an unauthenticated request with 401 whatever the body, and keeps the connection", async () => {
     const client = connect(server.port);
     try {
       client.send("POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
@@ -245,7 +245,7 @@ describe("request bodies", () => {
       });
   });
 
-  it("is left out where nobody wants it: what it holds is never served", async () => {
+  it("is skipped where no handler reads it: its bytes are never taken for a request", async () => {
     const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n";
     const chunked = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
     for (const [line, status] of [

@@ -4,7 +4,7 @@ import type { BulkJobs } from "../../../src/features/bulk/jobs/jobs.ts";
 import { until } from "../../support/until.ts";
 import { AUTHORIZATION, connect, startServer } from "./harness.ts";
 
-it("who waits for results hears of it when their client leaves before the first byte", async () => {
+it("a read of results is aborted when its client disconnects before the first byte", async () => {
   let signal: AbortSignal | null = null;
   const jobs: Pick<BulkJobs, "results"> = {
     results: (_actor, _id, _ask, gone) =>

@@ -241,7 +241,7 @@ for (const [when, corsOrigins, usual, unusual] of WORLDS)
       return keeping.cacheHits.count - before;
     }
 
-    it("are sent to whoever asks as most do, and to nobody who asks for something else", async () => {
+    it("are sent for usual requests, and for no other request", async () => {
       // Leases of tokens and units grow with the traffic: until then requests wait for them.
       for (let i = 0; i < MANY; i++)
         for (const key of [KEY, OTHER, FREE]) await compare("more", get("email=a%40known.test", bearer(key)));
@@ -292,7 +292,7 @@ describe("what is kept", () => {
     assert.equal(await hitsOf(asked(KEY)), 1);
   });
 
-  it("is no more than there is room for, and true of whom it was asked about", async (t) => {
+  it("stays within its bound, and is the answer about the address that was asked", async (t) => {
     const world = await startReadyWorld(true, { cachedAnswers: 2 });
     t.after(() => world.close());
     setUp(world);

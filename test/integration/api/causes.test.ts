@@ -39,7 +39,7 @@ async function loggedOf(code: ErrorCode, options: { cause?: unknown }): Promise<
 }
 
 describe("the cause of an error", () => {
-  it("is logged when the error is ours, and told to nobody", async () => {
+  it("is logged when the error is ours, and never in an answer", async () => {
     assert.deepEqual(await loggedOf("unavailable", { cause }), [thrown]);
     assert.equal(thrown.cause, cause);
   });

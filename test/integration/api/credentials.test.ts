@@ -60,7 +60,7 @@ describe("unknown credentials", () => {
       `X-Forwarded-For: ${address}`,
     ]);
 
-  it("are limited by the client's address, which a trusted proxy tells", async (t) => {
+  it("are limited by the client's address, as a trusted proxy reports it", async (t) => {
     const clients = createClientLimiter({ ...LIMITS.clients, burst: 3, unitsPerS: 0.001 });
     const authenticator = knowsNobody(clients);
     const gate = openGate({ authenticate: authenticator.authenticate.bind(authenticator) });

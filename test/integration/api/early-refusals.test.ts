@@ -113,7 +113,7 @@ describe("a request that is refused for its credential, role, tier or rate", () 
   }
 
   for (const [what, options, expected] of cases)
-    it(`is answered before its body comes, none of which is collected: ${what}`, async () => {
+    it(`is answered before its body comes, which is not buffered: ${what}`, async () => {
       const server = await serve({ ...options, limits: { bodies: NO_MEMORY } });
       assert.equal((await refusedWithoutBody(server, HEAD)).join(" "), expected);
       // Nor is a length over the limit looked at, which comes behind all of them.
@@ -272,7 +272,7 @@ describe("bodies that are collected", () => {
   const enter = (address: string) =>
     `POST /v1/enter HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${address}\r\n${JSON_TYPE}\r\n`;
 
-  it("take none of a team's memory when strangers send them, and of each other's an address' share", async () => {
+  it("take no memory of a team when sent without credentials, and only a share per address of the rest", async () => {
     const server = await serve({ trustedProxies: ["127.0.0.1"], limits: { bodies } });
     const body = '{"label":"x"}'.padEnd(16_000);
     const enterFrom = (address: string) =>

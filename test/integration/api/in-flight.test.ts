@@ -124,7 +124,7 @@ describe("requests in flight", () => {
     }
   });
 
-  it("that a pipelined request cut off are told of as the client's doing, without a stack", async () => {
+  it("that a pipelined request cut off are logged as the client's doing, without a stack", async () => {
     const server = await startServer({
       verify: (_input, _actor, context) =>
         new Promise((_resolve, reject) => {
@@ -149,7 +149,7 @@ describe("requests in flight", () => {
     }
   });
 
-  it("tell their callback at once when the client had gone before it was set", async () => {
+  it("call their callback at once when the client had disconnected before it was set", async () => {
     let late: Promise<number> = Promise.resolve(0);
     const { held, begun, verify } = heldVerify();
     const server = await startServer({
@@ -366,7 +366,7 @@ describe("drain", () => {
 });
 
 describe("close", () => {
-  it("cancels what is in flight, and what ends afterwards writes to nobody", async () => {
+  it("cancels requests in flight, which write nothing when they end afterwards", async () => {
     const { verify, held, begun } = heldVerify();
     const server = await startServer({ verify });
     const client = connect(server.port);

@@ -127,7 +127,7 @@ describe("a body that is handed on as it comes", () => {
     assert.deepEqual((await answerOf(expecting)).body, { bytes: 5, declared: 5 });
   });
 
-  it("is not read on while nobody takes it", async () => {
+  it("is not read further while the handler does not take it", async () => {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -219,7 +219,7 @@ describe("a body that is handed on as it comes", () => {
     await empty.arrayBuffer();
   });
 
-  it("of a refused request is told of as refused, also when the client closes soon", async () => {
+  it("of a refused request is logged as refused, also when the client closes soon", async () => {
     const own = await startServer({ extraRoutes: [blobRoute()] });
     const client = connect(own.port);
     try {

@@ -101,7 +101,7 @@ describe("paths, methods and ids", () => {
 });
 
 describe("operations", () => {
-  it("tells dependencies apart, and is a 503 only when a required one is down", async () => {
+  it("reports each dependency, and is a 503 only when a required one is down", async () => {
     let state = READY;
     const server = await startServer({ readiness: async () => state });
     try {
@@ -162,7 +162,7 @@ describe("the client's address", () => {
 });
 
 describe("roles", () => {
-  it("refuses who has too low a role, and serves who has enough", async () => {
+  it("refuses a role that is too low, and serves one that is sufficient", async () => {
     const owners = teamRoute({
       method: "GET",
       path: "/v1/owners",

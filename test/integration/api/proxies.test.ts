@@ -273,14 +273,14 @@ function behind(name: DocumentedProxy, program: Program, held: Guard): void {
     assert.equal((await verify()).status, 200);
   });
 
-  it("is told when a process is about to end", async () => {
+  it("learns that a process is about to end", async () => {
     world.readiness = { ...READY, status: "draining" };
     await until("that is told", async () => (await get("/readyz")).status === 503);
     world.readiness = READY;
     await until("it serves again", async () => (await get("/readyz")).status === 200);
   });
 
-  it("tells the API at once when a client has gone, in the middle of its upload", async () => {
+  it("closes its connection to the API at once when a client disconnects in mid-upload", async () => {
     world.uploaded = 0;
     world.failed = null;
     const upload = ask("PUT", "/v1/blobs/x", { headers: { "Content-Length": 8 * MIB } });

@@ -47,7 +47,7 @@ async function serve(t: TestContext, bytes: number, work: Promise<unknown> = Pro
 }
 
 describe("a body that somebody counts", () => {
-  it("is held while the client does not take it, and released when he leaves", async (t) => {
+  it("is held while the client does not read it, and released when the client disconnects", async (t) => {
     const { seen, socket } = await serve(t, LARGE_BYTES);
     await once(socket, "readable");
     assert.deepEqual(seen, { asked: 1, released: 0 });

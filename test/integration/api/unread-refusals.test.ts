@@ -96,7 +96,7 @@ for (const [when, corsOrigins] of [
       return reply;
     }
 
-    it("is given where there is no room for a check, and only to who asks for one", async () => {
+    it("is sent where there is no slot for a check, and only to requests that need one", async () => {
       const end = world.crowd();
       for (const [what, [request, status]] of Object.entries(CROWDED))
         await requireStatus(what, request, status);
@@ -105,7 +105,7 @@ for (const [when, corsOrigins] of [
         if (status === 503) await requireStatus(`${what}, with room again`, request, 200);
     });
 
-    it("tells a team that has used up its rate so, also where there is no room either", async () => {
+    it("says that a team's rate is used up, also where there is no slot either", async () => {
       const request = get("email=nobody", bearer(SLOW));
       await requireStatus("1", request, 200);
       await requireStatus("2", request, 200);

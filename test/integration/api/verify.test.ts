@@ -88,7 +88,7 @@ describe("GET /v1/verify", () => {
     assert.equal(reply.headers.ratelimit, undefined);
   });
 
-  it("refuses HEAD, which would be charged for an answer that nobody gets", async () => {
+  it("refuses HEAD, which would be charged for an answer without a body", async () => {
     const asked = server.verified.length;
     const reply = await exchange(server.port, [
       "HEAD /v1/verify?email=a@example.com HTTP/1.1",
@@ -131,7 +131,7 @@ describe("GET /v1/verify behind a gate that waits or refuses", () => {
     }
   });
 
-  it("is told to try again when a store is away, not that we are at fault", async () => {
+  it("is answered with a retryable error when a store is down, not with an internal one", async () => {
     const server = await startServer({ verify: () => Promise.reject(new Error("the database is gone")) });
     try {
       const reply = await get(server.port, "/v1/verify?email=someone@example.com");

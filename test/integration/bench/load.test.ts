@@ -116,7 +116,7 @@ describe("a load on a server that misbehaves", () => {
     assert.match(cut.stdout, /2 requests were under way at the end/);
   });
 
-  it("heeds Retry-After where it is told to", async () => {
+  it("obeys Retry-After where the options say so", async () => {
     const refuse: Handler = (_, response) => response.writeHead(429, { "Retry-After": "60" }).end("{}");
     const { report } = await run(
       ["--rate", "200", "--duration", "1s", "--heed-retry-after", "--connections", "1"],
@@ -188,7 +188,7 @@ describe("a load on a server that misbehaves", () => {
     assert.deepEqual([code, seen], [130, ["PUT /v1/uploads/"]]);
   });
 
-  it("never tells the key, and says what is left of the day", async () => {
+  it("never shows the key, and reports the rest of the daily quota", async () => {
     const all = await run(["--requests", "20", "--rate", "500"], BEHAVIOURS[0] ?? STALL);
     assert.deepEqual([...keys], [`Bearer ${KEY}`]);
     for (const text of [all.stdout, all.stderr, all.html, JSON.stringify(all.report)])

@@ -117,7 +117,7 @@ function dialogues(open: Open): void {
       assert.equal(codes([await client.reply(), await client.reply()]), "250 550");
     }));
 
-  it("loses nothing for who does not read, and serves the others", () =>
+  it("loses no reply to a client that does not read, and serves the others", () =>
     withSinks(open, NO_DELAYS, async (sinks, dial) => {
       const count = 1_000_000;
       const bytesOf = (text: string) => text.length + 2;
@@ -131,7 +131,7 @@ function dialogues(open: Open): void {
 }
 
 function delayed(open: Open): void {
-  it("keeps the order of each connection's answers that wait, and forgets those of who is gone", () =>
+  it("keeps the order of each connection's pending answers, and drops those of closed connections", () =>
     withSinks(open, { latencyMs: 5, recipientMs: 0 }, async (_, dial) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => dial()));
       const writes = Array.from({ length: 50 }, (_, i) => (i % 3 === 0 ? "nobody" : "user"));
@@ -198,7 +198,7 @@ function accounts(open: Open): void {
       });
     }));
 
-  it("has counted out who was told goodbye before he can dial anew", () =>
+  it("counts a connection as closed after QUIT before its client can dial anew", () =>
     withSinks(open, NO_DELAYS, async (sinks, dial) => {
       for (let i = 0; i < 50; i++) {
         const client = await dial();

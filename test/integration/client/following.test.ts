@@ -46,7 +46,7 @@ describe("following a job", { concurrency: true }, () => {
     );
   });
 
-  it("ends at 204 when the end was heard, and connects again when a stream ends without one", async (t) => {
+  it("ends at 204 after the last event, and reconnects when a stream ends without one", async (t) => {
     const { server, job } = await jobOf(t, [withText(RUNNING, STREAM), withText(END, STREAM)]);
     assert.equal((await job.done()).status, "completed");
     assert.equal(server.received.length, 2);
@@ -75,7 +75,7 @@ describe("following a job", { concurrency: true }, () => {
     assert.equal(server.received.length, 1);
   });
 
-  it("ends its connection when nobody reads on, and throws the reason of its signal", async (t) => {
+  it("closes its connection when the caller stops reading, and throws the reason of its signal", async (t) => {
     let closed: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => {
       closed = resolve;

@@ -203,7 +203,7 @@ describe("a request that changes something", { concurrency: true }, () => {
 });
 
 describe("limits", () => {
-  it("are those that the last answer told of", async (t) => {
+  it("are those of the last answer", async (t) => {
     const headers = {
       "RateLimit-Policy": '"rate";q=200;w=4, "quota";q=1000;w=86400',
       RateLimit: '"rate";r=0;t=1, "quota";r=7;t=4000',

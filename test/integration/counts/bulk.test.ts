@@ -90,7 +90,7 @@ describe("what rows of jobs cost beyond the process", () => {
     return id;
   }
 
-  it("is a few calls a chunk where nobody is probed", async () => {
+  it("is a few calls a chunk where no row is probed", async () => {
     const team = await deployment.team("pro");
     const { elapsedS, redis, transactions, objects } = await outside.during(
       async () => void (await job(team)),

@@ -74,7 +74,7 @@ describe("a resolver in the mail world", () => {
     );
   });
 
-  it("tells true TTLs, also of what is not", async () => {
+  it("returns true TTLs, also for absent records", async () => {
     const ttl = async (domain: string) => {
       const outcome = await resolver.mx(domain);
       return "ttlS" in outcome ? outcome.ttlS : null;
@@ -157,7 +157,7 @@ describe("a resolver among servers that fail", () => {
     assert.equal(servers[0]?.asked.length, 1);
   });
 
-  it("says unreachable, soon, when nobody listens", async () => {
+  it("reports `unreachable`, soon, when no server listens", async () => {
     const gone = await createScriptedDns("answer");
     await gone.close();
     const resolver = createResolver({ servers: [gone.address], clock: createFakeClock() });
@@ -241,7 +241,7 @@ describe("a resolver among servers that fail", () => {
     assert.equal(servers[0]?.asked.length, LIMITS.dns.bestEffortInFlight);
   });
 
-  it("keeps all places of who asks in earnest, whatever is silent aside", async () => {
+  it("keeps all slots of required look-ups, however many optional ones are silent", async () => {
     const { servers, clock, resolver } = await start("half-silent");
     const [server] = servers;
     const aside = { untilMs: clock.monotonic() + 500 };
@@ -277,7 +277,7 @@ describe("a resolver among servers that fail", () => {
   });
 });
 
-describe("a resolver that strangers try to answer for", () => {
+describe("a resolver that gets forged answers", () => {
   const opened: (ScriptedDns | Resolver)[] = [];
   afterEach(async () => {
     for (const part of opened.splice(0)) await part.close();
@@ -318,7 +318,7 @@ describe("a resolver that strangers try to answer for", () => {
     assert.ok(new Set(server.ports).size >= 4);
   });
 
-  it("still hears an answer that comes to a port it left", async () => {
+  it("still accepts an answer that comes to a port it no longer uses", async () => {
     const { server, resolver } = await start("held");
     const held = resolver.a("held.test");
     await server.until(() => server.asked.length === 1);
@@ -328,7 +328,7 @@ describe("a resolver that strangers try to answer for", () => {
     assert.equal((await held).status, "ok");
   });
 
-  it("asks in a case that nobody can foresee", async () => {
+  it("asks in unpredictable letter case", async () => {
     const { server, resolver } = await start("answer");
     const name = "a-long-enough-name.example.test";
     for (let i = 0; i < 5; i++) assert.equal((await resolver.a(name)).status, "ok");
@@ -336,7 +336,7 @@ describe("a resolver that strangers try to answer for", () => {
     assert.equal(new Set(server.spelt).size, 5);
   });
 
-  it("does not believe an answer in another case, and asks again", async () => {
+  it("rejects an answer in another letter case, and asks again", async () => {
     const { server, resolver } = await start("forged-case");
     const outcome = await resolver.a("bank.example.test");
     assert.deepEqual(outcome, { status: "ok", records: ["192.0.2.1"], ttlS: 300 });

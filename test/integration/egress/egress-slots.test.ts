@@ -108,7 +108,7 @@ function yieldWhenPressed({ slots }: Process): void {
 }
 
 describe("slots over processes", () => {
-  it("are no more than the cap in all, whoever asks", async (t) => {
+  it("never exceed the cap over all processes", async (t) => {
     const { processes } = await startProcesses(t, 3);
     const asked = Array.from({ length: 12 }, (_, i) => processes[i % 3]?.slots.acquire(SITE, 5, 0));
     assert.equal((await Promise.all(asked)).filter(Boolean).length, 5);
@@ -142,7 +142,7 @@ describe("slots over processes", () => {
     assert.equal(stated.length, 1);
   });
 
-  it("go back when nobody used them for a while, and at once when the process stops", async (t) => {
+  it("are returned when unused for a while, and at once when the process stops", async (t) => {
     const { processes, redis, key } = await startProcesses(t, 2);
     const [a, b] = processes as [Process, Process];
     await fill(a, 2);
@@ -159,7 +159,7 @@ describe("slots over processes", () => {
     assert.equal(await redis.commands.exists(key), 0);
   });
 
-  it("that lie idle in another process come over as soon as somebody waits", async (t) => {
+  it("that are idle in another process are passed on as soon as a caller waits", async (t) => {
     const { processes } = await startProcesses(t, 2);
     const [a, b] = processes as [Process, Process];
     await fill(a, 2);
@@ -168,7 +168,7 @@ describe("slots over processes", () => {
     assert.equal(await b.slots.acquire(SITE, 2, PATIENT_MS), true);
   });
 
-  it("are given up by a holder for a process that has none, before those who wait at home", async (t) => {
+  it("are passed by a holder to a process without any, before its own waiters", async (t) => {
     const { processes } = await startProcesses(t, 2);
     const [a, b] = processes as [Process, Process];
     await fill(a, 2);
@@ -203,7 +203,7 @@ describe("slots over processes", () => {
     assert.equal(await waiting, true);
   });
 
-  it("of a cap of 2 starve none of three processes that hold on to theirs until they are pressed", async (t) => {
+  it("of a cap of 2 starve none of three processes that hold theirs until asked to return them", async (t) => {
     const { processes } = await startProcesses(t, 3);
     const turns = processes.map(() => 0);
     let most = 0;
@@ -236,7 +236,7 @@ interface Job {
 }
 
 describe("any schedule over three processes", () => {
-  it("keeps the cap and serves everybody who waits", async (t) => {
+  it("keeps the cap and serves every waiter", async (t) => {
     const job: fc.Arbitrary<Job> = fc.record({
       process: fc.nat(2),
       patient: fc.boolean(),
@@ -279,7 +279,7 @@ describe("any schedule over three processes", () => {
 });
 
 describe("slots without Redis", () => {
-  it("are kept, and a process that has none takes one, until all is shared again", async (t) => {
+  it("are kept, and a process without one takes one, until Redis is back", async (t) => {
     const { processes, redis, key } = await startProcesses(t, 2);
     const [a, b] = processes as [Process, Process];
     await fill(a, 2);

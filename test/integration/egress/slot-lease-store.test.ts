@@ -88,7 +88,7 @@ describe("slot leases in Redis", () => {
     assert.deepEqual(await leases.report([]), []);
   });
 
-  it("serve the line in order, and nobody past it", async (t) => {
+  it("serve waiters in order, and no process past them", async (t) => {
     const { processes } = await setUp(t, 4);
     const [holder, first, second, passer] = processes as [Process, Process, Process, Process];
     assert.equal(await holder.say({ want: 2 }), 2);
@@ -103,7 +103,7 @@ describe("slot leases in Redis", () => {
     assert.equal(await second.say(WAITS), 1);
   });
 
-  it("give one at a time while others stand in line, who then come first", async (t) => {
+  it("are granted one at a time while other processes wait, which are then served first", async (t) => {
     const { processes } = await setUp(t, 3);
     const [holder, greedy, modest] = processes as [Process, Process, Process];
     await holder.say({ want: 2 });
@@ -115,7 +115,7 @@ describe("slot leases in Redis", () => {
     assert.equal(await modest.say(WAITS), 1);
   });
 
-  it("tell the others who waits, and those who wait that a slot came free; nobody hears itself", async (t) => {
+  it("announce waiters to holders, and free slots to waiters; no process gets its own message", async (t) => {
     const { processes } = await setUp(t, 2);
     const [a, b] = processes as [Process, Process];
     await a.say({ want: 2 });
@@ -130,7 +130,7 @@ describe("slot leases in Redis", () => {
     assert.deepEqual([await heardBy(b), await heardBy(a)], [["freed site"], []]);
   });
 
-  it("forget who left the line without a word", async (t) => {
+  it("forget a waiter that died", async (t) => {
     const { processes, key } = await setUp(t, 3);
     const [holder, gone, waiting] = processes as [Process, Process, Process];
     await holder.say({ want: 2 });

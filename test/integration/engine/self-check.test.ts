@@ -103,7 +103,7 @@ describe("preflight on the network", () => {
     assert.equal(world.host(GOOGLE).account.transactions, 0, "nobody is asked about a mailbox");
   });
 
-  it("finds that the name leads elsewhere, and that the address has none", async () => {
+  it("finds that the name resolves to another address, and that the address has no name", async () => {
     nameUs();
     world.dns.set("probe.rcpt.test", { a: ["9.9.9.9"] });
     const elsewhere = await one();
@@ -150,7 +150,7 @@ describe("preflight on the network", () => {
     );
   });
 
-  it("tells a proxy that lets nobody in from a closed port", async () => {
+  it("distinguishes a proxy that refuses the login from a closed port", async () => {
     socks.manner = "close";
     const report = await one({ SMTP_PROXIES: `socks5://127.0.0.1:${socks.port}` });
     socks.manner = "serve";

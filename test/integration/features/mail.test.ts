@@ -265,7 +265,7 @@ describe("the mail server", () => {
     await until("the connection is closed", () => open === 0);
   });
 
-  it("that offers no STARTTLS, or of whom somebody has taken it out, gets neither password nor mail", async (t) => {
+  it("that offers no STARTTLS, or from whose reply it was stripped, gets neither password nor mail", async (t) => {
     const said: string[] = [];
     const { sink } = await setUp(t, (line) => {
       said.push(line);

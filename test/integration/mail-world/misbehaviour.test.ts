@@ -77,7 +77,7 @@ describe("silence", () => {
 });
 
 describe("a slow banner", () => {
-  it("comes byte by byte when told to, and the session goes on after it", async () => {
+  it("comes byte by byte on request, and the session goes on after it", async () => {
     const client = visit("mx.slow-banner.test");
     await world.until(() => world.host("mx.slow-banner.test").account.open === 1);
     world.drip(1);

@@ -27,7 +27,7 @@ const openHandles = () => process.getActiveResourcesInfo().filter((kind) => /TCP
 const openTimers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
 
 describe("the mail world", () => {
-  it("has one port on distinct addresses, and nobody on the dead ones", async () => {
+  it("has one port on distinct addresses, and no listener on the dead ones", async () => {
     const world = await createMailWorld();
     try {
       const addresses = world.hosts().map(({ address }) => address);

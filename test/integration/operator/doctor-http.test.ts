@@ -76,13 +76,13 @@ describe("the doctor asks by way of PUBLIC_URL", () => {
     assert.match(finding.advice, /proxy_http_version 1\.1;/);
   });
 
-  it("and tells an answer that is not ours", async () => {
+  it("and recognises an answer that is not ours", async () => {
     const finding = await through("1.1", "/elsewhere");
     assert.equal(finding.state, "fail");
     assert.match(finding.seen, /answers 404/);
   });
 
-  it("and says when nobody listens there, or the answer is none of HTTP", async () => {
+  it("and reports when no server listens there, or the answer is not HTTP", async () => {
     const gone = await startProxy(service.port, "1.1");
     const port = portOf(gone);
     gone.close();

@@ -142,7 +142,7 @@ describe("reclassify", () => {
     assert.doesNotMatch(text.stdout, /examples|spamhaus/);
   });
 
-  it("leaves alone what shares what is gone or another version's, and fails where Redis does not tell", async (t) => {
+  it("skips entries whose shared part is missing or another version's, and fails where Redis does not answer", async (t) => {
     const { redis, cache } = await world(t);
     const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
     for (const cacheKey of ["first@x.test", "second@x.test", "third@x.test"])
@@ -204,7 +204,7 @@ describe("reclassify", () => {
     assert.equal(cache.peek("probed", "w0"), undefined);
   });
 
-  it("is heard of by a process that remembers the entry as it was", async (t) => {
+  it("reaches a process that has the old entry in memory", async (t) => {
     const { redis, cache } = await world(t);
     const entry = { evidence: TOO_EARLY, storedAt: Date.now(), ttlS: TTL_S };
     cache.storeMany([{ scope: "probed", cacheKey: "a@one.test", entry, shared: true }]);
@@ -242,7 +242,7 @@ describe("reclassify", () => {
     assert.ok(lost.unjudged.orphan >= 2, "what it shared is gone");
   });
 
-  it("withdraws what is of our own address, here and where it is remembered, and tells nobody of it", async (t) => {
+  it("withdraws evidence about our own address, in Redis and in memory, without an announcement", async (t) => {
     const { redis, cache } = await world(t);
     const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
     cache.storeMany([{ scope: "probed", cacheKey: "a@one.test", entry, shared: true }]);

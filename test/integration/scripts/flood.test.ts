@@ -61,7 +61,7 @@ describe("a flood", () => {
     assert.equal(all.refused.count, 0);
   });
 
-  it("tells answers, deadlines, refusals and connections that are cut apart, and goes on after these", async () => {
+  it("distinguishes answers, deadlines, refusals and cut connections, and goes on after these", async () => {
     let count = 0;
     answer = (_email, response) => {
       count += 1;

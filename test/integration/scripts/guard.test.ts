@@ -49,7 +49,7 @@ test("what ignores its signal is killed after its grace", async () => {
   assert.equal(await endOf(child, guard), "SIGKILL");
 });
 
-test("what nobody told it of is found by its mark; other processes are let be", async () => {
+test("unregistered processes are found by their mark; others are left alone", async () => {
   const guard = startGuard();
   const marked = await victim("", guard.env);
   const other = await victim("", { RCPT_RUN: "another run" });

@@ -22,8 +22,8 @@ afterEach(async () => {
 
 const IN_LOCK_STEP = "250-mx.test\r\n250 ENHANCEDSTATUSCODES\r\n";
 
-describe("the line at a host", () => {
-  it("is jumped by who is urgent, and tells each that its turn has come when it has", async () => {
+describe("the backlog of a host", () => {
+  it("is overtaken by urgent jobs, and notifies each job when its turn has come", async () => {
     const { server, fixture } = await start((line) => (line === "RCPT TO:<first@x.test>" ? null : undefined));
     const turns: string[] = [];
     const ask = (name: string, urgent = false) =>

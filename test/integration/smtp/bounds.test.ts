@@ -42,7 +42,7 @@ describe("the bounds of the pool", () => {
     await server.close();
   });
 
-  it("does not dial, nor write, for who has been cancelled", async () => {
+  it("does not dial, nor write, for a cancelled job", async () => {
     const server = await createScriptedServer();
     const fixture = createPoolFixture(server.port);
     assert.equal(summary(await fixture.rcpt("a@x.test", { cancelled: () => true })), "connect cancelled");
@@ -71,7 +71,7 @@ describe("the bounds of the pool", () => {
     await server.close();
   });
 
-  it("blames the server's silence only where no session works: beside one, who waited did so for our own cap", async () => {
+  it("blames the server's silence only where no session works: beside one, a job waited for our own cap", async () => {
     const { server, isHolding } = await createHoldingServer(1);
     const fixture = createPoolFixture(server.port);
     const rcpt = (address: string, host: string, deadlineMs: number) =>
@@ -146,7 +146,7 @@ describe("the bounds of the pool", () => {
     await server.close();
   });
 
-  it("drains: patient rows that nobody waits for do not keep it", async () => {
+  it("drains: patient rows without a waiter do not delay it", async () => {
     const { server, isHolding } = await createHoldingServer();
     const fixture = createPoolFixture(server.port);
     let cancelled = false;

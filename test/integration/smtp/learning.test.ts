@@ -92,7 +92,7 @@ describe("a server that ends sessions after so many", () => {
       assert.ok(server.connections.length <= 300 / 6 + 10, `${server.connections.length} sessions`);
     });
 
-  it("rejections: those who are accepted do not count", async () => {
+  it("rejections: accepted recipients do not count", async () => {
     let met = 0;
     const { server, fixture } = await start(limited("rejections", 4, "421 4.3.2 Closing\r\n", () => met++));
     assert.deepEqual(await askAll(fixture, 350, mixed), { "rcpt 250": 250, "rcpt 550": 100 });
@@ -345,7 +345,7 @@ describe("a server with room for two connections", () => {
     assert.deepEqual([crowded, server.connections.length], [0, 1]);
   });
 
-  it("shares them among threads: who finds none of his own there waits, and is not condemned", async () => {
+  it("shares connections among threads: a thread without one waits, and its rows get no false verdict", async () => {
     const { clock, pools, refused } = await startCrowd(
       4,
       "421 4.7.0 mx.test Error: too many connections from 127.0.0.1\r\n",
@@ -358,7 +358,7 @@ describe("a server with room for two connections", () => {
 
   const FULL = { close: "421 4.7.0 mx.test Error: too many connections from 127.0.0.1\r\n" };
 
-  it("taken by others: whoever is told so waits for them to go", async () => {
+  it("taken by others: a refused session waits for them to close", async () => {
     const goneAt = LIMITS.learned.crowdedPatienceMs / 2;
     const { fixture } = await start((line) =>
       line === "" && fixture.clock.monotonic() < goneAt ? FULL : undefined,
@@ -367,7 +367,7 @@ describe("a server with room for two connections", () => {
     assert.deepEqual(await inTime(fixture.clock, waiting), { "rcpt 250": 5 });
   });
 
-  it("that others keep: who has waited long enough is told what the server says", async () => {
+  it("that others keep: a job that has waited long enough gets the server's reply", async () => {
     let full = true;
     let refused = 0;
     const { fixture } = await start((line) => {

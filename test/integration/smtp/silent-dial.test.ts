@@ -27,8 +27,8 @@ function pool(): PoolFixture {
   return createPoolFixture(server.port, { proxies: [proxy] });
 }
 
-describe("a dial that nobody answers", () => {
-  it("is told of once, when it has been silent for long enough, and goes on", async () => {
+describe("a dial without an answer", () => {
+  it("is reported once, when it has been silent for long enough, and goes on", async () => {
     socks.manner = "silent_connect";
     const fixture = pool();
     const before = socks.asked.length;
@@ -51,7 +51,7 @@ describe("a dial that nobody answers", () => {
     await fixture.end();
   });
 
-  it("is left by who is not to wait for it any more, within a sweep", async () => {
+  it("is abandoned by jobs that must not wait for it any more, within a sweep", async () => {
     socks.manner = "silent_connect";
     const fixture = pool();
     const before = socks.asked.length;

@@ -58,7 +58,7 @@ describe("where a dialogue ends", () => {
     });
   }
 
-  it("at connect, when nobody listens", async () => {
+  it("at connect, when no server listens", async () => {
     const server = await createScriptedServer();
     await server.close();
     const fixture = createPoolFixture(server.port);

@@ -64,8 +64,8 @@ async function warmUp({ server, fixture }: Site): Promise<void> {
 }
 
 /** The clock stands still in all of these: only answers are awaited. */
-describe("who must have a new session where slots are fewer than the policy allows", () => {
-  it("is not left behind by those whom the present ones serve", async () => {
+describe("a job that needs a new session, with fewer slots than the policy allows", () => {
+  it("is not overtaken for ever by jobs that the present sessions serve", async () => {
     const site = await startSite();
     await warmUp(site);
     const { fixture, server } = site;

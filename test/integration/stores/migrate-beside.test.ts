@@ -45,7 +45,7 @@ function startMigrator(sql: Database) {
   return { clock, seen, migrating };
 }
 
-it("credentials are looked up while migrators want their table, and somebody reads it for long", async () => {
+it("credentials are looked up while migrators want their table, which a long query reads", async () => {
   const { sql, url } = await openDatabase(closing);
   const { liveKey } = await newTeam(sql);
   const hash = Buffer.from(hashSecret(liveKey), "hex");

@@ -59,7 +59,7 @@ describe("sockets to object storage", () => {
     await Promise.allSettled(readings.map((reading) => reading.return?.()));
   });
 
-  it("are there for who writes, whatever others look at; of looks too many are refused, and those that wait are answered", async (t) => {
+  it("are reserved for writers, however many reads there are; excess reads are refused, and waiting ones are answered", async (t) => {
     const { looks, own, streams, objects } = await holding(t);
     const { atOnce, waiting } = LIMITS.objects.looks;
     const tooMany = 100;

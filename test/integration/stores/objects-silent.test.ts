@@ -79,7 +79,7 @@ describe("silent object storage", () => {
     assert.ok(isObjectsOutage(error), String(error));
   });
 
-  it("who is cancelled waits no longer", async (t) => {
+  it("a cancelled operation waits no longer", async (t) => {
     const { gate, clock, objects } = await open(t);
     gate.stall();
     const controller = new AbortController();

@@ -44,7 +44,7 @@ describe("Redis clients", () => {
     );
   });
 
-  it("wait longer than that for a command that blocks: a process that has much to do hears late of what it was given", async () => {
+  it("wait longer than that for a blocking command: a busy process reads its answer late", async () => {
     const blockMs = 1_000;
     const reader = createBlockingRedis({
       url: await testRedisUrl(),

@@ -173,7 +173,7 @@ describe("a lost password", () => {
     assert.equal((await login(portal.one, { email, password: NEXT })).status, 200);
   });
 
-  it(`is mailed ${LIMITS.portal.resetsPerUser} links at a time at most, whoever asks`, async () => {
+  it(`is mailed ${LIMITS.portal.resetsPerUser} links at a time at most, from any client`, async () => {
     const email = newEmail();
     await register(portal.unmailed, email);
     const more = LIMITS.portal.resetsPerUser + 5;

@@ -101,7 +101,7 @@ describe("at once", () => {
     }
   });
 
-  it("removing a member who signs in, and making him an owner who invites, end in one state", async () => {
+  it("removing a member who signs in, and making one an owner who invites, end in one state", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const team = await portal.deployment.team("pro");
       const email = newEmail();

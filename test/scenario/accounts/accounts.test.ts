@@ -154,7 +154,7 @@ describe("a session", () => {
     assert.equal((await login(portal.one, { email, password: "P\u00e4sswort mit \u00dc" })).status, 200);
   });
 
-  it("is of the team that was asked for, else of the first; of no team of strangers", async () => {
+  it("is of the requested team, else of the first; never of another's team", async () => {
     const email = newEmail();
     const { body: account } = await register(portal.one, email);
     const other = await portal.deployment.team("pro");
@@ -172,7 +172,7 @@ describe("a session", () => {
       assert.equal((await login(portal.one, { ...credentials, team_id })).body.code, "invalid_credentials");
   });
 
-  it("tells a key of its own team alone, and lets none sign out or change a password", async () => {
+  it("shows a key its own team alone, and no key signs out or changes a password", async () => {
     const email = newEmail();
     const { body: account } = await register(portal.one, email);
     const other = await portal.deployment.team("pro");
@@ -212,8 +212,8 @@ describe("a session", () => {
   });
 });
 
-describe("who may not sign in", () => {
-  it("is told the same, whatever is wrong", async () => {
+describe("a refused sign-in", () => {
+  it("is answered the same, whatever is wrong", async () => {
     const email = newEmail();
     const { body: account } = await register(portal.one, email);
     const teamless = newEmail();

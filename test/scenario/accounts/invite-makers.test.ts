@@ -61,7 +61,7 @@ describe("the invitations of a member", () => {
         }),
     ],
   ] as [string, (team: Team, heir: { id: string; key: string }) => Promise<{ status: number }>][]) {
-    it(`who ${what} make nobody an owner any more`, async () => {
+    it(`who ${what} make no owner any more`, async () => {
       const team = await portal.deployment.team("pro");
       const heir = await join(team, what === "is made an admin" ? "owner" : "admin");
       const make = async (role: string) => (await invite(team.session, { email: newEmail(), role })).body;
@@ -73,7 +73,7 @@ describe("the invitations of a member", () => {
     });
   }
 
-  it("lead nobody in while he is removed, whichever comes first", async () => {
+  it("admit no user while their maker is removed, whichever comes first", async () => {
     for (let round = 0; round < 10; round++) {
       const team = await portal.deployment.team("pro");
       const maker = await join(team, "admin");

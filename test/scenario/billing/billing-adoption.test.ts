@@ -42,7 +42,7 @@ async function customerOf(team: Team): Promise<string | null> {
   return row.customer;
 }
 
-describe("the first notifications of a customer whom no team has", () => {
+describe("the first notifications of a customer without a team", () => {
   it("all count when they come at once, and Stripe is asked", async () => {
     for (const order of [
       ["incomplete", "active"],
@@ -70,7 +70,7 @@ describe("the first notifications of a customer whom no team has", () => {
     assert.ok(await isDue(customer));
   });
 
-  it("that name two teams make him one team's, without a failure", async () => {
+  it("that name two teams give the customer to one, without a failure", async () => {
     const teams = [await billing.deployment.team("free"), await billing.deployment.team("free")];
     const customer = `cus_new_${teams[0]?.id}`;
     const events = teams.map((team) => told(team, customer, "active", 100));
@@ -80,8 +80,8 @@ describe("the first notifications of a customer whom no team has", () => {
   });
 });
 
-describe("a completed checkout of a customer whom no team has", () => {
-  it("makes him nobody's: whoever has a link may write any team into it", async () => {
+describe("a completed checkout of a customer without a team", () => {
+  it("gives the customer to no team: any client with a link may write any team into it", async () => {
     const team = await billing.deployment.team("free");
     const session = {
       id: `cs_link_${team.id}`,

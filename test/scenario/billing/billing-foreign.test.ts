@@ -111,7 +111,7 @@ describe("billing", () => {
   });
 
   describe("two subscriptions of ours", () => {
-    it("are both kept; the better counts, and the operator is told", async () => {
+    it("are both kept; the better one counts, and the operator is notified", async () => {
       const { team, customerId } = await billing.customer();
       const object = (name: string, price: string, created: number) =>
         subscriptionObject({

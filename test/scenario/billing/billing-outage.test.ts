@@ -33,7 +33,7 @@ describe("billing", () => {
     await gate.close();
   });
 
-  it("keeps both of two subscriptions that were paid for, and tells every process", async () => {
+  it("keeps both of two subscriptions that were paid for, and notifies every process", async () => {
     const team = await billing.deployment.team("free");
     const paid = await payTwice(team);
     for (const subscription of [...paid].reverse())

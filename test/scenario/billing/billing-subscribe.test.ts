@@ -120,7 +120,7 @@ describe("subscribing", () => {
     assert.equal(checkoutsOf(team.id)[0]?.customer, made?.id);
   });
 
-  it("ends what the team followed with a customer whom Stripe has lost", async () => {
+  it("ends the team's subscription if Stripe has lost its customer", async () => {
     const { team, customerId } = await billing.customer();
     const object = subscriptionObject({ id: `sub_${team.id}`, customer: customerId });
     await billing.notify(billing.one, eventObject("customer.subscription.created", object, 100));
@@ -162,7 +162,10 @@ describe("subscribing is refused", () => {
     failing("/v1/customers", { status: 401, body: { error: { message: "Invalid: sk_test" } } }),
   );
   it("with 502 when Stripe speaks no JSON", failing("/v1/customers", { status: 200, body: "<html>" }));
-  it("with 502 when the answer is none", failing("/v1/checkout/sessions", { status: 200, body: {} }));
+  it(
+    "with 502 when Stripe's answer is malformed",
+    failing("/v1/checkout/sessions", { status: 200, body: {} }),
+  );
 
   it("with 502 when the address of a page is not https, whoever asks for which page", async () => {
     const { team, customerId } = await billing.customer();
@@ -234,7 +237,7 @@ describe("subscribing is refused", () => {
     assert.match(answer.body.checkout_url, /^https:\/\/portal\./);
   });
 
-  it("to members, and to nobody at all", async () => {
+  it("to members, and without a credential", async () => {
     const team = await billing.deployment.team("free");
     const { sql } = billing.deployment;
     await sql`update api_keys set role = 'member' where team_id = ${team.id} and env = 'live'`;

@@ -219,7 +219,7 @@ describe("a notification is ignored", () => {
     assert.deepEqual([await billing.tierOf(mine.team), await billing.tierOf(other.team)], ["free", "free"]);
   });
 
-  it("of nobody's customer, and of another product of a customer", async () => {
+  it("of a customer without a team, and of another product", async () => {
     isReceived(await billing.notify(billing.one, subscriptionOf("cus_stranger")));
     isReceived(
       await billing.notify(billing.one, subscriptionOf("cus_stranger", { teamId: "team_of_elsewhere" })),

@@ -181,7 +181,7 @@ describe("a job", () => {
     assert.equal(wrong.status, 400);
   });
 
-  it("is another team's to nobody", async () => {
+  it("is not found by another team", async () => {
     const stranger = await deployment.team("enterprise");
     const { id } = await submitted(api, team.testKey, ["valid@example.com"]);
     await ended(api, team.testKey, id);
@@ -255,7 +255,7 @@ describe("a job", () => {
     assert.equal((await api.send("POST", "/v1/verify/bulk", { key: team.testKey, body: many })).status, 400);
   });
 
-  it("is gone with its objects when it is removed, or its time is over", async () => {
+  it("is deleted with its objects when it is removed, or its retention is over", async () => {
     const owner = await deployment.team("enterprise");
     const jobs = await Promise.all([1, 2, 3].map(() => submitted(api, owner.testKey, ["valid@example.com"])));
     for (const { id } of jobs) await ended(api, owner.testKey, id);
@@ -283,7 +283,7 @@ describe("a job", () => {
 });
 
 describe("a submission whose process died", () => {
-  it("is given up in time: what it held is there again, and nobody ever saw it", async () => {
+  it("is given up in time: its hold is released, and it was never visible", async () => {
     const owner = await deployment.team("enterprise");
     const id = newId("job");
     await deployment.sql`

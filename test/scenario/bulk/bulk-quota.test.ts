@@ -170,7 +170,7 @@ describe("quota", () => {
 });
 
 describe("the ends of jobs", () => {
-  it("come once each, whoever cancels, removes and completes at once, and are charged to the row", async () => {
+  it("come once each, with simultaneous cancel, removal and completion, and are charged to the row", async () => {
     const team = await deployment.team("enterprise");
     const jobs = await Promise.all(Array.from({ length: 10 }, () => submitted(one, team.liveKey, list(30))));
     const ends = jobs.flatMap(({ id }, i) => [

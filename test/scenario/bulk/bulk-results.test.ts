@@ -182,7 +182,7 @@ describe("results of a completed job", () => {
 });
 
 describe("the events of a job", () => {
-  it("tell how it stands, its progress and its end; who has heard of that need not come back", async () => {
+  it("report its state, its progress and its end; a client that has the end need not reconnect", async () => {
     const job = await waiting();
     const follower = await followJob(api, team.liveKey, job.id);
     await until("it is told how the job stands", () => follower.heard.length > 0);
@@ -230,7 +230,7 @@ describe("the events of a job", () => {
     assert.equal((await followJob(api, team.liveKey, job.id)).status, 404);
   });
 
-  it("end at once when their process is told to go", async () => {
+  it("end at once when their process is stopped", async () => {
     const going = await deployment.startApi();
     const job = await waiting();
     const follower = await followJob(going, team.liveKey, job.id);

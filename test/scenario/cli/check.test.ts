@@ -54,7 +54,7 @@ describe("rcpt check", () => {
     assert.equal(code, 0);
   });
 
-  it("reads lines of standard input, prints JSON lines, and fails on what it is told to", async () => {
+  it("reads lines of standard input, prints JSON lines, and fails as `--fail-on` says", async () => {
     const { code, stdout } = await rcpt(
       ["check", "-", "--json", "--evidence", "--fail-on", "invalid,risky"],
       {
@@ -93,7 +93,7 @@ describe("rcpt check", () => {
     assert.deepEqual([code, stderr.split("\n").length], [0, 2]);
   });
 
-  it("reads the sheet of a workbook that it is told", async () => {
+  it("reads the given sheet of a workbook", async () => {
     const path = join(folder, "list.xlsx");
     const sheet = (email: string) => ({ name: email, rows: [["Email"], [email]] });
     writeFileSync(path, workbookOf({ sheets: [sheet("exists@plain.test"), sheet("missing@plain.test")] }));
@@ -102,7 +102,7 @@ describe("rcpt check", () => {
     assert.match(stdout, /^missing@plain\.test,invalid,mailbox_not_found,/m);
   });
 
-  it("takes the column that it is told", async () => {
+  it("takes the given column", async () => {
     const path = join(folder, "columns.csv");
     writeFileSync(path, "a,b\r\nx@plain.test,y@plain.test\r\nz@plain.test,w@plain.test\r\n");
     const { code, stdout } = await rcpt(["check", "--csv", path, "--column", "b", "--no-probe"]);
@@ -110,7 +110,7 @@ describe("rcpt check", () => {
     assert.equal(code, 0);
   });
 
-  it("lets no text of strangers reach the terminal's controls", async () => {
+  it("passes no control characters of foreign text to the terminal", async () => {
     const { stdout } = await rcpt(["check", "x\u001b[2J\u202e@", "--no-probe"]);
     assert.doesNotMatch(stdout.trimEnd(), /[\p{Cc}\p{Cf}]/u);
   });

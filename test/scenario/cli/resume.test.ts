@@ -96,7 +96,7 @@ describe("rcpt bulk that was interrupted while it sent a list", () => {
     assert.deepEqual(remembered(), []);
   });
 
-  it("sends all of it by the service where it is told so", async () => {
+  it("sends all of it through the service on request", async () => {
     await sendSome();
     const again = await runRcpt(["bulk", list, "--detach", "--via", "service"], { env: env() });
     assert.deepEqual([again.code, again.stderr], [0, ""]);

@@ -13,9 +13,9 @@ const toStrangers =
   (dialogue, recipient) =>
     recipient.local.startsWith("q") ? handler(dialogue, recipient) : null;
 
-describe("a stranger who gets no answer", () => {
+describe("a catch-all probe without an answer", () => {
   for (const domain of ["catchall-tempfail.test", "catchall-drop.test"])
-    it(`at ${domain}: nobody of a job is valid, nobody is told of a catch-all as a fact`, async () => {
+    it(`at ${domain}: no row of a job is valid, and none is reported as a certain catch-all`, async () => {
       const { told } = await scenario.job(numbered(10, (i) => `exists-i${i}@${domain}`));
       for (const end of told.values()) {
         assert.equal(brief(end), UNCONFIRMED);

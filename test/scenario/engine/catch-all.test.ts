@@ -7,7 +7,7 @@ const scenario = engineScenario({ bulk: true });
 const CATCH_ALL = "risky catch_all";
 
 describe("a catch-all", () => {
-  it("is found out by one stranger for all rows of a job, and none of them is called valid", async () => {
+  it("is detected by one probe for all rows of a job, and none of them is valid", async () => {
     const host = scenario.host("mx.catchall.test");
     const addresses = numbered(30, (i) => `exists-c${i}@catchall.test`);
     const { told } = await scenario.job(addresses);

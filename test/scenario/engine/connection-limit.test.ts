@@ -8,7 +8,7 @@ const scenario = engineScenario({ bulk: true });
 const DOMAIN = "connection-limit.test";
 
 describe("a connection limit below our policy", () => {
-  it("costs no row of a job its verdict, and starves nobody", async () => {
+  it("costs no row of a job its verdict, and starves none", async () => {
     const host = scenario.host(`mx.${DOMAIN}`);
     const { told } = await scenario.job(mixed(200, "j", DOMAIN));
     assert.deepEqual(wrongly(told), []);

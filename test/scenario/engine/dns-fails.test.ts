@@ -8,7 +8,7 @@ const THEIRS = "unknown dns_error their_server";
 const FAILING = ["servfail", "refused", "notimp", "implicit-servfail"];
 
 describe("DNS that fails", () => {
-  it("is nobody's verdict: the address record is not taken for the exchanger, a job's other rows are served", async () => {
+  it("decides no verdict: the address record is not taken for the exchanger, a job's other rows are served", async () => {
     const failing = FAILING.map((name) => `exists@${name}.test`);
     const { told } = await scenario.job([...failing, ...mixed(9, "f", "plain.test")]);
     for (const address of failing) {
@@ -39,7 +39,7 @@ describe("DNS that fails", () => {
     assert.ok(dns.count("silent.test", "MX") >= 3);
   });
 
-  it("at the exchanger's address: no connection, nobody condemned", async () => {
+  it("at the exchanger's address: no connection, no address invalid", async () => {
     const { dns } = scenario.world;
     dns.set("mx.weak.test", { faults: { A: "servfail", AAAA: "servfail" } });
     dns.set("weak.test", { mx: [[10, "mx.weak.test"]] });

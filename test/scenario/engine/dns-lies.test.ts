@@ -23,7 +23,7 @@ describe("DNS that lies", () => {
     assert.equal(scenario.host("mx.trap.test").account.connections, 0);
   });
 
-  it("that a name is not there, without proof, while it knows no provider either: nobody is condemned", async () => {
+  it("that a name is absent, without proof, while it knows no provider either: no address is invalid", async () => {
     for (const domain of ["unproven.test", "proven-by-another.test"]) {
       const { told } = await scenario.job([`exists@${domain}`, `missing@${domain}`]);
       assert.deepEqual([...told.values()].map(brief), [CUT_OFF, CUT_OFF], domain);

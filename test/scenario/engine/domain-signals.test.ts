@@ -51,7 +51,7 @@ describe("signals of the domain", () => {
     });
   }
 
-  it("a domain whose only exchanger is a throw-away service's is disposable, and nobody is asked", async () => {
+  it("a domain whose only exchanger is a throw-away service's is disposable, and no server is asked", async () => {
     for (const key of [probing, plain]) {
       const { body } = await api.verify(key, "jane@throw-away.test");
       assert.deepEqual([body.verdict, body.reason], ["risky", "disposable_domain"]);
@@ -69,7 +69,7 @@ describe("signals of the domain", () => {
     assert.ok(LIMITS.check.domainSignalsMs < LIMITS.dns.attemptTimeoutMs);
   });
 
-  it("a domain is asked about once for all who have addresses there", async () => {
+  it("a domain is looked up once for all its addresses", async () => {
     const { dns } = deployment.world;
     await settled("exists@unsigned.test", ["no_spf", "no_dmarc"]);
     const asked = dns.count("unsigned.test", "TXT");
@@ -80,7 +80,7 @@ describe("signals of the domain", () => {
 });
 
 describe("with DOMAIN_SIGNALS=none", () => {
-  it("nobody asks for texts", async () => {
+  it("no TXT record is looked up", async () => {
     const quiet = await deployment.startApi({ DOMAIN_SIGNALS: "none" });
     deployment.world.resetCounters();
     const { body } = await quiet.verify(plain, "stranger@unsigned.test");

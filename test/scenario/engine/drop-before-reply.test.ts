@@ -30,12 +30,12 @@ describe("a drop between RCPT and its reply", () => {
       assert.ok(host.account.connections > drops, "a new session after each");
     });
 
-  it("by habit, wherever others are behind: nobody is lost", async () => {
+  it("always, wherever others are behind: no recipient is lost", async () => {
     const { told } = await scenario.job(mixed(24, "h", "hangup.test"));
     assert.deepEqual(wrongly(told), []);
   });
 
-  it("always at one recipient: only he stays unknown, and costs nothing", async () => {
+  it("always at one recipient: only that one stays unknown, and costs nothing", async () => {
     const addresses = mixed(20, "d", "plain.test");
     addresses.splice(10, 0, "drop@plain.test", "exists-behind@plain.test", "reset@plain.test");
     const { told } = await scenario.job(addresses);

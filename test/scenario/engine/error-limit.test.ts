@@ -21,7 +21,7 @@ function withLimit(host: MailHost, limit: number): Set<object> {
 }
 
 describe("a server's limit of errors", () => {
-  it("above ours is met once by each session under way at most, is learnt from that, and loses nobody", async () => {
+  it("above ours is met once by each open session at most, is learnt from that, and loses no recipient", async () => {
     const host = scenario.host("mx.error-limit.test");
     const sessions = withLimit(host, ERROR_LIMIT);
     const met: number[] = [];
@@ -36,7 +36,7 @@ describe("a server's limit of errors", () => {
     assert.equal(second, first, "sessions of the second list end before it");
   });
 
-  it("below ours is met, and condemns and loses nobody", async () => {
+  it("below ours is met, and makes no address invalid or lost", async () => {
     const host = scenario.host("mx.error-tarpit.test");
     const sessions = withLimit(host, 3);
     const { told } = await scenario.job(mixed(90, "b", "error-tarpit.test"));

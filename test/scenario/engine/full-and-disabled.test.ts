@@ -17,7 +17,7 @@ const ODD: Record<string, [wanted: string, code: number]> = {
 };
 
 describe("full and disabled mailboxes", () => {
-  it("are told apart from missing ones and from a full server, pipelined among others", async () => {
+  it("are distinguished from missing ones and from a full server, pipelined among others", async () => {
     const { told } = await scenario.job([
       ...mixed(30, "o", "plain.test"),
       ...Object.keys(ODD),
@@ -31,7 +31,7 @@ describe("full and disabled mailboxes", () => {
     assert.deepEqual(wrongly(told), []);
   });
 
-  it("are told so to single requests, from the cache the second time", async () => {
+  it("are reported to single requests, from the cache the second time", async () => {
     for (const [address, [wanted]] of Object.entries(ODD)) {
       const end = await scenario.ask(address, "&refresh=true");
       assert.deepEqual([brief(end), end.cached], [wanted, false]);

@@ -41,8 +41,8 @@ async function metric(name: string): Promise<number> {
   return Number(line?.split(" ").at(-1) ?? 0);
 }
 
-describe("a server that greylists strangers", () => {
-  it("is asked again by the same process, and the answer is in every cache, at nobody's cost", async () => {
+describe("a server that greylists unknown senders", () => {
+  it("is asked again by the same process, and the answer is in every cache, free of charge", async () => {
     const first = await one.verify(key, "greylisted-briefly@plain.test");
     assert.deepEqual([first.body.verdict, first.body.reason], ["unknown", "greylisted"]);
     const storedAt = Date.parse(first.body.verified_at);
@@ -76,7 +76,7 @@ describe("a server that greylists strangers", () => {
     await until("the units are counted", async () => (await used()) === cached, SOON_MS);
   });
 
-  it("says when to come back, also where nobody waits for it, and tells nothing of it elsewhere", async () => {
+  it("says when to retry, also where the caller does not wait, and in no other answer", async () => {
     const { body } = await one.verify(key, "greylisted@plain.test");
     assert.equal(body.reason, "greylisted");
     assert.ok(Date.parse(String(body.retry_at)) > Date.parse(body.verified_at));

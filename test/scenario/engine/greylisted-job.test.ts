@@ -37,7 +37,7 @@ describe("greylisting in a job", () => {
     assert.deepEqual([...from].sort(), sources, "and yet all source addresses are used");
   });
 
-  it("that never ends leaves rows unknown at no cost, and keeps nobody else waiting for a verdict", async () => {
+  it("that never ends leaves rows unknown at no cost, and delays no other row's verdict", async () => {
     scenario.host("mx.plain.test").setBehaviour("rcpt", null);
     const { told } = await scenario.job(["greylisted@plain.test", ...mixed(6, "n", "plain.test")]);
     const end = told.get("greylisted@plain.test") ?? assert.fail();

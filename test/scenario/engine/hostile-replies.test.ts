@@ -29,7 +29,7 @@ describe("hostile replies", () => {
     assert.deepEqual(wrongly(told), []);
   });
 
-  it("with control bytes and line ends in their text are no reply of anybody else's, and come out clean", async () => {
+  it("with control bytes and line ends in their text count for no other recipient, and come out clean", async () => {
     const host = scenario.host("mx.german.test");
     const texts = ["550 5.1.1 \u0007User\u0000 unknown\u001b[2J", "550 5.1.1 User unknown\r250 2.1.5 Ok"];
     let next = 0;
@@ -44,7 +44,7 @@ describe("hostile replies", () => {
     host.setBehaviour("rcpt", null);
   });
 
-  it("of 10 MB at each stage condemn nobody, and leave the server's other answers alone", async () => {
+  it("of 10 MB at each stage make no address invalid, and do not affect the server's other answers", async () => {
     const host = scenario.host("mx.utf8.test");
     for (const moment of ["greeting", "ehlo", "mail", "rcpt"] as const) {
       await scenario.sees("nobody is connected", () => host.account.open === 0);

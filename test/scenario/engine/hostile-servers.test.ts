@@ -101,23 +101,27 @@ const isHostile = ({ expected, needs, holds }: Expectation) =>
   needs === undefined && (expected.verdict === "unknown" || holds === true);
 
 describe("servers and zones that misbehave, all at once, each asked several times", () => {
-  it("are each told clearly, at the latest by the deadline; none forges a verdict", NEEDS_PROC, async () => {
-    const asked = EXPECTATIONS.filter(isHostile).flatMap((row) =>
-      variants(row.address, EACH).map((address) => ({ ...row, address })),
-    );
-    const answers = await Promise.all(asked.map(async (row) => ({ row, body: await verify(row.address) })));
-    for (const { row, body } of answers) {
-      const { address, expected } = row;
-      const told = [body.verdict, body.reason];
-      // The behaviours of this host share its connections, and end each other's.
-      const also = address.endsWith("@rude.test") ? ["smtp_protocol_error", "timeout"] : [];
-      if (["deadline", ...also].includes(body.reason)) assert.equal(body.verdict, "unknown", address);
-      else assert.deepEqual(told, [expected.verdict, expected.reason], address);
-    }
-    const inTime = answers.filter(({ body }) => body.reason !== "deadline");
-    assert.ok(inTime.length > 0, "nothing but the deadline answered");
-    assert.equal(deployment.world.host("mx.trap.test").account.connections, 0);
-  });
+  it(
+    "are each answered clearly, at the latest by the deadline; none forges a verdict",
+    NEEDS_PROC,
+    async () => {
+      const asked = EXPECTATIONS.filter(isHostile).flatMap((row) =>
+        variants(row.address, EACH).map((address) => ({ ...row, address })),
+      );
+      const answers = await Promise.all(asked.map(async (row) => ({ row, body: await verify(row.address) })));
+      for (const { row, body } of answers) {
+        const { address, expected } = row;
+        const told = [body.verdict, body.reason];
+        // The behaviours of this host share its connections, and end each other's.
+        const also = address.endsWith("@rude.test") ? ["smtp_protocol_error", "timeout"] : [];
+        if (["deadline", ...also].includes(body.reason)) assert.equal(body.verdict, "unknown", address);
+        else assert.deepEqual(told, [expected.verdict, expected.reason], address);
+      }
+      const inTime = answers.filter(({ body }) => body.reason !== "deadline");
+      assert.ok(inTime.length > 0, "nothing but the deadline answered");
+      assert.equal(deployment.world.host("mx.trap.test").account.connections, 0);
+    },
+  );
 
   it("get their connections back", NEEDS_PROC, async () => {
     await deployment.world.until(noConnections);

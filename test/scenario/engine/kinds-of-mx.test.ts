@@ -24,13 +24,13 @@ const WANTED: Record<string, string> = {
 };
 
 describe("kinds of MX", () => {
-  it("that take no mail are told from those that cannot be reached, without a connection", async () => {
+  it("that take no mail are distinguished from those that cannot be reached, without a connection", async () => {
     const { told } = await scenario.job(Object.keys(WANTED));
     assert.deepEqual(Object.fromEntries([...told].map(([address, end]) => [address, brief(end)])), WANTED);
     for (const { account, name } of scenario.world.hosts()) assert.equal(account.connections, 0, name);
   });
 
-  it("none but an address: it is the exchanger, and its mailboxes are told as any", async () => {
+  it("no MX but an address: it is the exchanger, and its mailboxes are judged as any", async () => {
     const { told } = await scenario.job([
       ...mixed(12, "i", "implicit.test"),
       ...mixed(6, "s", "mx-self.test"),

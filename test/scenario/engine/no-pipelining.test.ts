@@ -23,7 +23,7 @@ describe("without PIPELINING", () => {
     assert.ok(scenario.host("mx.plain.test").account.maxBurst > 3);
   });
 
-  it("replies that nobody asked for are not taken for the next command's", async () => {
+  it("unsolicited replies are not taken for the next command's", async () => {
     const end = await scenario.ask("missing@out-of-step.test");
     assert.deepEqual(
       [end.verdict, end.reason, end.fault],

@@ -35,7 +35,7 @@ const reasonOf = async (address: string) => (await api.verify(key, address)).bod
 const isDown = async () => /^rcpt_our_network_down 1$/m.test(await api.metrics());
 
 describe("our own network", () => {
-  it("is blamed once those who are always up are silent, and from then on at once", async () => {
+  it("is blamed once servers that are always up are silent, and from then on at once", async () => {
     assert.equal(await isDown(), false);
     for (const [domain] of BIG) assert.equal(await reasonOf(`a@${domain}`), "no_connect");
     // The main thread spreads the state to all threads; from then on no request dials.
@@ -99,7 +99,7 @@ describe("a network that was closed before we came", () => {
     assert.match(listed, /"network":"down"/);
   });
 
-  it("is found open by the address that somebody asked for", async () => {
+  it("is found open by an address that a caller asked for", async () => {
     let round = 0;
     await until("it is noticed that the way is open", async () => {
       const { body } = await service.verify(team, `exists${round++}@lockstep.test`);
@@ -109,7 +109,7 @@ describe("a network that was closed before we came", () => {
   });
 });
 
-describe("one way out of two on which nothing leaves", () => {
+describe("one of two egress routes without a connection", () => {
   /** The proxy takes each order to connect, and no answer comes: every dial there is silent. */
   const SOURCE = "127.0.0.79";
   let world: TestDeployment;
@@ -148,7 +148,7 @@ describe("one way out of two on which nothing leaves", () => {
     assert.ok(socks.asked.length > 0);
   });
 
-  it("answers those who wait in a dial there, long before a dial would end; others go on", async () => {
+  it("answers callers whose dial waits there, long before a dial would end; others go on", async () => {
     socks.manner = "silent_connect";
     socks.cut();
     // The first may still meet a session that has just been cut: from the first silent dial on it is known.

@@ -22,7 +22,7 @@ const TOO_MANY = [
 
 describe("replies out of step", () => {
   for (const [i, action] of TOO_MANY.entries())
-    it(`one too many (${i + 1} of ${TOO_MANY.length}): nobody has another's verdict, those concerned are asked again`, async () => {
+    it(`one too many (${i + 1} of ${TOO_MANY.length}): no recipient has another's verdict, those affected are asked again`, async () => {
       const domain = `many${i}.test`;
       const host = scenario.site(domain, "mx.plain.test");
       let slips = 0;
@@ -37,7 +37,7 @@ describe("replies out of step", () => {
       assert.deepEqual(wrongly(told), []);
     });
 
-  it("one too few: whoever waits for the last one is not told another's", async () => {
+  it("one too few: the last recipient does not get another's reply", async () => {
     const host = scenario.site("few.test", "mx.plain.test");
     let slips = 0;
     host.setBehaviour("rcpt", ({ behind }) => {
@@ -54,7 +54,7 @@ describe("replies out of step", () => {
     assert.deepEqual(wrongly(told), []);
   });
 
-  it("at some mailboxes, always: they stay unknown, at no cost, and nobody beside them is wrong", async () => {
+  it("at some mailboxes, always: they stay unknown, at no cost, and no other recipient is wrong", async () => {
     const addresses = mixed(40, "a", "plain.test");
     const odd = ["contradicted@plain.test", "refused-twice@plain.test", "contradicted-2@plain.test"];
     addresses.splice(12, 0, ...odd);

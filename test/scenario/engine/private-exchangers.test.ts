@@ -8,7 +8,7 @@ import { brief, engineScenario } from "../../support/engine-scenario.ts";
  */
 const scenario = engineScenario();
 
-describe("an exchanger where nobody may be dialled", () => {
+describe("an exchanger that may not be dialled", () => {
   it("is no connection, by the address and not by silence; behind it the next one is asked", async () => {
     const { dns } = scenario.world;
     dns.set("nobody.hosts.test", { a: ["0.0.0.0", "255.255.255.255"] });

@@ -23,7 +23,7 @@ describe("a provider whose customers' hosts refuse each other's domains", () => 
     ["ab", ...CUSTOMERS],
     ["ba", ...CUSTOMERS.toReversed()],
   ])
-    it(`${first} before ${second}: all at once, and again in a job, nobody is condemned by the other's host`, async () => {
+    it(`${first} before ${second}: all at once, and again in a job, no address is invalid by the other's host`, async () => {
       const singles = both(`s-${tag}`, first, second);
       const wanted = singles.map((address) => (address.startsWith("exists") ? VALID : NOT_FOUND));
       assert.deepEqual(await scenario.askAll(singles), wanted);
@@ -41,7 +41,7 @@ describe("a provider whose customers' hosts refuse each other's domains", () => 
     }
   });
 
-  it("each host heard of its own customer only", () => {
+  it("each host was asked about its own customer only", () => {
     assert.deepEqual(askedOf("mx-a.provider.test"), ["alpha.test"]);
     assert.deepEqual(askedOf("mx-b.provider.test"), ["beta.test"]);
   });

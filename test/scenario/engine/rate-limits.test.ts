@@ -22,7 +22,7 @@ const HABITS: [what: string, moment: Moment, action: Action][] = [
 
 describe("rate limits", () => {
   for (const [i, [what, moment, action]] of HABITS.entries())
-    it(`${what}: a request is told, a job waits; in the end each row has its true verdict`, async () => {
+    it(`${what}: a request is answered so, a job waits; in the end each row has its true verdict`, async () => {
       const host = scenario.host("mx.limited.test");
       const domain = `limit${i}.test`;
       scenario.world.dns.set(`mx.${domain}`, { a: [host.address] });
@@ -37,7 +37,7 @@ describe("rate limits", () => {
       assert.deepEqual(wrongly(told), []);
     });
 
-  it("that do not end: unknown, nobody condemned, nobody charged, neighbours served", async () => {
+  it("that do not end: unknown, none invalid, none charged, neighbours served", async () => {
     const limited = ["ratelimited@limited.test", "ratelimited-421@limited.test"];
     const { told } = await scenario.job([...limited, ...mixed(9, "n", "plain.test")]);
     for (const address of limited) {

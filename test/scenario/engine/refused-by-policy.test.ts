@@ -12,7 +12,7 @@ const POLICY = "unknown refused_by_policy their_server";
 const CONTENT = "Message rejected due to content policy restrictions";
 
 describe("refusals by policy", () => {
-  it("at RCPT condemn nobody, whether the mailbox is there or not", async () => {
+  it("at RCPT make no address invalid, whether the mailbox exists or not", async () => {
     const host = scenario.host("mx.limited.test");
     host.setBehaviour("rcpt", () => say(`550 5.7.1 ${CONTENT}`));
     const refused = mixed(12, "r", "limited.test");

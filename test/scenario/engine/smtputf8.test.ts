@@ -38,7 +38,7 @@ describe("SMTPUTF8", () => {
     for (const { mail } of rcpts) assert.match(mail?.line ?? "", / SMTPUTF8$/);
   });
 
-  it("not offered: the server never hears of them, and they are unknown; their neighbours are served", async () => {
+  it("not offered: the server is never asked about them, and they are unknown; their neighbours are served", async () => {
     const { told } = await scenario.job([
       "jürgen@plain.test",
       "ömer@plain.test",

@@ -17,7 +17,7 @@ describe("a server that is silent at connect", () => {
     assert.deepEqual([host.account.transactions, host.account.commandCount], [0, 0]);
   });
 
-  it("hanging up in the end, is told as such, and nothing is said of the recipient", async () => {
+  it("closing in the end, is reported as such, and nothing is said about the recipient", async () => {
     const host = scenario.host("mx.tarpit-connect.test");
     host.cut();
     const end = await scenario.askOn("exists@tarpit-connect.test");

@@ -26,7 +26,7 @@ describe("TLS that is broken", () => {
     assert.ok(later - connections <= 1, "it is remembered: no second handshake is tried");
   });
 
-  it("where it is a duty, refused or cut off, nobody is named in clear", async () => {
+  it("where it is required, refused or cut off, no recipient is named in clear", async () => {
     for (const domain of ["tls-refused.test", "tls-drop.test"]) {
       const end = await scenario.ask(`missing@${domain}`);
       assert.equal(brief(end), "unknown smtp_protocol_error their_server", domain);

@@ -41,7 +41,7 @@ describe("TLS that our shaping requires", () => {
     assert.ok(commands.filter(({ line }) => /^(MAIL|RCPT)/.test(line)).every(({ tls }) => tls));
   });
 
-  it("and that is not offered: nobody is named in clear, nobody is condemned", async () => {
+  it("and that is not offered: no recipient is named in clear, none is invalid", async () => {
     const end = await scenario.ask("missing@plain.test");
     assert.equal(brief(end), "unknown smtp_protocol_error their_server");
     assert.equal(end.stage, "starttls");

@@ -62,7 +62,7 @@ describe("a verifier without a server", () => {
     assert.equal(i, 600);
   });
 
-  it("ends what nobody waits for", async () => {
+  it("ends checks without a waiter", async () => {
     const control = new AbortController();
     const waiting = verifier.verify("exists@silent.test", { signal: control.signal });
     control.abort(new Error("enough"));

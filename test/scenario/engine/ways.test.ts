@@ -147,7 +147,7 @@ describe("ways chosen by configuration", () => {
     assert.equal(new Set([...met].map((triplet) => triplet.split(" ")[0])).size, 2);
   });
 
-  it("whose proxy is in trouble are our network's trouble: nobody is told where it is", async () => {
+  it("whose proxy fails are reported as our network's fault, without the proxy's address", async () => {
     socks.manner = 1;
     // A session that is open would serve on.
     socks.cut();
@@ -168,7 +168,7 @@ describe("ways chosen by configuration", () => {
     assert.ok(!(await api.metrics()).includes(PASSWORD));
   });
 
-  it("that are none, or entries that are wrong, stop the process with one line", async () => {
+  it("that are undefined, or malformed entries, stop the process with one line", async () => {
     const shaping = JSON.stringify(shapingOf("proxy:10.0.0.1:1080"));
     const { SHAPING_FILE: _, ...rest } = settings;
     await assert.rejects(

@@ -182,7 +182,7 @@ describe("a streamed body", () => {
     }
   });
 
-  it("is told of a client that leaves while the next piece is awaited", async (t) => {
+  it("is notified when the client disconnects while the next piece is awaited", async (t) => {
     const { produced, ask } = await serve(t, () => ({
       bytes: null,
       async *open(gone) {
@@ -197,7 +197,7 @@ describe("a streamed body", () => {
     assert.equal(produced.released, 1);
   });
 
-  it("that fails ends its connection, so that nobody takes a part for the whole, and is logged", async (t) => {
+  it("that fails closes its connection, so that no client takes a part for the whole, and is logged", async (t) => {
     async function* broken(): AsyncGenerator<Buffer> {
       yield Buffer.alloc(100_000);
       throw new Error("the disk is gone");

@@ -35,14 +35,14 @@ describe("the metrics server", () => {
     );
   });
 
-  it("serves what preflight found, which nobody may keep", async () => {
+  it("serves the preflight's findings, which must not be cached", async () => {
     const response = await fetch(`http://127.0.0.1:${port}/preflight`);
     assert.equal(response.headers.get("content-type"), "application/json");
     assert.equal(response.headers.get("cache-control"), "no-store");
     assert.deepEqual(await response.json(), { ways: [], pending: ["direct"] });
   });
 
-  it("has no preflight where nobody probes", async () => {
+  it("has no preflight in a role that does not probe", async () => {
     const config = { metricsHost: "127.0.0.1", metricsPort: 0 };
     const relay = createMetricsServer({ registry, log, config, state: () => "ready", preflight: null });
     const listening = await relay.listen();

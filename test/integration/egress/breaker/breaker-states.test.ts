@@ -36,7 +36,7 @@ async function setUp(t: TestContext, count: number) {
 }
 
 describe("open breakers in Redis", () => {
-  it("are opened once, heard of by the others, and found by who comes late", async (t) => {
+  it("are opened once, announced to the others, and found by a process that starts later", async (t) => {
     const { processes } = await setUp(t, 2);
     const [a, b] = processes;
     assert.equal(await a.store.read(WAY), null);
@@ -65,7 +65,7 @@ describe("open breakers in Redis", () => {
     assert.ok(taken.every(({ state }) => state.trial && state.level === 2));
   });
 
-  it("heed only the end of the trial that is under way, and anybody who is let in", async (t) => {
+  it("react only to the end of the current trial, and to any accepted probe", async (t) => {
     const { processes } = await setUp(t, 2);
     const [a, b] = processes;
     await a.store.open(WAY, DUE);
@@ -92,7 +92,7 @@ describe("open breakers in Redis", () => {
     assert.ok(state !== null && state.openForMs >= DUE.openForMs && state.dueInMs > 7_000_000);
   });
 
-  it("are restored by whoever asks when Redis has lost them, with one trial still", async (t) => {
+  it("are restored by the next process that asks when Redis has lost them, still with one trial", async (t) => {
     const { processes, keys } = await setUp(t, 2);
     const [a, b] = processes;
     await a.store.open(WAY, LATER);
@@ -102,7 +102,7 @@ describe("open breakers in Redis", () => {
     assert.equal((await b.store.read(WAY))?.level, DUE.level);
   });
 
-  it("end by themselves when nobody wants to go there, and name nobody's domain", async (t) => {
+  it("expire when no row needs them, and name no customer's domain", async (t) => {
     const { processes, keys } = await setUp(t, 1);
     const [a] = processes;
     await a.store.open(WAY, LATER);
@@ -115,7 +115,7 @@ describe("open breakers in Redis", () => {
     assert.deepEqual(await keys(), []);
   });
 
-  it("survive messages that are none", async (t) => {
+  it("ignore malformed messages", async (t) => {
     const { processes, channel } = await setUp(t, 2);
     const [a, b] = processes;
     const forged = { from: "x", way: WAY };

@@ -15,7 +15,7 @@ const LOOK: SharedSelfCheck = {
 };
 
 describe("self-check reports in Redis", () => {
-  it("is read by whoever has the same settings and egress, and nobody else", async (t) => {
+  it("is read by processes with the same settings and egress, and by no others", async (t) => {
     const redis = await openRedis(t);
     const egress = randomUUID();
     const share = createSelfCheckShare(redis, egress, "settings");
@@ -33,7 +33,7 @@ describe("self-check reports in Redis", () => {
     }
   });
 
-  it("is found by one at a time, who says so anew for as long as it likes", async (t) => {
+  it("is led by one process at a time, which renews that for as long as it runs", async (t) => {
     const redis = await openRedis(t);
     const egress = randomUUID();
     const [a, b] = [createSelfCheckShare(redis, egress, "s"), createSelfCheckShare(redis, egress, "s")];

@@ -45,7 +45,7 @@ describe("learned behaviour in Redis", () => {
     assert.equal((await store.load()).find(({ site }) => site === "s0.test")?.habit, null);
   });
 
-  it("are none where something else stands", async (t) => {
+  it("are empty where the key has another type", async (t) => {
     const { commands } = await openRedis(t);
     const egress = randomUUID();
     await commands.hset(`rcpt:beliefs:{${egress}}`, { "a.test": "no JSON", "b.test": '{"habit":"x"}' });

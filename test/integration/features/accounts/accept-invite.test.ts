@@ -115,7 +115,7 @@ describe("the token of an invitation", () => {
     assert.match(await refusal(known, "a wrong password"), /invalid_credentials/);
   });
 
-  it("that whoever invites is shown makes no account, and does not tell whether there is one", async (t) => {
+  it("that the inviter is shown makes no account, and does not reveal whether there is one", async (t) => {
     const { sql, work, invite, accept } = await setUp(t);
     const user = { id: newId("usr"), email: "known@example.com", passwordHash: `hash:${PASSWORD}` };
     await sql.begin((tx) => insertUser(tx, user));

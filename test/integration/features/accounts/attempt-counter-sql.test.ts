@@ -52,7 +52,7 @@ for (const [where, open] of KINDS) {
 }
 
 describe("a counter in Redis", () => {
-  it("is gone when its time has passed, however often it was tried meanwhile", async (t) => {
+  it("expires when its time has passed, however many attempts came meanwhile", async (t) => {
     const { commands } = await openRedis(t);
     const counters = createAttemptCounters(commands);
     const count = [{ key: "short", limit: 1, windowMs: 300 }];

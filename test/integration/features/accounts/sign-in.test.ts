@@ -54,7 +54,7 @@ async function setUp(t: TestContext) {
 const refused = { code: "invalid_credentials" };
 
 describe("a sign-in", () => {
-  it("verifies one password for whoever tries, also where there is none to verify", async (t) => {
+  it("verifies one password in every case, also for an account without one", async (t) => {
     const { sql, verified, email, login } = await setUp(t);
     await sql`insert into users (id, email) values ('usr_bare', 'bare@example.com')`;
     await sql`insert into users (id, email, password_hash) values ('usr_alone', 'alone@example.com', ${`hash:${PASSWORD}`})`;

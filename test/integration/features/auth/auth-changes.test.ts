@@ -51,7 +51,7 @@ async function openChange(subject: string): Promise<{ commit(): Promise<void> }>
 }
 
 describe("the feed of changes", () => {
-  it("starts with nothing and then tells each change", async () => {
+  it("starts empty and then reports each change", async () => {
     const changes = createAuthChanges(sql);
     const first = await changes.since(null);
     assert.deepEqual(first.changes, []);
@@ -79,7 +79,7 @@ describe("the feed of changes", () => {
     assert.deepEqual(subjects(await changes.since(afterEarly.cursor)), []);
   });
 
-  it("tells each change once while a transaction stays open, however many they are, and then that one's", async () => {
+  it("reports each change once while a transaction is open, however many there are, and then that one's", async () => {
     const changes = createAuthChanges(sql);
     let { cursor } = await changes.since(null);
     const open = await openChange("open");
@@ -140,7 +140,7 @@ describe("the feed of changes", () => {
     assert.equal((await changes.since(ahead.cursor)).overflow, true);
   });
 
-  it("tells a transaction what it changed, and that it was everything when it was more than is told", async () => {
+  it("reports a transaction's changes one by one, and as `everything` beyond the bound", async () => {
     const max = LIMITS.keys.changesPerPoll;
     const [few, many] = await sql.begin(async (tx) => {
       await tx`insert into auth_changes (kind, subject) select 'team', n::text from generate_series(1, ${max}) n`;

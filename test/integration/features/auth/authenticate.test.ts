@@ -47,7 +47,7 @@ function isCached(process: Process, secret: string): boolean {
 }
 
 describe("authentication", () => {
-  it("tells who asks, by live key, test key and session; at once the second time", async (t) => {
+  it("identifies the caller by live key, test key and session; synchronously the second time", async (t) => {
     const process = await startProcess(t, stores);
     const team = await newTeam(sql, "pro");
     const live = await ask(process, team.liveKey);
@@ -62,7 +62,7 @@ describe("authentication", () => {
     assert.equal(process.authenticator.authenticate(`bearer  ${team.liveKey} `), live);
   });
 
-  it("refuses what is no credential, without a look-up where its form tells", async (t) => {
+  it("refuses an invalid credential, without a look-up where its form is wrong", async (t) => {
     const process = await startProcess(t, stores);
     const { liveKey } = await newTeam(sql);
     const typo = liveKey.slice(0, -8) + (liveKey.at(-8) === "a" ? "b" : "a") + liveKey.slice(-7);
@@ -104,7 +104,7 @@ describe("authentication", () => {
     assert.deepEqual([orphan.role, orphan.userId], ["member", null]);
   });
 
-  it("ends the sessions of somebody who has left the team, and not those in his other teams", async (t) => {
+  it("ends the sessions of a user who has left the team, and not those in other teams", async (t) => {
     const process = await startProcess(t, stores);
     const [team, other] = [await newTeam(sql), await newTeam(sql)];
     await ask(process, team.sessionToken);
@@ -139,7 +139,7 @@ describe("authentication", () => {
 });
 
 describe("a credential that changes", () => {
-  it("is refused in another process as soon as the bus has told", async (t) => {
+  it("is refused in another process as soon as the bus has announced it", async (t) => {
     const [a, b] = [await startProcess(t, stores), await startProcess(t, stores)];
     await eventually(() => a.bus.session !== null && b.bus.session !== null);
     const { liveKey, teamId } = await newTeam(sql);
@@ -191,7 +191,7 @@ describe("a credential that changes", () => {
     assert.equal((await ask(process, team.testKey)).tier, "pro");
   });
 
-  it("with more others than are told one by one, is in force at once here and as soon as the bus has told", async (t) => {
+  it("among more changes than are announced one by one, applies at once here, and elsewhere as soon as announced", async (t) => {
     const [one, two] = [await startProcess(t, stores), await startProcess(t, stores)];
     const team = await newTeam(sql);
     await sql`
@@ -249,7 +249,7 @@ describe("a Postgres that is away", () => {
 });
 
 describe("the time a key was last used", () => {
-  it("is noted once a minute at most, off the way of requests", async (t) => {
+  it("is recorded once a minute at most, outside of requests", async (t) => {
     const process = await startProcess(t, stores);
     const team = await newTeam(sql);
     const lastUsed = async () => {

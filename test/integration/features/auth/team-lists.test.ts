@@ -73,7 +73,7 @@ describe("a team of 9,000 blocked domains and 300 keys", () => {
     assert.equal(process.reads.listPages, pages);
   });
 
-  it("is answered by what was changed in another process as soon as the bus has told", async (t) => {
+  it("is answered by the change of another process as soon as the bus has announced it", async (t) => {
     const { teamId, secrets } = await newLargeTeam();
     const [a, b] = [await startProcess(t, stores), await startProcess(t, stores)];
     await eventually(() => a.bus.session !== null && b.bus.session !== null);

@@ -64,7 +64,7 @@ const isClaimed = async (teamId: string) =>
   (await sql`select from billing_claims where team_id = ${teamId}`).length === 1;
 
 describe("a checkout", () => {
-  it("that Stripe takes too long for is answered in time; what it came to is found by who asks next", async () => {
+  it("that takes Stripe too long is answered in time; the next request finds its outcome", async () => {
     const { teamId } = await newTeam(sql);
     const checkouts = newProcess();
     stripe.hold();
@@ -82,7 +82,7 @@ describe("a checkout", () => {
     assert.equal(stripe.calls.slice(calls).filter((one) => one === "POST /v1/customers").length, 1);
   });
 
-  it("begins no call after its time, and lets go", async () => {
+  it("begins no call after its deadline, and releases its lock", async () => {
     const { teamId } = await newTeam(sql);
     stripe.hold();
     const calls = stripe.calls.length;
@@ -121,7 +121,7 @@ describe("a checkout", () => {
     assert.equal(await isClaimed(teamId), false);
   });
 
-  it("of a team that is gone is none, nor of one that goes meanwhile", async () => {
+  it("is not made for a deleted team, nor for one that is deleted meanwhile", async () => {
     await assert.rejects(newProcess().open("team_gone", offer), failsWith("unauthorized"));
     const { teamId } = await newTeam(sql);
     stripe.hold();

@@ -143,7 +143,7 @@ describe("reading subscriptions from Stripe", () => {
     assert.equal((await teamOf(team.teamId)).tier, "pro");
   });
 
-  it("cancels none of two that give a tier: the better counts, and the operator is told", async () => {
+  it("cancels neither of two that give a tier: the better one counts, and the operator is notified", async () => {
     const team = await newCustomer();
     const first = exists({ ...team, created: 10 });
     const later = { ...team, name: "b", created: 20, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH };
@@ -249,7 +249,7 @@ describe("reading subscriptions from Stripe", () => {
     assert.equal(await dueOf(team.customer), null);
   });
 
-  it("follows a payment of which only the invoice told", async () => {
+  it("follows a payment that only the invoice's event reported", async () => {
     const team = await newCustomer();
     exists(team);
     await events.receive(eventObject("invoice.paid", { id: "in_1", customer: team.customer }, 100));
@@ -257,7 +257,7 @@ describe("reading subscriptions from Stripe", () => {
     assert.equal((await teamOf(team.teamId)).tier, "pro");
   });
 
-  it("gives up a customer whom Stripe does not know, without touching the tier", async () => {
+  it("drops a customer unknown to Stripe, without touching the tier", async () => {
     const team = await newCustomer();
     await tell(team, 100);
     stripe.customers.delete(team.customer);

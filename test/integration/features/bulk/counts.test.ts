@@ -131,7 +131,7 @@ const openTasks = async (jobId: string) =>
   ).map(({ number }) => number);
 
 describe("the counts of a job", () => {
-  it("are the sums of its tasks, whatever these come to, and whoever finishes one of them twice", async () => {
+  it("are the sums over its tasks, whatever their outcomes, even if one is finished twice", async () => {
     for (let seed = 1; seed <= 5; seed++) {
       const next = createNumbers(seed);
       const job = await queued();
@@ -150,7 +150,7 @@ describe("the counts of a job", () => {
     }
   });
 
-  it("are kept at its end, but for the charge of one that failed; nobody waits any more", async () => {
+  it("are kept at its end, except for the charge of a failed job; no row waits any more", async () => {
     const next = createNumbers(9);
     const failed = { status: "failed", code: "internal_error", detail: "x" } as const;
     const endings: JobEnding[] = [{ status: "cancelled" }, { status: "completed", resultsKey: "k" }, failed];

@@ -116,7 +116,7 @@ describe("a retry that ends", () => {
     assert.equal(await startAssembly(sql, id), true);
   });
 
-  it("looks while nobody has said that the job's rows all wait", async () => {
+  it("looks while the job is not marked as waiting", async () => {
     const id = await waitingJob([busy("a"), busy("b")]);
     await sql`update jobs set status = 'processing' where id = ${id}`;
     assert.deepEqual(await end(id, 1), { counted: true, more: false });
@@ -209,7 +209,7 @@ describe("rows that wait", () => {
     );
   });
 
-  it("are given to workers of their egress only, and to none while it has none", async () => {
+  it("are given to workers of their egress only, and to no others while it has none", async () => {
     await waitingJob([busy("a.example"), busy("a.example", { egress: "other" })]);
     assert.equal(await emitter.emit(), 0);
     await greet(OURS);
@@ -260,7 +260,7 @@ describe("the window of a site", () => {
     assert.equal((await inStream(OURS)).length, 2);
   });
 
-  it("is shared by teams in turn: who has many rows there does not keep the next one waiting", async () => {
+  it("is shared by teams in turn: one with many rows there does not delay the next", async () => {
     await greet(OURS);
     const big = await waitingJob(times(10 * retryWindow, busy("slow.example")));
     await emitter.emit();

@@ -40,7 +40,7 @@ async function setUp() {
 }
 
 describe("a grant that is revoked", () => {
-  it("lets nobody read the rows of a chunk any more: the job fails", async () => {
+  it("stops workers from reading the rows of a chunk: the job fails", async () => {
     const { id, run, revoke, outcome } = await setUp();
     await revoke();
     assert.equal(await run(id, 0), true);

@@ -154,7 +154,7 @@ describe("a retry", () => {
     assert.deepEqual([buried, status, valid, unknown, charged], [[1], "completed", 2, 3, 2]);
   });
 
-  it("that is cancelled is somebody else's, and costs it no delivery", async () => {
+  it("that is cancelled is left to another worker, and costs no delivery", async () => {
     const control = createControl();
     let isAsked = false;
     const { id, run } = await setUp(
@@ -262,7 +262,7 @@ describe("a source that is not ours", () => {
     assert.equal(retry, undefined);
   });
 
-  it("fails the job when it is gone for good, and not before", async () => {
+  it("fails the job when it has disappeared for good, and not before", async () => {
     const setup = await setUp(slowRows(allValid));
     await lendSource(setup);
     setup.objects.kept.delete("theirs.csv");

@@ -65,7 +65,7 @@ const answersTo = async (request: KeyedRequest) => {
 };
 
 describe("an idempotency key", () => {
-  it("is told to wait while the first is running, and gets its answer afterwards", async () => {
+  it("is refused as in flight while the first is running, and gets its answer afterwards", async () => {
     const attempt = await first();
     await assert.rejects(idempotency.begin(ask()), { code: "idempotency_in_flight", retryAfterS: 1 });
     await attempt.settle(ANSWER);
@@ -171,7 +171,7 @@ describe("a claim that was left", () => {
     await assert.rejects(idempotency.begin(ask({ body: "another" })), { code: "idempotency_mismatch" });
   });
 
-  it("cannot be settled or released any more by whom it was taken from", async () => {
+  it("cannot be settled or released any more by the attempt that lost it", async () => {
     const dead = await first();
     await endLease();
     const alive = await first();
@@ -185,7 +185,7 @@ describe("a claim that was left", () => {
 });
 
 describe("an answer that was kept", () => {
-  it("is forgotten after its day, whoever comes first: the next request or the relay", async () => {
+  it("is forgotten after a day, by the next request or the relay, whichever is first", async () => {
     await (await first()).settle(ANSWER);
     const day = LIMITS.idempotency.keptMs / 1000;
     const [kept] = await sql<[{ seconds: number }]>`
@@ -260,7 +260,7 @@ describe("without Postgres", () => {
     }
   });
 
-  it("gives the caller his answer at once, and keeps it as soon as Postgres is back", async () => {
+  it("answers the caller at once, and stores the answer as soon as Postgres is back", async () => {
     const gate = await createTcpGate(url);
     const cut = createPostgres({ url: throughGate(url, gate), maxConnections: 2, applicationName: "cut" });
     const through = createIdempotency({ sql: cut, clock: systemClock, log: silentLog });

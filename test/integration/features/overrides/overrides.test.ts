@@ -146,7 +146,7 @@ describe("a submission", () => {
     assert.equal(await overrides.pending(actor), 50);
   });
 
-  it("for a team that is gone is no fault of ours", async () => {
+  it("for a deleted team is no fault of ours", async () => {
     const { actor } = await newOwner();
     await sql`delete from teams where id = ${actor.teamId}`;
     await assert.rejects(overrides.submit(actor, ["a.test"]), { code: "unauthorized" });
@@ -224,7 +224,7 @@ describe("merging", () => {
     assert.deepEqual(events[1]?.domains, [`m${mergeBatch + 1}.test`]);
   });
 
-  it("leaves a team that is being changed for the next beat, and holds up no other", async () => {
+  it("leaves a team that is being changed for the next interval, and delays no other", async () => {
     const [locked, free] = [await newOwner(), await newOwner()];
     for (const { actor } of [locked, free]) await overrides.submit(actor, ["a.test"]);
     await sql.begin(async (tx) => {
@@ -291,7 +291,7 @@ describe("all at once", () => {
   });
 });
 
-describe("what other processes are told", () => {
+describe("the announcements to other processes", () => {
   it("a merge and the removal of what was merged; nothing of what is pending", async () => {
     const team = await newOwner();
     const changes = createAuthChanges(sql);

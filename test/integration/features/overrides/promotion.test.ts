@@ -77,7 +77,7 @@ describe("demotion", () => {
 });
 
 describe("candidates", () => {
-  it("are what teams have merged and nobody promoted, most teams first", async () => {
+  it("are domains that teams have merged and the operator has not promoted, most teams first", async () => {
     const submissions = [
       ["popular.test", "merged"],
       ["rare.test", "merged"],

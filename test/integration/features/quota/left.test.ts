@@ -115,7 +115,7 @@ describe("what is left, to the unit, when answers of the ledger cross", () => {
     assert.equal(await used(), 3);
   });
 
-  it("knows what was told after a lease was granted whose answer is late", async () => {
+  it("includes reports made after the grant of a lease whose answer is late", async () => {
     const { quota, clock, take, left, used, ...ledger } = await setUp("lease");
     await take(leaseFirst);
     ledger.hold();
@@ -136,7 +136,7 @@ describe("what is left, to the unit, when answers of the ledger cross", () => {
     assert.equal(await used(), leaseFirst + 1);
   });
 
-  it("gives a unit that came back out again at once, though all of its lease was taken at the last beat", async () => {
+  it("reuses a returned unit at once, though all of its lease was taken at the last flush", async () => {
     const { teamId, quota, clock, reserve, used } = await setUp("release", 1);
     (await reserve()).giveBack();
     for (let i = 0; i < 5; i++) {
@@ -149,7 +149,7 @@ describe("what is left, to the unit, when answers of the ledger cross", () => {
     assert.equal(await used(), 0);
   });
 
-  it("refuses nobody for a unit of its own that is on its way back", async () => {
+  it("refuses no request for a unit of its own that is being returned", async () => {
     const { teamId, quota, reserve, used } = await setUp("release", 2);
     (await reserve()).giveBack();
     // The lower limit retires the lease, which has the day's only unit now.

@@ -188,7 +188,7 @@ describe("quota over processes", () => {
     assert.equal(await used(teamId), charged, "a lost lease is not settled twice");
   });
 
-  it("takes nothing more from a lease the ledger has settled, once a flush has told", async () => {
+  it("takes nothing more from a lease the ledger has settled, once a flush has reported that", async () => {
     const { teamId } = await newTeam(sql);
     const actor = actorFor(teamId, { dailyQuota: 1_000 });
     const frozen = startProcess();
@@ -328,7 +328,7 @@ describe("quota in a process", () => {
     );
   });
 
-  it("returns a lease that is on its way when the process goes down", async () => {
+  it("returns a lease that is in transit when the process stops", async () => {
     const { teamId } = await newTeam(sql);
     const process = startProcess();
     const pending = reserve(process, actorFor(teamId, { dailyQuota: 10_000 }));

@@ -54,7 +54,7 @@ async function told(teamId: string): Promise<ThresholdData[]> {
 const percents = async (teamId: string) => (await told(teamId)).map((data) => data.threshold_percent);
 
 describe("the thresholds of the daily quota", () => {
-  it("are told of when they are reached, to the unit, and not before", async () => {
+  it("are announced when they are reached, to the unit, and not before", async () => {
     const look = startLook();
     const teamId = await teamThatUsed(79, 100);
     await look.recordReached(goOn);
@@ -71,7 +71,7 @@ describe("the thresholds of the daily quota", () => {
     assert.deepEqual(await told(teamId), [data, { ...data, threshold_percent: 100, used: 100 }]);
   });
 
-  it("of a team that cannot be told keep no other waiting, and are told of when it can", async () => {
+  it("of a team that cannot be notified delay no other, and are announced once it can", async () => {
     const look = startLook();
     const [failing, other] = [await teamThatUsed(80, 100), await teamThatUsed(80, 100)];
     await refuseEvents(sql, failing, async () => {
@@ -83,13 +83,13 @@ describe("the thresholds of the daily quota", () => {
     assert.deepEqual([await percents(failing), await percents(other)], [[80], [80]]);
   });
 
-  it("are both told of when one answer reaches both", async () => {
+  it("are both announced when one answer reaches both", async () => {
     const teamId = await teamThatUsed(1, 1);
     await startLook().recordReached(goOn);
     assert.deepEqual(await percents(teamId), [80, 100]);
   });
 
-  it("are told of once, by many relays that look at once, again and again", async () => {
+  it("are announced once, by many relays that look at the same time, again and again", async () => {
     const looks = Array.from({ length: 4 }, startLook);
     const teams = await Promise.all(Array.from({ length: 5 }, () => teamThatUsed(10, 10)));
     for (let round = 0; round < 3; round++) await Promise.all(looks.map((look) => look.recordReached(goOn)));
@@ -107,7 +107,7 @@ describe("the thresholds of the daily quota", () => {
     assert.deepEqual(await percents(teamId), [80, 100]);
   });
 
-  it("are told of when the limit comes down to what is used", async () => {
+  it("are announced when the limit is lowered to the units used", async () => {
     const look = startLook();
     const teamId = await teamThatUsed(50, 1_000);
     await look.recordReached(goOn);

@@ -52,7 +52,7 @@ describe("a bucket in Redis", () => {
     assert.equal((await ask({ back: 3 })).left, 10);
   });
 
-  it("does not believe that more comes back than is out", async (t) => {
+  it("caps returned tokens at those leased", async (t) => {
     const { ask } = await setUp(t);
     assert.equal((await ask({ want: 10, waiting: 10 })).granted, 10);
     assert.equal((await ask({ back: 7 })).left, 0);

@@ -66,7 +66,7 @@ const slow = (teamId: string, rateBurst: number, rest: Partial<Actor> = {}) =>
   actorFor(teamId, { ratePerS: 0.001, rateBurst }, rest);
 
 describe("the rate over processes", () => {
-  it("lets exactly the burst through, whoever is asked", async (t) => {
+  it("admits exactly the burst, over all processes", async (t) => {
     const url = await testRedisUrl();
     const processes = [await startProcess(t, url), await startProcess(t, url), await startProcess(t, url)];
     assert.equal(await countPassing(processes, slow("team_a", 10), 100), 10);

@@ -48,7 +48,7 @@ describe("bootstrap", () => {
     assert.equal(session.days, 30);
   });
 
-  it("gives no team to whoever has registered the address before, and leaves nothing behind", async () => {
+  it("gives no team to an account registered before with the address, and leaves nothing behind", async () => {
     const squatter = { id: newId("usr"), email: "ceo@example.com", passwordHash: "his" };
     await sql.begin((tx) => insertUser(tx, squatter));
     const before = await sql`select count(*) from teams`;

@@ -43,7 +43,7 @@ const someoneWaits = () =>
 const isThere = async (teamId: string) => (await sql`select from teams where id = ${teamId}`).length === 1;
 
 describe("the deletion of a team", () => {
-  it("gets through a deadlock with somebody who holds a row of the team and writes another", async () => {
+  it("survives a deadlock with a session that holds a row of the team and writes another", async () => {
     const { teamId, actor, writeEvent } = await ownedTeam();
     await writeEvent(sql, "evt_held");
     let deletion: Promise<void> | null = null;
@@ -132,7 +132,7 @@ describe("the deletion of a team", () => {
     assert.ok(await isThere(teamId));
   });
 
-  it("is not for who was an owner when he was let in, and is none any more", async () => {
+  it("is refused to a caller who was an owner when authenticated, and is none any more", async () => {
     const { teamId, actor } = await ownedTeam();
     await sql`update memberships set role = 'admin' where team_id = ${teamId}`;
     await assert.rejects(team.remove(actor), (error: AppError) => error.code === "insufficient_role");

@@ -113,7 +113,7 @@ async function refused({ actor }: Case, code: string, mayDo: Actor["role"] | nul
   assert.deepEqual(await stateOf(actor), before);
 }
 
-describe("who was let in a moment ago", () => {
+describe("a caller who was authenticated a moment ago", () => {
   it("by a key that was revoked meanwhile does nothing that lasts", async () => {
     await sql`update api_keys set revoked_at = now() where id = ${byKey.actor.keyId}`;
     await refused(byKey, "unauthorized", null);

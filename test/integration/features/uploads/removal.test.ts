@@ -46,7 +46,7 @@ async function rowOf(id: string) {
 const isThere = async (id: string) => (await world.streams.head({ bucket: null, key: keyOf(id) })) !== null;
 
 describe("the removal of uploads", () => {
-  it("takes what nobody finished, with its parts, and keeps what came without our knowledge", async () => {
+  it("removes unfinished uploads, with their parts, and keeps files that were completed without our knowledge", async () => {
     const cut = await world.uploads.create(actor, { filename: "in parts", bytes: 6_000_000_000 });
     const never = await world.uploads.create(actor, { filename: "never sent" });
     const sent = await world.uploads.create(actor, { filename: "sent" });
@@ -184,7 +184,7 @@ describe("the removal of uploads", () => {
     ]);
   });
 
-  it("leaves alone what was gone on with after it was found to have expired", async () => {
+  it("keeps an upload that was resumed after it was found to have expired", async () => {
     const made = await world.uploads.create(actor, { filename: "a", bytes: 6_000_000_000 });
     await age(made.id, "37 hours");
     const head = async () => {

@@ -310,7 +310,7 @@ describe("deleting an upload", () => {
     assert.equal(isKept, false);
   });
 
-  it("waits for who is making a job of it, and is then refused", async () => {
+  it("waits for a submission that uses it, and is then refused", async () => {
     const actor = await enterpriseActor(world.sql);
     const { id } = await world.uploads.receive(actor, "x", bodyOf([Buffer.from("a")]), NEVER);
     let removing: Promise<void> = Promise.resolve();

@@ -54,7 +54,7 @@ describe("the fan-out", () => {
     assert.ok((await countBacklog(sql)) >= pendingPerWebhook);
   });
 
-  it("tells a webhook of what is written after it was made, however early the transaction began", async () => {
+  it("sends a webhook the events written after it was created, however early the transaction began", async () => {
     const { teamId, ids } = await teamWithWebhooks(sql, 1);
     await sql.begin(async (tx) => {
       await tx`select now()`;

@@ -11,7 +11,7 @@ import { selfSignedCertificate } from "../../../support/mail-world/certificate.t
 const FIXTURE = resolve(import.meta.dirname, "webhook-tls.fixture.ts");
 
 describe("a delivery over TLS", () => {
-  it("trusts whom the system trusts, for the name of the URL and no other, whatever the environment says", async (t) => {
+  it("trusts the system's CAs, for the name of the URL and no other, whatever the environment says", async (t) => {
     const { key, cert } = selfSignedCertificate("hooks.example.com");
     const folder = mkdtempSync(join(tmpdir(), "rcpt-tls-"));
     t.after(() => rmSync(folder, { recursive: true }));

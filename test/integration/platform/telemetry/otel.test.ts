@@ -58,7 +58,7 @@ function times(count: number, ask: () => Span | null): number {
 }
 
 describe("a request", () => {
-  it("is recorded as its sender does, who is known, whatever the ratio", () => {
+  it("of an authenticated sender is recorded as the sender's is, whatever the ratio", () => {
     for (const ratio of [0, 1]) {
       const { tracer } = setUp(ratio);
       assert.equal(known(tracer, traceparent("01"))?.traceId, TRACE);
@@ -79,7 +79,7 @@ describe("a request", () => {
     }
   });
 
-  it("of a sender who is known is recorded where not so many of its kind were in the second", () => {
+  it("of an authenticated sender is recorded up to a bound of its kind in a second", () => {
     const { tracer, clock } = setUp(1);
     const recorded = (header: string) => times(3 * byChance, () => known(tracer, header));
     for (let second = 0; second < 3; second++) {
@@ -92,7 +92,7 @@ describe("a request", () => {
     }
   });
 
-  it("of strangers takes nothing of what is recorded of others, though a thousand come in each second", () => {
+  it("of unauthenticated senders uses no share of others, though a thousand come in each second", () => {
     for (const [header, ratio] of [
       [traceparent("01"), 0],
       [traceparent("01"), 1],
@@ -139,7 +139,7 @@ describe("a request", () => {
     assert.equal(new Set([span.spanId, child.spanId, "00f067aa0ba902b7"]).size, 3);
   });
 
-  it("of a stranger is a trace of its own, with a link to his, as chance has it", async () => {
+  it("of an unauthenticated sender is a trace of its own, with a link to the sender's, at random", async () => {
     const collector = await startOtlpReceiver();
     after(() => collector.close());
     const { tracer, tracing } = setUp(0.6, undefined, collector.url);
@@ -169,7 +169,7 @@ describe("a process", () => {
 });
 
 describe("a job", () => {
-  it("is recorded by all processes or by none", () => {
+  it("is recorded by all processes, or by no process", () => {
     const [one, two] = [setUp(0.3).tracer, setUp(0.3).tracer];
     const ids = Array.from({ length: 200 }, (_, i) => `job_${i}`);
     const recorded = ids.filter((id) => one.jobTrace(id) !== null);

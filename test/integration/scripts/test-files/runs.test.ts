@@ -28,7 +28,7 @@ const run = (name: (typeof NAMES)[number], stop = never) =>
 const linesOf = (ran: FileRun, isTerminal = false) =>
   fileLines(ran, ROOT, createToSources(ROOT, folder), isTerminal);
 
-test("a failure is told with the place in its source, and nothing of what passes", async () => {
+test("a failure is reported with the place in its source, and passing tests are not", async () => {
   const ran = await run("fails");
   const text = linesOf(ran).join("\n");
   assert.match(text, new RegExp(`^not ok ${HERE}/fails\\.fixture\\.ts:8 fails\n`));
@@ -40,7 +40,7 @@ test("a failure is told with the place in its source, and nothing of what passes
   assert.equal(ran.fault, null);
 });
 
-test("on a terminal every test is told", async () => {
+test("on a terminal every test is reported", async () => {
   const text = linesOf(await run("fails"), true).join("\n");
   for (const line of [/✔ passes/, /﹣ is skipped/, /﹣ is to be written/, / {4}✖ fails/])
     assert.match(text, line);
@@ -53,13 +53,13 @@ test("a process that ends within a test is a fault that names the file", async (
   assert.match(ran.fault ?? "", /^it ended with exit code 0 before all of its tests were told of/);
 });
 
-test("a rejection that nobody handles is a fault that names the file, the test and the error", async () => {
+test("an unhandled rejection is a fault that names the file, the test and the error", async () => {
   const text = linesOf(await run("rejects")).join("\n");
   assert.match(text, new RegExp(`^not ok ${HERE}/rejects\\.fixture\\.ts\n {4}it ended with exit code [1-9]`));
   assert.match(text, /leaves a rejection behind.*nobody handles this/s);
 });
 
-test("files of one process are told of each by itself, and one that ends the process takes nothing from the others", async () => {
+test("files of one process are reported separately, and one that ends the process does not affect the others", async () => {
   const names = ["fails", "rejects", "exits", "fails"] as const;
   const [first, rejects, exits, last, ...more] = await runTogether(compiled, names.map(source), 90, never);
   assert.ok(first && rejects && exits && last);
@@ -78,7 +78,7 @@ test("files of one process are told of each by itself, and one that ends the pro
   assert.equal(rejects.told.filter(({ type }) => type === "pass").length, 1);
 });
 
-test("a rejection that nobody handles, among files of one process, is a fault of its file", async () => {
+test("an unhandled rejection, among files of one process, is a fault of its file", async () => {
   const runs = await runTogether(compiled, [source("fails"), source("rejects"), source("fails")], 91, never);
   assert.deepEqual(
     runs.map(({ fault }) => fault === null),

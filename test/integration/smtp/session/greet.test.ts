@@ -22,7 +22,7 @@ function at(address: string, clock: FakeClock = createFakeClock()): Promise<Gree
 const of = (host: string, clock?: FakeClock) => at(world.host(host).address, clock);
 
 describe("a greeting without a question", () => {
-  it("tells what the server said to EHLO, and leaves with QUIT", async () => {
+  it("reports the reply to EHLO, and ends with QUIT", async () => {
     const { reached, hello, tls, failure } = await of("mx.plain.test");
     assert.deepEqual([reached, tls, failure], [true, "not_offered", null]);
     assert.match(hello, /mx\.plain\.test/);
@@ -38,13 +38,13 @@ describe("a greeting without a question", () => {
     ["mx.tls-drop.test", "broken", "starttls"],
   ];
   for (const [host, tls, stage] of TLS) {
-    it(`tells of TLS at ${host}: ${tls}`, async () => {
+    it(`reports TLS at ${host}: ${tls}`, async () => {
       const greeting = await of(host);
       assert.deepEqual([greeting.reached, greeting.tls, greeting.failure?.stage ?? null], [true, tls, stage]);
     });
   }
 
-  it("tells a closed port from a server that turns us away", async () => {
+  it("distinguishes a closed port from a server that refuses us", async () => {
     const closed = await at(DEAD_ADDRESSES[0]);
     assert.deepEqual(
       [closed.reached, closed.failure?.stage, closed.failure?.cause],

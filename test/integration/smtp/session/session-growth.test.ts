@@ -102,7 +102,7 @@ describe("a session as shipped", () => {
       assert.equal(world.seen.slowed, after, "it is remembered");
     });
 
-  it("that hangs up after so many errors, and says so, loses nobody and is left at half as many", async () => {
+  it("that closes after so many errors, and says so, loses no job and is left at half as many", async () => {
     const world = await start((line, dialogue, { seen }) => {
       if (!line.startsWith("RCPT") || had(dialogue, "RCPT TO:<missing") < 12) return undefined;
       seen.closed++;

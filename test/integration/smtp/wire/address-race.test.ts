@@ -70,7 +70,7 @@ describe("a host with several addresses", () => {
     await fixture.end();
   });
 
-  it("is told of with each address when none connects, within the time of one", async () => {
+  it("is reported with each address when none connects, within the time of one", async () => {
     const { fixture, pending } = await dialling(SILENT, { othersOf: others(REFUSING) });
     await fixture.clock.advanceAsync(nextAddressMs);
     await until("the other has refused", async () => {

@@ -48,7 +48,7 @@ async function endOf(fixture: PoolFixture, givenUp: () => Promise<void> = async 
 }
 
 describe("a session through a SOCKS5 proxy", () => {
-  it("is one like any other, under the HELO name of its way", async () => {
+  it("is one like any other, under the HELO name of its route", async () => {
     for (const manner of ["serve", "serve_together"] as const) {
       const { server, socks, fixture } = await start({ manner, localAddress: "127.0.0.9" });
       const jobs = Array.from({ length: 30 }, (_, i) =>
@@ -87,7 +87,7 @@ describe("a session through a SOCKS5 proxy", () => {
     assert.equal((await endOf(fixture)).end, "rcpt 250");
   });
 
-  it("upgrades to TLS, and falls back to a connection in clear by the same way", async () => {
+  it("upgrades to TLS, and falls back to a connection in clear by the same route", async () => {
     const world = await createMailWorld();
     const socks = await createSocksServer();
     closing.push(
@@ -247,7 +247,7 @@ describe("a trial of our network", () => {
       acceptsConnection(dialTargetKey(name, address), config, paths, LIMITS.network.trialDialMs);
   }
 
-  it("goes the way of the probe it repeats", async () => {
+  it("uses the route of the probe it repeats", async () => {
     const { server, socks, fixture } = await start();
     await fixture.end();
     const trial = trialBy(server.port, { proxies: [proxyAt(socks.port)] });

@@ -78,7 +78,7 @@ describe("reading", () => {
     assert.equal((await collect(streams.openRead(own))).length, 0);
   });
 
-  it("tells a missing object, a changed one, and one that is somebody else's", async (t) => {
+  it("distinguishes a missing object, a changed one, and one without access", async (t) => {
     const { streams, put } = await open(t, ({ url }) =>
       url.startsWith("/foreign") ? { status: 403, code: "AccessDenied" } : null,
     );
@@ -154,7 +154,7 @@ describe("reading", () => {
     assert.equal(seen.filter(({ method }) => method === "GET").length, tries);
   });
 
-  it("holds no more than a connection's buffers when nobody takes what comes", async (t) => {
+  it("holds no more than a connection's buffers when the reader takes nothing", async (t) => {
     const { streams, put, store, bucket } = await open(t);
     const body = Buffer.alloc(64 * 1_048_576, 7);
     await put(body);

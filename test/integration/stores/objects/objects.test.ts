@@ -33,7 +33,7 @@ function garbageCollector(): () => void {
 }
 
 describe("object storage", () => {
-  it("keeps nothing of what was read, however long whoever may cancel it lives", async (t) => {
+  it("keeps nothing of a read, however long its abort signal lives", async (t) => {
     const store = await openStore(t);
     const job = new AbortController();
     const collect = garbageCollector();
@@ -81,7 +81,7 @@ describe("object storage", () => {
     assert.deepEqual((left.Contents ?? []).map(({ Key }) => Key).sort(), beside.sort());
   });
 
-  it("spares objects as it is told, and no uploads in parts", async (t) => {
+  it("spares the given objects, but no multipart uploads", async (t) => {
     const store = await openStore(t);
     const { client, bucket } = store;
     for (const Key of ["s/ä.a", "s/ä.b", "s/äa", "s/b", "s."])

@@ -91,7 +91,7 @@ describe("a migration of a table that is in use", () => {
     });
   }
 
-  it("waits a moment and steps back, so that nobody stands behind it for long; then it is tried again", async () => {
+  it("waits a moment and gives up, so that no query waits behind it for long; then it is tried again", async () => {
     const sql = await emptyDatabase();
     await migrate(sql, log, [STEP]);
     let migrating = Promise.resolve();
@@ -137,7 +137,7 @@ describe("a migration of a table that is in use", () => {
   }
 });
 
-describe("one who would migrate while another does", () => {
+describe("a second migrator", () => {
   /** Has the turn, as another process would. */
   const whileMigrated = (sql: Database, work: () => Promise<void>) =>
     sql.begin(async (tx) => {
@@ -170,7 +170,7 @@ describe("one who would migrate while another does", () => {
     await second;
   });
 
-  it("gives up with words that say whom to look for", async () => {
+  it("gives up with a message that says where to look for the other process", async () => {
     const sql = await emptyDatabase();
     await migrate(sql, log, [STEP]);
     const clock = createFakeClock();
@@ -186,7 +186,7 @@ describe("one who would migrate while another does", () => {
     });
   });
 
-  it("is not in doubt whose turn it is: who has lost it does no further step", async () => {
+  it("stops at once when it has lost the lock: it runs no further step", async () => {
     const sql = await emptyDatabase();
     const clock = createFakeClock();
     await migrate(sql, log, [STEP]);
@@ -219,7 +219,7 @@ describe("a process whose schema is another", () => {
     assert.equal(started, true);
   });
 
-  it("ends its wait when it is told to stop", async () => {
+  it("ends its wait when it is aborted", async () => {
     const sql = await emptyDatabase();
     const part = createSchemaWait({ sql, clock: systemClock, log, migrations: [STEP] });
     const starting = part.start?.();

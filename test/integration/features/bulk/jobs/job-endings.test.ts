@@ -46,8 +46,8 @@ async function setUp() {
   return { id, teamId, order, endings, database, jobs, actor };
 }
 
-describe("who wants to know of a job's end", () => {
-  it("hears of it behind its commit, and not again when it is ended again", async () => {
+describe("a listener for a job's end", () => {
+  it("is called after its commit, and not again when it is ended again", async () => {
     const { id, teamId, order, endings, database } = await setUp();
     await endings.endAlone(database, teamId, id, CANCELLED);
     assert.deepEqual(order, ["committed", "told: cancelled"]);
@@ -55,7 +55,7 @@ describe("who wants to know of a job's end", () => {
     assert.deepEqual(order, ["committed", "told: cancelled", "committed"]);
   });
 
-  it("hears nothing of one that was rolled back", async () => {
+  it("is not called for one that was rolled back", async () => {
     const { id, teamId, order, endings } = await setUp();
     const broken = sql.begin(async (tx) => {
       await endings.end(tx, teamId, id, CANCELLED);
@@ -66,7 +66,7 @@ describe("who wants to know of a job's end", () => {
     assert.equal((await findJob(sql, teamId, id))?.status, "queued");
   });
 
-  it("hears of one that its team cancels, and of one that it removes", async () => {
+  it("is called for one that its team cancels, and for one that it removes", async () => {
     const cancelled = await setUp();
     await cancelled.jobs.cancel(cancelled.actor, cancelled.id);
     assert.deepEqual(cancelled.order, ["committed", "told: cancelled"]);

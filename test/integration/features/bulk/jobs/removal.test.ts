@@ -169,7 +169,7 @@ describe("what killed processes began of a job's results", () => {
 });
 
 describe("what a job's results were made from", () => {
-  it("goes when the job has ended and nobody reads it any more; the results stay", async () => {
+  it("is removed when the job has ended and no download reads it any more; the results are kept", async () => {
     const objects = createMemoryObjects();
     const { sweep, listings } = createSweep(objects);
     const running = await queueInline(sql, objects, ["a@example.com"]);
@@ -199,7 +199,7 @@ describe("what a job's results were made from", () => {
     assert.ok(job?.results_key?.startsWith(jobPrefix(done.teamId, done.id)));
   });
 
-  it("stays with one that was cancelled, until it goes as a whole", async () => {
+  it("is kept for a cancelled job, until the whole job is removed", async () => {
     const objects = createMemoryObjects();
     const { sweep } = createSweep(objects);
     const { id, teamId } = await queueInline(sql, objects, ["a@example.com", "a@example.com"]);

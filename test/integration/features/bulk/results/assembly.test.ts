@@ -105,7 +105,7 @@ describe("the assembly of a job", () => {
     assert.equal((await ended())?.status, "completed");
   });
 
-  it("is done anew by whoever takes it over from one that stopped half-way", async () => {
+  it("is repeated by the worker that takes it over from one that stopped half-way", async () => {
     const control = createControl();
     const reading: typeof objects.streams.readRange = (ref, range) => {
       control.cancel();

@@ -169,7 +169,7 @@ describe("results that cannot be read", () => {
     }
   });
 
-  it("are a fault of ours for any other reason, which nobody takes for an outage", async () => {
+  it("are a fault of ours for any other reason, and not reported as an outage", async () => {
     for (const error of [new TypeError("a bug"), new ScratchFull("too long", false)])
       assert.equal(await failing(error), error);
   });

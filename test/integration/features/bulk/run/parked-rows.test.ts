@@ -90,7 +90,7 @@ describe("rows at a site that blocks us", () => {
     assert.equal(await parkedRows.release("shut.example"), 0, "once");
   });
 
-  it("are called once for all who say so at the same time, and for one site no more often than that", async () => {
+  it("are released once for all simultaneous reports, and no more often for one site", async () => {
     const { id, run } = await setUp(open);
     await run(id, 0);
     const clock = createFakeClock();
@@ -132,7 +132,7 @@ describe("rows at a site that blocks us", () => {
     assert.ok(due.every(([, , , , isDue]) => isDue === true));
   });
 
-  it("are called by whoever parked them too late to be called with the others", async () => {
+  it("are released by the worker that parked them too late to be released with the others", async () => {
     let isOpen = true;
     const called: string[] = [];
     const parkedRows = createParkedRows({ sql, egress: EGRESS, clock: systemClock, log: silentLog });

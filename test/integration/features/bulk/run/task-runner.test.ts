@@ -169,7 +169,7 @@ describe("a dependency that is away", () => {
 });
 
 describe("a task that may have ended its process before", () => {
-  it("is alone when it is begun again: nobody else's deliveries climb", async () => {
+  it("runs alone when it is started again: no other task's deliveries increase", async () => {
     const objects = createMemoryObjects();
     const job = await queueInline(sql, objects, addresses(3 * rowsPerChunk));
     await sql`

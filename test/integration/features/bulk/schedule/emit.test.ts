@@ -161,7 +161,7 @@ describe("emission", () => {
     for (const id of jobs) assert.ok(((await states(id)).done ?? 0) > 0);
   });
 
-  it("passes over nobody whose row is held by what ends there", async () => {
+  it("skips no job whose row is locked by an ending task", async () => {
     const id = await job(1);
     await sql.begin(async (tx) => {
       await tx`select from jobs where id = ${id} for no key update`;
@@ -180,7 +180,7 @@ describe("emission", () => {
     for (const id of full) assert.deepEqual(await states(id), { emitted: window, ready: 1 });
   });
 
-  it("keeps a window of each team, shared by its jobs in turn, and serves first who has least", async () => {
+  it("keeps a window of each team, shared by its jobs in turn, and serves the team with the fewest tasks first", async () => {
     const team = await teamOf();
     const many = await Promise.all(Array.from({ length: 40 }, () => job(window, team)));
     const other = await job(2);
@@ -239,7 +239,7 @@ describe("emission", () => {
     assert.deepEqual(await states(slowOnes), { emitted: 2 });
   });
 
-  it("emits again what was marked by a process that was killed before it told Redis", async () => {
+  it("emits again tasks marked by a process that was killed before it wrote to Redis", async () => {
     const id = await job(3);
     await sql.begin((tx) => takeReadyTasks(tx, { window: 16, teamWindow: 64, teamWhole: 2, jobs: 100 }));
     assert.deepEqual(await states(id), { emitted: 3 });
@@ -295,7 +295,7 @@ describe("reconciliation", () => {
     assert.deepEqual(await states(id), { emitted: 2 });
   });
 
-  it("begins the assembly that nobody came to begin, once", async () => {
+  it("begins an assembly that no worker has begun, once", async () => {
     const id = await job(2);
     await emitter.emit();
     await finish(id, 0);
@@ -310,7 +310,7 @@ describe("reconciliation", () => {
 });
 
 describe("a chunk", () => {
-  it("is finished once, by whoever is first, and not once its job has ended", async () => {
+  it("is finished once, by the first worker, and not after its job has ended", async () => {
     const id = await job(2);
     const finished = await Promise.all(Array.from({ length: 5 }, () => finish(id, 0)));
     assert.equal(finished.filter((isFirst) => isFirst).length, 1);
@@ -326,7 +326,7 @@ describe("a chunk", () => {
     assert.equal((await startTask(sql, pointer))?.deliveries, 3);
   });
 
-  it("is not the last one where another was never begun, which is all that spares it to look", async () => {
+  it("is not the last one where another was never started, which alone spares it the look-up", async () => {
     const id = await job(3);
     const begun = async (number: number) => (await startTask(sql, { jobId: id, number })) as ChunkTask;
     const end = (task: ChunkTask) =>

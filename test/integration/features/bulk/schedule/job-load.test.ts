@@ -32,7 +32,7 @@ const emit = (jobId: string, number: number, agoS: number) => sql`
   where job_id = ${jobId} and number = ${number}`;
 
 describe("jobs under way", () => {
-  it("are told by state, none of them being told too, with the oldest chunk that is out", async () => {
+  it("are reported by state, zeros included, with the oldest emitted chunk", async () => {
     const nothing = await readJobLoad(sql);
     assert.deepEqual(
       [...nothing.jobs],

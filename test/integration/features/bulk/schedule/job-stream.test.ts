@@ -142,7 +142,7 @@ describe("the stream of tasks", () => {
     );
   });
 
-  it("forgets workers that have been gone for long, if nothing is in their hands", async () => {
+  it("forgets workers that disappeared long ago, if they have no pending entries", async () => {
     await started([0, 1]);
     await read("busy", 1);
     await stream.finish((await read("idle")).map(({ id }) => id));

@@ -176,7 +176,7 @@ describe("a batch through threads and sessions", () => {
     });
   });
 
-  it("stands in line for all its rows when it is patient", async () => {
+  it("queues all its rows when it waits for sites", async () => {
     placeAt("smtp-in.sfr.fr", "patient.test", "mx.blocked.test");
     const emails = numbered(200, "exists", "patient.test");
     assert.deepEqual(countsOf(await reasonsOf(emails, PATIENT)), { accepted_mailbox: emails.length });

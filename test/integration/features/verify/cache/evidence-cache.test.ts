@@ -128,7 +128,7 @@ describe("evidence of many addresses", () => {
     for (const name of names) assert.ok((await commands.ttl(name)) > 0);
   });
 
-  it("is what memory has while Redis is away or silent, and fails nobody", async (t) => {
+  it("is what memory has while Redis is down or silent, and fails no request", async (t) => {
     const url = await testRedisUrl();
     const gate = await createTcpGate(url);
     t.after(() => gate.close());
@@ -147,7 +147,7 @@ describe("evidence of many addresses", () => {
   });
 });
 
-describe("an entry that is damaged, or who asks and breaks", () => {
+describe("a damaged entry, or a callback that throws", () => {
   /** Looks up all addresses in one tick; records each answer, in order. */
   function askAll(cache: Pick<EvidenceCache, "look">, cacheKeys: readonly string[]) {
     const told: [string, boolean][] = [];

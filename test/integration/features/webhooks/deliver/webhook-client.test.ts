@@ -112,7 +112,7 @@ describe("a delivery to a receiver that behaves", () => {
     assert.equal(request?.headers["content-length"], "10");
   });
 
-  it("hears Retry-After, and follows no redirect", async () => {
+  it("reads Retry-After, and follows no redirect", async () => {
     const elsewhere = await startReceiver();
     closing.after(() => elsewhere.close());
     receiver.answer(withStatus(307, { Location: elsewhere.url, "Retry-After": "7" }));
@@ -226,7 +226,7 @@ describe("an answer is its header", () => {
 });
 
 describe("TLS", () => {
-  it("to a server that speaks none, or stays silent, fails", async () => {
+  it("to a server without TLS, or a silent one, fails", async () => {
     const plain = await startRaw((socket) => socket.end("HTTP/1.1 200 OK\r\n\r\n"));
     assert.equal(await failure(`https://127.0.0.1:${plain.port}/`), "tls_failure");
     assert.equal(await failureAfter(LIMITS.webhooks.attemptMs, () => undefined, "https"), "timeout");
@@ -234,7 +234,7 @@ describe("TLS", () => {
     assert.equal(await failure(`https://127.0.0.1:${closed.port}/`), "tls_failure");
   });
 
-  it("whose handshake never ends is cut off by what comes over the wire, of which TLS tells nobody", async () => {
+  it("whose handshake never ends is cut off by the bytes on the wire, which TLS does not report", async () => {
     // TLS 1.2 (RFC 5246 §7.4.1.1): a client ignores a HelloRequest while it negotiates, and each after it.
     const helloRequests = "\x16\x03\x03\x00\x04\x00\x00\x00\x00".repeat(1_000);
     const flood = await startRaw((socket) => pour(socket, helloRequests, "latin1"));
@@ -246,7 +246,7 @@ describe("TLS", () => {
     assert.equal(await failureAfter(LIMITS.webhooks.handshakeMs, () => undefined, "https"), "timeout");
   });
 
-  it("names the host that it asks for, and trusts no certificate that nobody vouches for", async () => {
+  it("sends the host's name (SNI), and rejects a certificate without a trusted issuer", async () => {
     const named: unknown[] = [];
     let asked = 0;
     const server = createTlsServer({

@@ -83,7 +83,7 @@ describe("a claim", () => {
     assert.deepEqual([second.id, second.event_id, second.claims], [first.id, first.event_id, 2]);
   });
 
-  it("is no attempt while nobody has said what came of it: relays that are killed use none up", async () => {
+  it("counts as an attempt only with its outcome: killed relays use up none", async () => {
     const { id } = await waitingTeam(1, 1);
     const leasesS: number[] = [];
     let claimed = await claimOne(id);
