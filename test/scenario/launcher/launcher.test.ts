@@ -166,7 +166,7 @@ test("after a SIGKILL of everything in the terminal the next run waits for the g
   assert.equal(startOf(pid), null);
 });
 
-test("when whoever started it is killed, everything goes", async () => {
+test("when its parent process is killed, everything ends", async () => {
   const first = npmStart();
   const { pid } = await up(first);
   // The launcher itself; run.mjs sees it end, and the guard ends the rest.

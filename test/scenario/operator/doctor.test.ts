@@ -76,7 +76,7 @@ describe("a deployment that is well", () => {
     assert.deepEqual(await leftBehind(settings), []);
   });
 
-  it("is in order for a worker too, which has no key to secrets and no way to the mail server", async () => {
+  it("is in order for a worker too, which has no key to secrets and no mail server", async () => {
     const worker = { ROLE: "bulk", SECRETS_KEY: "", SMTP_OUT_URL: "" };
     const outcome = await doctor.run(worker, "--only", "configuration,secrets,mail,deployment");
     assert.deepEqual(outcome.failing, []);
@@ -92,7 +92,7 @@ describe("a deployment that is well", () => {
     assert.equal(outcome.find("deployment", "egress")[0]?.state, "ok");
   });
 
-  it("is told in words too", async () => {
+  it("is reported as text too", async () => {
     const { code, words } = await doctor.tell("--only", "postgres,billing");
     assert.equal(code, 0);
     assert.match(words, /^Postgres\n {2}ok {4}version +PostgreSQL \d+\.\d+\.\n/);
@@ -102,7 +102,7 @@ describe("a deployment that is well", () => {
 });
 
 describe("settings that are wrong", () => {
-  it("are all told, with those that look like settings and are none", async () => {
+  it("are all reported, with unknown variables that look like settings", async () => {
     const wrong = {
       DATABASE_URL: "",
       DATABSE_URL: settings.DATABASE_URL,

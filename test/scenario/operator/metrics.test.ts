@@ -81,7 +81,7 @@ describe("an API", () => {
     assert.equal(await value(api, "rcpt_ready"), 1);
   });
 
-  it("counts each probe, with what it took: transactions, sessions, names, strangers", async () => {
+  it("counts each probe, with its cost: transactions, sessions, names, catch-all probes", async () => {
     const probes = 5;
     for (let i = 0; i < probes; i++) await api.verify(team.liveKey, `exists-m${i}@plain.test`);
     await api.verify(team.liveKey, "missing-m@plain.test");
@@ -108,7 +108,7 @@ describe("an API", () => {
     await reaches(api, "rcpt_greylistings_total", OTHER, 1);
   });
 
-  it("counts every request, whatever way it took, and how long it took", async () => {
+  it("counts every request, whatever its path, and its duration", async () => {
     const cached = 4;
     const before = await value(api, "rcpt_http_requests_total", { ...VERIFY, status: "200" });
     for (let i = 0; i < cached; i++) {
@@ -150,7 +150,7 @@ async function leave(email: string, host: string): Promise<void> {
 }
 
 describe("a job", () => {
-  it("is seen by the relay while nobody works on it, and by the worker as it is done", async () => {
+  it("is counted by the relay while no worker runs it, and by the worker as it is done", async () => {
     const rows = 30;
     const emails = Array.from({ length: rows }, (_, i) => `exists-bulk${i}@plain.test`);
     const waits = "greylisted-once-bulk@plain.test";

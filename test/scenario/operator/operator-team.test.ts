@@ -232,7 +232,7 @@ describe("npm run team", () => {
 });
 
 describe("npm run bootstrap", () => {
-  it("gives no team to whoever has registered the address, unless told that it is theirs", async () => {
+  it("gives no team to the account that has the address, unless an option confirms it", async () => {
     const registered = await apis[0]?.send<{ user: { id: string } }>("POST", "/v1/auth/register", {
       body: { email: "ceo@example.com", password: "correct horse battery", team_name: "squat" },
     });

@@ -105,7 +105,7 @@ describe("an address of ours on a block list", () => {
     );
   });
 
-  it("is told by the command, which needs no service", async () => {
+  it("is reported by the command, which needs no service", async () => {
     const { DNS_SERVERS = "", SMTP_PORT = "" } = deployment.settings;
     const config = loadPreflightConfig({
       DNS_SERVERS,
@@ -121,7 +121,7 @@ describe("an address of ours on a block list", () => {
     assert.match(printed.join(""), /FAIL +block lists +127\.0\.0\.77 is listed at dnsbl\.test/);
   });
 
-  it("is believed again once it is off the list", async () => {
+  it("is trusted again once it is off the list", async () => {
     deployment.world.dns.remove(ENTRY);
     await until("it is trusted again", async () => (await trustIn(LISTED)) === true);
     // The word goes to the threads.

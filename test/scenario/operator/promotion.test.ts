@@ -165,8 +165,8 @@ describe("a promoted domain", () => {
   });
 });
 
-describe("a free-mail domain that a stranger submits", () => {
-  it("changes nobody else's verdict, pending or merged, cached or not, in either process", async () => {
+describe("a free-mail domain that another team submits", () => {
+  it("changes no other team's verdict, pending or merged, cached or not, in either process", async () => {
     const gmail = place("gmail.com");
     const [stranger, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
     const untouched = async (when: string) => {

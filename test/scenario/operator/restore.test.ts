@@ -146,7 +146,7 @@ describe("Postgres as it was while a job ran", () => {
       await assertWhole(view, job, LIST, 0);
     }));
 
-  it("beside a bucket in which what the job was made from is gone: it fails, says why, and costs nothing", () =>
+  it("beside a bucket without the job's source: it fails, says why, and costs nothing", () =>
     restored(bucketBefore, async (view) => {
       const failed = await ended(view.api, team.liveKey, job, 120_000);
       assert.deepEqual([failed.status, failed.error?.code], ["failed", "objects_missing"]);

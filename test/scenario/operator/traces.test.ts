@@ -146,7 +146,7 @@ describe("traces of requests", () => {
     assert.deepEqual([attributes["error.type"], failed], ["validation_failed", false]);
   });
 
-  it("are not made of what strangers ask for", async () => {
+  it("are not made of unauthenticated requests", async () => {
     const before = collector.spans.length;
     const { headers } = newParent("01");
     const { status } = await api.send("GET", "/v1/verify?email=a%40plain.test", {
@@ -158,7 +158,7 @@ describe("traces of requests", () => {
     await nothingCame(before);
   });
 
-  it("are not made of requests whose sender records none, or names nothing that is a trace", async () => {
+  it("are not made of requests whose sender records none, or sends a malformed trace id", async () => {
     const before = collector.spans.length;
     const { headers } = newParent("00");
     await verify(api, "exists3@plain.test", headers);
@@ -259,7 +259,7 @@ describe("a collector", () => {
     await lonely.stop();
   });
 
-  it("that is not configured is told nothing", async () => {
+  it("that is not configured gets nothing", async () => {
     const plain = await deployment.startApi();
     const { traceId, headers } = newParent("01");
     assert.equal((await verify(plain, "exists1@plain.test", headers)).status, 200);

@@ -48,7 +48,7 @@ describe("what a request costs", () => {
     });
   }
 
-  it("nothing for our own deadline, while the check goes on and is free for whoever asks again", async () => {
+  it("nothing for our own deadline, while the check goes on and is free for the next request", async () => {
     const hasty = await apis.deployment.startApi({ VERIFY_DEADLINE_MS: "200" });
     const team = await apis.deployment.team("enterprise", { dailyQuota: 2 });
     const host = apis.deployment.world.host("mx.multiline.test");

@@ -167,7 +167,7 @@ describe("rate over two processes", () => {
     assert.equal(passed + withStatus(answers, 429).length, answers.length);
   });
 
-  it("tells what is left, request by request, and when there is one more", async () => {
+  it("reports what is left, request by request, and when there is one more", async () => {
     const team = await apis.deployment.team("enterprise", { ratePerS: 1, rateBurst: 5, dailyQuota: 100 });
     const address = newAddress();
     const { rate, quota } = limitFields((await apis.one.verify(team.liveKey, address)).headers);

@@ -92,7 +92,7 @@ describe("one key that asks as fast as it can", () => {
     assert.equal((await apis.one.send("GET", "/v1/team", { key })).status, 200);
   });
 
-  it("is told its tier's rates, and with the daily quota only what touches it", async () => {
+  it("reports its tier's rates, and the daily quota only where it applies", async () => {
     const { session: key } = await apis.deployment.team("free");
     const { readsPerS, readsBurst, writesPerS, writesBurst, rateBurst, dailyQuota } = TIER_LIMITS.free;
     const told = async (answer: Promise<Response>) =>

@@ -77,7 +77,7 @@ describe("tiers without probing", () => {
 
 describe("tiers with probing", () => {
   for (const tier of ["pro_plus", "enterprise"] as const) {
-    it(`${tier} can be told valid`, async () => {
+    it(`${tier} can get the verdict valid`, async () => {
       const { liveKey } = await deployment.team(tier);
       assert.equal(
         (await api.verify(liveKey, `exists-${tier.replace("_", "-")}@plain.test`)).body.verdict,

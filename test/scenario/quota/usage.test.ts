@@ -92,7 +92,7 @@ describe("today's use", () => {
     });
   });
 
-  it("is exact at once for whoever reads it where he was answered, answer by answer", async () => {
+  it("is exact at once in the process that answered, answer by answer", async () => {
     const team = await apis.deployment.team("enterprise", { dailyQuota: 20 });
     const asked: Answer[] = [];
     const address = newAddress();

@@ -103,7 +103,7 @@ describe("a client that leaves", () => {
     assert.equal(await costOfDay(), 2);
   });
 
-  it("is not in the way of who asks for the same address right after", async () => {
+  it("does not affect a request for the same address right after", async () => {
     await start();
     host.hold("rcpt");
     const client = ask("exists-again@lockstep.test");
@@ -117,7 +117,7 @@ describe("a client that leaves", () => {
     assert.equal(await costOfDay(), 1);
   });
 
-  it("while the DNS is asked: no mail server hears of it", async () => {
+  it("while the DNS is asked: no mail server is asked", async () => {
     await start();
     const { world } = deployment;
     world.dns.hold();

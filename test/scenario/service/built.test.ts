@@ -144,12 +144,12 @@ describe("the built service", () => {
     assert.match(readFileSync(join(tree, "LICENSE"), "utf8"), /MIT License/);
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on SIGTERM", async () => {
     for (const role of roles) role.kill("SIGTERM");
     for (const role of roles) assert.deepEqual(await role.exited, { code: 0, signal: null }, role.stderr());
   });
 
-  it("ends a verb when it is told to, by a handler: process 1 of a container is deaf to what it has none for", async () => {
+  it("ends a command on a signal, by a handler: process 1 of a container ignores signals without one", async () => {
     const silent = createServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const DATABASE_URL = `postgres://u:p@127.0.0.1:${(silent.address() as AddressInfo).port}/x`;

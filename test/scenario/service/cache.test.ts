@@ -99,7 +99,7 @@ describe("single flight", () => {
     assert.equal(rcptsOf("mx.lockstep.test"), 2);
   });
 
-  it("asks about strangers once per domain, however many addresses are verified", async () => {
+  it("makes one catch-all probe per domain, however many addresses are verified", async () => {
     const asked = Array.from({ length: 40 }, (_, i) => one.verify(key, `exists${i}@one-recipient.test`));
     for (const { body } of await Promise.all(asked)) assert.equal(body.verdict, "valid");
     assert.equal(rcptsOf("mx.one-recipient.test"), 41);

@@ -59,7 +59,7 @@ const ofTeams = routes.filter((route): route is TeamRoute => route.access !== "p
 const bodied = routes.filter((route) => route.body !== undefined);
 
 describe("every route of a team", () => {
-  it("refuses a stranger, and tells him how to send a credential", async () => {
+  it("refuses a request without a credential, and says how to send one", async () => {
     assert.ok(ofTeams.length >= 20);
     for (const route of ofTeams)
       for (const authorization of [undefined, "Bearer nonsense", "Basic dXNlcjpwYXNz"]) {
@@ -157,7 +157,7 @@ describe("every body", () => {
     }
   });
 
-  it("is told which item of a list is wrong", async () => {
+  it("names the item of a list that is wrong", async () => {
     const domains = ["one.example", "two.example", 3, "x".repeat(254)];
     const answer = await ask({ method: "POST", path: "/v1/admin/disposable" }, { body: { domains } });
     assertProblem(answer, 400, "validation_failed", "domains");

@@ -164,7 +164,7 @@ describe("SIGTERM", () => {
     });
   }
 
-  it("under load: nobody gets an error that says it was ours, and the ledger holds what was answered", async () => {
+  it("under load: no client gets an internal error, and the ledger has what was answered", async () => {
     const api = start("api");
     const url = await api.ready;
     const { id, liveKey } = await deployment.team("enterprise");
@@ -187,7 +187,7 @@ describe("SIGTERM", () => {
     assert.deepEqual(await ledgerOf(id), { used: counts["200"], leases: [] });
   });
 
-  it("with a check that does not end: gone when the grace is over, with code 0", async () => {
+  it("with a check that does not end: ends when the grace is over, with code 0", async () => {
     const api = start("api", { SHUTDOWN_GRACE_MS: "6000", VERIFY_DEADLINE_MS: "120000" });
     const url = await api.ready;
     const { id, liveKey } = await deployment.team("enterprise");
@@ -317,7 +317,7 @@ describe("the supervisor", () => {
       return pid !== undefined && others.length === 0 && pid;
     });
 
-  it("starts a killed api again, which serves; killed itself, it leaves nobody", async () => {
+  it("restarts a killed api, which serves; killed itself, it leaves no process", async () => {
     const PORT = String(await freePort());
     const supervisor = start("all", { PORT });
     const url = await supervisor.ready;

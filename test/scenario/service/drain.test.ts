@@ -55,7 +55,7 @@ async function ledgerOf(teamId: string): Promise<{ used: number; leases: number 
   return row;
 }
 
-describe("an API that is told to end", () => {
+describe("an API that gets SIGTERM", () => {
   it("says that it drains, serves as ever until that was seen, then finishes what it has", async () => {
     const api = start("api", LONG);
     const [url, metricsUrl] = await Promise.all([api.ready, api.metricsUrl]);
@@ -106,7 +106,7 @@ describe("an API that is told to end", () => {
   });
 });
 
-describe("a process without an API that is told to end", () => {
+describe("a process without an API that gets SIGTERM", () => {
   it("waits for no balancer", async () => {
     for (const role of ["bulk", "relay"]) {
       const process = start(role, LONG);
@@ -120,7 +120,7 @@ describe("a process without an API that is told to end", () => {
 });
 
 describe("a process that is newer than the schema", () => {
-  it("waits, and can be told to end; serves once somebody migrates", async () => {
+  it("waits, and ends on SIGTERM; serves after the migration", async () => {
     const database = await createTestDatabase();
     const sql = createPostgres({ url: database.url, maxConnections: 2, applicationName: "rcpt-test" });
     try {

@@ -110,7 +110,7 @@ describe("a request with an Idempotency-Key, sent again", () => {
     assert.deepEqual(await blocked(), ["one.example"]);
   });
 
-  it("says who may do it before it looks at the key", async () => {
+  it("checks the role before the key", async () => {
     await block("k1", "one.example");
     const member = await addMember(deployment.sql, team.id, "member");
     const path = "/v1/blocklist";
@@ -149,7 +149,7 @@ describe("a secret", () => {
 });
 
 describe("50 at once with one key, over two processes", () => {
-  it("have one effect; all others get its answer or are told to wait", async () => {
+  it("have one effect; all others get its answer or are refused as in flight", async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
         post("/v1/keys", "race", { label: "one of fifty", env: "test" }, { at: apis[i % 2] as TestApi }),

@@ -120,7 +120,7 @@ describe("Redis", () => {
     });
   }
 
-  it("is emptied, scripts and all, again and again under load: nobody notices", async () => {
+  it("is emptied, scripts included, again and again under load: no client notices", async () => {
     const samples = await underTraffic(async () => {
       for (let i = 0; i < 10; i++) {
         await redis.flushAll();
@@ -259,7 +259,7 @@ describe("DNS", () => {
     await hasty.stop();
   });
 
-  it("is gone: unknown, dns_error, free of charge, and no fault of the recipient", async () => {
+  it("is down: unknown, dns_error, free of charge, and no fault of the recipient", async () => {
     // Nothing listens there.
     const lost = await deployment.startApi({ DNS_SERVERS: "127.0.0.1:1", VERIFY_DEADLINE_MS: "60000" });
     const team = await deployment.team("enterprise", { dailyQuota: 2 });

@@ -106,7 +106,7 @@ describe("a process that starts while Postgres is away", () => {
     for (const { main } of [...alone, all]) assert.equal((await main.exited).code, EXIT.done);
   });
 
-  it("ends at once and cleanly when it is told to, also while an attempt hangs", async () => {
+  it("ends at once and cleanly on SIGTERM, also while an attempt hangs", async () => {
     const gate = await createTcpGate(postgres.url);
     closing.after(() => gate.close());
     gate.stall();
@@ -142,7 +142,7 @@ describe("a process that starts while Postgres is away", () => {
   });
 });
 
-describe("a Postgres that lets nobody in", () => {
+describe("a Postgres that refuses the login", () => {
   const WRONG: [what: string, change: (url: URL) => void, said: RegExp][] = [
     [
       "a wrong password",

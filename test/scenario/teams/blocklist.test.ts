@@ -98,7 +98,7 @@ describe("the blocklist", () => {
     assert.equal(second.headers.get("idempotent-replayed"), "true");
   });
 
-  it("has room for so many and not one more, whoever comes at once", async () => {
+  it("has its bound of entries and not one more, with simultaneous requests", async () => {
     const team = await apis.deployment.team("enterprise");
     const max = LIMITS.keys.blocklistEntriesPerTeam;
     await apis.deployment.sql`
@@ -173,7 +173,7 @@ describe("the blocklist", () => {
 });
 
 describe("who may change it", () => {
-  it("is an admin of the team: a member reads, a stranger does nothing", async () => {
+  it("is an admin of the team: a member reads, others do nothing", async () => {
     const team = await apis.deployment.team("enterprise");
     await apis.deployment.sql`update api_keys set role = 'member' where team_id = ${team.id}`;
     await block(apis.one, team.session, { domain: "plain.test" });

@@ -179,7 +179,7 @@ describe("who is refused", () => {
     assert.equal(response.status, 200);
   });
 
-  it("lets nobody in by a header of several lines", async () => {
+  it("authenticates no request by a header of several lines", async () => {
     const { liveKey } = await deployment.team("enterprise");
     const headers: [string, string][] = [
       ["Authorization", "Bearer nonsense"],

@@ -112,7 +112,7 @@ describe("an override", () => {
     assert.equal((await apis[0].send("DELETE", `${PATH}/${domain}`, { key: team.session })).status, 404);
   });
 
-  it("tells the team's webhooks of the merge, once", async () => {
+  it("notifies the team's webhooks of the merge, once", async () => {
     const team = await deployment.team("enterprise");
     await submit(team, ["b.test", "a.test"]);
     await merge(team);
@@ -136,7 +136,7 @@ describe("an override", () => {
     assert.equal(rcpts(), 0);
   });
 
-  it("is in nobody else's answer though both come from the same kept evidence", async () => {
+  it("is in no other team's answer though both come from the same cached evidence", async () => {
     const [team, other] = [await deployment.team("starter"), await deployment.team("starter")];
     deployment.world.dns.set("kept.test", { mx: [[0, "."]] });
     await submit(team, ["kept.test"]);
@@ -192,7 +192,7 @@ describe("who may", () => {
     });
   }
 
-  it("nobody sees or removes another team's", async () => {
+  it("no team sees or removes another's", async () => {
     const [team, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
     await submit(team, ["mine.test"]);
     assert.deepEqual((await apis[0].send("GET", PATH, { key: other.session })).body.data, []);

@@ -135,7 +135,7 @@ describe("a key", () => {
 });
 
 describe("the role of a key", () => {
-  it("is at most that of whoever makes it, and that when not said", async () => {
+  it("is at most that of its maker, and equal to it by default", async () => {
     const team = await deployment.team("free");
     const admin = await addMember(deployment.sql, team.id, "admin");
     assert.equal((await create(admin.session)).role, "admin");

@@ -147,7 +147,7 @@ describe("roles", () => {
 });
 
 describe("a member who is removed", () => {
-  it("is out at once: his sessions end, his keys verify and read, nothing else", async () => {
+  it("loses access at once: their sessions end, their keys verify and read, nothing else", async () => {
     const { team, admin, owner } = await staffed();
     const key = await addKey(deployment.sql, { teamId: team.id, userId: admin.id }, "admin");
     assert.equal((await send(key.secret, "PATCH", "/v1/team", { name: "his" })).status, 200);
@@ -169,7 +169,7 @@ describe("a member who is removed", () => {
     assert.equal(said(await remove(owner.session, admin.id)), "404 not_found");
   });
 
-  it("keeps his keys and sessions of another team", async () => {
+  it("keeps their keys and sessions of another team", async () => {
     const { admin, owner } = await staffed();
     const other = await deployment.team("free");
     await deployment.sql`insert into memberships (team_id, user_id, role) values (${other.id}, ${admin.id}, 'admin')`;
@@ -178,7 +178,7 @@ describe("a member who is removed", () => {
     assert.equal((await send(key.secret, "PATCH", "/v1/team", { name: "still" })).status, 200);
   });
 
-  it("may be himself by his session; a key below admin removes nobody, not even its own user", async () => {
+  it("may be the session's own user; a key below admin removes no member, not even its own user", async () => {
     const { team, owner, admin, member } = await staffed();
     const { secret } = await addKey(deployment.sql, { teamId: team.id, userId: owner.id }, "member");
     assert.equal(said(await remove(secret, owner.id)), "403 session_required");
@@ -215,7 +215,7 @@ describe("a transfer", () => {
 });
 
 describe("another team's member", () => {
-  it("is not there: the answer is that of a user who does not exist", async () => {
+  it("is not a member: the answer is that of a user who does not exist", async () => {
     const { owner } = await staffed();
     const other = await deployment.team("free");
     for (const [method, body] of [

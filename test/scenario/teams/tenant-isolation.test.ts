@@ -174,7 +174,7 @@ describe("another team's id", () => {
   });
 
   for (const [operation, makeTarget] of Object.entries(TARGETS))
-    it(`is answered like nobody's by ${operation}`, async () => {
+    it(`is answered like an id that does not exist by ${operation}`, async () => {
       const [method = "", path = ""] = operation.split(" ");
       const { theirs, nobodys, body } = await makeTarget();
       const ask = (key: string, params: Record<string, string>) =>
@@ -196,7 +196,7 @@ describe("another team's id", () => {
       assert.ok(own.status < 300 || own.status === 409, `${own.status} ${text}`);
     });
 
-  it("is answered like nobody's when one of two ids in a path is one's own", async () => {
+  it("is answered like an id that does not exist when one of two ids in a path is one's own", async () => {
     const { theirs } = await aDelivery();
     const made = await api.send<{ id: string }>("POST", "/v1/webhooks", {
       key: stranger.session,
@@ -215,7 +215,7 @@ describe("another team's id", () => {
     );
   });
 
-  it("in a body is answered like nobody's", async () => {
+  it("in a body is answered like an id that does not exist", async () => {
     const { id } = await addMember(deployment.sql, victim.id, "member");
     const transfer = (userId: string) =>
       api.send("POST", "/v1/team/transfer", { key: stranger.session, body: { user_id: userId } });

@@ -51,7 +51,7 @@ async function deeds({ id }: Team) {
 }
 
 describe("an owner's test key", () => {
-  it("reaches nobody and nothing of its team, whatever its role", async () => {
+  it("reaches no member and no object of its team, whatever its role", async () => {
     const team = await deployment.team("enterprise");
     const tracesOf = () => deployment.sql`
       select t.name, m.user_id, m.role, (select count(*) from invites) as invites,
@@ -72,7 +72,7 @@ describe("an owner's test key", () => {
     assert.equal(await ask(team.liveKey, "DELETE", "/v1/team"), "204");
   });
 
-  it("with a lower role hears of the role first", async () => {
+  it("with a lower role is refused for its role first", async () => {
     const team = await deployment.team("free");
     await deployment.sql`update api_keys set role = 'member' where team_id = ${team.id} and env = 'test'`;
     assert.equal(await ask(team.testKey, "DELETE", "/v1/team"), "403 insufficient_role");
@@ -92,7 +92,7 @@ describe("an owner's test key", () => {
     assert.equal(await ask(team.liveKey, "DELETE", `/v1/keys/${live.id}`), "204");
   });
 
-  it("is told of in the description of each route that refuses it", async () => {
+  it("is documented in the description of each route that refuses it", async () => {
     const liveOnly = routes.filter((route) => route.access !== "public" && route.liveOnly === true);
     const named = routes.filter((route) => errorsOf(route).includes("live_credential_needed"));
     assert.deepEqual(

@@ -159,7 +159,7 @@ describe("addresses that are not public", () => {
 });
 
 describe("the whole mail world, being on loopback", () => {
-  it("is out of bounds: what the DNS alone tells is told, nobody is dialled", async () => {
+  it("is forbidden: verdicts by DNS alone are given, no host is dialled", async () => {
     // A silent DNS is as silent here as anywhere, and takes its time.
     const asked = EXPECTATIONS.filter((row) => !(row.holds && BY_DNS_ALONE.has(row.expected.reason)));
     const answers = await Promise.all(

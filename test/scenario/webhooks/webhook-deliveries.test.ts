@@ -128,7 +128,7 @@ describe("a ping", () => {
     await noted(hook.id, ({ last_success_at }) => last_success_at !== null);
   });
 
-  it("of a test key's webhook says that it is none of the real ones", async () => {
+  it("of a test key's webhook says that it is a test event", async () => {
     const hook = await create(receiver.url, team.testKey);
     await ping(hook.id, team.session);
     const [first] = await arrived(1);
@@ -251,7 +251,7 @@ describe("who is told", () => {
 });
 
 describe("a relay", () => {
-  it("that may not reach private addresses reaches none by name, whatever was allowed before", async () => {
+  it("that may not reach private addresses reaches none by name either, whatever was allowed before", async () => {
     const own = await createDeployment();
     const strictTeam = await own.team("starter");
     const ownApi = await own.startApi({ WEBHOOK_PRIVATE_ADDRESSES: "false" });

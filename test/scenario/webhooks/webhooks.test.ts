@@ -142,7 +142,7 @@ describe("a webhook", () => {
 });
 
 describe("who may keep webhooks", () => {
-  it("is no free team, and nobody where no secret can be kept", async () => {
+  it("is no free team, and no team where no secret can be stored", async () => {
     const free = await deployment.team("free");
     const body = { url: URL_OF };
     assert.equal(await refusal("POST", "/v1/webhooks", free.session, body), "402 unavailable_in_tier");

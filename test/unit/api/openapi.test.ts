@@ -115,7 +115,7 @@ describe("the OpenAPI document", () => {
       if ($ref === undefined) assert.match(description, /\w+ \w+/, name);
   });
 
-  it("tells of limits where they are sent: not before it is known who asks", () => {
+  it("documents rate limit headers where they are sent: not before authentication", () => {
     const told = Object.entries(verify?.responses ?? {}).map(([code, { headers }]) => [
       Number(code),
       "RateLimit" in headers && "RateLimit-Policy" in headers,
@@ -210,7 +210,7 @@ describe("the OpenAPI document", () => {
       assert.ok(schemas[name], name);
   });
 
-  it("tells the options of a union apart by their type", () => {
+  it("distinguishes the options of a union by their type", () => {
     assert.deepEqual((schemas.JobSource as { discriminator?: object }).discriminator, {
       propertyName: "type",
       mapping: Object.fromEntries(
@@ -262,7 +262,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("tells of each content type that results can be had in", () => {
+  it("documents each content type of results", () => {
     const content = paths["/v1/bulk-jobs/{id}/results"]?.get?.responses["200"]?.content ?? {};
     assert.deepEqual(Object.keys(content), ["text/csv; charset=utf-8", "application/x-ndjson"]);
     for (const [type, { schema }] of Object.entries(content)) assert.equal(schema.type, "string", type);
@@ -271,7 +271,7 @@ describe("the OpenAPI document", () => {
     assert.equal((JSON.parse(lines) as { row: number }).row, 1);
   });
 
-  it("says of each way for a job to fail what it means, and shows one", () => {
+  it("documents each error code of a job, with an example", () => {
     const content = paths["/v1/bulk-jobs"]?.get?.responses["200"]?.content["application/json"];
     const { data: shown } = (content?.example ?? {}) as { data?: { error: { code: string } | null }[] };
     const code = fieldOf(schemas.JobError, "code");
@@ -281,7 +281,7 @@ describe("the OpenAPI document", () => {
     assert.ok(shown?.some((each) => code?.enum?.includes(each.error?.code ?? "")));
   });
 
-  it("shows what webhooks are told of a job's end, as it is sent", () => {
+  it("shows the webhook event of a job's end as it is sent", () => {
     const { webhooks } = document as { webhooks: Record<string, { post: Operation }> };
     assert.deepEqual(
       Object.keys(webhooks),

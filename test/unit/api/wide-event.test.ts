@@ -102,7 +102,7 @@ describe("the line of a request", () => {
     assert.deepEqual([joined, wait_ms, cache_ms, check_ms], [true, 5.01, undefined, undefined]);
   });
 
-  it("tells failures of ours by the span too", () => {
+  it("marks our own failures in the span too", () => {
     const { request, finish } = setUp();
     const span = new RecordedSpan("GET");
     request.span = span;

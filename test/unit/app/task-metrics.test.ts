@@ -18,7 +18,7 @@ async function told(work: (metrics: ReturnType<typeof createMetrics>) => void) {
   return (name: string, labels?: Record<string, string>) => valueIn(text, name, labels);
 }
 
-describe("what is told of tasks", () => {
+describe("the metrics of tasks", () => {
   it("is there before anything happens, so that the first of each is an increase", async () => {
     const value = await told((metrics) => void composeTaskMetrics(metrics));
     assert.equal(value("rcpt_bulk_tasks_total", { kind: "chunk", outcome: "dead" }), 0);

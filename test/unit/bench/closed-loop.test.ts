@@ -7,7 +7,7 @@ import { outcomeOf } from "../../../bench/report/target.ts";
 const HOW = { port: 8080, connections: 256, forMs: 1_500 };
 
 describe("the script of the closed loop", () => {
-  it("is told its settings, and holds each request as it goes on the wire", () => {
+  it("has its settings, and each request as it is sent", () => {
     const lua = inTurn(['GET /?a="\\ HTTP/1.1\r\nHost: x\r\n\r\n', "second"]);
     const script = closedLoopScript(HOW, { lua, sleeps: false });
     assert.ok(script.startsWith("local port, connections, forS, waitMs = 8080, 256, 1.5, 0\n"));
@@ -34,7 +34,7 @@ describe("the script of the closed loop", () => {
 describe("answers that took 2 s or longer", () => {
   const target = { id: "x.cpu", what: "CPU a request", unit: "× raw", figure: 0.9, atLeast: 0.8 };
 
-  it("are told of each server that has any", () => {
+  it("are reported for each server that has any", () => {
     const servers = [
       { name: "rcpt", late: 0 },
       { name: "raw", late: 3 },

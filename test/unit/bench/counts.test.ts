@@ -6,7 +6,7 @@ import { InvalidRun } from "../../../bench/report/figures.ts";
 import { requireRight } from "../../../bench/setup/context.ts";
 
 describe("what a benchmark counts", () => {
-  it("tells calls of Redis from the commands of its scripts, and leaves out its own", () => {
+  it("distinguishes calls of Redis from the commands of its scripts, and omits its own", () => {
     const info = [
       "# Commandstats",
       "cmdstat_evalsha:calls=10,usec=100,usec_per_call=10.00,rejected_calls=0,failed_calls=0",

@@ -34,13 +34,13 @@ describe("how busy a server was", () => {
     ...{ atMs, user: cpuMs * 600, system: cpuMs * 400, wantedMs },
   });
 
-  it("is its CPU time over the wall clock, of all threads, or what its main thread ran and stood in line for", () => {
+  it("is its CPU time over the wall clock, of all threads, or what its main thread ran and waited for a core", () => {
     assert.equal(busyBetween(usage(100, 50, 10), usage(1_100, 1_550, 510)), 1.5);
     assert.equal(busyBetween(usage(100, 50, 10), usage(1_100, 950, 1_000)), 0.99);
     assert.equal(busyBetween(usage(100, 50, 10), usage(1_100, 650, 560)), 0.6);
   });
 
-  it("is told by a process itself", () => {
+  it("is reported by the process itself", () => {
     const { atMs, wantedMs, user } = usageNow();
     assert.ok(wantedMs > 0 && user > 0 && atMs > 0);
   });
@@ -61,7 +61,7 @@ describe("the figure of cached answers", () => {
     assert.equal(outcomeOf(fastifyTarget(summary(8, 0.99), summary(24, 0.9))), "void");
   });
 
-  it("is none where a server answered nobody", () => {
+  it("is void where a server answered nothing", () => {
     const mute = { perS: 0, cpuUs: Number.POSITIVE_INFINITY, busy: 1, spread: Number.NaN };
     assert.equal(outcomeOf(fastifyTarget(summary(8, 0.99), mute)), "void");
     assert.equal(outcomeOf(cpuTarget(mute, summary(6, 0.99))), "void");

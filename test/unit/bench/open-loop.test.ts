@@ -14,7 +14,7 @@ const run = (p99Us: number, lagP99Us = 20, waited = 0): OpenRun => ({
 });
 
 describe("the open loop", () => {
-  it("is told what to ask, how often and how long", () => {
+  it("has the requests, their rate and the duration", () => {
     const load = { port: 8080, rate: 65_000, connections: 256, warmS: 0.5, forS: 3 };
     const script = openLoopScript(load, ['GET /"\r\n\r\n']);
     assert.ok(

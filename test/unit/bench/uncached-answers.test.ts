@@ -61,7 +61,7 @@ describe("the share of a ceiling", () => {
     }
   });
 
-  it("says nothing where either answered nobody", () => {
+  it("is void where either answered nothing", () => {
     const mute = { perS: 0, cpuUs: Number.POSITIVE_INFINITY, busy: 1, spread: 0 };
     for (const shareOf of [busyShareOf, loweredShareOf])
       for (const [ours, theirs] of [

@@ -42,7 +42,7 @@ describe("rcpt completion", () => {
     for (const [words, found] of cases) assert.deepEqual(offered(script, words), found, words.join(" "));
   });
 
-  it("tells zsh and fish what each word does", async () => {
+  it("describes each word in zsh and fish", async () => {
     assert.match(await scriptFor("zsh"), /^ {4}'keys'\) found=\(.*'revoke:end a key, at once'/m);
     assert.match(
       await scriptFor("fish"),

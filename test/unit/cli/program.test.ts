@@ -56,7 +56,7 @@ describe("rcpt", () => {
       assert.deepEqual([code, stdout], [2, ""]);
     });
 
-  it("tells its version and its help", async () => {
+  it("prints its version and its help", async () => {
     assert.deepEqual(await rcpt("--version"), { code: 0, stdout: `${VERSION}\n`, stderr: "" });
     const { code, stdout } = await rcpt("check", "--help");
     assert.equal(code, 0);

@@ -73,7 +73,7 @@ describe("server-sent events", () => {
 });
 
 describe("the pieces of a body", () => {
-  it("are an error when nothing comes any more, and the body is let go", async () => {
+  it("are an error when nothing comes any more, and the body is cancelled", async () => {
     let isCancelled = false;
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(new Uint8Array(3)),

@@ -284,7 +284,7 @@ describe("defaults", () => {
     assert.equal(objects?.credentials, null);
   });
 
-  it("ask the DNS for SPF and DMARC unless told otherwise, and for no blocklist", () => {
+  it("ask the DNS for SPF and DMARC by default, and for no blocklist", () => {
     assert.deepEqual(load({}).signals, { spf: true, dmarc: true, blocklistZones: [] });
     assert.deepEqual(load({ DOMAIN_SIGNALS: "none" }).signals, {
       spf: false,

@@ -25,7 +25,7 @@ function start() {
 }
 
 describe("admission to the DNS", () => {
-  it("gives a place that was left to the next in line, in order", async () => {
+  it("gives a released slot to the next waiter, in order", async () => {
     const { admission, clock, places, crowd } = start();
     await crowd(FRESH);
     const order: string[] = [];
@@ -38,7 +38,7 @@ describe("admission to the DNS", () => {
     assert.deepEqual([order, clock.pending], [["first", "second"], 0]);
   });
 
-  it("makes a silent look-up give way after a moment, however many are silent", async () => {
+  it("takes the slot of a silent look-up after a moment, however many are silent", async () => {
     const { clock, places, crowd } = start();
     await crowd(1_000);
     assert.equal(places.length, FRESH);
@@ -84,7 +84,7 @@ describe("admission to the DNS", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("bounds the line, and dissolves it when closed", async () => {
+  it("bounds the queue, and empties it when closed", async () => {
     const { admission, clock, turnedAway, crowd } = start();
     await crowd(FRESH + waiting);
     assert.equal(turnedAway.length, 0);

@@ -89,7 +89,7 @@ describe("reading an answer", () => {
       });
   });
 
-  it("tells NXDOMAIN from NODATA, each with the SOA's negative TTL", () => {
+  it("distinguishes NXDOMAIN from NODATA, each with the SOA's negative TTL", () => {
     const authorities = [soa(900, 120)];
     assert.deepEqual(read({ rcode: RCODE.nxdomain, authorities }), {
       kind: "nxdomain",

@@ -53,7 +53,7 @@ describe("the DNS cache", () => {
     assert.equal(asked.length, 2);
   });
 
-  it("tells what became of each look-up, and of who joins one that it is known", async () => {
+  it("reports the outcome of each look-up, and a joined one as known", async () => {
     let answer: DnsOutcome<MxRecord> = { status: "ok", records: [RECORD], ttlS: 60 };
     const { looked, resolver } = caching(() => answer);
     await Promise.all([resolver.mx("x.test"), resolver.mx("x.test")]);
@@ -80,7 +80,7 @@ describe("the DNS cache", () => {
     assert.deepEqual(asked.sort(), ["a x.test", "aaaa x.test", "mx x.test"]);
   });
 
-  it("keeps what was asked aside from who asks in earnest", async () => {
+  it("caches optional look-ups apart from required ones", async () => {
     const { asked, resolver } = caching(() => ({ status: "nxdomain", ttlS: 60, proven: true }));
     for (let i = 0; i < 2; i++) {
       await resolver.a("x.test", { untilMs: 500 });

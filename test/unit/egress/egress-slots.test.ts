@@ -99,7 +99,7 @@ describe("a process's share of the slots", () => {
     assert.equal(calls.length, 2);
   });
 
-  it("stays for a while when it is not used, then what nobody used goes back", async () => {
+  it("is kept for a while when unused, then unused slots are returned", async () => {
     const { clock, slots, fill, last } = setUp();
     await fill(3);
     for (let i = 0; i < 3; i++) slots.release("a");
@@ -124,13 +124,13 @@ describe("a process's share of the slots", () => {
     ]);
   });
 
-  it("takes a release that nobody owes for a bug", () => {
+  it("treats a release without a slot as a bug", () => {
     assert.throws(() => setUp().slots.release("a"), /nobody held/);
   });
 });
 
-describe("who waits for a slot", () => {
-  it("is served in order of arrival, and nobody who comes later overtakes", async () => {
+describe("a waiter for a slot", () => {
+  it("is served in order of arrival, and never overtaken by a later one", async () => {
     const { clock, slots, store, fill } = setUp(1);
     await fill(1, 3);
     const order: string[] = [];
@@ -147,7 +147,7 @@ describe("who waits for a slot", () => {
     assert.deepEqual(order, ["first", "second"]);
   });
 
-  it("goes when its time is over, and the process leaves the line", async () => {
+  it("leaves when its time is over, and its process no longer waits", async () => {
     const { clock, slots, store, last } = setUp(0);
     const waiting = slots.acquire("a", 2, 700);
     await clock.advanceAsync(699);
@@ -160,7 +160,7 @@ describe("who waits for a slot", () => {
     assert.deepEqual([store.room, clock.pending], [1, 0]);
   });
 
-  it("presses the holders here once, and has the others told again only after a while", async () => {
+  it("asks the holders of this process once, and has the others notified again only after a while", async () => {
     const { clock, slots, calls, pressed, fill } = setUp(1);
     await fill(1, 2);
     void slots.acquire("a", 2, 60_000);
@@ -229,7 +229,7 @@ describe("who waits for a slot", () => {
 });
 
 describe("a process that another one asks for a slot", () => {
-  it("gives its idle ones back at once and presses nobody", async () => {
+  it("returns its idle ones at once and asks no holder", async () => {
     const { clock, slots, others, pressed, last, fill } = setUp();
     await fill(3);
     slots.release("a");
@@ -266,7 +266,7 @@ describe("a process that another one asks for a slot", () => {
 });
 
 describe("a process without the store", () => {
-  it("keeps what it holds, opens one of a site where it holds none, and nobody waits for the store", async () => {
+  it("keeps what it holds, opens one at a site where it holds none, and waits for no store", async () => {
     const { slots, store, calls, fill } = setUp();
     await fill(2, 5);
     store.isDown = true;
@@ -295,7 +295,7 @@ describe("a process without the store", () => {
     assert.equal(calls.length, 4);
   });
 
-  it("tells the other holders once that it waits, also when it has to ask again", async () => {
+  it("notifies the other holders once that it waits, also when it has to ask again", async () => {
     const { clock, slots, store, calls } = setUp(0);
     store.timeouts = 1;
     const waiting = slots.acquire("a", 5, 600_000);

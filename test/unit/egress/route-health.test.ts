@@ -61,7 +61,7 @@ const BIG = [
   { site: "yahoo", address: "192.0.2.3" },
 ];
 
-describe("a way out on which nothing leaves any more", () => {
+describe("an egress route without any connection", () => {
   it("is known within a second of the first dial, when the big providers are silent too", async () => {
     const { clock, states, health, probe } = way(new Map());
     health.setSentinels(BIG);
@@ -90,7 +90,7 @@ describe("a way out on which nothing leaves any more", () => {
     );
   });
 
-  it("is known by four silent sites where nobody else can be asked, and not by three", async () => {
+  it("is detected by four silent sites where no other can be asked, and not by three", async () => {
     const { clock, states, probe, dialled } = way(new Map());
     for (let i = 0; i < 3; i++) probe(`s${i}.test`, `198.51.100.${i}`);
     await clock.advanceAsync(900);
@@ -112,7 +112,7 @@ describe("a way out on which nothing leaves any more", () => {
     assert.deepEqual(states, [[true, sentinelDialMs]]);
   });
 
-  it("is known by doubt before anybody was ever reached, once a slow line would have answered", async () => {
+  it("is detected by suspicion before any server was ever reached, once a slow network would have answered", async () => {
     const { clock, states, health } = way(new Map(), false);
     health.setSentinels(BIG);
     health.checkSoon();
@@ -147,7 +147,7 @@ describe("a way out on which nothing leaves any more", () => {
 });
 
 describe("what is no fault of the network", () => {
-  it("servers that seemed silent since we did not look, whoever else is known", async () => {
+  it("servers that seemed silent because we did not poll, with or without other evidence", async () => {
     const sites = Array.from({ length: 12 }, (_, i) => ({ site: `s${i}.test`, address: `198.51.100.${i}` }));
     for (const known of [null, { site: "only.test", address: "203.0.113.1" }]) {
       const { clock, states, health, dialled } = way(new Map(sites.map(({ address }) => [address, 300])));
@@ -175,7 +175,7 @@ describe("what is no fault of the network", () => {
     assert.deepEqual(states, []);
   });
 
-  it("a slow line: 400 ms a round trip", async () => {
+  it("a slow network: 400 ms a round trip", async () => {
     const rtt = new Map(BIG.map(({ address }) => [address, 400]));
     for (let i = 0; i < 50; i++) rtt.set(`198.51.100.${i}`, 400);
     const { clock, states, health, probe } = way(rtt);
@@ -188,7 +188,7 @@ describe("what is no fault of the network", () => {
     assert.deepEqual(states, []);
   });
 
-  it("a line slower than that, where nobody has been reached before", async () => {
+  it("a network slower than that, where no server has been reached before", async () => {
     for (const tripMs of [560, 700, 1_200, 2_000]) {
       const { clock, states, health } = way(new Map(BIG.map(({ address }) => [address, tripMs])), false);
       health.setSentinels(BIG);
@@ -201,7 +201,7 @@ describe("what is no fault of the network", () => {
     }
   });
 
-  it("a line that has become slower than that, for longer than it takes to see it", async () => {
+  it("a network that has become slower than that, for longer than it takes to notice", async () => {
     const { clock, states, health } = way(new Map(BIG.map(({ address }) => [address, 1_200])));
     health.setSentinels(BIG);
     health.checkSoon();
@@ -222,7 +222,7 @@ describe("what is no fault of the network", () => {
     assert.deepEqual(dialled, []);
   });
 
-  it("a line slower than that, once it has been taken for a dead one", async () => {
+  it("a network slower than that, once it has been taken for a dead one", async () => {
     const rtt = new Map(BIG.map(({ address }) => [address, 1_200]));
     const { clock, states, health, probe } = way(rtt);
     health.setSentinels(BIG);

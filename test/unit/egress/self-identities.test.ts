@@ -20,7 +20,7 @@ describe("what we are called", () => {
     () => null,
   );
 
-  it("is the name and the address of the way, and no other's", () => {
+  it("is the name and the address of the route, and of no other", () => {
     const known = paths.all.map(({ name }) => [name, at(name).heloName, at(name).addresses.join(" ")]);
     assert.deepEqual(known, [
       ["203.0.113.5", "five.example.com", "203.0.113.5"],
@@ -41,7 +41,7 @@ describe("what we are called", () => {
     }
   });
 
-  it("is also what servers say that we are: behind NAT no way knows its address", () => {
+  it("includes the address that servers see: behind NAT no route knows its own", () => {
     const seen = new Map([
       ["proxy:proxy.internal:1080", "203.0.113.9"],
       ["203.0.113.5", "203.0.113.5"],

@@ -33,7 +33,7 @@ describe("shaping", () => {
     assert.equal(shaping.policyFor("apple").transactionsPerSession, 5);
   });
 
-  it("knows who cannot be believed", () => {
+  it("knows the sites whose answers are meaningless", () => {
     assert.equal(shaping.isUnverifiable("yahoo"), true);
     assert.equal(shaping.isUnverifiable("google"), false);
     assert.equal(shaping.isUnverifiable(null), false);

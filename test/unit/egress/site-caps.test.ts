@@ -37,7 +37,7 @@ function use({ clock, caps }: ReturnType<typeof setUp>, room: number, max: numbe
 }
 
 describe("learnt caps", () => {
-  it("are the policy's until there is trouble, then half of what was open, told once", () => {
+  it("are the policy's until connections fail, then half of those open, reported once", () => {
     const { caps, clock, reduced } = setUp();
     assert.equal(caps.limit("a", 10, 10), 10);
     caps.onCrowded("a", 10);

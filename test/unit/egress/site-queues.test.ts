@@ -24,7 +24,7 @@ function admitted(lines: ReturnType<typeof createSiteQueues>, site: string, trie
 }
 
 describe("the room at a site", () => {
-  it("is what its line takes before it is long, however deep its servers turn out to be, on all its ways", () => {
+  it("is the length at which its queue counts as long, however deep its servers pipeline, over all its routes", () => {
     for (const caps of [1, 3])
       assert.equal(
         queueCapacityOf(POLICY, caps),
@@ -38,7 +38,7 @@ describe("the room at a site", () => {
   });
 });
 
-describe("the line of a site", () => {
+describe("the queue of a site", () => {
   it("is long when its connections are filled several times over, as deep as they take", () => {
     assert.equal(
       admitted(

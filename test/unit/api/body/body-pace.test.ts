@@ -31,7 +31,7 @@ function setUp() {
   return { clock, pace, body, isSlow: () => slow > 0, slow: () => slow };
 }
 
-it("a body without bytes ends when its grace is over, and is told of once", () => {
+it("a body without bytes ends when its grace is over, and is reported once", () => {
   const { clock, slow } = setUp();
   clock.advance(5_000);
   assert.equal(slow(), 0);

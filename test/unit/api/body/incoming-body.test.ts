@@ -48,7 +48,7 @@ async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<number> {
   return bytes;
 }
 
-it("is paused with its first piece until somebody reads it, charged meanwhile, and then whole", async () => {
+it("is paused with its first piece until it is read, charged meanwhile, and then complete", async () => {
   const { body, bring, isPaused, unread } = setUp();
   bring(100);
   assert.equal(isPaused(), true);
@@ -81,7 +81,7 @@ it("of which more came unread than may be kept is paused, and ends with 503", as
   assert.equal(isPaused(), false);
 });
 
-it("that nobody wants is dropped to its end, and never charged", () => {
+it("that no handler reads is dropped to its end, and never charged", () => {
   const { body, bring, isPaused, unread } = setUp();
   bring(100);
   let ended = 0;
@@ -115,7 +115,7 @@ it("that comes too slowly ends with 408; while it waits for us it does not", asy
   await assert.rejects(read, { code: "request_timeout", status: 408 });
 });
 
-it("is refused at once by its length, by bytes where it says none, and touched no more when it is abandoned", async () => {
+it("is refused at once by its length, by bytes without one, and left alone when it is abandoned", async () => {
   const declared = setUp(11);
   assert.throws(() => declared.body.read(10, tooLong), { code: "body_too_large" });
   const { body, bring, isPaused } = setUp();

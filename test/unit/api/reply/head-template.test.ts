@@ -78,7 +78,7 @@ describe("the head that answers share", () => {
     assert.equal(new HttpReply(200, null).isHeadShared, false);
   });
 
-  it("has nothing left of what it said before, whoever asks, wherever numbers stand still, move, grow or shrink", () => {
+  it("has nothing left of an earlier head, wherever numbers stay, move, grow or shrink", () => {
     const number = fc.constantFrom(0, 1, 9, 10, 99, 100, 10_000);
     const numbers = { rate: number, rateResetS: number, quotaResetS: number };
     const limits = fc.oneof(

@@ -38,7 +38,7 @@ function setUp(authenticate: RequestGate["authenticate"]) {
 }
 
 describe("the span of a request", () => {
-  it("is there for whoever serves it, once it is known who sends it, and begins with the request", async () => {
+  it("is available to the handler once the sender is authenticated, and begins with the request", async () => {
     for (const waits of [false, true]) {
       const actor = waits ? Promise.resolve(ACTOR) : ACTOR;
       const { gate, route, request, taken, invoked } = setUp(() => actor);
@@ -52,7 +52,7 @@ describe("the span of a request", () => {
     }
   });
 
-  it("is a stranger's where its credential is none, or it has ended before that was known", async () => {
+  it("is unauthenticated where its credential is invalid, or it has ended before that was known", async () => {
     const refused = setUp(() => Promise.reject(new AppError("unauthorized", "No.")));
     await assert.rejects(async () => dispatch(refused.gate, refused.route, refused.request));
     assert.deepEqual(refused.taken, []);
@@ -71,7 +71,7 @@ describe("the span of a request", () => {
     assert.deepEqual([left.taken, left.request.span], [["strangers"], null]);
   });
 
-  it("is a stranger's on a public route without a credential", async () => {
+  it("is unauthenticated on a public route without a credential", async () => {
     const { gate, request, taken } = setUp(() => assert.fail("nobody asks"));
     const route = { access: "public", invoke: () => {} } as unknown as Route;
     await dispatch(gate, route, request);

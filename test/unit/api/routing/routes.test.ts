@@ -15,7 +15,7 @@ const sameType: Same<Documented, VerificationResult> = true;
 describe("the route table", () => {
   it("describes the type that the service returns", () => assert.ok(sameType));
 
-  it("says of every route who may call it", () => {
+  it("states for every route who may call it", () => {
     assert.ok(routes.length >= 4);
     for (const route of routes) {
       const access: unknown = route.access;
@@ -61,7 +61,7 @@ describe("the rate of a route", () => {
   // It extends the upload's lifetime, and signs a URL for each part.
   const writing = ["GET /v1/uploads/{upload}/parts"];
 
-  it("is that of verifications, of reads or of writes for a team, and of the address for strangers", () => {
+  it("is that of verifications, of reads or of writes for a team, and of the address without a credential", () => {
     for (const route of routes) {
       const expected = () => {
         if (FREE_OF_RATES.includes(nameOf(route))) return "none";

@@ -25,7 +25,7 @@ function setUp(limits = LIMITS) {
 }
 
 describe("the log of requests", () => {
-  it("is written by strangers no faster than one line in a hundred refusals, and one a second", () => {
+  it("is limited for unauthenticated requests to one line in a hundred refusals, and one a second", () => {
     const { clock, statuses, finish } = setUp();
     for (let i = 0; i < 1_000; i++) finish(401);
     assert.equal(statuses.length, 11, "the first, then one in a hundred");

@@ -33,7 +33,7 @@ describe("addresses of a load", () => {
     assert.ok(Array.from({ length: 100 }, () => source.hot()).every((address) => first.has(address)));
   });
 
-  it("of a test key choose its outcomes, and none that is a refusal or slow", () => {
+  it("of a test key choose its outcomes, without refusals and slow ones", () => {
     const source = createMadeUpAddresses(settings, "ab12", true);
     const locals = new Set(Array.from({ length: 90 }, () => source.fresh().split("+")[0]));
     assert.deepEqual([...locals].sort(), [
@@ -41,7 +41,7 @@ describe("addresses of a load", () => {
     ]);
   });
 
-  it("of a file are taken in turn, and it is told when it began anew", () => {
+  it("of a file are taken in turn, and each restart of the file is counted", () => {
     const source = createListedAddresses(settings, ["a@x.test", "b@x.test"]);
     assert.equal(source.hot(), "a@x.test", "a fresh one until there is any");
     assert.deepEqual([source.fresh(), source.rounds], ["b@x.test", 0]);

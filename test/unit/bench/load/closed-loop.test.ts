@@ -63,7 +63,7 @@ describe("a closed loop", () => {
     assert.equal(tally.codes.of("unavailable"), 1);
   });
 
-  it("stops when it is told to", async () => {
+  it("stops on `stop`", async () => {
     const { parts, clock, tally } = createLoopFakes(() => ({ delayMs: 30 }), 2);
     const loop = createClosedLoop({ ...parts, profile: steady(2) });
     const ended = loop.run();

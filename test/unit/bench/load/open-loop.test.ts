@@ -93,7 +93,7 @@ describe("an open loop", () => {
     }
   });
 
-  it("stops when it is told to: what waits is unsent, what is under way has its grace", async () => {
+  it("stops on `stop`: waiting requests are unsent, those in flight have their grace", async () => {
     const { parts, clock, tally } = createLoopFakes((path) => ({ delayMs: path === "/1" ? null : 200 }), 2);
     const loop = openLoop(parts, 100);
     const ended = loop.run();
@@ -106,7 +106,7 @@ describe("an open loop", () => {
     assert.deepEqual(tally.faults(), []);
   });
 
-  it("ends at once when it is stopped before it began, or told to hurry", async () => {
+  it("ends at once when it is stopped before it began, or hurried", async () => {
     const early = createLoopFakes(() => ({ delayMs: 1 }), 1);
     const unbegun = openLoop(early.parts, 100);
     unbegun.stop(1_000);

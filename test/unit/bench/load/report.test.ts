@@ -149,7 +149,7 @@ describe("progress of a load", () => {
     assert.deepEqual(written(false), ["5 s\n", "10 s\n"]);
   });
 
-  it("tells what goes wrong as soon as it does", () => {
+  it("reports failures as soon as they occur", () => {
     const parts = watched();
     const request = { kind: "new", path: "/", intendedMs: 0, sentMs: 0, isWarmUp: false } as const;
     parts.tally.ended(request, result({ status: 429, verdict: null }), 1);

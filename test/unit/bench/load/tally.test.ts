@@ -83,7 +83,7 @@ describe("the account of a load", () => {
     assert.equal(tally.timeline.length, 2);
   });
 
-  it("tells a bounded number of names apart, and loses no count", () => {
+  it("distinguishes a bounded number of names, and loses no count", () => {
     const names = new Names();
     for (let i = 0; i < 200; i++) names.add(`n${i}`);
     names.add("n0");

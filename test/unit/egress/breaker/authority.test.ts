@@ -43,7 +43,7 @@ async function opened() {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("a breaker", () => {
-  it("holds everybody of the site back after so many blocks, at once, and nobody else", async () => {
+  it("holds back all rows of the site after so many blocks, at once, and no others", async () => {
     const { breaker, changes, events, held, authority } = await opened();
     await settle();
     assert.equal(visit(breaker).mayProbe(PATH), false);
@@ -112,7 +112,7 @@ describe("a breaker", () => {
     assert.equal(authority.waitMs("example.test"), FIRST_MS);
   });
 
-  it("gives the trial of a thread that died, or is never heard of again, to another", async () => {
+  it("gives the trial of a thread that died or never reports to another", async () => {
     const { breaker, clock, authority, die } = await opened();
     const other = createLocalMirror(authority, clock);
     clock.advance(FIRST_MS);
@@ -139,7 +139,7 @@ describe("a breaker", () => {
     assert.equal(authority.waitMs("example.test"), FIRST_MS);
   });
 
-  it("is forgotten when nobody wants to go there any more", async () => {
+  it("is forgotten when no row goes there any more", async () => {
     const { clock, authority } = await opened();
     clock.advance(FIRST_MS + forgetMs + sweepMs);
     assert.equal(authority.waitMs("example.test"), null);
@@ -148,7 +148,7 @@ describe("a breaker", () => {
 });
 
 describe("what a breaker costs", () => {
-  it("is no message for who is let through at a site that blocks nobody", async () => {
+  it("sends no message for accepted rows at a site that does not block", async () => {
     const { breaker, reports } = process();
     for (let i = 0; i < 1_000; i++) (await begin(breaker))?.end(PASSED);
     assert.deepEqual(reports, []);
@@ -231,7 +231,7 @@ describe("breakers of an egress", () => {
   const waits = (all: { authority: BreakerAuthority }[]) =>
     all.map(({ authority }) => authority.waitMs("example.test"));
 
-  it("open and close together, are tried by one, and told of once", async () => {
+  it("open and close together, are tried by one thread, and reported once", async () => {
     const { clock, all } = egress(3);
     const [a, b, c] = all as [(typeof all)[0], (typeof all)[0], (typeof all)[0]];
     await block(a.breaker, blocksToOpen);
@@ -254,7 +254,7 @@ describe("breakers of an egress", () => {
     );
   });
 
-  it("that one did not know to be open are heard of when they close: rows may wait for them there", async () => {
+  it("that were not known here to be open are reported when they close: rows may wait for them here", async () => {
     const { clock, shared, all } = egress(1);
     const [a] = all as [(typeof all)[0]];
     await block(a.breaker, blocksToOpen);
@@ -266,7 +266,7 @@ describe("breakers of an egress", () => {
     assert.deepEqual([late.freed, late.changes], [["example.test"], []]);
   });
 
-  it("are known to who comes late by the first block", async () => {
+  it("are known to a process that starts late by its first block", async () => {
     const { clock, shared, all } = egress(1);
     const [a] = all as [(typeof all)[0]];
     await block(a.breaker, blocksToOpen);
@@ -277,7 +277,7 @@ describe("breakers of an egress", () => {
     assert.equal(await begin(late.breaker), null);
   });
 
-  it("are restored by who knows of them when the store has lost them", async () => {
+  it("are restored by a process that knows them when the store has lost them", async () => {
     const { clock, shared, all } = egress(2);
     const [a, b] = all as [(typeof all)[0], (typeof all)[0]];
     await block(a.breaker, blocksToOpen);

@@ -12,8 +12,8 @@ const EVENT: BreakerEvent = {
   isLocal: true,
 };
 
-describe("what the operator is told of breakers", () => {
-  it("is who blocks us, with what words, and until when", () => {
+describe("notices about breakers to the operator", () => {
+  it("has the site that blocks us, its reply, and until when", () => {
     assert.equal(
       breakerNotice("opened", EVENT, NOW),
       "example.com (192.0.2.1) blocks us: 554 5.7.1 Client host [192.0.2.1] blocked using zen.spamhaus.org. " +

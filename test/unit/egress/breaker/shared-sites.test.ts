@@ -57,7 +57,7 @@ describe("a site that many share", () => {
     assert.deepEqual([...authority.openByProvider()], [["google", 1]], "the domains' are part of it");
   });
 
-  it("is open to all while somebody is let through between", async () => {
+  it("is open to all while rows are accepted in between", async () => {
     const { breaker, changes } = process();
     await refuse(breaker, "google", domains(domainsOfProvider - 1));
     (await begin(breaker, "victim.test", "google"))?.end(PASSED);
@@ -75,7 +75,7 @@ describe("a site that many share", () => {
     assert.deepEqual(changes, [`opened google ${PATH} a.test`]);
   });
 
-  it("of whom nothing is known is shut to all when two of its domains block us", async () => {
+  it("without any history is shut to all when two of its domains block us", async () => {
     const { breaker, changes } = process();
     await refuse(breaker, null, ["a.test"], blocksToOpen);
     assert.deepEqual(changes, [`opened hoster.test ${PATH} a.test`]);

@@ -15,7 +15,7 @@ async function check(names: ScriptedNames, zones = [ZONE], address = "203.0.113.
 }
 
 describe("block lists of addresses", () => {
-  it("are told by name, answer and text", async () => {
+  it("are reported with name, answer and text", async () => {
     const found = await check({
       ...healthy(ZONE),
       [LISTED]: { A: ["127.0.0.4"], TXT: ["see https://bl.test/q?ip=203.0.113.5\n\u0007"] },
@@ -49,7 +49,7 @@ describe("block lists of addresses", () => {
     ["it does not answer", { [`2.0.0.127.${ZONE}`]: { A: "fail" } }],
   ];
   for (const [why, names] of BROKEN) {
-    it(`are not believed: ${why}`, async () => {
+    it(`are not trusted: ${why}`, async () => {
       const { result, seen } = await check({ ...names, [LISTED]: { A: ["127.0.0.2"] } });
       assert.equal(result, "unknown", seen);
       assert.match(seen, /bl\.test cannot be believed/);

@@ -59,7 +59,7 @@ describe("the HELO name", () => {
     assert.equal(checkHeloName(made, false).result, "unknown");
   });
 
-  it("that nobody can resolve is worth a word", () => {
+  it("that does not resolve gives a warning", () => {
     const finding = checkHeloName({ name: "probe.lan", isConfigured: true }, true);
     assert.deepEqual([finding.result, finding.weight], ["fail", "advice"]);
     assert.equal(checkHeloName({ name: NAME, isConfigured: true }, true).result, "pass");

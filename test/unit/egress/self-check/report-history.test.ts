@@ -122,7 +122,7 @@ describe("what was learnt while we were distrusted", () => {
   });
 });
 
-describe("a way behind a pool of addresses", () => {
+describe("a route behind a pool of addresses", () => {
   const seen = (address: string, result: SelfCheckFinding["result"]) => [
     attributeToAddress(address, { ...dnsbl(result), seen: `${address} ${result}` }),
   ];
