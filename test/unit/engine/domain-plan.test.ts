@@ -49,7 +49,7 @@ function plans(mx: () => DnsOutcome<MxRecord> = () => MX, a: () => DnsOutcome<st
 }
 
 describe("the plan of a domain", () => {
-  it("is made once for all who ask at once, is at hand for a while, then made anew", async () => {
+  it("is made once for simultaneous checks, kept in memory for a while, then made anew", async () => {
     const { clock, asked, of } = plans();
     const [plan, same] = await Promise.all([of("example.test"), of("example.test")]);
     assert.equal(plan, same);
@@ -59,7 +59,7 @@ describe("the plan of a domain", () => {
     assert.deepEqual(asked, ["example.test", "example.test"]);
   });
 
-  it("is not kept where nobody could say where mail goes, nor where we had no room to ask", async () => {
+  it("is not kept where no server could say where mail goes, nor where we had no slot to ask", async () => {
     let outcome: DnsOutcome<MxRecord> = SILENT;
     const { asked, of } = plans(() => outcome);
     assert.equal((await of("example.test")).mx.status, "dns_error");
@@ -73,7 +73,7 @@ describe("the plan of a domain", () => {
     assert.equal(asked.length, 3);
   });
 
-  it("has in its evidence how long an answer holds where that names nobody, and no countdown where it names hosts", async () => {
+  it("has the answer's TTL in its evidence where it names no host, and none where it names hosts", async () => {
     const ttlOf = async (outcome: DnsOutcome<MxRecord>) => {
       const plan = await plans(() => outcome).of("example.test");
       return [plan.mx.status, plan.unprobed(null).mx.ttlS];
@@ -97,7 +97,7 @@ describe("the plan of a domain", () => {
     assert.ok(!(of(`d${LIMITS.check.plans}.test`) instanceof Promise));
   });
 
-  it("goes, with what was heard on its way, once others are made after it has expired", async () => {
+  it("is dropped, with facts learned on its route, once others are made after it has expired", async () => {
     const { clock, of, kept } = plans();
     for (let i = 0; i < 10; i++) await of(`d${i}.test`);
     clock.advance(LIMITS.check.planKeptMs - 1);
@@ -120,7 +120,7 @@ describe("the plan of a domain", () => {
     assert.equal(plan.unprobed(null).domain, undefined);
   });
 
-  it("knows the usual way but where the recipient chooses it, or there is none", async () => {
+  it("knows the fast route except where it depends on the recipient, or there is none", async () => {
     const way = await (await plans().of("example.test")).fastRoute();
     assert.deepEqual([way?.destination.host, way?.destination.address], ["mx.example.test", "192.0.2.1"]);
     const none = { status: "no_data", ttlS: 50, proven: true } as const;
@@ -134,7 +134,7 @@ describe("the plan of a domain", () => {
     assert.equal(await (await plans(() => two).of("example.test")).fastRoute(), null);
   });
 
-  it("looks for its way again after there was no room to", async () => {
+  it("looks for its route again after there was no slot to", async () => {
     let a: DnsOutcome<string> = OVERLOADED;
     const plan = await plans(undefined, () => a).of("example.test");
     await assert.rejects(async () => plan.fastRoute());

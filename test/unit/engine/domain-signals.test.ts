@@ -145,7 +145,7 @@ describe("signals of a domain", () => {
     assert.deepEqual(off.asked, []);
   });
 
-  it("shares what it found with who asks soon after, and nothing that is incomplete", async () => {
+  it("shares its findings with checks soon after, and nothing that is incomplete", async () => {
     const { signals, asked, clock } = signalsIn({ txt: { "example.com": ["v=spf1 -all"] } });
     const all = await Promise.all(Array.from({ length: 100 }, () => signals.of("example.com")));
     assert.deepEqual(new Set(all.map(({ spf, dmarc }) => `${spf} ${dmarc}`)), new Set(["true false"]));
@@ -231,7 +231,7 @@ describe("an engine with signals", () => {
     assert.equal(EVIDENCE.domain, undefined);
   });
 
-  it("keeps nobody waiting for them whose check brings nothing", async () => {
+  it("delays no check whose result does not need them", async () => {
     const silent = { of: () => new Promise<DomainEvidence>(() => {}) };
     for (const nothing of [null, "busy"] as const) {
       const engine = withDomainSignals(

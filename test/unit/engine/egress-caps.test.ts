@@ -35,7 +35,7 @@ function setUp() {
 }
 
 describe("a cap that the site has taught", () => {
-  it("holds this process down, and is not what the others are told", async () => {
+  it("limits this process, and is not announced to the others", async () => {
     const { slots, fill, calls } = setUp();
     await fill(6, 10);
     slots.onCrowded("a");
@@ -45,14 +45,14 @@ describe("a cap that the site has taught", () => {
     assert.deepEqual(new Set(calls.flat().map(({ max }) => max)), new Set([10]));
   });
 
-  it("is above what nobody holds, and of no site where nothing is held", async () => {
+  it("is above the connections held, and absent for a site without any", async () => {
     const { slots } = setUp();
     slots.onCrowded("a");
     assert.equal(await slots.acquire("a", 2, 0), true);
     assert.equal(await slots.acquire("a", 2, 0), true);
   });
 
-  it("makes holders above it go once somebody waits, so that he is served", async () => {
+  it("makes holders above it close once a caller waits, so that it is served", async () => {
     const { clock, slots, fill, pressed } = setUp();
     await fill(6, 10);
     slots.onCrowded("a");
@@ -71,7 +71,7 @@ describe("a cap that the site has taught", () => {
     assert.equal(served, true);
   });
 
-  it("that falls while somebody waits makes them go too", async () => {
+  it("that falls while a caller waits makes them close too", async () => {
     const { clock, slots, fill, pressed } = setUp();
     await fill(6, 6);
     void slots.acquire("a", 6, 60_000);
@@ -81,7 +81,7 @@ describe("a cap that the site has taught", () => {
     assert.equal(pressed.length - before, 3);
   });
 
-  it("grows also for who waits and asks no more", async () => {
+  it("grows also for a waiter that asks no more", async () => {
     const { clock, slots, fill } = setUp();
     await fill(4, 10);
     slots.onCrowded("a");

@@ -7,7 +7,7 @@ import { engine, OK, replied, UNKNOWN } from "../../support/check-engine.ts";
 /** The engine's treatment of servers that defer, and of sites whose answers are meaningless. */
 const { addresses, controls, domains, quietRun, exploreEvery } = LIMITS.learnedBehaviour;
 
-describe("what is known of strangers", () => {
+describe("results of catch-all probes", () => {
   it("counts once for each mailbox that is accepted, as known or as asked for", async () => {
     const { ask, strangers } = engine((address) => (/^(?:alice|bob)@/.test(address) ? OK : UNKNOWN));
     await ask("alice", "bulk");
@@ -20,7 +20,7 @@ describe("what is known of strangers", () => {
   });
 });
 
-describe("a stranger who is greylisted", () => {
+describe("a catch-all probe that is greylisted", () => {
   it("is asked again, and the same one, when the server said; until then the answer is unconfirmed", async () => {
     let relented = false;
     const greylisted = replied(450, "4.2.0", "Greylisted, please try again in 20 seconds");
@@ -42,7 +42,7 @@ describe("a stranger who is greylisted", () => {
     assert.equal(asked.at(-1), stranger);
   });
 
-  it("has no delay where the server names none", async () => {
+  it("has no delay where the server states none", async () => {
     const said = async (text: string, enhanced: string) => {
       const { check } = engine((address) =>
         address.startsWith("alice@") ? OK : replied(451, enhanced, text),
@@ -55,7 +55,7 @@ describe("a stranger who is greylisted", () => {
 });
 
 describe("a site where everybody is refused", () => {
-  it("is not believed once its postmaster is refused too, and not asked but now and then", async () => {
+  it("is not trusted once its postmaster is refused too, and asked only now and then", async () => {
     let accepts = false;
     const { askAbout, asked, behaviours } = engine((address) =>
       accepts && address.startsWith("alice") ? OK : UNKNOWN,
@@ -84,7 +84,7 @@ describe("a site where everybody is refused", () => {
     assert.equal((await check("c"))?.smtp?.class, "mailbox_not_found");
   });
 
-  it("is believed where its postmaster is not", async () => {
+  it("is trusted where its postmaster is not refused", async () => {
     const { askAbout, asked } = engine((address) => (address.startsWith("postmaster@") ? OK : UNKNOWN));
     for (let i = 0; i < 3 * addresses; i++) {
       const found = (await askAbout(`a${i}@d${i % domains}.test`, "single")) as Evidence | null;
@@ -93,7 +93,7 @@ describe("a site where everybody is refused", () => {
     assert.equal(asked.filter((line) => line.startsWith("postmaster@")).length, 1);
   });
 
-  it("is asked for its postmaster in time of its own, though the check that asks has none left", async () => {
+  it("is asked for its postmaster with a deadline of its own, though the check has no time left", async () => {
     const left: number[] = [];
     const made = engine(
       () => {

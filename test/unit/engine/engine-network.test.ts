@@ -4,7 +4,7 @@ import type { RcptJobOptions } from "../../../src/smtp/session/rcpt-job.ts";
 import type { RcptOutcome } from "../../../src/smtp/wire/outcome.ts";
 import { engine, failed, OK, UNKNOWN } from "../../support/check-engine.ts";
 
-describe("what the engine tells of our network", () => {
+describe("the engine's reports about our network", () => {
   it("is every dial that was cut off, as soon as it was", async () => {
     const { check, seen } = engine(() => failed("connect", "timeout"));
     await check("alice");
@@ -27,7 +27,7 @@ describe("what the engine tells of our network", () => {
     assert.deepEqual(seen.failed, []);
   });
 
-  it("is the time at which a server took a connection, told once a second at most", async () => {
+  it("is the time at which a server took a connection, reported once a second at most", async () => {
     const { check, board, clock, seen } = engine(() => UNKNOWN);
     await check("alice");
     assert.equal(board.lastReachedMs(0), clock.now());
@@ -38,7 +38,7 @@ describe("what the engine tells of our network", () => {
     assert.equal(seen.reached.length, 2);
   });
 
-  it("while it is down: nobody is dialled for a caller, and the address is offered for the next trial", async () => {
+  it("while it is down: no caller's host is dialled, and its address is offered for the next trial", async () => {
     const { check, board, asked, seen } = engine(() => OK);
     board.setNetworkDown(true);
     const evidence = await check("alice");
@@ -48,7 +48,7 @@ describe("what the engine tells of our network", () => {
     assert.deepEqual(seen.candidates, ["direct 192.0.2.1"]);
   });
 
-  it("while nothing leaves by its way: the same, of that way alone", async () => {
+  it("while its route is down: the same, for that route alone", async () => {
     const { check, board, asked, seen } = engine(() => OK);
     board.noteReached(0, Date.UTC(2026, 0, 1));
     board.setRouteDown(0, true);
@@ -67,7 +67,7 @@ describe("what the engine tells of our network", () => {
     assert.deepEqual([smtp?.class, smtp?.rule], ["our_network", "nothing_reached_yet"]);
   });
 
-  it("gives up who waits in a dial when nothing leaves any more, and nobody whose dialogue has begun", async () => {
+  it("gives up checks whose dial waits when the network goes down, and none whose dialogue has begun", async () => {
     const options: RcptJobOptions[] = [];
     const waiting: ((outcome: RcptOutcome) => void)[] = [];
     const { check, board, clock } = engine(

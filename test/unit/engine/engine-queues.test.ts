@@ -14,7 +14,7 @@ const full = () => {
   throw new AppError("overloaded", "The resolver has too much to do.");
 };
 
-describe("rows of a domain that nobody knew", () => {
+describe("rows of a new domain", () => {
   it("are asked about in their order as far as there is room, and of the others nothing is made", async () => {
     const answers: ((outcome: RcptOutcome) => void)[] = [];
     const roles: string[] = [];
@@ -61,7 +61,7 @@ describe("rows of a domain that nobody knew", () => {
     assert.equal(looks, 2);
   });
 
-  it("break all where its way cannot be found, and the next looks for it anew", async () => {
+  it("all fail where its route cannot be found, and the next looks for it anew", async () => {
     let isFull = true;
     const nowhere = Object.assign([], { includes: () => isFull && full() });
     const { ask } = engine(
@@ -76,7 +76,7 @@ describe("rows of a domain that nobody knew", () => {
     assert.equal(known !== "busy" && known?.smtp?.class, "accepted");
   });
 
-  it("break one by one: what is thrown for one keeps nobody behind it", async () => {
+  it("fail one by one: an error of one does not stop the rows behind it", async () => {
     const role = (local: string) => {
       if (local === "bad") throw new Error("a list is damaged");
       return null;
@@ -94,7 +94,7 @@ describe("rows of a domain that nobody knew", () => {
     }
   });
 
-  it("have no answer, and ask nobody, where nobody waits for them any more", async () => {
+  it("have no answer, and ask no server, where no caller waits for them any more", async () => {
     const gone = new Set(["b"]);
     const { ask, asked } = engine(() => UNKNOWN);
     const all = ["a", "b", "c"].map((local) => ask(local, "bulk", () => gone.has(local)));

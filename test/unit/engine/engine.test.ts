@@ -9,7 +9,7 @@ import { engine, failed, OK, replied, UNKNOWN } from "../../support/check-engine
 import { FIRST_MS } from "../../support/local-breakers.ts";
 
 describe("catch-all, as the engine asks it", () => {
-  it("is believed of the host that said it, not of a backup that accepts everybody", async () => {
+  it("counts from the host that gave it, not from a backup that accepts every recipient", async () => {
     let primaryUp = true;
     const { check, asked } = engine((address, host) => {
       if (host === "mx2.example.test") return OK;
@@ -23,7 +23,7 @@ describe("catch-all, as the engine asks it", () => {
     assert.ok(asked.some((line) => line.startsWith("q") && line.endsWith(" mx2.example.test")));
   });
 
-  it("is asked with the same stranger again, whom greylisting then lets in", async () => {
+  it("is asked with the same catch-all address again, which greylisting then accepts", async () => {
     const met = new Set<string>();
     const { check, clock } = engine((address, host) => {
       if (!met.has(`${host} ${address}`)) {
@@ -128,7 +128,7 @@ describe("the breaker, as the engine works it", () => {
     assert.equal((await next)?.smtp?.class, "mailbox_not_found");
   });
 
-  it("lets a row wait that is accepted where the stranger cannot be asked any more", async () => {
+  it("defers an accepted row where the catch-all probe cannot be made any more", async () => {
     let turnBack: () => void = () => {};
     const { ask, check } = engine((address) => {
       if (address.startsWith("alice")) return OK;
@@ -213,7 +213,7 @@ describe("a busy site, as the engine meets it", () => {
     assert.equal(patient?.deadlineAt, 60_000 + LIMITS.smtp.probeBudgetMs, "a second turn gives no more");
   });
 
-  it("is asked about its stranger before all who wait there", async () => {
+  it("gets its catch-all probe before all waiting rows", async () => {
     const urgent: boolean[] = [];
     const { check } = engine(
       (address) => (address.startsWith("alice@") ? OK : UNKNOWN),

@@ -45,7 +45,7 @@ function mixed({ dead, live }: (typeof FIRSTS)[0], own: (address: string) => Rcp
 
 describe("a domain that names a provider's host before its own", () => {
   for (const first of FIRSTS) {
-    it(`shuts ${first.provider} to nobody when its own blocks us`, async () => {
+    it(`opens no breaker of ${first.provider} when its own host blocks us`, async () => {
       const made = mixed(first, () => BLOCKED);
       for (let i = 0; i < 2 * LIMITS.breaker.blocksToOpen; i++) {
         const { mx, smtp } = await asked(made, `u${i}@evil.example`);
@@ -58,7 +58,7 @@ describe("a domain that names a provider's host before its own", () => {
     });
   }
 
-  it("takes its own slots, under its own policy, and stands in its own line", async () => {
+  it("takes its own slots, under its own policy, and waits in its own queue", async () => {
     const first = FIRSTS[1] as (typeof FIRSTS)[0];
     const made = mixed(first, () => UNKNOWN);
     await asked(made, "u@evil.example");
@@ -74,7 +74,7 @@ describe("a domain that names a provider's host before its own", () => {
     assert.deepEqual(made.probes, ["null mailbox_not_found", "google mailbox_not_found"]);
   });
 
-  it("teaches nobody to disbelieve the provider: its stranger is its own", async () => {
+  it("does not make the provider untrusted: its catch-all probe is its own", async () => {
     const first = FIRSTS[1] as (typeof FIRSTS)[0];
     const made = mixed(first, () => OK);
     assert.equal((await asked(made, "u@evil.example")).smtp.catchAll, "accepted");
@@ -97,7 +97,7 @@ describe("a domain that names its own host before a provider's", () => {
     assert.ok(made.destinations.every(({ site, cap }) => site === "yahoo" && cap === "yahoo"));
   });
 
-  it("tells the breaker of each what that one said", async () => {
+  it("reports to the breaker of each host its own reply", async () => {
     const live = "aspmx.l.google.com";
     const greeting = { ...BLOCKED, stage: "greeting" } as RcptOutcome;
     const hosts = { "evil.example": [OWN, live] };

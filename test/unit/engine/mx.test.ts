@@ -68,7 +68,7 @@ describe("MX look-up", () => {
     }
   });
 
-  it("tells a domain without mail from one that does not exist", async () => {
+  it("distinguishes a domain without mail from one that does not exist", async () => {
     assert.equal((await look({ mx: NO_DATA })).status, "no_mx");
     assert.equal(
       (await look({ mx: { status: "nxdomain", ttlS: 9, proven: true } })).status,

@@ -52,8 +52,8 @@ function failed(cause: FailureCause, path = "192.0.2.1"): RcptOutcome {
   return { kind: "failure", stage: "connect", cause, detail: "", ...at };
 }
 
-describe("a silent dial, as a thread tells of it", () => {
-  it("is told once a site and way, for a while", () => {
+describe("a silent dial, as a thread reports it", () => {
+  it("is reported once for a site and route, for a while", () => {
     const { silent, told, clock } = view();
     silent();
     silent();
@@ -69,7 +69,7 @@ describe("a silent dial, as a thread tells of it", () => {
     assert.equal(told.length, 4);
   });
 
-  it("is nobody's business when a server was reached by the same way since, or the way is known to be down", () => {
+  it("is not reported when a server was reached by the same route since, or the route is known to be down", () => {
     const { silent, told, board, clock } = view();
     const beganMs = clock.now();
     clock.advance(200);
@@ -91,8 +91,8 @@ describe("a silent dial, as a thread tells of it", () => {
   });
 });
 
-describe("an attempt, as a thread tells of it", () => {
-  it("is told of the first time that a site answers in a second, for a few sites a way", () => {
+describe("an attempt, as a thread reports it", () => {
+  it("is reported the first time that a site answers in a second, for a few sites a route", () => {
     const { onAttempt: attempted, told, clock } = view();
     const reached = (site: string, path = "192.0.2.1") =>
       attempted({ ...TARGET, site }, { ...failed("closed", path), stage: "rcpt" });
@@ -124,7 +124,7 @@ describe("an attempt, as a thread tells of it", () => {
     ]);
   });
 
-  it("offers a host by the way that its probes take", async () => {
+  it("offers a host by the route of its probes", async () => {
     const { offerCandidate: offer, told } = view();
     offer("example.test", "mx.example.test", "a@example.test");
     await new Promise((resolve) => setImmediate(resolve));

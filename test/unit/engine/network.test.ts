@@ -36,7 +36,7 @@ function watched() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("network health", () => {
-  it("asks who last answered, and the suspects themselves, before it believes that nobody does", async () => {
+  it("asks the servers that last answered, and the suspects themselves, before the network counts as down", async () => {
     const { reached, up, fail, states, dialled } = watched();
     reached("198.51.100.7");
     up.add("198.51.100.7");
@@ -152,7 +152,7 @@ describe("trials while the network is down", () => {
     assert.equal(new Set(dialled).size, sitesRemembered);
   });
 
-  it("end when a probe that was under way got through", async () => {
+  it("end when a probe in flight got through", async () => {
     const { clock, reach, states } = await down();
     clock.advance(1_000);
     reach();
@@ -239,7 +239,7 @@ describe("board", () => {
     assert.equal(board.isCancelled(2), false);
   });
 
-  it("tells a task that was handed in from a cancelled one, which stays cancelled", () => {
+  it("distinguishes a halted task from a cancelled one, which remains cancelled", () => {
     const board = createSharedBoard(2, 1);
     board.startTask(0, 1);
     board.startTask(1, 1);
@@ -255,7 +255,7 @@ describe("board", () => {
     );
   });
 
-  it("tells a task that a thread has started, also where it was halted", () => {
+  it("shows that a thread has started a task, also where it was halted", () => {
     const board = createSharedBoard(2, 1);
     board.startTask(0, 1);
     board.startTask(1, 1);

@@ -125,7 +125,7 @@ async function settle(): Promise<void> {
 }
 
 describe("the preflight watch", () => {
-  it("tells which ways are not trusted, once for each change", async () => {
+  it("reports the untrusted routes, once for each change", async () => {
     const { clock, watch, bad, told, changes } = watched(["a", "b"]);
     bad.add("b");
     void watch.start();
@@ -165,7 +165,7 @@ describe("the preflight watch", () => {
     watch.stop();
   });
 
-  it("tells what servers take for our address, when it is known and when it changes", async () => {
+  it("reports the address that servers see, when it is known and when it changes", async () => {
     const { clock, watch, seen, addresses } = watched(["a", "b"]);
     seen.set("b", "8.8.8.8");
     void watch.start();
@@ -211,7 +211,7 @@ describe("the preflight watch", () => {
   });
 });
 
-describe("trust in a way", () => {
+describe("trust in a route", () => {
   const told = async (results: SelfCheckFinding[]) => {
     const world = watched(["a"]);
     await world.watch.start();
@@ -242,7 +242,7 @@ describe("trust in a way", () => {
     ]);
   });
 
-  it("comes back when nobody could tell for a day", async () => {
+  it("returns when no check had a result for a day", async () => {
     const looks = LIMITS.selfCheck.rememberedMs / EVERY_MS;
     const silent = Array.from({ length: looks - 1 }, () => finding("unknown"));
     assert.deepEqual((await told([listed, ...silent])).told, [["a"]]);
@@ -304,7 +304,7 @@ describe("the processes of an egress", () => {
     second.watch.stop();
   });
 
-  it("take over from one that is gone, and go on from what it knew", async () => {
+  it("take over from one that died, and continue from its findings", async () => {
     const clock = createFakeClock();
     const meeting = createMeeting(clock);
     const first = watched(["a"], clock, meeting.join());

@@ -85,7 +85,7 @@ function results({ findings }: RouteReport): Record<SelfCheckName, string> {
   >;
 }
 
-describe("preflight of a way", () => {
+describe("preflight of a route", () => {
   it("that is in order passes whatever applies to it", async () => {
     const { report, dialled } = await look();
     assert.deepEqual(results(report), {
@@ -155,18 +155,18 @@ describe("preflight of a way", () => {
     assert.deepEqual([unseen.report.trusted, results(unseen.report).reverse_name], [true, "unknown"]);
   });
 
-  it("without a name of its own is not trusted by the internet, and by nobody else it is asked", async () => {
+  it("without a name of its own is not trusted where servers reply, and not judged where none does", async () => {
     assert.equal((await look({ isHeloConfigured: () => false })).report.trusted, false);
     const { report } = await look({ isHeloConfigured: () => false, greeting: SILENT });
     assert.deepEqual([report.trusted, results(report).helo_name], [true, "unknown"]);
   });
 
-  it("on which port 25 is closed fails, and nobody loses his trust for it", async () => {
+  it("on which port 25 is closed fails, without losing trust", async () => {
     const { report } = await look({ greeting: SILENT });
     assert.deepEqual([report.state, report.trusted, results(report).port_25], ["failing", true, "fail"]);
   });
 
-  it("of which nothing can be told is in order", async () => {
+  it("without any finding is in order", async () => {
     const { report } = await look({ names: {} });
     assert.deepEqual([report.state, report.trusted, report.address], ["ok", true, null]);
     assert.deepEqual(results(report), {
@@ -183,7 +183,7 @@ describe("preflight of a way", () => {
     });
   });
 
-  it("is told apart from its proxy", async () => {
+  it("is distinguished from its proxy", async () => {
     const proxy = { host: "proxy.test", port: 1080, credentials: null, heloName: HELO };
     const path: EgressRoute = { name: "proxy:proxy.test:1080", localAddress: null, proxy, heloName: HELO };
     const refused: Greeting = {

@@ -53,8 +53,8 @@ async function told({ rows, backup, stranger }: Story, general: boolean): Promis
 const mode = fc.constantFrom<CheckMode>("single", "bulk", "patient");
 const kind = fc.constantFrom("exists", "exists", "missing", ...Object.keys(DOES));
 
-describe("the quick way of a probe", () => {
-  it("brings what the general way brings", async () => {
+describe("the fast probe", () => {
+  it("has the result of the full probe", async () => {
     const stories = fc.record<Story>({
       rows: fc.array(fc.record({ kind, mode, isBare: fc.boolean() }), { minLength: 1, maxLength: 8 }),
       backup: kind,
@@ -68,13 +68,13 @@ describe("the quick way of a probe", () => {
     );
   });
 
-  it("is left where somebody blocks us, and the breaker hears of it", async () => {
+  it("is abandoned where a server blocks us, and the breaker is notified", async () => {
     const { check, asked } = engine(() => BLOCKED);
     for (let i = 0; i < 6; i++) await check(`a${i}`);
     assert.equal(asked.length, 5);
   });
 
-  it("leaves the line of its site, however it ends", async () => {
+  it("leaves the queue of its site, however it ends", async () => {
     const { ask } = engine((address) => DOES[/^[a-z]+/.exec(address)?.[0] ?? ""] ?? UNKNOWN);
     for (let round = 0; round < 30; round++) {
       await Promise.all(Object.keys(DOES).map((each) => ask(`${each}.${round}`, "patient")));

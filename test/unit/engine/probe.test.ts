@@ -110,8 +110,8 @@ function world(outcomes: Record<string, RcptOutcome>, addresses: Record<string, 
   };
 }
 
-describe("a way by which nothing leaves", () => {
-  it("is not tried, and each address there is told of", async () => {
+describe("a route that is down", () => {
+  it("is not tried, and each address there is reported", async () => {
     const { probe, cutOff, asked, attempts } = world({ one: reply("rcpt", 250) });
     cutOff.now = true;
     const outcome = await probe(["one", "two"]);
@@ -133,13 +133,13 @@ describe("hosts of one domain that different people run", () => {
     );
   });
 
-  it("are in nobody's line before an address of theirs is known", async () => {
+  it("are in no queue before an address of theirs is known", async () => {
     const { probe, turns } = world({ two: reply("rcpt", 250) }, { one: [] });
     await probe(["one", "two"]);
     assert.deepEqual(turns, ["site of two"]);
   });
 
-  it("are left when the line of the next one is long", async () => {
+  it("are skipped when the queue of the next one is long", async () => {
     const { probe, full, asked } = world({});
     full.add("site of two");
     const outcome = await probe(["one", "two"]);
@@ -160,7 +160,7 @@ describe("hosts of one domain that different people run", () => {
 });
 
 describe("MX fail-over", () => {
-  it("stops at the first host that hears the recipient", async () => {
+  it("stops at the first host that replies to the recipient", async () => {
     const { probe, asked } = world({ one: reply("rcpt", 550), two: reply("rcpt", 250) });
     const outcome = await probe(["one", "two"]);
     assert.deepEqual([outcome.kind === "reply" && outcome.reply.code, asked()], [550, ["one 192.0.2.1"]]);
@@ -268,7 +268,7 @@ describe("MX fail-over", () => {
     assert.deepEqual(asked(), ["one 192.0.2.1", "one 2001:db8::1", "one 192.0.2.2"]);
   });
 
-  it("skips addresses that were dialled beside another one and failed too, and tells of each", async () => {
+  it("skips addresses that were dialled beside another one and failed too, and reports each", async () => {
     const tried = ["2001:db8::1", "192.0.2.2"].map((address) => ({
       address,
       path: "direct",
@@ -305,7 +305,7 @@ describe("MX fail-over", () => {
     );
   });
 
-  it("reports the end that got furthest when none will talk", async () => {
+  it("reports the outcome that got furthest when no host replies", async () => {
     const { probe } = world({
       one: failure("connect", "timeout"),
       two: reply("greeting", 554),
@@ -315,7 +315,7 @@ describe("MX fail-over", () => {
     assert.deepEqual([outcome.host, outcome.stage], ["two", "greeting"]);
   });
 
-  it("tells of every attempt, also of those that were not the last", async () => {
+  it("reports every attempt, also those that were not the last", async () => {
     const { probe, attempts } = world({ one: failure("connect", "timeout"), two: reply("rcpt", 250) });
     await probe(["one", "two"]);
     assert.deepEqual(attempts, ["one", "two"]);
@@ -338,7 +338,7 @@ describe("MX fail-over", () => {
     assert.deepEqual([outcome.kind === "failure" && outcome.cause, asked()], ["no_address", []]);
   });
 
-  it("does not try what cannot help: no slot, or nobody who waits", async () => {
+  it("does not try in vain: without a slot, or without a waiter", async () => {
     const { probe, asked } = world({ one: failure("connect", "no_slot"), two: reply("rcpt", 250) });
     await probe(["one", "two"]);
     assert.equal(asked().length, 1);

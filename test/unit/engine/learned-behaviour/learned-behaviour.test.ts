@@ -68,7 +68,7 @@ function strangers(authority: BehaviourAuthority, count: number, accepted: (i: n
 }
 
 describe("a site that refuses everybody", () => {
-  it("is found out before it has condemned more than the few that make us doubt, postmaster being refused too", async () => {
+  it("is detected before it has made more than the first few invalid, as its postmaster is refused too", async () => {
     const { asked, events, authority, refuseMany } = world();
     const condemned = await refuseMany(1_000, 40, "refused");
     assert.ok(condemned <= addresses + 2 * quietRun, `${condemned} were condemned`);
@@ -100,7 +100,7 @@ describe("a site that refuses everybody", () => {
     assert.notDeepEqual(first.asked, asked);
   });
 
-  it("is none where domains that somebody points at it are refused: its customers' postmaster is asked first", async () => {
+  it("is not assumed where foreign domains pointed at it are refused: its customers' postmaster is asked first", async () => {
     const { asked, authority, threads, refuseMany } = world();
     threads[0]?.behaviours.onAccepted(SITE, "honest.test");
     const answer = (domain: string) => (domain === "honest.test" ? "accepted" : "refused");
@@ -108,7 +108,7 @@ describe("a site that refuses everybody", () => {
     assert.deepEqual([asked, authority.behaviourOf(SITE)], [["honest.test"], null]);
   });
 
-  it("is asked about the first of each domain, so that its customers are heard, up to a bound", async () => {
+  it("is asked about the first of each domain, so that its customers count, up to a bound", async () => {
     const { threads, refuseMany } = world();
     await refuseMany(200, 40, "refused");
     const { behaviours } = threads[0] ?? assert.fail();
@@ -131,7 +131,7 @@ describe("a site that refuses everybody", () => {
     assert.equal(authority.behaviourOf(SITE), "refuses_all");
   });
 
-  it("is never a provider with a name: its operator is told, once", async () => {
+  it("is never a known provider: the operator is notified, once", async () => {
     const { authority, events, suspicions, refuseMany } = world(undefined, { site: "google" });
     assert.equal(await refuseMany(1_000, 40, "refused"), 1_000);
     for (let i = 0; i < 3 * strangerDomains; i++) authority.onCatchAllProbe("google", `d${i}.test`, true);
@@ -168,7 +168,7 @@ describe("a site that refuses everybody", () => {
     assert.equal(asked.length, 2);
   });
 
-  it("is not believed to be one while the question brings nothing, and soon asked again", async () => {
+  it("is not taken for one while the question has no answer, and soon asked again", async () => {
     const { clock, asked, refuseMany } = world();
     assert.equal(await refuseMany(1_000, 40, "inconclusive"), 1_000);
     assert.equal(asked.length, controlsTried);
@@ -185,7 +185,7 @@ describe("a site that refuses everybody", () => {
     assert.equal(authority.behaviourOf(SITE), "refuses_all");
   });
 
-  it("is believed again with the first that it accepts, and asked for that now and then", async () => {
+  it("is trusted again with the first recipient that it accepts, and probed for that now and then", async () => {
     const { threads, authority, events, refuse, refuseMany } = world();
     await refuseMany(200, 40, "refused");
     const [one] = threads;
@@ -221,7 +221,7 @@ describe("a site that refuses everybody", () => {
     return assert.fail("nobody was doubted");
   }
 
-  it("keeps those waiting who are refused while the postmaster is asked, and condemns none of them", async () => {
+  it("holds refused rows while the postmaster is asked, and makes none of them invalid", async () => {
     const { one, two, refused, domain, authority } = await doubted();
     const waiting = Array.from({ length: 60 }, (_, i) => refused(i % 2 ? one : two, 100 + i));
     let say = await one.behaviours.onControlAnswered(SITE, domain, "refused");
@@ -235,7 +235,7 @@ describe("a site that refuses everybody", () => {
     assert.equal(authority.behaviourOf(SITE), "refuses_all");
   });
 
-  it("lets nobody wait for a thread that died while it asked", async () => {
+  it("lets no row wait for a thread that died while it asked", async () => {
     const { one, two, refused, authority } = await doubted();
     const waiting = Array.from({ length: quietRun + 1 }, (_, i) => refused(two, 100 + i));
     one.end.close();
@@ -276,7 +276,7 @@ describe("a site that refuses everybody", () => {
 });
 
 describe("a site that accepts everybody", () => {
-  it("is one where strangers of many registrants were accepted; never one, whatever it calls below its domain", () => {
+  it("is detected where catch-all probes of many registrants were accepted; never by one, whatever its subdomains", () => {
     const { authority, events } = world();
     for (let i = 0; i < 100; i++) authority.onCatchAllProbe(SITE, `s${i}.one.test`, true);
     strangers(authority, strangerDomains - 2, () => true);
@@ -289,7 +289,7 @@ describe("a site that accepts everybody", () => {
     );
   });
 
-  it("is believed again once a stranger is refused, and for an hour whatever comes", () => {
+  it("is trusted again once a catch-all probe is refused, and for an hour whatever comes", () => {
     const { authority, events } = world();
     strangers(authority, 100, () => true);
     authority.onCatchAllProbe(SITE, "e.test", false);
@@ -302,13 +302,13 @@ describe("a site that accepts everybody", () => {
     );
   });
 
-  it("is none that refuses a stranger now and then", () => {
+  it("is not a site that refuses a catch-all probe now and then", () => {
     const { authority } = world();
     strangers(authority, 1_000, (i) => i % strangerDomains !== 0);
     assert.equal(authority.behaviourOf(SITE), null);
   });
 
-  it("is none that refuses anybody as unknown, and is believed again with the first", async () => {
+  it("is not a site that refuses any recipient as unknown, and is trusted again with the first", async () => {
     const { clock, authority, refuse } = world();
     strangers(authority, strangerDomains - 1, () => true);
     await refuse(0, "a@d1.test", "refused");

@@ -24,7 +24,7 @@ describe("a thread whose list has more sites than are counted", () => {
     return { clock, behaviours, refuse, told };
   }
 
-  it("tells of a run of refusals, however many other sites accept in between", () => {
+  it("reports a run of refusals, however many other sites accept in between", () => {
     const { clock, behaviours, refuse, told } = thread();
     for (let i = 0; i < quietRun; i++) {
       assert.deepEqual(
@@ -43,7 +43,7 @@ describe("a thread whose list has more sites than are counted", () => {
     );
   });
 
-  it("tells once a while that a site accepts or refuses, whatever others do the more often", () => {
+  it("reports once in a while that a site accepts or refuses, however busy other sites are", () => {
     const accepting = thread();
     for (let i = 0; i < 2; i++) {
       accepting.behaviours.onAccepted(SITE, "d0.test");

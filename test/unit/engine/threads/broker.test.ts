@@ -87,7 +87,7 @@ describe("slots over threads", () => {
     assert.equal(await waiting, true);
   });
 
-  it("tells the holder that somebody waits", async () => {
+  it("notifies the holder that a thread waits", async () => {
     const { broker: main } = broker();
     const a = thread(main);
     const b = thread(main);
@@ -99,7 +99,7 @@ describe("slots over threads", () => {
     assert.equal(await waiting, true);
   });
 
-  it("tells who holds a slot of it before it is wanted back, however close behind another thread asks", async () => {
+  it("grants a slot before it asks for it back, however soon another thread asks", async () => {
     const { broker: main } = broker();
     const [a, b] = [thread(main), thread(main)];
     const story: string[] = [];
@@ -131,7 +131,7 @@ describe("slots over threads", () => {
 });
 
 describe("catch-all answers over threads", () => {
-  it("lets one thread ask and tells all others what it heard", async () => {
+  it("lets one thread ask and reports its result to all others", async () => {
     const { broker: main, stored } = broker();
     const threads = [thread(main), thread(main), thread(main)];
     const claims = threads.map(({ link }) => link.facts.claim("example.test|site"));
@@ -145,7 +145,7 @@ describe("catch-all answers over threads", () => {
     assert.equal(stored.get("example.test|site"), "refused");
   });
 
-  it("frees those who wait when the asking thread dies", async () => {
+  it("frees the waiting threads when the asking thread dies", async () => {
     const { broker: main } = broker();
     const a = thread(main);
     const b = thread(main);
@@ -155,7 +155,7 @@ describe("catch-all answers over threads", () => {
     assert.equal(await waiting, "not_probed");
   });
 
-  it("are asked for once by a thread, whoever of its checks settles or gives up", async () => {
+  it("are asked for once by a thread, whichever of its checks settles or gives up", async () => {
     const { broker: main } = broker();
     const { facts } = thread(main).link;
     const [first, ...others] = Array.from({ length: 5 }, () => facts.claim("k"));
@@ -177,7 +177,7 @@ describe("catch-all answers over threads", () => {
   });
 });
 
-describe("the rest of the line", () => {
+describe("other messages", () => {
   it("carries what threads see of the network and of sites, and their counts", async () => {
     const { broker: main, seen } = broker();
     const { link } = thread(main);
@@ -201,7 +201,7 @@ describe("the rest of the line", () => {
     ]);
   });
 
-  it("tells every thread, also one that comes later, which ways are not trusted", async () => {
+  it("notifies every thread, also one that starts later, of untrusted routes", async () => {
     const { broker: main } = broker();
     const a = thread(main);
     const roundTrip = ({ link }: { link: ThreadLink }, key: string) => link.facts.claim(key);
@@ -221,7 +221,7 @@ describe("the rest of the line", () => {
     assert.equal(a.link.seenAs("direct"), null);
   });
 
-  it("knows the sessions of the threads that are there, as each last told", async () => {
+  it("knows the sessions of the living threads, as last reported", async () => {
     const { broker: main } = broker();
     const [a, b] = [thread(main), thread(main)];
     const told = async ({ link }: { link: ThreadLink }, sessionsOpen: number) => {

@@ -39,7 +39,7 @@ function createWorld() {
 
 const evidenceOf = (address: string) => evidenceWith({ role: address });
 
-describe("batches of checks on their way to threads", () => {
+describe("batches of checks in transit to threads", () => {
   it("wait for the first thread, in order", async () => {
     const { pool, attach } = createWorld();
     const single = pool.check("a@one.test", "unprobed");
@@ -158,7 +158,7 @@ describe("batches of checks on their way to threads", () => {
     );
   });
 
-  it("have no answer once the pool is closed, and none is taken then", async () => {
+  it("have no answer once the pool is closed, and no batch is accepted then", async () => {
     const { pool, attach } = createWorld();
     const { got, answer } = attach();
     const single = pool.check("a@one.test", "probed");

@@ -138,7 +138,7 @@ describe("a batch of checks in a thread", () => {
     ]);
   });
 
-  it("stays halted for its stragglers when its slot is another's", async () => {
+  it("remains halted for its last rows when its slot is another's", async () => {
     const { batch, asked, board, clock } = thread();
     const first = batch(["a@one.test"]);
     board.finishEarly(SLOT);
@@ -227,7 +227,7 @@ describe("a batch of which some are asked about at once", () => {
     ]);
   });
 
-  it("is answered when the last one under way is, once it was handed in", async () => {
+  it("is answered when its last check in progress is, once it was halted", async () => {
     const { batch, asked, board } = thread();
     const lines = batch(ADDRESSES, "patient", 2);
     asked[0]?.end(evidenceOf("a"));
@@ -290,7 +290,7 @@ describe("a request's check in a thread", () => {
     assert.deepEqual(readOutcomes((await answer).outcomes), [null]);
   });
 
-  it("that is cancelled before its thread has read it is answered at once, and asks nobody", async () => {
+  it("that is cancelled before its thread has read it is answered at once, without a question", async () => {
     const { run, asked, clock } = thread();
     const answer = await run(["a@one.test"], { mode: "single" }, (board) => board.cancel(SLOT));
     assert.deepEqual(readOutcomes(answer.outcomes), [null]);

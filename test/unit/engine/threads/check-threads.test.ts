@@ -66,13 +66,13 @@ const MORTAL = `
 `;
 
 describe("threads that fail as they load", () => {
-  it("are told of to who waits for them", async () => {
+  it("are reported to a waiter", async () => {
     const { pool } = await poolOf(BROKEN);
     await assert.rejects(pool.ready(), /cannot be loaded/);
     await pool.close();
   });
 
-  it("are told of to who asks long after", async () => {
+  it("are reported to a later caller", async () => {
     const { threads, pool } = await poolOf(BROKEN);
     await assert.rejects(threads.failed, /cannot be loaded/);
     await new Promise((resolve) => setImmediate(resolve));

@@ -43,7 +43,7 @@ describe("the waits of checks for our own CPU", () => {
     assert.equal(of.takeMeanMs(), 0);
   });
 
-  it("are none while checks that were begun wait for others", () => {
+  it("are zero while started checks wait for others", () => {
     const { waits: of, start, time } = waits();
     sent(of, 8_000);
     start(8_000, 0);

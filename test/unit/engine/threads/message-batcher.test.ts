@@ -30,7 +30,7 @@ describe("messages between a thread and the main one", () => {
     }
   });
 
-  it("wait a moment for company where nobody waits for them, and keep their order", async (t) => {
+  it("are delayed for a moment to be batched where no caller waits for them, and keep their order", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const { port1, port2 } = new MessageChannel();
     const mailbag = new MessageBatcher<string>(port1);
@@ -78,7 +78,7 @@ describe("messages between a thread and the main one", () => {
     }
   });
 
-  it("are heard each when all is done that the one before set going in its turn", async () => {
+  it("are delivered one by one, each after all callbacks of the previous one", async () => {
     const { port1, port2 } = new MessageChannel();
     const mailbag = new MessageBatcher<number>(port1);
     const story: string[] = [];

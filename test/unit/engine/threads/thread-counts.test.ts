@@ -64,7 +64,7 @@ describe("the counters of a check thread", () => {
     ]);
   });
 
-  it("say how many sessions are open, not how many have come and gone", () => {
+  it("report how many sessions are open, not how many were opened", () => {
     const { clock, counts, sent } = counting();
     for (const change of [1, 1, 1, -1] as const) counts.countSession(change);
     clock.advance(LIMITS.check.countsEveryMs);

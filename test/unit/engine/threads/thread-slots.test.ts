@@ -55,7 +55,7 @@ async function fill(thread: BusyThread, clock: FakeClock): Promise<void> {
 }
 
 describe("slots of the threads of a process", () => {
-  it("passes slots from the thread that has all to one that has none, until they have as many", async () => {
+  it("passes slots from the thread that has all to one without, until they have as many", async () => {
     const { clock, local, rich, poor } = threads();
     await fill(rich, clock);
     const asked = await Promise.all(Array.from({ length: MAX }, () => poor.ask()));
@@ -64,7 +64,7 @@ describe("slots of the threads of a process", () => {
     assert.equal(local.stats().held, MAX);
   });
 
-  it("does not turn round who has as many, or one more", async () => {
+  it("takes no slot from a thread that has as many, or one more", async () => {
     const { clock, rich, poor } = threads();
     await fill(rich, clock);
     while (await poor.ask()) {}
@@ -88,7 +88,7 @@ describe("slots of the threads of a process", () => {
     assert.deepEqual(held, [3, 3, 4]);
   });
 
-  it("asks for no more than is fair while slots are on their way", async () => {
+  it("asks for no more than is fair while slots are in transit", async () => {
     const { clock, rich, poor } = threads(false);
     await fill(rich, clock);
     const asking = Array.from({ length: MAX }, () => poor.ask());
@@ -99,7 +99,7 @@ describe("slots of the threads of a process", () => {
     assert.equal(granted, MAX / 2);
   });
 
-  it("says no when none came in time, and gives what comes later to whoever asks then", async () => {
+  it("refuses when no slot came in time, and gives later ones to later callers", async () => {
     const { clock, rich, poor } = threads(false);
     await fill(rich, clock);
     const asking = poor.ask();
@@ -125,7 +125,7 @@ describe("slots of the threads of a process", () => {
   });
 });
 
-describe("the start at a site where nobody has a slot", () => {
+describe("the start at a site where no thread has a slot", () => {
   function start(count: number) {
     const clock = createFakeClock();
     const local = createLocalSlots(clock);
@@ -149,7 +149,7 @@ describe("the start at a site where nobody has a slot", () => {
     assert.equal(first.toldWanted + second.toldWanted, 0);
   });
 
-  it("gives what the others did not ask for to who was held back, when the time is over", async () => {
+  it("gives slots that others did not ask for to the thread that was held back, when the time is over", async () => {
     const { clock, first, second } = start(2);
     const asked = askForAll(first);
     assert.equal(await second.ask(), true);
@@ -161,7 +161,7 @@ describe("the start at a site where nobody has a slot", () => {
     assert.deepEqual([first.held, second.held], [MAX - 1, 1]);
   });
 
-  it("holds nobody back who is alone, or comes where somebody has a slot already", async () => {
+  it("does not hold back a thread that is alone, or comes where another has a slot already", async () => {
     const alone = start(1);
     assert.ok((await Promise.all(askForAll(alone.first))).every(Boolean));
     const { clock, first, second } = start(2);
@@ -170,7 +170,7 @@ describe("the start at a site where nobody has a slot", () => {
     assert.equal((await Promise.all(askForAll(second))).filter(Boolean).length, MAX - 1);
   });
 
-  it("holds nobody back who has no connection to his host yet", async () => {
+  it("does not hold back a thread without a connection to its host", async () => {
     const { first } = start(2);
     const pressing = { site: SITE, max: MAX, waitMs: 1_000 };
     assert.equal(await first.slots.acquire(pressing), true);
@@ -192,7 +192,7 @@ describe("the start at a site where nobody has a slot", () => {
     assert.equal(second.held, MAX);
   });
 
-  it("gives nothing to a thread that has gone while it was held back", async () => {
+  it("gives nothing to a thread that died while it was held back", async () => {
     const { clock, local, first } = start(2);
     const asked = askForAll(first);
     await turn();
