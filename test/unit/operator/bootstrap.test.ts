@@ -48,7 +48,7 @@ describe("the command bootstrap", () => {
       assert.equal(stdout.split(text).length, 2, text);
   });
 
-  it("takes an address that has an account only when told to", async () => {
+  it("takes an address that has an account only with the option for it", async () => {
     assert.equal((await run(...GOOD)).asked[0]?.existingUser, false);
     assert.equal((await run(...GOOD, "--existing-user")).asked[0]?.existingUser, true);
   });

@@ -62,7 +62,7 @@ async function run(argv: string[], ways: Record<string, SelfCheckFinding[]>) {
 }
 
 describe("the command preflight", () => {
-  it("tells of every way what was seen and what to do", async () => {
+  it("reports for every route what was seen and what to do", async () => {
     const { code, stdout } = await run([], { "192.0.2.1": [OPEN, NO_SPF], "192.0.2.2": [OPEN, LISTED] });
     assert.equal(code, 1);
     assert.equal(
@@ -84,7 +84,7 @@ describe("the command preflight", () => {
     );
   });
 
-  it("ends with 0 when every way is in order, advice or not", async () => {
+  it("ends with 0 when every route is in order, with or without advice", async () => {
     const { code, stdout } = await run([], { direct: [OPEN, NO_SPF] });
     assert.equal(code, 0);
     assert.match(stdout, /Nothing was found that would keep answers from being believed\.\n$/);

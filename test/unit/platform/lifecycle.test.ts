@@ -82,7 +82,7 @@ describe("lifecycle", () => {
     assert.equal(events.at(-1), "stop a");
   });
 
-  it("starts no further part once it is told to stop", async () => {
+  it("starts no further part once it is stopped", async () => {
     const events: string[] = [];
     let begun = () => {};
     const slow = recorded("a", events, {
@@ -126,7 +126,7 @@ describe("lifecycle", () => {
     assert.deepEqual(events, ["start a", "drain a", "stop b", "stop a"]);
   });
 
-  it("stops once, however often it is told", async () => {
+  it("stops once, however often it is asked", async () => {
     const events: string[] = [];
     const { lifecycle } = life([recorded("a", events)]);
     await lifecycle.start();
@@ -153,7 +153,7 @@ describe("lifecycle", () => {
     assert.deepEqual(events.slice(2), ["drain b", "drain a", "stop c", "stop b", "stop a"]);
   });
 
-  it("does not wait for who sees it leave when it has not served yet", async () => {
+  it("does not wait for balancers when it has not served yet", async () => {
     const events: string[] = [];
     let begun = () => {};
     const slow = recorded("a", events, {

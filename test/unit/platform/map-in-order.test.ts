@@ -12,7 +12,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe("items that are mapped in order", () => {
-  it("keep their order, and no more are under way than may be", async () => {
+  it("keep their order, and no more are in progress than allowed", async () => {
     let [underWay, most] = [0, 0];
     const begin = async (n: number) => {
       underWay += 1;
@@ -30,7 +30,7 @@ describe("items that are mapped in order", () => {
     assert.equal(most, 7);
   });
 
-  it("are told of before the next one comes", async () => {
+  it("are reported before the next one comes", async () => {
     const next = new EventEmitter();
     async function* items() {
       yield 1;
@@ -76,7 +76,7 @@ describe("items that are mapped in order", () => {
     await assert.rejects(some.next(), /no more/);
   });
 
-  it("leave their source when nobody reads on", async () => {
+  it("close their source when the reader stops", async () => {
     const left = new EventEmitter();
     const isLeft = once(left, "left");
     async function* items() {

@@ -109,7 +109,7 @@ describe("the request thread", () => {
     assert.deepEqual(await Promise.all(work), [2, 2, 2, 2]);
   });
 
-  it("does not begin a task whose client has gone meanwhile", async (t) => {
+  it("does not begin a task whose client has disconnected meanwhile", async (t) => {
     const thread = threadOf(t);
     let isGone = false;
     const first = thread.run("add", { a: 1, b: 1 }, ours());

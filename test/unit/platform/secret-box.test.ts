@@ -40,7 +40,7 @@ describe("the secret box", () => {
     }
   });
 
-  it("opens nothing that was cut or is of strangers, and does not say what it was", () => {
+  it("opens nothing that was truncated or sealed elsewhere, and does not reveal it", () => {
     const sealed = box.seal("some text", CONTEXT);
     for (let length = 0; length < sealed.length; length++)
       assert.throws(() => box.open(sealed.subarray(0, length), CONTEXT), SecretBoxError);

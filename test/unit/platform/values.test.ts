@@ -24,7 +24,7 @@ describe("ids", () => {
     assert.ok(ends.size > 19_000, `${ends.size}`);
   });
 
-  it("are told from everything else", () => {
+  it("are distinguished from everything else", () => {
     const id = newId("key");
     assert.ok(isId("key", id));
     for (const other of [

@@ -107,7 +107,7 @@ describe("a migration", () => {
       assert.deepEqual(faults(sql), []);
     });
 
-  it("is told of each fault of a statement of several actions", () => {
+  it("gets each fault of a statement of several actions", () => {
     const sql = "alter table jobs drop column a, add column b text, add column c numeric(3, 1) not null";
     assert.deepEqual(faults(sql), ["drops", "requires"]);
   });

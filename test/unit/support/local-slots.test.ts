@@ -40,7 +40,7 @@ describe("local slots", () => {
     assert.deepEqual([slots.stats().held, clock.pending], [0, 0]);
   });
 
-  it("tells that somebody waits, and only then", async () => {
+  it("reports that a caller waits, and only then", async () => {
     const slots = createLocalSlots(createFakeClock());
     const wanted: string[] = [];
     slots.onWanted((site) => wanted.push(site));
@@ -53,7 +53,7 @@ describe("local slots", () => {
     assert.equal(await waiting, false);
   });
 
-  it("takes a release that nobody owes for a bug", () => {
+  it("treats a release without a slot as a bug", () => {
     assert.throws(() => createLocalSlots(createFakeClock()).release("a"), /nobody held/);
   });
 });

@@ -22,7 +22,7 @@ function facts() {
 }
 
 describe("catch-all facts", () => {
-  it("are asked for once and told to all who wait", async () => {
+  it("are asked for once and reported to all waiters", async () => {
     const { facts: made } = facts();
     const claims = Array.from({ length: 20 }, () => made.claim(KEY));
     assert.equal(await claims[0], "ask");
@@ -71,7 +71,7 @@ describe("catch-all facts", () => {
   });
 });
 
-describe("strangers", () => {
+describe("catch-all addresses", () => {
   const MONDAY = Date.UTC(2026, 0, 5);
 
   it("are the same all week, so that greylisting lets them in, and then others", () => {
@@ -90,7 +90,7 @@ describe("strangers", () => {
   });
 });
 
-describe("what the stranger's reply says", () => {
+describe("the meaning of a catch-all probe's reply", () => {
   it("only a refusal for the recipient's sake is one", () => {
     assert.equal(catchAllAnswerOf("accepted", false), "accepted");
     assert.equal(catchAllAnswerOf("mailbox_not_found", false), "refused");

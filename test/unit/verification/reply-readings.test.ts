@@ -109,7 +109,7 @@ function read(replies: ReplyReadings, story: Partial<Heard>) {
 const saidTo = (replies: ReplyReadings, story: Partial<Heard>) => read(replies, story).said;
 
 describe("what a host's replies were read as", () => {
-  it("is what each of them is read as by itself, whoever is asked about, and in whatever order they come", () => {
+  it("is what each of them is read as by itself, for every recipient, and in whatever order they come", () => {
     fc.assert(
       fc.property(fc.array(heard, { maxLength: 60 }), (stories) => {
         const replies = new ReplyReadings();
@@ -135,7 +135,7 @@ describe("what a host's replies were read as", () => {
     );
   });
 
-  it("is one object for all who are answered alike, and nobody's whose local part stands in the reply", () => {
+  it("is one object for all equal answers, except those with the local part in the reply", () => {
     const replies = new ReplyReadings();
     const line = "550 5.1.1 User unknown";
     const said = ["jane", "joe", "user", "jim"].map((local) => saidTo(replies, { line, local }));

@@ -67,7 +67,7 @@ describe("a stored password", () => {
     assert.equal(await passwords.verify(stored, "P\u00e4sswort final", "unknown"), true);
   });
 
-  it("that is none matches nothing, and costs as much to look at", async () => {
+  it("that is malformed matches nothing, and costs as much to verify", async () => {
     const passwords = createPasswords(8);
     const stored = await passwords.hash(PASSWORD, "unknown");
     const costMs = async (hash: string | null) => {
@@ -105,7 +105,7 @@ describe("a stored password", () => {
     });
   }
 
-  it("of somebody known is looked at before the strangers', however many they are", async () => {
+  it("of a known client is verified before those of unknown ones, however many they are", async () => {
     const passwords = createPasswords(2);
     const order: string[] = [];
     const look = (standing: "known" | "unknown") =>

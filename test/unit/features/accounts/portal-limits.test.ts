@@ -78,7 +78,7 @@ describe("sign-ins that fail", () => {
     assert.equal(await outcome(portal.signIn(OWNER, address(1_000))), null);
   });
 
-  it("from all over keep nobody out who has proven the account otherwise", async () => {
+  it("from many addresses do not lock out a client that has proven the account otherwise", async () => {
     const { portal } = setUp();
     const home = "198.51.100.1";
     await failTimes(limits.signInPerPair, () => portal.signIn(OWNER, home));
@@ -116,7 +116,7 @@ describe("sign-ins that fail", () => {
     assert.equal(await outcome(portal.signIn("b@example.com", "203.0.113.2")), null);
   });
 
-  it("that are refused count nowhere: they keep nobody else out", async () => {
+  it("that are refused do not count: they lock out no other client", async () => {
     const { portal } = setUp();
     await failTimes(limits.signInPerPair, () => portal.signIn(OWNER, "203.0.113.1"));
     for (let i = 0; i < limits.signInPerAccount; i++) await outcome(portal.signIn(OWNER, "203.0.113.1"));

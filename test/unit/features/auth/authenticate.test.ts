@@ -60,7 +60,7 @@ function setUp() {
 }
 
 describe("a look-up of a credential", () => {
-  it("that was under way while the credential changed serves who waits and is not kept", async () => {
+  it("that was in progress while the credential changed serves its waiters and is not cached", async () => {
     const { ask, waiting, authenticator, secret } = setUp();
     const first = ask();
     authenticator.invalidate({ kind: "credential", subject: hashSecret(secret) });
@@ -97,7 +97,7 @@ describe("a look-up of a credential", () => {
     assert.equal(waiting.length, LIMITS.keys.lookupsInFlight);
   });
 
-  it("of unknown credentials takes a share of those under way for one site, and none that is over", async () => {
+  it("of unknown credentials may take a share of those in progress for one site; ended ones do not count", async () => {
     const { from, waiting } = setUp();
     const share = LIMITS.keys.lookupsPerSite;
     const asked = Array.from({ length: share }, (_, i) =>
@@ -126,7 +126,7 @@ describe("a look-up of a credential", () => {
     assert.equal((await again).role, "member", "a key without a user");
   });
 
-  it("is joined only while what it tells is no older than a cache may be", async () => {
+  it("is joined only while its result is no older than a cached one may be", async () => {
     const { ask, waiting, clock } = setUp();
     const first = ask();
     clock.advance(LIMITS.keys.confirmMs - 1);
@@ -203,7 +203,7 @@ describe("a change to a team's lists", () => {
   });
 });
 
-describe("an address that sends credentials that are none", () => {
+describe("an address that sends invalid credentials", () => {
   const STRANGER = "192.0.2.1";
   const { burst, unitsPerS } = LIMITS.clients;
   /** A caller whose address must not be read. */
@@ -248,7 +248,7 @@ describe("an address that sends credentials that are none", () => {
     assert.equal(waiting.length, 1);
   });
 
-  it("pays for all that were under way at once", async () => {
+  it("is charged for all that were in progress at once", async () => {
     const { from, waiting } = setUp();
     const asked = Array.from({ length: burst + unitsPerS }, () => from(STRANGER, newSecret("live")));
     for (const { answer } of waiting) answer(null);

@@ -70,7 +70,7 @@ describe("the feed of changes", () => {
     assert.equal(resets(), 2);
   });
 
-  it("tells of each poll, also of one that Postgres does not answer", async () => {
+  it("reports each poll, also one that Postgres does not answer", async () => {
     const { postgres, polls, step } = setUp();
     await step();
     postgres.up = false;

@@ -36,7 +36,7 @@ describe("entries by their header", () => {
     assert.equal(memo.find(HEADER, LIMITS.keys.headerMs), undefined);
   });
 
-  it("go when their time is up, though nobody asks any more", () => {
+  it("expire, even without further requests", () => {
     const { memo } = setUp();
     memo.find(HEADER, 0);
     memo.expire(LIMITS.keys.headerMs - 1);

@@ -49,7 +49,7 @@ describe("what teams say of domains, for their jobs", () => {
     assert.deepEqual(domains.reads, { pages: 1, named: 2 });
   });
 
-  it("is not what a read found that had begun before the job was there", async () => {
+  it("is not taken from a read that began before the job existed", async () => {
     const { block, feed, overlayOf } = setUp();
     await overlayOf("team", "a");
     const gate = createGate();

@@ -27,7 +27,7 @@ function setUp() {
 const names = (count: number, prefix = "d") => Array.from({ length: count }, (_, i) => `${prefix}${i}.test`);
 
 describe("a team's lists", () => {
-  it("are read once, page by page, for all who ask", async () => {
+  it("are read once, page by page, for all callers", async () => {
     const { store, domains, stored } = setUp();
     for (const name of names(2 * domainsPerPage + 1)) stored.blocked.set(name, true);
     for (const name of names(3, "throwaway")) stored.disposable.add(name);
@@ -41,7 +41,7 @@ describe("a team's lists", () => {
     assert.equal(store.of("team", ALWAYS), first, "at once");
   });
 
-  it("are changed by difference, and nobody is answered by them until the change is read", async () => {
+  it("are changed by difference, and not used until the change is read", async () => {
     const { store, domains, stored } = setUp();
     for (const name of names(domainsPerPage + 1)) stored.blocked.set(name, false);
     const lists = await store.of("team", ALWAYS);
@@ -111,13 +111,13 @@ describe("a team's lists", () => {
     assert.equal(lists.loadedAtMs, 1000);
   });
 
-  it("that nobody holds are not read for a change", () => {
+  it("that are not in memory are not read for a change", () => {
     const { store, domains } = setUp();
     store.changed("team", ["new.test"]);
     assert.deepEqual(domains.reads, { pages: 0, named: 0 });
   });
 
-  it("make room, by their number of domains, and are told of then", async () => {
+  it("are evicted by their number of domains, and reported then", async () => {
     const { store, evicted, domains } = setUp();
     const perTeam = LIMITS.keys.blocklistEntriesPerTeam;
     const full = names(perTeam);

@@ -16,7 +16,7 @@ import { at, createTeam, NOW_S, plans, row, seen } from "../../../support/billin
 describe("an event", () => {
   const known = row("sub_1", "active", { stateAtS: 100 });
 
-  it("that is older changes nothing; a newer one is believed", () => {
+  it("that is older changes nothing; a newer one is accepted", () => {
     assert.deepEqual(mergeEvent(known, seen("sub_1", "canceled"), at(99), plans), {
       row: null,
       reread: false,
@@ -52,13 +52,13 @@ describe("an event", () => {
     });
   });
 
-  it("of the same second that is paid for longer is believed, and the truth is asked for", () => {
+  it("of the same second that is paid for longer is accepted, and a read is requested", () => {
     const renewed = { ...seen("sub_1", "active"), periodEndS: 200 };
     const merged = mergeEvent(known, renewed, at(100), plans);
     assert.deepEqual([merged.row?.periodEndS, merged.reread], [200, true]);
   });
 
-  it("that may be from before a read is believed, and asks for another", () => {
+  it("that may be from before a read is accepted, and requests another read", () => {
     const read = { ...known, readAt: new Date(200_000) };
     assert.deepEqual(
       [
@@ -94,7 +94,7 @@ describe("an event", () => {
     assert.equal(mergeEvent(null, seen("sub_1", "active"), at(100), plans).reread, false);
   });
 
-  it("that comes late tells what the price meant before one took its place that is not for sale", () => {
+  it("that comes late shows what the price meant before one replaced it that is not for sale", () => {
     const [late, latest] = [seen("sub_1", "active", "price_s"), seen("sub_1", "past_due", "price_mug")];
     const moved = mergeEvent(null, latest, at(200), plans).row;
     assert.equal(moved?.plan, null);
@@ -104,7 +104,7 @@ describe("an event", () => {
     assert.equal(mergeEvent(told, earlier, at(99), plans).row, null);
   });
 
-  it("that revives what has ended is believed, and asks for a read", () => {
+  it("that revives an ended one is accepted, and requests a read", () => {
     const merged = mergeEvent(
       row("sub_1", "canceled", { stateAtS: 100 }),
       seen("sub_1", "active"),
@@ -146,7 +146,7 @@ describe("the tier", () => {
       assert.equal(after("enterprise", "sub_1", row("sub_1", status)).tier, "enterprise", status);
   });
 
-  it("stays where the price is not configured, which is said", () => {
+  it("is unchanged where the price is not configured, which is logged", () => {
     const settled = after("starter", null, row("sub_1", "active", { priceId: "price_new", plan: null }));
     assert.deepEqual(settled, { tier: "starter", subscriptionId: "sub_1", unknownPrice: "price_new" });
   });
@@ -232,7 +232,7 @@ describe("what a customer buys", () => {
   const ours = (priceId: string | null, teamId: string | null, ...known: string[]) =>
     isOurs({ id: "sub_1", priceId, teamId }, { teamId: "team_1", known }, plans);
 
-  it("is the team's by its price or by the team it names; nothing else of his is", () => {
+  it("belongs to the team by its price or by the team it names; no other of the customer does", () => {
     assert.equal(ours("price_p", null), true);
     assert.equal(ours("price_of_a_mug", "team_1"), true);
     assert.equal(ours("price_of_a_mug", null), false);
@@ -246,7 +246,7 @@ describe("what a customer buys", () => {
     assert.equal(ours("price_retired", null, "sub_0"), false);
   });
 
-  it("may have a status that nobody has heard of", () => {
+  it("may have an unknown status", () => {
     assert.equal(subscriptionStandingOf("never_heard_of"), "pending");
   });
 });

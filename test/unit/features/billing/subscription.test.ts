@@ -61,7 +61,7 @@ describe("a subscription of Stripe", () => {
       assert.equal(soldBy(wrong), null);
   });
 
-  it("that is none is refused, whatever it is", () => {
+  it("that is malformed is refused, whatever it is", () => {
     fc.assert(
       fc.property(fc.anything(), (anything) => {
         assert.throws(() => readSubscription(anything, isForSale), ValiError);

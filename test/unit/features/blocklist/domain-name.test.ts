@@ -41,7 +41,8 @@ describe("a domain written by hand", () => {
     `${"a.".repeat(127)}com`,
   ];
   for (const written of NONE)
-    it(`${JSON.stringify(written).slice(0, 40)} is none`, () => assert.equal(readDomainName(written), null));
+    it(`${JSON.stringify(written).slice(0, 40)} is not a domain name`, () =>
+      assert.equal(readDomainName(written), null));
 
   it("is the same when it is read again, whatever was written", () => {
     fc.assert(

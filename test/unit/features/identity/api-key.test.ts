@@ -31,7 +31,7 @@ describe("a secret", () => {
     for (const [char, count] of counts) assert.ok(Math.abs(count - mean) < 210, `${char}: ${count}`);
   });
 
-  it("is told from any that differs in one character", () => {
+  it("is distinguished from any that differs in one character", () => {
     const secret = newSecret("live");
     fc.assert(
       fc.property(

@@ -24,14 +24,14 @@ function reader(operator: boolean | null, countPipeline: () => Promise<NonNullab
 }
 
 describe("the state of the deployment", () => {
-  it("is told to the team that runs it, and to no other", async () => {
+  it("is shown to the team that runs it, and to no other", async () => {
     const count = async () => pipeline ?? assert.fail();
     assert.deepEqual(await reader(true, count).read(ACTOR), deploymentExample);
     for (const operator of [false, null])
       await assert.rejects(reader(operator, count).read(ACTOR), { code: "insufficient_role" });
   });
 
-  it("is told as far as it is known where the pipeline cannot be counted", async () => {
+  it("is shown in part where the pipeline cannot be counted", async () => {
     const failure = new Error("Redis does not answer");
     const { read, errors } = reader(true, () => Promise.reject(failure));
     assert.deepEqual(await read(ACTOR), { ...ofProcess, pipeline: null });
@@ -40,7 +40,7 @@ describe("the state of the deployment", () => {
 });
 
 describe("the egress", () => {
-  it("is told with its longest open breakers, as many as are listed, and counts of all", () => {
+  it("is shown with its longest open breakers, up to the bound, and counts of all", () => {
     const way = { site: "a.test", path: "direct", domain: "", provider: null };
     const breaker = { way, openForMs: 60_000, dueInMs: -5, reply: "550 no" };
     const many = Array.from({ length: LIMITS.operator.listed + 5 }, () => breaker);

@@ -63,7 +63,7 @@ describe("leases that go back", () => {
     assert.deepEqual([...leases.values()], [actor.teamId]);
   });
 
-  it("when the process goes are all told of, but for one that cannot be, however many are behind it", async () => {
+  it("are all reported when the process stops, except one that cannot be, however many are behind it", async () => {
     const { quota, leases, locked } = await setUp(2 * releasesAtOnce + 50);
     locked.add("team_0");
     await quota.drain();

@@ -11,7 +11,7 @@ function lease(granted: number, tranche: number, msToMidnight = HOUR_MS): Lease 
 }
 
 describe("a lease", () => {
-  it("gives out no more than it has, nor than its tranche beyond what was told", () => {
+  it("gives out no more than it has, nor than its tranche beyond the last report", () => {
     const held = lease(10, 3);
     let taken = 0;
     for (; held.canTake(0); taken++) held.take(0);
@@ -30,7 +30,7 @@ describe("a lease", () => {
     assert.ok(LIMITS.quota.leaseUseMs < LIMITS.quota.leaseTtlMs);
   });
 
-  it("never has more out than the ledger would charge, whatever is lost on the way", () => {
+  it("never gives out more than the ledger would charge, whatever is lost in transit", () => {
     const act = fc.constantFrom("take", "giveBack", "flushOk", "flushLost", "flushAppliedButLost");
     fc.assert(
       fc.property(

@@ -92,7 +92,7 @@ describe("a lease", () => {
   });
 });
 
-describe("who waits for a unit", () => {
+describe("a request that waits for a unit", () => {
   it("waits for a few statements, also when all that is left is waited for", async () => {
     let left = 1_000;
     const { clock, reserve } = setUp(60, ({ want, share }) => {

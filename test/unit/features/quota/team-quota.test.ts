@@ -51,7 +51,7 @@ describe("what is left of a team's day", () => {
     assert.equal(team.remaining(MIDNIGHT_MS), LIMIT);
   });
 
-  it("is not touched by what yesterday's requests give back or have not told", () => {
+  it("is not affected by units that yesterday's requests give back or have not reported", () => {
     const team = new TeamQuota(asked());
     lend(team, 0, 90, MIDNIGHT_MS);
     const late = [team.take(1), team.take(1)];
@@ -63,7 +63,7 @@ describe("what is left of a team's day", () => {
     assert.equal(team.remaining(MIDNIGHT_MS + 3), LIMIT - 1);
   });
 
-  it("goes by the limit that was read last, whoever asks", () => {
+  it("uses the limit that was read last, for every caller", () => {
     const team = new TeamQuota(asked(2, 10));
     assert.equal(team.remaining(0, team.limitFor(asked(1, 40))), 10);
     assert.equal(team.remaining(0, team.limitFor(asked(3, 50))), 50);
@@ -90,7 +90,7 @@ describe("a refusal", () => {
     assert.equal(team.refusedUntilMs, MIDNIGHT_MS);
   });
 
-  it("that is older than what was heard since says nothing", () => {
+  it("that is older than a later one is ignored", () => {
     const team = new TeamQuota(asked());
     team.granted(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 5 }, 10);
     const { refusedUntilMs } = team;
@@ -118,7 +118,7 @@ function createQuotaOf(clock: Clock) {
 }
 
 describe("the credentials of a team", () => {
-  it("are all told what is left of the limit that was read last", async () => {
+  it("all report what is left of the limit that was read last", async () => {
     const clock = createFakeClock(Date.UTC(2026, 0, 1, 12));
     const quota = createQuotaOf(clock);
     const actors: Actor[] = [];

@@ -60,7 +60,7 @@ describe("a shared bucket, as a process sees it", () => {
     assert.equal(fresh().returnRequest(LIMITS.rate.leaseTtlMs, false), null);
   });
 
-  it("makes no request to tell that tokens were used, and tells of none that Redis may have forgotten", () => {
+  it("makes no request to report used tokens, and reports none that Redis may have forgotten", () => {
     const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
     const grant = { granted: 2, left: 100, nextMs: 0 };
     const use = (nowMs: number) => {

@@ -25,7 +25,7 @@ describe("what clients have refused", () => {
     assert.notEqual(clients.refusal(CLIENT, UNIT_MS), null);
   });
 
-  it("is told apart by client", () => {
+  it("is separate for each client", () => {
     const clients = createClientLimiter();
     clients.charge(CLIENT, burst, 0);
     assert.equal(clients.refusal("192.0.2.2", 0), null);
@@ -34,7 +34,7 @@ describe("what clients have refused", () => {
     assert.notEqual(clients.refusal("unknown", 0), null);
   });
 
-  it("makes a client wait for what was under way, and no longer than for the greatest debt", () => {
+  it("makes a client wait for its requests in progress, and no longer than for the greatest debt", () => {
     const clients = createClientLimiter();
     clients.charge(CLIENT, burst + 30, 0);
     assert.equal(clients.refusal(CLIENT, 0)?.retryAfterS, Math.ceil(31 / unitsPerS));
@@ -54,7 +54,7 @@ describe("what clients have refused", () => {
     assert.equal(clients.refusal("2001:db8:1::1", 0), null, "another site");
   });
 
-  it("remembers so many clients and forgets who was charged longest ago", () => {
+  it("remembers a bounded number of clients and forgets the one charged longest ago", () => {
     const clients = createClientLimiter({ ...LIMITS.clients, remembered: 2 });
     for (const host of [1, 2, 3]) clients.charge(`192.0.2.${host}`, burst, 0);
     assert.equal(clients.refusal("192.0.2.1", 0), null);
@@ -68,7 +68,7 @@ describe("what clients have refused", () => {
     assert.equal(clients.refusal(CLIENT, 0), clients.refusal(CLIENT, 1));
   });
 
-  it("lets through no more than burst and rate allow, and a unit after each wait that it tells of", () => {
+  it("admits no more than burst and rate allow, and a unit after each stated wait", () => {
     const step = fc.record({
       afterMs: fc.integer({ min: 0, max: 3000 }),
       units: fc.integer({ min: 1, max: 3 }),

@@ -86,7 +86,7 @@ describe("questions for tokens ahead", () => {
 });
 
 describe("a limiter that goes", () => {
-  it("waits for tokens on their way here, and returns all that were not taken", async () => {
+  it("waits for tokens in transit, and returns all that were not taken", async () => {
     const clock = createFakeClock();
     let out = 0;
     const gathered: (() => void)[] = [];
@@ -143,7 +143,7 @@ describe("what is known to be refused", () => {
     return { clock, limiter, actor, refused };
   }
 
-  it("is told with the very words of a take, for as long as a take would refuse, and takes nothing", async () => {
+  it("has the very text of a take's, for as long as a take would refuse, and takes nothing", async () => {
     const { clock, limiter, actor, refused } = setUp(1, 700);
     const other = actorFor("team_2", { ratePerS: 2, rateBurst: 2 });
     assert.equal(limiter.isRefusing(clock.monotonic()), false);
@@ -165,7 +165,7 @@ describe("what is known to be refused", () => {
     assert.equal(limiter.isRefusing(clock.monotonic()), false);
   });
 
-  it("is also what those would wait for in vain behind whom nothing is left, for as long as that is news", async () => {
+  it("is given at once where a wait would be in vain, for as long as that is known", async () => {
     const { clock, limiter, actor, refused } = setUp(1, 100);
     assert.equal(await refused(), null);
     assert.ok((await refused()) instanceof Error);

@@ -36,7 +36,7 @@ function setUp(weather: (attempt: number) => "fine" | "fails" | "answer lost" = 
 }
 
 describe("the counter of answers", () => {
-  it("adds up by team and day, and writes nothing before its beat", async () => {
+  it("adds up by team and day, and writes nothing before its interval", async () => {
     const { clock, counter, written } = setUp();
     counter.start();
     counter.count("team_a", DAY, "valid", true);
@@ -95,7 +95,7 @@ describe("the counter of answers", () => {
     });
   }
 
-  it("has written all that was counted before the call, also when a flush is under way", async () => {
+  it("has written all that was counted before the call, also when a flush is in progress", async () => {
     const { counter, total } = setUp();
     counter.count("team_a", DAY, "valid", false);
     const first = counter.flush();

@@ -21,7 +21,7 @@ describe("what a team has used", () => {
     ["fails", () => Promise.reject(new Error("one row cannot be written"))],
   ];
   for (const [what, flush] of late)
-    it(`is told without what this process has not written when that ${what}`, async () => {
+    it(`is reported without this process's unwritten counts when their flush ${what}`, async () => {
       const { clock, usage } = usageWith(flush);
       const asked = Promise.all([usage.today(actorFor("team_1")), usage.history(actorFor("team_1"), 1)]);
       await clock.advanceAsync(LIMITS.usage.flushWaitMs);
@@ -30,7 +30,7 @@ describe("what a team has used", () => {
       assert.equal(clock.pending, 0);
     });
 
-  it("is not told when it cannot be read", async () => {
+  it("is not reported when it cannot be read", async () => {
     const { clock, usage } = usageWith(
       async () => undefined,
       () => new Promise(() => undefined),

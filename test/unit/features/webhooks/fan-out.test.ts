@@ -28,7 +28,7 @@ const webhook = (id: string, rest: Partial<WebhookSubscription> = {}): WebhookSu
 const toldBy = (happened: WaitingEvent, webhooks: WebhookSubscription[]) =>
   deliveriesForEvent(happened, webhooks).map(({ to }) => ("url" in to ? to.url : to.webhookId));
 
-describe("who is told of an event", () => {
+describe("the webhooks that get an event", () => {
   it("is every webhook of the team that is subscribed to its type, or to all", () => {
     const webhooks = [
       webhook("all"),

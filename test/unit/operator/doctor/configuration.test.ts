@@ -78,7 +78,7 @@ describe("what the doctor says of settings", () => {
   for (const [settings, expected] of CASES)
     it(`of ${JSON.stringify(settings)}`, () => assert.deepEqual(judge(settings), expected));
 
-  it("a Service of Kubernetes that is named like a setting is told as what it is", () => {
+  it("a Service of Kubernetes that is named like a setting is reported as what it is", () => {
     const found = judgeConfiguration(diagnoseConfig({ ...GOOD, SMTP_PORT: "tcp://10.0.0.1:25" }));
     const advice = found.find(({ check }) => check === "SMTP_PORT")?.advice ?? "";
     assert.match(advice, /enableServiceLinks: false/);

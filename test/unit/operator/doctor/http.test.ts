@@ -14,7 +14,7 @@ const AWAY = { failure: "connect ECONNREFUSED" };
 const NGINX = "nginx/1.22.1";
 const REFUSED = "<h1>HTTP Version Not Supported</h1><p>This server does not support HTTP/1.0.</p>";
 
-describe("what the doctor says of the way from users to us", () => {
+describe("the doctor's findings about the route from users to us", () => {
   const cases: [string, Partial<HealthAnswer> | typeof AWAY, typeof WELL | typeof AWAY, string, RegExp][] = [
     ["it leads to us", {}, AWAY, "ok", /leads to us/],
     ["it was found in HTTP/1.0", { httpVersion: "1.0" }, WELL, "warn", /in HTTP\/1\.0/],

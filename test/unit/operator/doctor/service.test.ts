@@ -53,7 +53,7 @@ describe("what the doctor says of a running deployment", () => {
     assert.deepEqual(said(judgeDeployment(facts, { ...CONFIG, objects: null })), []);
   });
 
-  it("mails that wait are told where mails are sent", () => {
+  it("pending mails are reported where mails are sent", () => {
     const config = { ...CONFIG, mail: { url: "smtp://mail", from: "a@example.com" } };
     assert.deepEqual(said(judgeDeployment({ ...RUNNING, oldestMailS: 4_000 }, config)), ["warn mails"]);
   });
@@ -85,7 +85,7 @@ describe("what the doctor says of a DNS server", () => {
       assert.deepEqual(said(judgeServer({ ...good, ...facts })), expected));
 });
 
-describe("what the doctor says of a way out", () => {
+describe("the doctor's findings about an egress route", () => {
   it("goes by preflight", () => {
     const finding = (
       check: "port_25" | "spf",
@@ -121,7 +121,7 @@ describe("what the doctor says of SECRETS_KEY", () => {
     bytes: by.seal("s", place),
   });
   const other = createSecretBox(Buffer.alloc(32, 2));
-  it("of none, the right one, the wrong one, and the right one for some", () => {
+  it("without a key, with the right one, the wrong one, and one that is right for some", () => {
     assert.equal(judgeSecrets(null, []).state, "skipped");
     assert.equal(judgeSecrets(null, [sealed(box, "a")]).state, "fail");
     assert.equal(judgeSecrets(box, []).state, "ok");

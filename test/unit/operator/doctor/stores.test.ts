@@ -234,7 +234,7 @@ describe("what the doctor says of object storage", () => {
     it(`with ${JSON.stringify(facts)}`, () =>
       assert.deepEqual(said(judgeObjects({ ...OBJECTS, ...facts }, CONFIG)), expected));
 
-  it("versions of its own probes that it may not delete are told", () => {
+  it("versions of its own probes that it may not delete are reported", () => {
     const seen = (versionsLeft: number) =>
       judgeObjects({ ...OBJECTS, versionsLeft }, CONFIG).find(({ check }) => check === "versions")?.seen ??
       "";

@@ -53,7 +53,7 @@ describe("docs/metrics.md", () => {
     assert.deepEqual(inDocs.sort(), inCode.sort());
   });
 
-  it("says of each who moves it and what it means", () => {
+  it("documents for each the role that sets it, and its meaning", () => {
     for (const { name, roles, meaning } of documented()) {
       assert.ok(meaning.length > 5, name);
       for (const role of roles) assert.ok(ROLES.has(role), `${name}: ${role}`);

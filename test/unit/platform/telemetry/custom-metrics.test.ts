@@ -11,7 +11,7 @@ import {
 const BUCKETS = [0.001, 0.01, 0.1, 1];
 
 describe("tallies", () => {
-  it("are told when their counter is read, once, and add to what was counted otherwise", async () => {
+  it("are added when their counter is read, once, to the counts made otherwise", async () => {
     const registry = new Registry();
     const counter = new CellCounter({ name: "c", help: "c", labelNames: ["a"], registers: [registry] });
     const [one, again] = [counter.tally({ a: "x" }), counter.tally({ a: "x" })];

@@ -8,7 +8,7 @@ interface Ends {
   halter: AbortController;
 }
 
-describe("the time to the next beat", () => {
+describe("the time to the next interval", () => {
   it("is whole milliseconds, to the same moment for all who begin before it", () => {
     for (const [nowMs, expected] of [
       [0, 100],

@@ -19,7 +19,7 @@ describe("the idle share of an event loop", () => {
     assert.equal(takeIdle(), 0);
   });
 
-  it("is a share of what Node.js tells", async () => {
+  it("is a share of Node.js' own figure", async () => {
     const takeIdle = createIdleShare(performance);
     await new Promise((resolve) => setImmediate(resolve));
     const share = takeIdle();

@@ -29,7 +29,7 @@ describe("a plan", () => {
     assert.equal(plan.bulkPods.planned, 2);
   });
 
-  it("asks for more of everything the more rows there are, and for none where nobody is asked", () => {
+  it("asks for more of everything the more rows there are, and for none where no server is asked", () => {
     let last = { addresses: 0, pods: 0, entries: 0 };
     for (const rowsPerDay of [1e6, 1e7, 1e8]) {
       const plan = makePlan(scenario, { ...target, rowsPerDay });

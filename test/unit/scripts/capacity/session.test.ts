@@ -65,7 +65,7 @@ describe("what a session comes to", () => {
     );
   });
 
-  it("asks a stranger once for a domain, unless all of it are refused", () => {
+  it("makes one catch-all probe for a domain, unless all its addresses are refused", () => {
     near(strangersPerRow({ refused: 0, rowsPerDomain: 10 }), 0.1);
     near(strangersPerRow({ refused: 0.5, rowsPerDomain: 1 }), 0.5);
     near(strangersPerRow({ refused: 1, rowsPerDomain: 4 }), 0);

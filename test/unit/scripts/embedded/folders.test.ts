@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { distributionName } from "../../../../scripts/embedded/debian-package.ts";
 import { folderOutside } from "../../../../scripts/embedded/reachable.ts";
 
-test("a folder outside is remembered, and when it is gone that is said, and another one made", (t) => {
+test("a folder outside is stored; when it is missing, that is reported, and another one made", (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), "rcpt-folders-"));
   t.after(() => rmSync(dataDir, { recursive: true }));
   const said: string[] = [];

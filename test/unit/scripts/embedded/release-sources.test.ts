@@ -19,7 +19,7 @@ deb http://mirror.example/debian-security bookworm-security main
 deb [signed-by=/x.gpg] http://third.example/apt cloud-sdk-bookworm main
 `;
 
-it("takes the distribution's own sources for another release, and nobody else's", () => {
+it("takes the distribution's own sources for another release, and no others", () => {
   const found = sourcesFor({ list: LIST, sources: SOURCES }, "bookworm", "trixie");
   assert.equal(found.list, "deb http://mirror.example/debian-security trixie-security main\n");
   assert.equal(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { countLines } from "../../../../scripts/house/lines.ts";
 import { table } from "../../../../scripts/house/report.ts";
 
-test("lines of code and of data are told apart, by folder", () => {
+test("lines of code and of data are counted separately, by folder", () => {
   const texts = new Map([
     ["src/a.ts", "a\nb\n"],
     ["src/run.mjs", "a"],

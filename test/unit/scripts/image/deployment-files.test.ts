@@ -70,7 +70,7 @@ describe("the Dockerfile", () => {
     assert.doesNotMatch(textOf("Dockerfile"), /:latest|@latest/);
   });
 
-  it("runs the entry as somebody by number, with what was built alone", () => {
+  it("runs the entry as a user by number, with the built files alone", () => {
     assert.match(production.user, /^[1-9]\d{3,}:[1-9]\d{3,}$/);
     assert.deepEqual(production.entrypoint, ["node", "dist/src/main.js"]);
     assert.equal(production.stopSignal, "SIGTERM");

@@ -35,7 +35,7 @@ describe("the image's health check", () => {
   });
   after(() => server.close());
 
-  it("asks where the settings say, on loopback of whoever listens everywhere", async () => {
+  it("asks at the address of the settings, on loopback for a server that listens everywhere", async () => {
     for (const host of ["127.0.0.1", "0.0.0.0", "localhost", ""])
       assert.deepEqual(await check({ METRICS_PORT: port, METRICS_HOST: host }), { code: 0, said: "" }, host);
   });

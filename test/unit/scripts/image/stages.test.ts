@@ -100,7 +100,7 @@ describe("building stages", () => {
     );
   });
 
-  it("tells steps their arguments and environment, without those that have no value", async () => {
+  it("passes steps their arguments and environment, without unset ones", async () => {
     const { room, steps } = recording(true);
     await buildOf(room).build.stage("build");
     assert.deepEqual(steps[1]?.env, { VERSION: "1.2.3", SAID: "1.2.3" });
@@ -129,7 +129,7 @@ describe("building stages", () => {
     );
   });
 
-  it("minds a COPY of what is not there, or of which nobody knows whereto", async () => {
+  it("refuses a COPY of a missing file, or to an ambiguous target", async () => {
     const { room } = recording(true);
     const text = "FROM a AS x\nWORKDIR /app\nFROM b AS y\nCOPY --from=x /app/absent/ ./\n";
     await assert.rejects(buildOf(room, text).build.stage("y"), /the stage has no \/app\/absent/);

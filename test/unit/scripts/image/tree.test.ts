@@ -95,7 +95,7 @@ describe("the packages of the image", () => {
     assert.throws(() => choosePackages(root, lock, TARGET), /shared is not installed/);
   });
 
-  it("have their licences told, those of the bundle too", () => {
+  it("have their licences listed, those of the bundle too", () => {
     const { root, lock } = project();
     const text = renderLicenses(root, lock);
     assert.match(text, /pino 2\.0\.0\nLicense: MIT\n\nPermission is granted by pino\./);

@@ -139,6 +139,6 @@ test("templates are found whole, with those inside them, at their places", () =>
   for (const { start, text } of found) assert.equal(text.slice(0, 3), source.slice(start, start + 3));
 });
 
-test("a clause is told from the columns that are called like it", () => {
+test("a clause is distinguished from columns of the same name", () => {
   assert.deepEqual(subselectsOf('select a from (select "limit", t.limit from t where offset > 2) x'), []);
 });

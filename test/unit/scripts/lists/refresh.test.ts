@@ -17,7 +17,7 @@ describe("a refresh of the lists", () => {
     assert.deepEqual(await findUpdates(LIST_RELEASES, sources({ namesOf })), []);
   });
 
-  it("tells what a newer release adds and removes, and what is to be decided", async () => {
+  it("reports what a newer release adds and removes, and what needs a decision", async () => {
     const newest: RefreshSources["newest"] = async (name) =>
       name === "mailchecker"
         ? { version: "99.0.0", releasedAt: "2026-11-01T10:00:00Z" }

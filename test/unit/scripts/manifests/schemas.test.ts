@@ -105,7 +105,7 @@ describe("two builders", () => {
     const other = changed({ metadata: { name: "other" } });
     assert.deepEqual(differences([service, other], [other, service], "kubectl"), []);
   });
-  it("are told apart by what one makes otherwise, or not at all", () => {
+  it("are distinguished by fields that differ or are missing", () => {
     const other = changed({ metadata: { name: "other" } });
     const texts = (a: Document[], b: Document[]) => differences(a, b, "kubectl").map(({ text }) => text);
     assert.deepEqual(texts([service], [changed({ spec: {} })]), ["kubectl makes another one"]);
@@ -136,7 +136,7 @@ describe("networks", () => {
     ]);
     assert.deepEqual(specialIn({ cidr: "8.8.8.0/24" }), []);
   });
-  it("of one's own are told from public ones", () => {
+  it("of one's own are distinguished from public ones", () => {
     assert.equal(isOwnNetwork("10.20.0.0/24"), true);
     assert.equal(isOwnNetwork("0.0.0.0/0"), false);
     assert.equal(isOwnNetwork("8.8.8.8/32"), false);

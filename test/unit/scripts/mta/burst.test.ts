@@ -41,7 +41,7 @@ test("a burst answered as it is has nothing wrong", async () => {
   ]);
 });
 
-test("who is condemned wrongly, who is not found, and whose answer is lost, is wrong", async () => {
+test("a wrongly invalid address, one not found, and one without an answer are wrong", async () => {
   const outcome = await askBurst("postfix", BURST, async (address) => {
     if (address === "keeper0@a.test") return answer("invalid", "mailbox_not_found");
     if (address === "nobody0@a.test") return answer("unknown", "rate_limited_by_server");
@@ -54,7 +54,7 @@ test("who is condemned wrongly, who is not found, and whose answer is lost, is w
   assert.equal(outcome.counts.get("missing: …: HTTP 503"), 1);
 });
 
-test("the table tells of the limit that we met, of the sessions, and what was answered", async () => {
+test("the table has the limit that we met, the sessions, and the answers", async () => {
   const answers = await askBurst("postfix", BURST, async (address) => truth(address));
   const worn = { asked: 20, last: parseReply(["421 4.7.0 too many errors"]), ms: 10_040 };
   const lines = renderBursts([{ ...answers, reading: NOTHING_READ }], new Map([[BURST, worn]]));

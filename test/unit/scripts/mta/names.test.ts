@@ -14,6 +14,6 @@ test("the one address we come from is listed, with a reason", () => {
 });
 
 for (const name of ["2.0.0.127.dnsbl.test", "rcpt.test", "1.0.0.127.in-addr.arpa"])
-  test(`nobody is called ${name}`, () => {
+  test(`no host is called ${name}`, () => {
     assert.equal(answerOf(name, "A"), null);
   });

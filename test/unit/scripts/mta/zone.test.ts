@@ -44,7 +44,7 @@ test("each server has a mailbox of every kind that all of them can have", () => 
       );
 });
 
-test("no mailbox that we ask for beforehand as the service does is one that remembers who asked", () => {
+test("no mailbox that we ask for beforehand as the service does is one that remembers its clients", () => {
   for (const { kind, raw, address } of SERVERS.flatMap(({ mailboxes }) => mailboxes))
     if (kind === "greylisted" || kind === "not_yet")
       assert.ok(raw?.sender ?? raw?.recipient ?? raw?.localAddress, address);

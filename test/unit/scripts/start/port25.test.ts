@@ -41,7 +41,7 @@ function configOf(dnsServer: string, port: number) {
   return port25Config(settings) ?? assert.fail("settings that are right");
 }
 
-test("open, closed, and no way to tell", async () => {
+test("open, closed, and undecidable", async () => {
   const { socket, address } = await nameServer();
   const { port, close } = await listener();
   const ask = (dnsServer: string) => checkPort25(configOf(dnsServer, port), 60_000);
@@ -67,7 +67,7 @@ test("wrong settings are left to the service, which says what is wrong", () => {
   assert.equal(port25Config({ SHAPING: "{" }), null);
 });
 
-test("who has an open port and no name is told what that means", () => {
+test("an open port without a HELO name is explained", () => {
   assert.match(explainPort25("open", false), /SMTP_HELO_NAME/);
   assert.doesNotMatch(explainPort25("open", true), /SMTP_HELO_NAME/);
 });

@@ -19,7 +19,7 @@ test("a service that the user has is not started", () => {
   assert.deepEqual(wantedServices({ DATABASE_URL: "", S3_ENDPOINT: "http://x" }), ["postgres", "redis"]);
 });
 
-test("the service knows where it is reached, unless somebody has said it or nobody knows", () => {
+test("the service gets its public URL, unless it is set or the port is unknown", () => {
   assert.deepEqual(publicUrlSetting({ HOST: "127.0.0.1" }, "8080"), { PUBLIC_URL: "http://127.0.0.1:8080" });
   assert.deepEqual(publicUrlSetting({ HOST: "0.0.0.0" }, "81"), { PUBLIC_URL: "http://127.0.0.1:81" });
   assert.deepEqual(publicUrlSetting({ PUBLIC_URL: "https://api.example.com" }, "8080"), {});

@@ -35,7 +35,7 @@ describe("the backlog of a host", () => {
     assert.deepEqual([backlog.take(), backlog.length], [undefined, 0]);
   });
 
-  it("keeps nothing of who was taken out, however many still wait", () => {
+  it("keeps no reference to a job that was taken out, however many still wait", () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const backlog = new Backlog();
@@ -95,7 +95,7 @@ describe("the backlog of a host", () => {
     assert.equal(backlog.length, 1);
   });
 
-  it("looks now and then only at those who have no deadline, as soon as one has at all", () => {
+  it("checks jobs without a deadline only now and then, as soon as one has a deadline", () => {
     const backlog = new Backlog();
     let looks = 0;
     const patient = jobAt(1, Number.POSITIVE_INFINITY, () => looks++ < 0);
@@ -113,7 +113,7 @@ describe("the backlog of a host", () => {
     assert.equal(looks, 5, "at once where all are to be looked at");
   });
 
-  it("fails those who came no later than the evidence", () => {
+  it("fails the jobs that came no later than the evidence", () => {
     const backlog = new Backlog();
     const before = jobAt(1);
     const behind = jobAt(5);

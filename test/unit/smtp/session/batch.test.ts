@@ -31,7 +31,7 @@ describe("a batch of transactions", () => {
     );
   });
 
-  it("tells how far it has come, and how far when a reply was late", () => {
+  it("reports its progress, and its progress when a reply was late", () => {
     const batch = batchOf(3);
     assert.deepEqual(batch.progress, { transactions: 0, rejections: 0, refused: null });
     for (const code of [250, 550, 250, 250]) batch.accept(reply(code));
@@ -47,7 +47,7 @@ describe("a batch of transactions", () => {
     assert.deepEqual(batch.progress, { transactions: 2, rejections: 2, refused: null });
   });
 
-  it("tells what a RSET was refused with", () => {
+  it("reports the reply that refused a RSET", () => {
     for (const pipelined of [true, false]) {
       const batch = batchOf(1, pipelined);
       const refusal = reply(554, "Too many nonmail commands");
@@ -133,7 +133,7 @@ describe("a batch of transactions", () => {
     assert.ok(ends.every((end) => end.kind === "failure" && end.blame === "unsure"));
   });
 
-  it("keeps what lock step has heard when RSET is refused, and leaves the session", () => {
+  it("keeps the replies of lock step when RSET is refused, and ends the session", () => {
     const batch = batchOf(1, false);
     batch.accept(reply(250));
     batch.accept(reply(550));

@@ -30,7 +30,7 @@ describe("a learnt ceiling", () => {
     assert.equal(ceiling.take(now + holdMaxMs), 4, "at most so long");
   });
 
-  it("does not wait longer for what was under way when it was learnt", () => {
+  it("does not wait longer for transactions in flight when it was learnt", () => {
     const ceiling = new LearnedLimit();
     for (let i = 0; i < 20; i++) ceiling.lower(3, 0);
     assert.equal(ceiling.take(holdMs), 4);

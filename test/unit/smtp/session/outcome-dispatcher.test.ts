@@ -22,7 +22,7 @@ describe("the tellings of outcomes", () => {
     return { tellings, heard, asker };
   }
 
-  it("come once the call is through, each to who asked, in order", async () => {
+  it("are delivered once the call is over, each to its caller, in order", async () => {
     const { tellings, heard, asker } = world();
     for (const round of [1, 2]) {
       for (const name of ["a", "b", "c"]) tellings.add(outcome(`${round}`), asker(name));
@@ -32,7 +32,7 @@ describe("the tellings of outcomes", () => {
     }
   });
 
-  it("reach who is answered at once as it hears of another one, behind all others", async () => {
+  it("reach a caller that is answered while another is notified, after all others", async () => {
     const { tellings, heard, asker } = world();
     const again = asker("a", () => tellings.add(outcome("second"), asker("a")));
     tellings.add(outcome("first"), again);

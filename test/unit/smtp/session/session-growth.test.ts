@@ -40,7 +40,7 @@ describe("the growth of a host", () => {
     assert.equal(growth.mayOpen(LIMITS.smtp.growBackoffMs, true), true);
   });
 
-  it("gives up only when nothing works and nothing is on the way", () => {
+  it("gives up only when no session works and none is being opened", () => {
     const growth = new SessionGrowth();
     growth.opening = 2;
     assert.equal(growth.onOpenFailed(0, 0), false);
@@ -105,7 +105,7 @@ describe("the growth of a host", () => {
     assert.equal(growth.isStuck(0, true), false, "nobody is let in now");
   });
 
-  it("opens nothing for a while when told to pause, not even a first one", () => {
+  it("opens no session during a pause, not even a first one", () => {
     const growth = new SessionGrowth();
     growth.pause(0);
     assert.equal(growth.mayOpen(LIMITS.learned.crowdedWaitMs - 1, false), false);

@@ -41,7 +41,7 @@ describe("the limits of sessions", () => {
     assert.deepEqual(learnt(met(20, 0), met(11, 0), met(17, 4)), [Infinity, Infinity]);
   });
 
-  it("are believed at once when they are named", () => {
+  it("are accepted at once when the server names them", () => {
     assert.deepEqual(learnt(met(30, 20, { reason: "rejections" })), [Infinity, 20]);
     assert.deepEqual(learnt(met(30, 20, { reason: "transactions" })), [30, Infinity]);
   });
@@ -50,7 +50,7 @@ describe("the limits of sessions", () => {
     assert.deepEqual(learnt(met(0, 0), met(0, 0)), [Infinity, Infinity]);
   });
 
-  it("are told from a write that held too much: equal writes at equal counts prove nothing", () => {
+  it("are distinguished from a write that held too much: equal writes at equal counts prove nothing", () => {
     assert.deepEqual(learnt(met(3, 0, { written: 3 }), met(3, 0, { written: 3 })), [Infinity, Infinity]);
     assert.deepEqual(learnt(met(3, 0, { written: 3 }), met(3, 0, { written: 2 })), [3, Infinity]);
   });

@@ -22,11 +22,11 @@ function choiceOf(sites: Record<string, string[]>, standard: string[] | null = n
 
 const SITES = Array.from({ length: 1_000 }, (_, i) => `site${i}.example`);
 
-describe("the way out", () => {
+describe("the egress route", () => {
   const sources = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1"];
   const paths = createEgressRoutes(configOf(sources));
 
-  it("stays the same for a site, whoever is asked for, and spreads over sites", () => {
+  it("is the same for all recipients of a site, and spreads over sites", () => {
     const used = new Map<string, number>();
     for (const site of SITES) {
       const path = paths.routeTo(site, "198.51.100.1", "a@example.org") ?? assert.fail();
@@ -127,7 +127,7 @@ describe("ways chosen by configuration", () => {
     assert.equal(paths.capCountOf("many.example"), 3);
   });
 
-  it("the system's own address is a way where it is named, and a site's without ways still none of theirs", () => {
+  it("the system's own address is a route where it is named, and not a route of sites with their own", () => {
     assert.equal(paths.routeTo("own.example", "198.51.100.1")?.name, "direct");
     assert.deepEqual(
       paths.all.map(({ name }) => name),
@@ -150,7 +150,7 @@ describe("ways chosen by configuration", () => {
     assert.equal(few.capOf("a.example", path), "a.example");
   });
 
-  it("that the settings do not make are a fault of whoever checked the names", () => {
+  it("that the settings do not define are a bug, since names are checked before", () => {
     assert.throws(() => createEgressRoutes(config, choiceOf({ "x.example": ["192.0.2.9"] })));
     assert.deepEqual([...configuredRouteNames(config)], [...several, "direct"]);
   });

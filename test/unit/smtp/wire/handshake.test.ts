@@ -29,7 +29,7 @@ describe("the handshake", () => {
     assert.deepEqual(greeted("never").accept(OFFER), { do: "ready" });
   });
 
-  it("says EHLO again under TLS and forgets what it heard in clear", () => {
+  it("sends EHLO again under TLS and forgets replies in clear", () => {
     const handshake = greeted("opportunistic");
     assert.deepEqual(handshake.accept(OFFER), { do: "write", text: "STARTTLS\r\n" });
     assert.deepEqual(handshake.accept(reply(220, "go")), { do: "starttls" });

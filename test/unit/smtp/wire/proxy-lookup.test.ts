@@ -28,7 +28,7 @@ function start() {
 }
 
 describe("the name of a proxy", () => {
-  it("is asked for once, by all who want it at the same time and until it is old", async () => {
+  it("is looked up once for simultaneous callers, and until it expires", async () => {
     const { asked, find, pass } = start();
     const first = Promise.all([find(true), find(false), find(true)]);
     assert.equal(asked.length, 1);

@@ -30,7 +30,7 @@ describe("a deadline", () => {
     assert.deepEqual(expired, [120]);
   });
 
-  it("does not expire while at rest, and holds no timer once cancelled", () => {
+  it("does not expire while idle, and holds no timer once cancelled", () => {
     const { clock, expired, deadline: due } = deadline();
     due.arm(100);
     due.disarm();

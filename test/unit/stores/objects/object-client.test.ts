@@ -48,7 +48,7 @@ describe("an object that is written", () => {
     ...["http://127.0.0.1.example.com", "http://localhost.example.com"],
   ];
   for (const endpoint of signed)
-    it(`is signed too on a connection that somebody may change: ${endpoint}`, async () => {
+    it(`is signed too on a connection that an attacker may alter: ${endpoint}`, async () => {
       const headers = await headersAt(endpoint);
       assert.equal(headers["x-amz-content-sha256"], SIGNED);
       assert.ok(headers["x-amz-checksum-crc32"]);

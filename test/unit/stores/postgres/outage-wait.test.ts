@@ -87,7 +87,7 @@ describe("a start without Postgres", () => {
     assert.equal(await second, "there");
   });
 
-  it("ends at once when it is told to stop, whatever the attempt under way comes to", async () => {
+  it("ends at once when it is stopped, whatever the current attempt's outcome", async () => {
     const { clock, wait } = waiting();
     const pausing = wait.retryThroughOutage(away);
     await clock.advanceAsync(startPollMs / 2);
@@ -154,7 +154,7 @@ describe("a start without Postgres", () => {
 });
 
 describe("a part that outlasts an outage", () => {
-  it("is started again, and lets go when it is drained, before the part itself is", async () => {
+  it("is started again, and stops waiting when it is drained, before the part itself is drained", async () => {
     const { clock, log } = waiting();
     const done: string[] = [];
     const part = withOutageWait(

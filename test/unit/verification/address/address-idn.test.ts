@@ -75,7 +75,7 @@ describe("the bidi rule", () => {
 describe("local parts beyond ASCII", () => {
   const isAddress = (local: string) => parseAddress(`${local}@example.com`).ok;
 
-  it("hold nothing that nobody sees: fillers, joiners and selectors without anything to join or select", () => {
+  it("have no invisible characters: fillers, joiners and selectors without anything to join or select", () => {
     const hidden = ["\u3164", "\u115f", "\u1160", "\uffa0", "\u034f", "\u17b4", "\u180b", "\ufe0f", "\ufe00"];
     hidden.push("\u200d", "\u200c", "\u2060", "\u00ad", "\u{e0100}", "\u{e0041}");
     for (const character of hidden)

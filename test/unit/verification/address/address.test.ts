@@ -234,7 +234,7 @@ describe("the memo of domains", () => {
       check(`${start}.${"X".repeat(length - start.length - 6)}.Test`);
   });
 
-  it("has one object for all who read a name, which is where others keep what they know of it", () => {
+  it("has one object for all readers of a name, to which others attach what they know of it", () => {
     const read = (text: string) => {
       const name = parseDomain(text);
       assert.ok(name.ok);

@@ -86,7 +86,7 @@ describe("classify: the labelled corpus", () => {
     assert.deepEqual(condemned, []);
   });
 
-  it("finds nobody guilty of another's fault in the corpora that were opened either", () => {
+  it("blames no recipient for another's fault in the opened corpora either", () => {
     const innocent = OPENED.flatMap((name) => readCorpus(name) ?? []).filter(
       ({ label }) => FAULT_OF[label] !== "recipient",
     );
@@ -260,7 +260,7 @@ describe("hostile replies", () => {
       assert.ok(!CONDEMNING.has(ruling([String(code)]).class), String(code));
   });
 
-  it("condemn only by a permanent refusal of the recipient, and the same one each time", () => {
+  it("mean `invalid` only for a permanent refusal of the recipient, and the same each time", () => {
     const stages = fc.constantFrom<ReplyStage>("greeting", "ehlo", "starttls", "mail", "rcpt");
     const providers = fc.constantFrom(null, ...Object.keys(PROVIDER_MX_SUFFIXES));
     fc.assert(

@@ -57,7 +57,7 @@ const termsOf = (language: string): string[] =>
   );
 
 describe("words that acquit the recipient", () => {
-  it("are there in every language that has words to condemn one", () => {
+  it("exist in every language that has words for a missing mailbox", () => {
     assert.deepEqual(Object.keys(ACQUITTING).sort(), Object.keys(CONDEMNED).sort());
     for (const language of Object.keys(BY_LANGUAGE)) assert.ok(language in ACQUITTING, language);
     for (const [language, [word]] of Object.entries(CONDEMNED))

@@ -22,7 +22,7 @@ describe("what a sentence says of the recipient", () => {
   for (const [prose, ...statements] of cases) it(prose, () => assert.deepEqual(said(prose), statements));
 });
 
-describe("what it says of somebody else", () => {
+describe("what it says about another party", () => {
   const cases = [
     "recipient address rejected: domain not found",
     "unknown recipient domain",

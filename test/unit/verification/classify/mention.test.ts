@@ -28,7 +28,7 @@ describe("a mention of us or of a list", () => {
     " RUSR 192.0.2.1: ",
   ];
 
-  it("never makes a reply condemn that does not without it, wherever it stands", () => {
+  it("never makes a reply mean `invalid` that does not without it, wherever it is", () => {
     const row = fc.constantFrom(...CORPUS.filter(({ stage }) => stage === "rcpt"));
     const place = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
@@ -45,7 +45,7 @@ describe("a mention of us or of a list", () => {
     );
   });
 
-  it("at its end or beginning never makes any reply of the corpora condemn", () => {
+  it("at its end or beginning never makes any reply of the corpora mean `invalid`", () => {
     const innocent = CORPUS.filter(
       ({ stage, lines, provider }) =>
         stage === "rcpt" && !CONDEMNING.has(ruling(lines, "rcpt", provider).class),

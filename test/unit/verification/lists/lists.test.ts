@@ -113,7 +113,7 @@ describe("disposable domains", () => {
       assert.equal(lists.disposable(domain).listed, false, domain);
   });
 
-  it("throw-away domains that say so themselves, none of which is anybody's mailbox provider", () => {
+  it("throw-away domains that say so themselves, none of which is a mailbox provider", () => {
     const providers = new Set<string>(load("email-providers/all.json"));
     for (const domain of SELF_NAMED_DISPOSABLES) {
       assert.equal(getDomain(domain, { allowPrivateDomains: true }), domain);
@@ -182,7 +182,7 @@ describe("role addresses", () => {
     for (const role of roles.split(" ")) assert.equal(lists.role(role), role, role);
   });
 
-  it("knows who must not be answered, however it is divided", () => {
+  it("knows the no-reply names, however they are divided", () => {
     for (const local of ["noreply", "no-reply", "no_reply", "no.reply", "NoReply", "No-Reply+1"])
       assert.match(lists.role(local) ?? "", /^no[-_.]?reply$/, local);
     for (const local of ["do.not.reply", "donotreply", "do-not-reply", "mailer-daemon", "Mailer_Daemon"])
@@ -192,7 +192,7 @@ describe("role addresses", () => {
     assert.equal(lists.role("human.resources"), "humanresources");
   });
 
-  it("knows who runs a mailing list (RFC 2142 section 6)", () => {
+  it("knows the names of mailing list owners (RFC 2142 section 6)", () => {
     for (const local of ["ietf-request", "owner-ietf", "dev-bounces", "news-unsubscribe"])
       assert.equal(lists.role(local), local);
     assert.equal(lists.role("jane-requested"), null);

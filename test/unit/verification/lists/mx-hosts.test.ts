@@ -63,7 +63,7 @@ describe("parked domains", () => {
     assert.equal(areParked(["mail.h-email.net", "localhost"]), true);
   });
 
-  it("are none whose mail somebody may read", () => {
+  it("are not recognised where any exchanger may take mail", () => {
     assert.equal(areParked([]), false);
     assert.equal(areParked(["park-mx.above.com", "mx.example.com"]), false);
     assert.equal(areParked(["above.com"]), false);

@@ -17,7 +17,7 @@ describe("releases of the lists", () => {
     }
   });
 
-  it("are told by a metric, list by list", async () => {
+  it("are shown by a metric, list by list", async () => {
     const metrics = createMetrics();
     recordListTimestamps(metrics);
     const text = await metrics.registry.getSingleMetricAsString("rcpt_list_timestamp_seconds");

@@ -155,7 +155,7 @@ describe("siteOf: known providers", () => {
     assert.equal(sites.size, 1);
   });
 
-  it("a name that only ends alike is somebody else's", () => {
+  it("a name that only ends alike is another's", () => {
     assert.equal(siteOf(["mx.notgoogle.com"], "example.com").provider, null);
     assert.equal(siteOf(["google.com.example.org"], "example.org").provider, null);
   });
@@ -194,7 +194,7 @@ describe("siteOf: known providers", () => {
     "inbound-smtp.alice.example.amazonaws.com",
   ];
   for (const host of customers)
-    it(`${host} is a customer's, and nobody else's neighbour`, () => {
+    it(`${host} is a customer's, and no other site's neighbour`, () => {
       const { site, provider } = siteOf([host], "example.com");
       assert.equal(provider, null);
       const labels = host.split(".");
@@ -223,7 +223,7 @@ describe("siteOf: known providers", () => {
 describe("siteOf: everybody else", () => {
   const site = (hosts: string[], domain = "example.com") => siteOf(hosts, domain).site;
 
-  it("by who runs the most preferred host", () => {
+  it("by the operator of the most preferred host", () => {
     assert.equal(site(["mx1.hoster.net", "mx2.hoster.net"]), "hoster.net");
     assert.deepEqual(
       [site(["mx.a.org", "mx.b.co.uk"]), site(["mx.b.co.uk", "mx2.a.org"])],

@@ -58,7 +58,7 @@ describe("did you mean", () => {
       assert.equal(suggestDomain(meant), null);
     });
 
-  it("leaves alone what is somebody's", () => {
+  it("leaves real domains alone", () => {
     const real = [
       "ymail.com",
       "mail.com",

@@ -118,7 +118,7 @@ describe("every row of the verdict table", () => {
   }
 });
 
-describe("what needs nobody's answer", () => {
+describe("verdicts that need no server's answer", () => {
   const failing = evidenceBut(mx("dns_error", "our_network"), {
     disposable: { listed: false, source: "none" },
   });
@@ -150,7 +150,7 @@ describe("what needs nobody's answer", () => {
     assert.equal(asked(evidenceWith({ role: "info" }), true), "deadline");
   });
 
-  it("is not that a 252 proves a mailbox, whatever the catch-all probe was told", () => {
+  it("does not take a 252 as proof of a mailbox, whatever the catch-all probe's reply", () => {
     for (const catchAll of ["refused", "inconclusive", "not_probed"] as const) {
       const evidence = evidenceWith({ smtp: { ...accepted, code: 252, catchAll } });
       assert.equal(reasonOf(input({ evidence })), "catch_all_unconfirmed");
@@ -220,7 +220,7 @@ describe("which row comes first", () => {
       assert.equal(row({ probing: false, evidence: evidenceWith({ smtp: found }) }), "smtp_not_in_tier");
   });
 
-  it("no refusal condemns while our sender identity is not in order", () => {
+  it("no refusal means `invalid` while our sender identity is not in order", () => {
     for (const found of ["mailbox_not_found", "mailbox_disabled"] as const) {
       const untrusted = smtp(found, "not_probed", { trusted: false });
       assert.equal(row({ evidence: evidenceWith({ smtp: untrusted }) }), "sender_blocked");
@@ -250,7 +250,7 @@ describe("which row comes first", () => {
     assert.equal(row({ evidence: evidenceWith({ mx: implicit, smtp: accepted }) }), "accepted_mailbox");
   });
 
-  it("a condemning class without the recipient's fault, or before RCPT, makes no address invalid", () => {
+  it("an `invalid` class without the recipient's fault, or before RCPT, makes no address invalid", () => {
     for (const change of [{ fault: "our_address" }, { fault: null }, { stage: "mail" }] as const) {
       const found = smtp("mailbox_not_found", "not_probed", change);
       assert.equal(row({ evidence: evidenceWith({ smtp: found }) }), "refused_by_policy");

@@ -165,7 +165,7 @@ describe("spellings of one mailbox", () => {
 });
 
 describe("an address in a wrapping, or in windows-1252", () => {
-  it("is that of its row: for repeats, for what is malformed, and for who inspects", async () => {
+  it("is that of its row: for repeats, for malformed rows, and for the preview", async () => {
     const inspected: string[] = [];
     const list =
       "contact\nJane <a@example.com>\na@example.com\nmailto:a@example.com\njos\xe9@example.com\njos\xc3\xa9@example.com\njos\xe8@example.com\n<no>\n";

@@ -54,7 +54,7 @@ describe("the hash of a key", () => {
     assert.notEqual(hashOf(another, key), hashOf(hash, key));
   });
 
-  it("tells keys apart that end in zeros, are swapped, or are made of the same bytes", () => {
+  it("distinguishes keys that end in zeros, are swapped, or consist of the same bytes", () => {
     const hash = createKeyHash();
     const all = ["", "\0", "\0\0", "\0\0\0", "ab", "ba", "abcd", "cdab", "a", "a\0", "\0a", "aa", "aaa"];
     assert.equal(new Set(all.map((key) => hashOf(hash, Buffer.from(key)))).size, all.length);

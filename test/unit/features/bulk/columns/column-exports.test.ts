@@ -299,14 +299,14 @@ const AMBIGUOUS: readonly [
   ],
 ];
 
-describe("what cannot be told", () => {
+describe("an ambiguous column", () => {
   for (const [title, columns, rows, table] of AMBIGUOUS)
     it(title, () => {
       assert.equal(chosen(columns, rows, table), "ambiguous");
       assert.equal(chosen([...columns].reverse(), rows, table), "ambiguous");
     });
 
-  it("is told by candidates, the likeliest first", () => {
+  it("is reported with candidates, the likeliest first", () => {
     const { candidates } = choose([
       ["Home Email", contact],
       ["Owner", owner],

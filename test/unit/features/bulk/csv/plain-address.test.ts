@@ -37,7 +37,7 @@ const names = textOf("abz019.-xn");
 const hostile = textOf("aZ0.@-_+ \"'<>:;,!#%\\()[]xn\t\r\n\0\x7f\x80\xe9", ["mailto:", "@@", ".."]);
 
 describe("a cell that is judged by its bytes", () => {
-  it("is what the general way says, of what nearly is an address", () => {
+  it("agrees with the general reader on near-addresses", () => {
     fc.assert(
       fc.property(
         letters,
@@ -48,7 +48,7 @@ describe("a cell that is judged by its bytes", () => {
     );
   });
 
-  it("is what the general way says, of anything", () => {
+  it("agrees with the general reader on any text", () => {
     fc.assert(
       fc.property(fc.oneof(hostile, letters), (cell) => void agree(cell)),
       { numRuns: 5_000 },
@@ -69,18 +69,18 @@ describe("a cell that is judged by its bytes", () => {
     assert.equal(agree(longest), PLAIN_CELL);
   });
 
-  it("is surely none without an @", () => {
+  it("is certainly not an address without an @", () => {
     for (const cell of ["customer.4001.3", "n-a", "00", "a.b"])
       assert.equal(agree(cell), NO_ADDRESS_CELL, cell);
   });
 
-  it("is left to the general way where its provider ignores the case that it has", () => {
+  it("is left to the general reader where its provider ignores its letter case", () => {
     for (const cell of ["Jane@gmail.com", "JANE.DOE@qq.com", "x@jane.fastmail.com"])
       assert.equal(agree(cell), /[A-Z]/.test(cell) ? UNSURE_CELL : PLAIN_CELL, cell);
     assert.equal(agree("Jane@shop.example"), PLAIN_CELL);
   });
 
-  it("is left to the general way where it is not sure", () => {
+  it("is left to the general reader where it is uncertain", () => {
     const unusual = [
       "",
       "a",

@@ -103,7 +103,7 @@ describe("a list without rows", () => {
 });
 
 describe("a list without a column of addresses", () => {
-  it("is told what it has", async () => {
+  it("is told which columns it has", async () => {
     const list = Buffer.from("id,naïve name\n1,a\n2,b\n");
     await refused(
       list,
@@ -132,7 +132,7 @@ describe("a list without a column of addresses", () => {
     });
   });
 
-  it("hears of twenty of its columns, and the beginning of their names", async () => {
+  it("is told twenty of its columns, and the beginning of their names", async () => {
     const header = Array.from({ length: 1_000 }, (_, i) => `${i}${"é".repeat(100)}`).join(",");
     const shown = new RegExp(`"0${"é".repeat(39)}…", "1é.*and 980 more\\.$`);
     await refused(Buffer.from(`${header}\n`), "no_email_column", shown, { hasHeader: true });
@@ -206,7 +206,7 @@ describe("what goes beyond its bounds is refused in bounded memory", () => {
     assert.equal(read.layout.delimiter, "\t");
   });
 
-  it("is told of by what its first record is, and by the bytes that are counted", async () => {
+  it("is reported by its first record, and by the number of bytes", async () => {
     const open = '"email\nnobody\nno one\na@example.com\n';
     const never = "is never closed\\.$";
     for (const [options, row] of [

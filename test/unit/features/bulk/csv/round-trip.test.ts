@@ -119,7 +119,7 @@ describe("the customer's values come back as they were", () => {
     );
   });
 
-  it("with nothing told, when a column is one of addresses", async () => {
+  it("without options, when a column is one of addresses", async () => {
     const names = fc.constantFrom("email", "E-Mail", "Email Address", "E-Mail-Adresse", "courriel");
     const row = fc.array(valueWith(anyByte), { maxLength: 4 });
     const rows = fc.array(row, { minLength: 1, maxLength: 6 });

@@ -124,7 +124,7 @@ describe("the followers of a job", () => {
     );
   });
 
-  it("share one look a second, and none when nobody follows", async () => {
+  it("share one read a second, and make none without a follower", async () => {
     const { clock, jobs, looks, follow } = setUp();
     for (const id of ["job_1", "job_2"]) jobs.set(id, rowOf(id));
     const controls = ["job_1", "job_1", "job_2"].map((id) => {
@@ -179,7 +179,7 @@ describe("the followers of a job", () => {
     await Promise.all(followed.map(({ done }) => done));
   });
 
-  it("ask no more for each when none can be read", async () => {
+  it("make no further read for each when none can be read", async () => {
     const { clock, state, looks, follow } = setUp();
     const control = new AbortController();
     const followed = Array.from({ length: 5 }, (_, i) =>

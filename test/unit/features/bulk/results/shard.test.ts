@@ -109,7 +109,7 @@ describe("a shard", () => {
     assert.notEqual(shard.get(1), shard.get(1));
   });
 
-  it("of a form that only a newer build knows is told from one that is broken", async () => {
+  it("of a newer build's form is distinguished from a broken one", async () => {
     const newer = [
       Buffer.from([0xff, 3, 0, 0]),
       gzipSync(Buffer.from([0xff, 3, 0, 0])),

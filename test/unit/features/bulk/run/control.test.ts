@@ -9,7 +9,7 @@ import {
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error("failed"), { code }));
 
 describe("what a dependency answers", () => {
-  it("is passed on; its failures are nobody's fault, and keep their cause", async () => {
+  it("is passed on; an outage interrupts the task, and keeps its cause", async () => {
     assert.equal(await interruptOnOutage(async () => 7), 7);
     for (const code of ["ECONNREFUSED", "57P01", "40P01", "53300", "25006", "28P01"])
       await assert.rejects(interruptOnOutage(failing(code)), (error) => {
@@ -47,7 +47,7 @@ describe("what a dependency answers", () => {
 });
 
 describe("a control", () => {
-  it("tells everybody once, and who comes late at once", () => {
+  it("notifies each listener once, and a late one at once", () => {
     const control = createControl();
     const told: string[] = [];
     control.onCancel(() => told.push("early"));

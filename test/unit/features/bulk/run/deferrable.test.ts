@@ -30,7 +30,7 @@ function ending(smtp: Partial<SmtpEvidence>): Evidence {
 }
 
 describe("what may be asked about again later", () => {
-  it("is who was put off, or stands at a site that blocks us, or was cut off from it; nothing else", () => {
+  it("is a deferred row, one at a site that blocks us, or one cut off from it; no other", () => {
     const reasons = [...new Set(Object.values(VERDICT_ROWS).map(({ reason }) => reason))];
     const found = reasons.filter((reason) => {
       // For reasons that are no class of a probe, the reply's text decides too.
@@ -93,7 +93,7 @@ describe("what may be asked about again later", () => {
     });
   });
 
-  it("tells who was not asked, since the site blocks us, and when it is asked again", () => {
+  it("reports rows not asked because the site blocks us, and when it is asked again", () => {
     const held = ending({ class: "sender_blocked", rule: "breaker_open", retryAfterS: 42 });
     assert.deepEqual(deferrable({ reason: "sender_blocked" }, held), {
       reason: "sender_blocked",
@@ -102,7 +102,7 @@ describe("what may be asked about again later", () => {
     });
   });
 
-  it("tells who was not asked, since nothing leaves from here", () => {
+  it("reports rows not asked because our network is down", () => {
     for (const rule of ["no_site_reachable", "failure.cut_off", "failure.proxy"]) {
       const cut = ending({ class: "our_network", fault: "our_network", rule });
       assert.deepEqual(deferrable({ reason: "our_network" }, cut), {

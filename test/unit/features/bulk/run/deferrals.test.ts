@@ -110,12 +110,12 @@ describe("a row that was put off", () => {
     assert.equal(spread.at(-1), MAX_MS);
   });
 
-  it("is answered with what it was told last when it has waited for long enough", () => {
+  it("is answered with its last result when it has waited for long enough", () => {
     const late = context({ deferredMs: MAX_MS, attempts: 4 });
     assert.deepEqual(reasonsOf(sortRows([waits(3, "greylisted")], late)), [[3, "last greylisted"]]);
   });
 
-  it("has all of its time, also after a long wait in line, and only once", () => {
+  it("has all of its time, also after a long wait in the queue, and only once", () => {
     const lined = context({ deferredMs: QUEUE_MAX_MS - 1, attempts: 0 });
     const [first] = sortRows([waits(0, "greylisted")], lined).deferrals;
     assert.deepEqual([first?.deferredMs, first?.attempts], [0, 1]);
@@ -128,14 +128,14 @@ describe("a row that was put off", () => {
 });
 
 describe("a row at a busy site", () => {
-  it("is asked again at once where others got through, later where nobody did", () => {
+  it("is asked again at once where others got through, later where none did", () => {
     const lined = context({ deferredMs: 5_000 });
     const moving = sortRows([known(0), waits(1, "busy")], lined);
     const stuck = sortRows([waits(0, "busy"), waits(1, "busy")], lined);
     assert.deepEqual([moving.deferrals[0]?.dueInMs, stuck.deferrals[0]?.dueInMs], [0, retryMaxMs]);
   });
 
-  it("stands in line at once where it comes from a chunk, also when all of that did", () => {
+  it("is queued at once where it comes from a chunk, also when the whole chunk was busy", () => {
     const chunk = sortRows([waits(0, "busy"), waits(1, "busy")], context({ deferredMs: 0 }));
     assert.equal(chunk.deferrals[0]?.dueInMs, 0);
   });
@@ -174,7 +174,7 @@ describe("a row at a site that blocks us", () => {
     assert.deepEqual([sorted.deferrals[0]?.dueInMs, sorted.parkedAt], [retryMs, ["b.example"]]);
   });
 
-  it("is in a retry of its site alone, apart from who was refused, for so many sites", () => {
+  it("is in a retry of its site alone, apart from refused rows, up to a number of sites", () => {
     const rows = [parked(0), waits(1, "sender_blocked"), parked(2, "b.example"), parked(3)];
     const { deferrals, parkedAt } = sortRows(rows, open(300_000));
     assert.deepEqual(
@@ -194,7 +194,7 @@ describe("a row at a site that blocks us", () => {
   });
 });
 
-describe("a row that our own network let nobody ask", () => {
+describe("a row that was not asked because our network was down", () => {
   const cutOff = (offset: number, site = "a.example"): RowWithAnswer => {
     const last = () => verified("last cut off");
     return {
@@ -204,7 +204,7 @@ describe("a row that our own network let nobody ask", () => {
   };
   const { networkRetryMs, networkRetryMaxMs, unreachedMs } = LIMITS.bulk;
 
-  it("waits minutes only where nobody was ever reached: port 25 may be closed for good", () => {
+  it("waits minutes only where no server was ever reached: port 25 may be closed for good", () => {
     const last = () => verified("last cut off");
     const wait = {
       reason: "our_network",

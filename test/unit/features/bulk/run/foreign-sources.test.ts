@@ -56,7 +56,7 @@ function fixture() {
   return { clock, failure, read, readOn };
 }
 
-describe("a bucket of somebody else's", () => {
+describe("a bucket of a customer", () => {
   for (const way of ["openRead", "readRange"] as const) {
     it(`that fails is waited for so long, and no longer: ${way}`, async () => {
       const { clock, failure, read, readOn } = fixture();
@@ -81,7 +81,7 @@ describe("a bucket of somebody else's", () => {
       assert.equal(await read("theirs", way), BUSY);
     });
 
-    it(`that nobody came to for long is waited for anew: ${way}`, async () => {
+    it(`that was not read for long is waited for anew: ${way}`, async () => {
       const { clock, failure, read, readOn } = fixture();
       failure.error = BUSY;
       await readOn("theirs", way);
@@ -99,7 +99,7 @@ describe("a bucket of somebody else's", () => {
       }
     });
 
-    it(`that lets nobody in is none that fails, nor are our credentials: ${way}`, async () => {
+    it(`that denies access is not one that fails, nor are our credentials: ${way}`, async () => {
       const { clock, failure, read, readOn } = fixture();
       const letIn = answer(403, "InvalidAccessKeyId");
       for (const error of [letIn, new ForbiddenObject("no"), new TypeError("x")]) {

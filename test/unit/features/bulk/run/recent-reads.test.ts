@@ -43,7 +43,7 @@ describe("what was read for a retry", () => {
     assert.deepEqual(reads, ["a", "b"]);
   });
 
-  it("is read by one of those who waited where the one who was to read it is cancelled", async () => {
+  it("is read by one of the waiters where its reader is cancelled", async () => {
     const { recent, begun } = setUpReads();
     const leader = new AbortController();
     const first = recent.read("a", begun.read, leader.signal);
@@ -61,7 +61,7 @@ describe("what was read for a retry", () => {
     assert.equal(begun.all.length, 2);
   });
 
-  it("fails for all who wait when it cannot be read, and is read anew by who comes then", async () => {
+  it("fails for all waiters when it cannot be read, and is read again by the next caller", async () => {
     const { recent, begun } = setUpReads();
     const all = [1, 2, 3].map(() => recent.read("a", begun.read, new AbortController().signal));
     const ends = Promise.allSettled(all);
@@ -125,7 +125,7 @@ describe("what was read for a retry", () => {
     assert.deepEqual(asked.slice(3), ['theirs "1"', 'theirs "1"']);
   });
 
-  it("is forgotten with its time, also when nobody comes for it", async () => {
+  it("expires, even without a further read", async () => {
     const { recent, clock, read, reads } = setUp();
     await read("a");
     assert.ok(recent.heldBytes > 0);

@@ -18,7 +18,7 @@ function fixture(count: number) {
 }
 
 describe("places", () => {
-  it("are given in turn: who needs few does not pass who needs many", async () => {
+  it("are granted in turn: a small request does not overtake a large one", async () => {
     const { ask, keep, now } = fixture(10);
     ask("a", 6);
     ask("b", 6);
@@ -50,7 +50,7 @@ describe("places", () => {
     assert.equal(await now(), "abc");
   });
 
-  it("are all given to who asks for more than there are", async () => {
+  it("are all granted to a request for more than there are", async () => {
     const { ask, keep, now } = fixture(3);
     ask("a", 1_000);
     ask("b", 1);

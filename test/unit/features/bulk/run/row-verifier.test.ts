@@ -73,7 +73,7 @@ describe("the rows of a task", () => {
     assert.ok(answers.every(({ wait }) => !wait?.last().charged));
   });
 
-  it("of a retry stand in line and ask anew who put them off; those of a chunk do neither", async () => {
+  it("of a retry wait for their site and ask again; those of a chunk do neither", async () => {
     const { verify, started } = fixture();
     const all = [verify(["a@example.com"]), verify(["b@example.com"], retryAt("x"))];
     await turn();
@@ -91,7 +91,7 @@ describe("the rows of a task", () => {
     await Promise.all(all);
   });
 
-  it("come to nothing when they are cancelled, also those in the air, and those that have not begun", async () => {
+  it("have no result when they are cancelled, also those in flight, and those that have not begun", async () => {
     const { verify, started } = fixture();
     const control = createControl();
     const flying = verify(emailsOf(chunkRowsAtOnce), CHUNK, control);
@@ -103,7 +103,7 @@ describe("the rows of a task", () => {
     assert.equal(rowsOf(started), chunkRowsAtOnce);
   });
 
-  it("of a test key ask nobody and cost nothing; given up, neither", async () => {
+  it("of a test key ask no server and are free; given up, neither", async () => {
     const { rows, verify, started } = fixture();
     const test = { ...ask, livemode: false };
     const [verified] = await verify(["valid@example.com"], CHUNK, createControl(), test);
@@ -154,7 +154,7 @@ describe("the time of a chunk", () => {
     assert.equal((await verified)[0]?.wait?.reason, "busy");
   });
 
-  it("of a retry is that of a row: nobody waits behind it", async () => {
+  it("of a retry is that of a row: no row waits behind it", async () => {
     const { verify, started, clock } = fixture();
     const verified = verify(["a@example.com"], retryAt(""));
     await turn();

@@ -36,7 +36,7 @@ describe("the rest between two emissions of retries that a worker asks for", () 
     assert.equal(await restWith({ "": 3, a: 2, b: 2 }), 4 * emitRestMs);
   });
 
-  it("is one worker's where there is none, and never longer than the relay's", async () => {
+  it("is that of one worker where there is none, and never longer than the relay's", async () => {
     assert.equal(await restWith({}), emitRestMs);
     assert.equal(await restWith({ gone: 0 }), emitRestMs);
     const nodes = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`node-${at}`, 1]));

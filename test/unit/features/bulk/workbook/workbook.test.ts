@@ -227,7 +227,7 @@ describe("many shared strings", () => {
     );
   });
 
-  it("end the text of who has no scratch, and it says so", async () => {
+  it("end the text without scratch space, which is reported", async () => {
     const read = await readWorkbook(workbookOf({ sheets: [{ name: "A", rows }] }), { scratch: null });
     assert.ok(typeof read !== "string", String(read));
     const lines = read.text.trimEnd().split("\n");

@@ -129,7 +129,7 @@ describe("a table", () => {
     assert.equal(ignored, 1);
   });
 
-  it("without outcomes needs to be told one", async () => {
+  it("without outcomes needs one in the request", async () => {
     await assert.rejects(readText("a@b.example\nc@d.example\n"), { code: "validation_failed" });
     const { events } = await readText("a@b.example\nc@d.example\n", { outcome: "bounced" });
     assert.deepEqual(
@@ -141,7 +141,7 @@ describe("a table", () => {
     );
   });
 
-  it("tells a hard bounce from a soft one by its type", async () => {
+  it("distinguishes a hard bounce from a soft one by its type", async () => {
     const { events } = await readText(
       "email,event,bounce_type\na@b.example,bounce,Permanent\nc@d.example,bounce,Transient\n",
     );

@@ -27,7 +27,7 @@ const read = async (mail: Buffer) =>
   ]);
 
 describe("a delivery status notification", () => {
-  it("of Postfix says who could not be reached, when and why", async () => {
+  it("of Postfix names the failed recipient, with time and reason", async () => {
     assert.deepEqual(await read(postfixBounce), [
       ["jane@customer.example", "bounced", "2026-11-26T09:15:00.000Z", "mailbox_not_found hard"],
     ]);

@@ -44,7 +44,7 @@ describe("did_you_mean in a result", () => {
   for (const [email, meant] of cases)
     it(`${email}: ${meant}`, () => assert.equal(resultOf(email).did_you_mean, meant));
 
-  it("is a hint: what is no address stays none", () => {
+  it("is a hint: a malformed address remains malformed", () => {
     const { verdict, reason, email } = resultOf("jane@gmailcom");
     assert.deepEqual([verdict, reason, email], ["invalid", "invalid_format", "jane@gmailcom"]);
   });

@@ -77,7 +77,7 @@ function entering(waits: { unit: UnitAvailability; isLeased: boolean }) {
 }
 
 describe("the entrance of a verification", () => {
-  it("refuses what is not known where there is no room, and leaves the rest to who knows more", () => {
+  it("refuses unknown addresses without a free slot, and leaves the rest to later steps", () => {
     const { entrance, turnedAway } = entranceWith();
     assert.equal(
       entrance.refusal(actorOf(), 0, () => INPUT),
@@ -134,7 +134,7 @@ describe("the entrance of a verification", () => {
     assert.deepEqual(turnedAway, ["team"]);
   });
 
-  it("tells of the rate first, and looks for it only while some team exceeds its own", () => {
+  it("refuses for the rate first, and checks it only while some team exceeds its own", () => {
     const { entrance, turnedAway } = entranceWith({ limited: true, swamped: true });
     assert.equal(
       entrance.refusal(actorOf(), 0, () => assert.fail("read")),

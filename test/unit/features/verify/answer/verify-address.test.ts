@@ -119,7 +119,7 @@ async function outcomesOf(isDrawn: boolean) {
 }
 
 describe("an answer that is drawn as text", () => {
-  it("is what the general way sends, charges and counts", async () => {
+  it("sends, charges and counts as the general renderer does", async () => {
     const [texts, objects] = [await outcomesOf(true), await outcomesOf(false)];
     assert.deepEqual(texts.outcomes, objects.outcomes);
     assert.equal(objects.drawn, 0);
@@ -128,7 +128,7 @@ describe("an answer that is drawn as text", () => {
     assert.ok(texts.drawn >= 7, `only ${texts.drawn} were drawn`);
   });
 
-  it("keeps the unit of who is answered, and gives it back for who has gone and for a failure", async () => {
+  it("keeps the unit of an answered request, and returns it for a disconnected client and for a failure", async () => {
     const { outcomes } = await outcomesOf(true);
     const ends = (outcomes as { told: unknown[] }[]).map(({ told }) => told[0]);
     const of = (email: string) => ends[CASES.findIndex((one) => one.email === email)];

@@ -70,7 +70,7 @@ describe("rows of a throw-away domain", () => {
     assert.deepEqual(find("joe@throw.test")?.entry?.evidence.mx, mx);
   });
 
-  it("are checked again when what is known was heard as long ago as a thread keeps a plan, however often since", () => {
+  it("are checked again when the known state is as old as a thread keeps a plan, however often used since", () => {
     const { clock, learn, find } = world();
     learn();
     clock.advance(LIMITS.check.planKeptMs - 1);

@@ -189,7 +189,7 @@ function materialOf({ delimiter, escapeFormulas }: CellStyle): JobMaterial {
 }
 
 describe("a result that is drawn as texts", () => {
-  it("is what the general way makes of it, as JSON, as an object and as cells, in a shard too", async () => {
+  it("is that of the general renderer, as JSON, as an object and as cells, in a shard too", async () => {
     let drawnRows = 0;
     const check = async (rows: Row[], style: CellStyle) => {
       const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
@@ -236,7 +236,7 @@ describe("a result that is drawn as texts", () => {
     assert.ok(drawnRows > 300, `${drawnRows} rows were drawn`);
   });
 
-  it("is what most rows of a list are, whoever the row before was", () => {
+  it("applies to most rows of a list, whatever the row before was", () => {
     const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
     const overlay = { isBlocked: () => false, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };

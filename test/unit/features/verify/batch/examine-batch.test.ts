@@ -50,7 +50,7 @@ describe("a batch of questions", () => {
     assert.deepEqual([seen.fetches, sent], [[], []]);
   });
 
-  it("asks anew where an entry will not do, wherever that is kept, and is patient when told so", async () => {
+  it("asks again where an entry is not good enough, wherever it is stored, and waits for sites on request", async () => {
     const { examine, memory, redis, sent } = world(allKnown);
     memory.set("a@one.test", entryOf(1));
     redis.set("a@one.test", entryOf(2));
@@ -83,7 +83,7 @@ describe("a batch of questions", () => {
     assert.deepEqual(shown(answers), ["busy one.test", "internal_error", "unfinished"]);
   });
 
-  it("counts what is left, also within messages under way", async () => {
+  it("counts what is left, also within messages in transit", async () => {
     const { examine, sent } = world();
     const run = examine([question("no address"), question("a@one.test"), question("b@one.test")]);
     assert.equal(run.left, 2);
@@ -151,7 +151,7 @@ describe("a throw-away domain that was checked", () => {
 });
 
 describe("handing a batch in", () => {
-  it("hands in what is under way, and says which rows have no answer then", async () => {
+  it("stops its checks in progress, and says which rows have no answer then", async () => {
     const { examine, sent } = world();
     const run = examine(
       Array.from({ length: LIMITS.bulk.batchRows + 1 }, (_, i) => question(`a@d${i}.test`)),

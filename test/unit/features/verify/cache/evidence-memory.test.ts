@@ -84,7 +84,7 @@ describe("the memory of evidence", () => {
     return { evidence: evidenceWith({ smtp: smtpWith({ latencyMs }) }), storedAt, ttlS: 60 };
   };
 
-  it("gives who asks again one and the same entry, until there is another", () => {
+  it("returns one and the same entry, until there is another", () => {
     const clock = createFakeClock();
     const memory = new EvidenceMemory(10, clock);
     memory.keep("a", entryAt(clock.now()));
@@ -130,7 +130,7 @@ describe("the memory of evidence", () => {
     assert.ok(process.memoryUsage().arrayBuffers - before < 100_000);
   });
 
-  it("gives no seat to evidence that is none", () => {
+  it("stores no malformed evidence", () => {
     const clock = createFakeClock();
     const memory = new EvidenceMemory(2, clock);
     const odd = { ...entryAt(clock.now()), evidence: null as never };

@@ -32,7 +32,7 @@ const PROBED = true;
 const UNPROBED = false;
 
 describe("what is known of an address by a probe and without one", () => {
-  it("never meets: what a probe taught is not seen by who does not probe, nor the other way about", () => {
+  it("is separate: results of probes are not seen without probing, nor the other way round", () => {
     const probed = openCache();
     probed.keep("probed");
     assert.deepEqual(probed.seen(), [PROBED, NOTHING]);

@@ -138,8 +138,8 @@ function alike(count: number) {
   }));
 }
 
-describe("entries on their way to Redis", () => {
-  it("are read as what they were, whatever they share and whatever was said, by who has nothing else", async () => {
+describe("entries in transit to Redis", () => {
+  it("are read as they were, whatever they share and reply, by a process with an empty memory", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(entry, { maxLength: 12 }), { maxLength: 3 }), async (writes) => {
         const shelf = new Shelf();

@@ -90,7 +90,7 @@ describe("a map of texts", () => {
     assert.equal(map.size, Math.ceil(50_000 / 7));
   });
 
-  it("keeps who was asked for before who was not", () => {
+  it("keeps texts that were read before those that were not", () => {
     const map = filled(1_000, 1_000);
     for (let n = 0; n < 1_000; n += 2) get(map, `user${n}@example.com`);
     for (let n = 1_000; n < 1_500; n++) set(map, `user${n}@example.com`, n);
@@ -107,7 +107,7 @@ describe("a map of texts", () => {
     assert.equal(map.size, 3);
   });
 
-  it("keeps each text's seat, and knows who was asked for again", () => {
+  it("keeps each text's slot, and knows which were read again", () => {
     const map = filled(100, 100);
     const seats = Array.from({ length: 100 }, (_, n) => map.find(`user${n}@example.com`));
     assert.deepEqual(

@@ -185,7 +185,7 @@ describe("admission", () => {
     assert.ok(quick.length >= 0.9 * latenciesMs.length, `${quick.length} of ${latenciesMs.length}`);
   });
 
-  it("refuses who floods, not who asks beside it", () => {
+  it("refuses the team that floods, not a team beside it", () => {
     const { run, take } = simulatedProcess({ perS: 1_000 });
     run(1_000, { flood: 10_000, small: 50, other: 100 });
     for (const team of ["flood", "small", "other"]) take(team);

@@ -40,7 +40,7 @@ describe("the spans of a check", () => {
     assert.equal(span.attributes["rcpt.check.queue_ms"], 0);
   });
 
-  it("say of a probe where it went, how far it came, and how long it stood in line", () => {
+  it("say of a probe its host, its stage, and how long it was queued", () => {
     const [, probe] = told({}, ACCEPTED).children;
     assert.equal(probe?.kind, "client");
     assert.deepEqual(probe?.events, [

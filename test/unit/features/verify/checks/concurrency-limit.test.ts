@@ -38,7 +38,7 @@ describe("the ceiling of young checks", () => {
     assert.equal(see(200, { ...rested, peak: LIMITED.most }), LIMITED.most);
   });
 
-  it("lets in no fewer while checks do not wait, though it refuses and never rests: who is refused may ask again at once", () => {
+  it("admits no fewer while checks do not wait, though it refuses and is never idle: refused clients may ask again at once", () => {
     const { see, ceiling } = looking();
     assert.ok(see(100, { waitMs: 0.4 * targetMs, peak: LIMITED.most }) > first);
     assert.ok(ceiling.isSaturated());

@@ -111,7 +111,7 @@ function waiter(): VerificationWaiter & { go(): void } {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("single flight", () => {
-  it("shares one check among all who ask at once", async () => {
+  it("shares one check among simultaneous requests", async () => {
     const { checks, started, kept } = world();
     const asked = Array.from({ length: 20 }, () => checks.join(question("a@example.com"), waiter()));
     await turn();
@@ -152,7 +152,7 @@ describe("single flight", () => {
     assert.deepEqual(names, ["in redis: a@example.com", undefined]);
   });
 
-  it("lets a refresh join a check that is under way, never a look into the cache", async () => {
+  it("lets a refresh join a check in flight, never a look-up of the cache", async () => {
     const { checks, started, redis } = world();
     redis.set("probed a@example.com", { evidence: EVIDENCE, storedAt: 5, ttlS: 60 });
     const content = checks.join(question("a@example.com"), waiter());
@@ -228,7 +228,7 @@ describe("clients that go away", () => {
     assert.equal(started[0]?.cancelled, true);
   });
 
-  it("never ends a check that somebody was promised at the deadline", async () => {
+  it("never ends a check that a caller was promised at the deadline", async () => {
     const { checks, started, clock } = world();
     void checks.join(question("a@example.com"), waiter());
     await turn();
@@ -239,7 +239,7 @@ describe("clients that go away", () => {
     assert.equal(started[0]?.cancelled, false);
   });
 
-  it("starts a new check for who comes after an abandoned one", async () => {
+  it("starts a new check for a request after an abandoned one", async () => {
     const { checks, started } = world();
     const gone = waiter();
     void checks.join(question("a@example.com"), gone);
@@ -287,7 +287,7 @@ describe("faults of our own", () => {
     assert.equal(kept.size, 0);
   });
 
-  it("tells all who wait what an arrival throws, each his own", async () => {
+  it("gives every waiter the error that a callback throws, each its own", async () => {
     const { checks, made, started } = world();
     let gaveUp = 0;
     const thrower = {

@@ -46,7 +46,7 @@ function setUp() {
   return { clock, join, finish };
 }
 
-it("one who joins a check is told what he waited himself, and nothing of another's", async () => {
+it("a request that joins a check gets its own waiting time, and nothing of another's", async () => {
   const { clock, join, finish } = setUp();
   clock.advance(1_000);
   const first = join("team_1", new RecordedSpan("GET"));

@@ -137,7 +137,7 @@ describe("rechecks", () => {
     assert.deepEqual([rechecks.pending, clock.pending], [0, 0]);
   });
 
-  it("are not needed when somebody knows meanwhile: here, or in another process", async () => {
+  it("are not needed when the answer is known meanwhile: here, or in another process", async () => {
     const { clock, checked, kept, ends, rechecks, landed } = world();
     landed("a@one.test", evidence("greylisted"));
     landed("b@one.test", evidence("greylisted"));
@@ -171,7 +171,7 @@ describe("rechecks", () => {
     assert.deepEqual([checked.length, ends], [1, ["settled"]]);
   });
 
-  it("are bounded: under way, waiting, and of one team", async () => {
+  it("are bounded: in progress, waiting, and of one team", async () => {
     const { clock, checked, ends, state, rechecks, landed } = world();
     state.answer = "never";
     const share = pending / teamShare;
@@ -186,7 +186,7 @@ describe("rechecks", () => {
     rechecks.stop();
   });
 
-  it("ask by turns of teams, whoever has how many, and few at once at a site", async () => {
+  it("alternate between teams, however many each has, and ask few at once at a site", async () => {
     const { clock, checked, state, rechecks, landed } = world();
     state.answer = "never";
     for (let i = 0; i < 2 * atOnce; i++) landed(`a${i}@tarpit.test`, evidence("greylisted"), "team_1");

@@ -182,7 +182,7 @@ describe("admission where refusals cost CPU", () => {
     assert.ok(acceptedMs.length >= 1_000, `${acceptedMs.length} were answered`);
   });
 
-  it("refuses none of a team that asks for little then, and gives all room back afterwards", () => {
+  it("refuses none of a team that asks for little then, and frees all slots afterwards", () => {
     const { flood, take } = simulatedProcess(1_000);
     flood(2_000, { flood: 10_000, small: 50 });
     take("small");
@@ -252,7 +252,7 @@ describe("admission where refusals cost CPU", () => {
     [5_000, 0.4],
     [30_000, 0.4],
   ] as const)
-    it(`is at work for 400 who ask again as soon as they are refused, at ${perS}/s`, () => {
+    it(`is busy with checks for 400 callers who ask again as soon as they are refused, at ${perS}/s`, () => {
       const { callers, take } = simulatedProcess(perS);
       callers(2_000, 400);
       take("callers");

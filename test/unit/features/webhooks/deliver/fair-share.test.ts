@@ -39,7 +39,7 @@ describe("the places of a dispatcher", () => {
     ]);
   });
 
-  it("count what is under way", () => {
+  it("count attempts in progress", () => {
     const busy = { ...idle, lanes: counted({ a: inFlightPerWebhook - 1 }), total: 5 };
     assert.deepEqual(shares([lane("a")], busy), [["a", 1]]);
     assert.deepEqual(shares([lane("a")], { ...busy, total: inFlight }), []);

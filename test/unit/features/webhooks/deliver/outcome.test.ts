@@ -82,7 +82,7 @@ describe("what becomes of a delivery", () => {
 });
 
 describe("Retry-After", () => {
-  it("is heard in seconds and as a date, and cut to the bound", () => {
+  it("is read in seconds and as a date, and cut to the bound", () => {
     assert.equal(retryAfterMs("120", NOW), 120_000);
     assert.equal(retryAfterMs("Thu, 01 Jan 2026 00:02:00 GMT", NOW), 120_000);
     assert.equal(retryAfterMs("999999999", NOW), LIMITS.webhooks.retryAfterMaxMs);

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { test } from "node:test";
 import { describeDescriptors } from "../../../../../scripts/chaos/deployment/descriptors.ts";
 
-test("descriptors are told by what they are, connections by the port they go to", async (t) => {
+test("descriptors are named by their kind, connections by their remote port", async (t) => {
   const server = createServer().listen(0, "127.0.0.1");
   t.after(() => server.close());
   await once(server, "listening");
@@ -19,6 +19,6 @@ test("descriptors are told by what they are, connections by the port they go to"
   assert.ok(told.some((kind) => /^\d+ anon_inode:\[eventpoll\]$/.test(kind)));
 });
 
-test("of a process that is gone nothing is told", () => {
+test("a process that has ended has no descriptors", () => {
   assert.equal(describeDescriptors(2 ** 30), "");
 });

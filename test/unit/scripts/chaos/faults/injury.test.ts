@@ -31,7 +31,7 @@ test("it waits for one while all are busy, and leaves it free also when it fails
   assert.equal(member.busy, false);
 });
 
-test("it befalls nobody where nobody may be chosen", async () => {
+test("it acts on no process where none is eligible", async () => {
   let acted = false;
   await withMember(
     theatre([{ name: "a", busy: false, pid: 1 }]),

@@ -41,7 +41,7 @@ test("faults come in order, within the run, and hold no longer than their kind m
   }
 });
 
-test("no two of a family are under way at once", () => {
+test("no two of a family overlap", () => {
   for (let seed = 0; seed < 50; seed++)
     for (const [family, faults] of byFamily(planFaults(seed, KINDS, 3 * MINUTE_MS)))
       for (const [i, { atMs }] of faults.entries()) {

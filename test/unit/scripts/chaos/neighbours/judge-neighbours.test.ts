@@ -48,7 +48,7 @@ describe("the judgement of hostile neighbours", () => {
     assert.equal(missed({ alone: suffered(1), beside: suffered(10.1) }).length, 4);
   });
 
-  it("misses failures, refusals of the victim, an attacker who is not refused, and a crash", () => {
+  it("misses failures, refusals of the victim, an attacker that is not refused, and a crash", () => {
     assert.deepEqual(missed({ beside: suffered(12, { failures: { "post 503 overloaded": 1 } }) }), [
       "victim: 5xx or no answer",
     ]);

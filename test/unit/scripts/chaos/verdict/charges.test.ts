@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chargeInterval, writtenOff, wrongCharge } from "../../../../../scripts/chaos/verdict/charges.ts";
 
-test("what was answered is due; what was cut off, or never told by a dead process, may be", () => {
+test("answered requests are due; those cut off, or never reported by a dead process, may be", () => {
   const interval = chargeInterval({ charged: 100, cutOff: 3, written: 4 });
   assert.deepEqual(interval, { least: 100, most: 107 });
   assert.equal(wrongCharge(100, interval), 0);

@@ -11,7 +11,7 @@ const tidy: HourLater = {
   readable: ["a/results-1.csv", "u/1"],
 };
 
-test("object storage may have what somebody may read, whatever it had before", () => {
+test("object storage may have readable objects only, whatever it had before", () => {
   const { findings, details } = judgeStorage(tidy);
   assert.equal(passes(findings), true);
   assert.deepEqual(details, []);

@@ -52,14 +52,14 @@ test("a verdict against the truth is wrong, a failure is not, and costs nothing"
   assert.equal(compareRows(sent, failed).units, 1);
 });
 
-test("our own error is never right, nor is a failure of what needs nobody to be asked", () => {
+test("our own error is never right, nor is a failure of a row that needs no server", () => {
   assert.equal(isRight("exists", { verdict: "unknown", reason: "internal_error" }), false);
   assert.equal(isRight("malformed", { verdict: "unknown", reason: "timeout" }), false);
   assert.equal(isRight("missing", { verdict: "valid", reason: "accepted_mailbox" }), false);
   assert.equal(costOf({ verdict: "unknown", reason: "provider_unverifiable" }), 1);
 });
 
-test("an answer that could not be found out is undecided, whatever it costs; one that nobody can know is an answer", () => {
+test("an answer that failed to be found is undecided, whatever it costs; one that cannot be known is an answer", () => {
   const said = [
     { verdict: "valid", reason: "accepted_mailbox" },
     { verdict: "unknown", reason: "timeout" },
