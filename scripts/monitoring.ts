@@ -58,11 +58,11 @@ async function check(): Promise<boolean> {
     ];
     let isWell = true;
     for (const [what, args] of steps) {
-      const said = spawnSync(binary, args, { env, encoding: "utf8", timeout: CHECK_WITHIN_MS });
-      const found = /(\d+) rules found/.exec(said.stdout)?.[0] ?? "";
-      console.log(`${said.status === 0 ? "ok    " : "FAILED"} ${what} ${found}`.trimEnd());
-      if (said.status !== 0) console.log(`${said.stdout}${said.stderr}${said.error?.message ?? ""}`);
-      isWell &&= said.status === 0;
+      const result = spawnSync(binary, args, { env, encoding: "utf8", timeout: CHECK_WITHIN_MS });
+      const found = /(\d+) rules found/.exec(result.stdout)?.[0] ?? "";
+      console.log(`${result.status === 0 ? "ok    " : "FAILED"} ${what} ${found}`.trimEnd());
+      if (result.status !== 0) console.log(`${result.stdout}${result.stderr}${result.error?.message ?? ""}`);
+      isWell &&= result.status === 0;
     }
     return isWell;
   } finally {

@@ -51,11 +51,11 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
     return stdout.trim();
   } catch (error) {
     // Which registry is used is this machine's affair.
-    const said = String((error as { stderr?: string }).stderr ?? error).replaceAll(
+    const message = String((error as { stderr?: string }).stderr ?? error).replaceAll(
       /https?:\/\/\S+/g,
       "<registry>",
     );
-    throw new Error(`npm ${args[0]} failed: ${said.trim().split("\n").slice(0, 10).join("\n")}`);
+    throw new Error(`npm ${args[0]} failed: ${message.trim().split("\n").slice(0, 10).join("\n")}`);
   }
 }
 

@@ -251,14 +251,14 @@ for (const [when, corsOrigins, usual, unusual] of WORLDS)
     });
 
     it("tells pages what browsers and caches need to know, if they may call", async () => {
-      const told = async (request: string) => {
+      const answerTo = async (request: string) => {
         const [reply] = [await ask(keeping, request), await ask(drawing, request)];
         assert.ok(reply !== "closed" && reply.status === 200);
         return [reply.headers.vary, reply.headers["access-control-allow-origin"]];
       };
       const mayCall = corsOrigins.length > 0;
-      assert.deepEqual(await told(from(APP)), mayCall ? ["Origin", APP] : [undefined, undefined]);
-      assert.deepEqual(await told(PLAIN), [mayCall ? "Origin" : undefined, undefined]);
+      assert.deepEqual(await answerTo(from(APP)), mayCall ? ["Origin", APP] : [undefined, undefined]);
+      assert.deepEqual(await answerTo(PLAIN), [mayCall ? "Origin" : undefined, undefined]);
     });
 
     it("say and count what is drawn anew each time, whatever changes in between", async () => {

@@ -31,8 +31,8 @@ function evidence(smtp: Partial<SmtpEvidence>): Evidence {
     code: 550,
     catchAll: "not_probed",
   } as const;
-  const said = { reply: "550 No such user", rule: "old.rule" };
-  return evidenceWith({ smtp: smtpWith({ ...refused, ...said, ...smtp }) });
+  const changed = { reply: "550 No such user", rule: "old.rule" };
+  return evidenceWith({ smtp: smtpWith({ ...refused, ...changed, ...smtp }) });
 }
 
 /** A reply that an older version classified as unknown, and that means we are blocked. */

@@ -279,10 +279,10 @@ describe("what is wrong is refused", () => {
         forcePathStyle: true,
         maxAttempts: 1,
       };
-      const stranger = new s3.S3Client(config);
-      await assert.rejects(stranger.send(new s3.HeadBucketCommand({ Bucket })), /Unknown|403/);
-      await assert.rejects(stranger.send(new s3.GetObjectCommand({ Bucket, Key: "digits" })), { name });
-      stranger.destroy();
+      const unauthorised = new s3.S3Client(config);
+      await assert.rejects(unauthorised.send(new s3.HeadBucketCommand({ Bucket })), /Unknown|403/);
+      await assert.rejects(unauthorised.send(new s3.GetObjectCommand({ Bucket, Key: "digits" })), { name });
+      unauthorised.destroy();
     }
   });
 

@@ -141,8 +141,8 @@ describe("a lost password", () => {
   it("is answered the same for an address without an account, which gets no mail", async () => {
     const email = newEmail();
     await register(portal.unmailed, email);
-    const stranger = newEmail();
-    const [known, unknown] = await Promise.all([ask(email), ask(stranger)]);
+    const unknownEmail = newEmail();
+    const [known, unknown] = await Promise.all([ask(email), ask(unknownEmail)]);
     assert.deepEqual([known.status, known.body], [unknown.status, unknown.body]);
     await mailedTokens(email, 1);
     await until("every request was looked at", async () => {
@@ -150,7 +150,7 @@ describe("a lost password", () => {
         select (select count(*) from password_reset_requests)::int + (select count(*) from mail_outbox)::int as count`;
       return row.count === 0;
     });
-    assert.equal(portal.sink.to(stranger).length, 0);
+    assert.equal(portal.sink.to(unknownEmail).length, 0);
     assert.deepEqual((await ask("no address")).status, 400);
   });
 

@@ -167,8 +167,8 @@ describe("a session", () => {
     const identity = (await me(portal.two, body.session.token)).body;
     assert.deepEqual(identity.teams, [account.team, body.team]);
     assert.equal(identity.role, "admin");
-    const stranger = await portal.deployment.team("pro");
-    for (const team_id of [stranger.id, "team_00000000000000000000000000", "x", "\0"])
+    const otherTeam = await portal.deployment.team("pro");
+    for (const team_id of [otherTeam.id, "team_00000000000000000000000000", "x", "\0"])
       assert.equal((await login(portal.one, { ...credentials, team_id })).body.code, "invalid_credentials");
   });
 

@@ -137,7 +137,7 @@ describe("a notification", () => {
 
   it("of past_due keeps the tier until Stripe says unpaid; paused is free, resumed has it again", async () => {
     const { tell, tier } = await subscription();
-    const told: [string, string, string][] = [
+    const steps: [string, string, string][] = [
       ["active", "updated", "pro"],
       ["past_due", "updated", "pro"],
       ["unpaid", "updated", "free"],
@@ -147,7 +147,7 @@ describe("a notification", () => {
       // Deleted, whatever status the object has.
       ["active", "deleted", "free"],
     ];
-    for (const [i, [status, kind, expected]] of told.entries()) {
+    for (const [i, [status, kind, expected]] of steps.entries()) {
       await tell(status, 100 + i, { kind });
       assert.equal(await tier(), expected, `${kind} ${status}`);
     }

@@ -149,8 +149,8 @@ describe("a list that is refused at once", () => {
   });
 
   it("is not there: 404 and 409", async () => {
-    const stranger = await deployment.team("enterprise");
-    const theirs = await uploaded(api, stranger.liveKey, LIST);
+    const otherTeam = await deployment.team("enterprise");
+    const theirs = await uploaded(api, otherTeam.liveKey, LIST);
     await own.grant(team.id, "gone/");
     const open = await api.send<{ id: string }>("POST", "/v1/uploads", {
       key: team.liveKey,

@@ -182,7 +182,7 @@ describe("a job", () => {
   });
 
   it("is not found by another team", async () => {
-    const stranger = await deployment.team("enterprise");
+    const otherTeam = await deployment.team("enterprise");
     const { id } = await submitted(api, team.testKey, ["valid@example.com"]);
     await ended(api, team.testKey, id);
     const missing = "job_01h455vb4pex5vsknk084sn02q";
@@ -193,12 +193,12 @@ describe("a job", () => {
       ["DELETE", ""],
     ] as const) {
       const answers = [id, missing, "job_x", "%00"].map((named) =>
-        api.send(method, `/v1/bulk-jobs/${named}${path}`, { key: stranger.session }),
+        api.send(method, `/v1/bulk-jobs/${named}${path}`, { key: otherTeam.session }),
       );
       for (const { status, body } of await Promise.all(answers))
         assert.deepEqual([status, body.code, body.detail], [404, "not_found", "There is no such job."]);
     }
-    const list = await api.send<{ data: BulkJob[] }>("GET", "/v1/bulk-jobs", { key: stranger.liveKey });
+    const list = await api.send<{ data: BulkJob[] }>("GET", "/v1/bulk-jobs", { key: otherTeam.liveKey });
     assert.deepEqual(list.body.data, []);
   });
 

@@ -47,7 +47,7 @@ interface SplitLine {
 
 const linesOf = async (id: string, query = "", key = team.liveKey) =>
   (await resultLines(api, key, id, query)) as unknown as SplitLine[];
-const told = ({ row, verdict, parts }: SplitLine) => [
+const shown = ({ row, verdict, parts }: SplitLine) => [
   row,
   parts?.map((part) => [part.input, part.duplicate_of, part.verdict]) ?? verdict,
 ];
@@ -126,7 +126,7 @@ describe("a job with split_cells", () => {
       return rows.processed === ROWS.total - 2 && rows.deferred > 0;
     });
     const early = await linesOf(body.id);
-    assert.deepEqual(early.map(told), ANSWERS.map(withoutWaiting));
+    assert.deepEqual(early.map(shown), ANSWERS.map(withoutWaiting));
     assert.equal(csvOf(await resultsText(api, team.liveKey, body.id))[5]?.[3], "invalid");
     deployment.world.relent(true);
     const done = await ended(api, team.liveKey, body.id);
@@ -137,7 +137,7 @@ describe("a job with split_cells", () => {
 
     const given = parse(LIST, { delimiter: ";", relax_column_count: true, from_line: 2 }) as string[][];
     const lines = await linesOf(body.id);
-    assert.deepEqual(lines.map(told), ANSWERS);
+    assert.deepEqual(lines.map(shown), ANSWERS);
     assert.deepEqual(
       lines.map(({ input, columns }) => [input, columns]),
       given.map((columns) => [columns[1], columns]),
@@ -173,7 +173,7 @@ describe("a job with split_cells", () => {
     });
     await ended(api, team.liveKey, job.id);
     const valid = await linesOf(job.id, "&verdict=valid");
-    assert.deepEqual(valid.map(told), [
+    assert.deepEqual(valid.map(shown), [
       [
         1,
         [
@@ -182,12 +182,12 @@ describe("a job with split_cells", () => {
         ],
       ],
     ]);
-    assert.deepEqual((await linesOf(job.id, "&verdict=invalid")).map(told), [
+    assert.deepEqual((await linesOf(job.id, "&verdict=invalid")).map(shown), [
       [1, [["missing-v2@plain.test", null, "invalid"]]],
       [2, "invalid"],
     ]);
     assert.equal((await linesOf(job.id, "&verdict=risky")).length, 0);
-    assert.deepEqual((await linesOf(job.id, "&reason=mailbox_not_found&limit=1")).map(told), [
+    assert.deepEqual((await linesOf(job.id, "&reason=mailbox_not_found&limit=1")).map(shown), [
       [1, [["missing-v2@plain.test", null, "invalid"]]],
     ]);
     assert.equal((await linesOf(job.id, "&reason=mailbox_not_found&verdict=valid")).length, 0);

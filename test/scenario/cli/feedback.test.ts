@@ -120,8 +120,8 @@ describe("rcpt feedback", () => {
     const bare = await rcpt([file("bare.csv", "a@customer.example\n")]);
     assert.equal(bare.code, 2);
     assert.match(bare.stderr, /bare\.csv: outcome must be said.*--outcome/);
-    const told = await rcpt([join(folder, "bare.csv"), "--outcome", "bounced"]);
-    assert.match(told.stdout, /^bounced 1: unspecified 1\n1 event counted/);
+    const result = await rcpt([join(folder, "bare.csv"), "--outcome", "bounced"]);
+    assert.match(result.stdout, /^bounced 1: unspecified 1\n1 event counted/);
     const none = await rcpt([join(folder, "none.csv")]);
     assert.deepEqual([none.code, none.stdout], [2, ""]);
     assert.match(none.stderr, /none\.csv cannot be read/);

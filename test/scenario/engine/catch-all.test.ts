@@ -16,8 +16,8 @@ describe("a catch-all", () => {
       assert.deepEqual([end.catchAll, end.stage], ["accepted", "rcpt"]);
     }
     const asked = host.account.commands.filter(({ line }) => line.startsWith("RCPT")).map(({ line }) => line);
-    const strangers = asked.filter((line) => !line.includes("<exists-c"));
-    assert.equal(strangers.length, 1, strangers.join());
+    const probes = asked.filter((line) => !line.includes("<exists-c"));
+    assert.equal(probes.length, 1, probes.join());
     assert.equal(asked.length, addresses.length + 1);
   });
 

@@ -111,11 +111,11 @@ describe("servers and zones that misbehave, all at once, each asked several time
       const answers = await Promise.all(asked.map(async (row) => ({ row, body: await verify(row.address) })));
       for (const { row, body } of answers) {
         const { address, expected } = row;
-        const told = [body.verdict, body.reason];
+        const answer = [body.verdict, body.reason];
         // The behaviours of this host share its connections, and end each other's.
         const also = address.endsWith("@rude.test") ? ["smtp_protocol_error", "timeout"] : [];
         if (["deadline", ...also].includes(body.reason)) assert.equal(body.verdict, "unknown", address);
-        else assert.deepEqual(told, [expected.verdict, expected.reason], address);
+        else assert.deepEqual(answer, [expected.verdict, expected.reason], address);
       }
       const inTime = answers.filter(({ body }) => body.reason !== "deadline");
       assert.ok(inTime.length > 0, "nothing but the deadline answered");

@@ -149,12 +149,12 @@ describe("settings that are wrong", () => {
 
   it("are no matter where the command is used wrongly", async () => {
     for (const argv of [["--only", "everything"], ["--timeout", "0"], ["--fast"], ["postgres"]]) {
-      let said = "";
+      let output = "";
       const stderr = (text: string) => {
-        said += text;
+        output += text;
       };
       assert.equal(await doctorCommand({ argv, env: {}, stdout: assert.fail, stderr }), 2);
-      assert.match(said, /^doctor: /);
+      assert.match(output, /^doctor: /);
     }
   });
 });

@@ -95,15 +95,15 @@ describe("one key that asks as fast as it can", () => {
   it("reports its tier's rates, and the daily quota only where it applies", async () => {
     const { session: key } = await apis.deployment.team("free");
     const { readsPerS, readsBurst, writesPerS, writesBurst, rateBurst, dailyQuota } = TIER_LIMITS.free;
-    const told = async (answer: Promise<Response>) =>
+    const limits = async (answer: Promise<Response>) =>
       Object.entries(limitFields((await answer).headers)).map(([name, { q, w }]) => [name, q, w]);
-    assert.deepEqual(await told(apis.one.send("GET", "/v1/usage", { key })), [
+    assert.deepEqual(await limits(apis.one.send("GET", "/v1/usage", { key })), [
       ["read", readsBurst, readsBurst / readsPerS],
     ]);
-    assert.deepEqual(await told(renamed(apis.one, key, 0)), [
+    assert.deepEqual(await limits(renamed(apis.one, key, 0)), [
       ["write", writesBurst, writesBurst / writesPerS],
     ]);
-    assert.deepEqual(await told(apis.one.send("GET", "/v1/verify?email=nobody", { key })), [
+    assert.deepEqual(await limits(apis.one.send("GET", "/v1/verify?email=nobody", { key })), [
       ["rate", rateBurst, 5],
       ["quota", dailyQuota, 86_400],
     ]);

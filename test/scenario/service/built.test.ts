@@ -138,9 +138,9 @@ describe("the built service", () => {
   });
 
   it("has the licences of what is in it", () => {
-    const told = readFileSync(join(tree, "LICENSES.txt"), "utf8");
+    const licences = readFileSync(join(tree, "LICENSES.txt"), "utf8");
     for (const name of ["uWebSockets.js", "valibot", "@aws-sdk/client-s3", "swagger-ui-dist"])
-      assert.ok(told.includes(`\n${name} `), name);
+      assert.ok(licences.includes(`\n${name} `), name);
     assert.match(readFileSync(join(tree, "LICENSE"), "utf8"), /MIT License/);
   });
 

@@ -24,7 +24,7 @@ before(async () => {
 after(closing.close);
 
 type Answered = Response<(TeamView & Member & { code?: string }) | null>;
-const said = ({ status, body }: Answered) =>
+const outcome = ({ status, body }: Answered) =>
   body?.code === undefined ? String(status) : `${status} ${body.code}`;
 
 function send(key: string | undefined, method: string, path: string, body?: unknown, api = one) {
@@ -92,7 +92,7 @@ describe("the team", () => {
     assert.deepEqual([renamed.status, renamed.body?.name], [200, "Ömer & Søn 🏭"]);
     assert.equal((await send(member.session, "GET", "/v1/team", undefined, two)).body?.name, "Ömer & Søn 🏭");
     const rename = async (key: string | undefined, body: unknown) =>
-      said(await send(key, "PATCH", "/v1/team", body));
+      outcome(await send(key, "PATCH", "/v1/team", body));
     assert.equal(await rename(member.session, { name: "x" }), "403 insufficient_role");
     assert.equal(await rename(undefined, { name: "x" }), "401 unauthorized");
     for (const body of [
@@ -112,12 +112,12 @@ describe("roles", () => {
     const { owner, admin, member } = await staffed();
     const raised = await setRole(admin.session, member.id, "admin");
     assert.deepEqual([raised.status, raised.body?.id, raised.body?.role], [200, member.id, "admin"]);
-    assert.equal(said(await setRole(admin.session, member.id, "owner")), "403 insufficient_role");
-    assert.equal(said(await setRole(admin.session, admin.id, "owner")), "403 insufficient_role");
-    assert.equal(said(await setRole(admin.session, owner.id, "member")), "403 insufficient_role");
-    assert.equal(said(await setRole(owner.session, member.id, "owner")), "200");
-    assert.equal(said(await setRole(owner.session, owner.id, "member")), "200");
-    assert.equal(said(await setRole(owner.session, admin.id, "member")), "403 insufficient_role");
+    assert.equal(outcome(await setRole(admin.session, member.id, "owner")), "403 insufficient_role");
+    assert.equal(outcome(await setRole(admin.session, admin.id, "owner")), "403 insufficient_role");
+    assert.equal(outcome(await setRole(admin.session, owner.id, "member")), "403 insufficient_role");
+    assert.equal(outcome(await setRole(owner.session, member.id, "owner")), "200");
+    assert.equal(outcome(await setRole(owner.session, owner.id, "member")), "200");
+    assert.equal(outcome(await setRole(owner.session, admin.id, "member")), "403 insufficient_role");
   });
 
   it("count at once where they were changed, and within a second in the other process", async () => {
@@ -138,11 +138,11 @@ describe("roles", () => {
       await remove(owner.session, owner.id),
       await remove(owner.session, owner.id, two),
     ])
-      assert.equal(said(answer), "409 last_owner");
-    assert.equal(said(await setRole(owner.session, owner.id, "owner")), "200");
+      assert.equal(outcome(answer), "409 last_owner");
+    assert.equal(outcome(await setRole(owner.session, owner.id, "owner")), "200");
     await setRole(owner.session, admin.id, "owner");
-    assert.equal(said(await remove(owner.session, owner.id)), "204");
-    assert.equal(said(await remove(admin.session, admin.id)), "409 last_owner");
+    assert.equal(outcome(await remove(owner.session, owner.id)), "204");
+    assert.equal(outcome(await remove(admin.session, admin.id)), "409 last_owner");
   });
 });
 
@@ -151,12 +151,15 @@ describe("a member who is removed", () => {
     const { team, admin, owner } = await staffed();
     const key = await addKey(deployment.sql, { teamId: team.id, userId: admin.id }, "admin");
     assert.equal((await send(key.secret, "PATCH", "/v1/team", { name: "his" })).status, 200);
-    assert.equal(said(await remove(owner.session, admin.id)), "204");
-    assert.equal(said(await send(admin.session, "GET", "/v1/team")), "401 unauthorized");
+    assert.equal(outcome(await remove(owner.session, admin.id)), "204");
+    assert.equal(outcome(await send(admin.session, "GET", "/v1/team")), "401 unauthorized");
     assert.equal((await one.verify(key.secret, "exists@plain.test")).status, 200);
-    assert.equal(said(await send(key.secret, "PATCH", "/v1/team", { name: "his" })), "403 insufficient_role");
     assert.equal(
-      said(await send(key.secret, "POST", "/v1/keys", { label: "x", env: "live" })),
+      outcome(await send(key.secret, "PATCH", "/v1/team", { name: "his" })),
+      "403 insufficient_role",
+    );
+    assert.equal(
+      outcome(await send(key.secret, "POST", "/v1/keys", { label: "x", env: "live" })),
       "401 key_without_user",
     );
     await afterASecond();
@@ -166,7 +169,7 @@ describe("a member who is removed", () => {
              (select count(*) from api_keys where user_id = ${admin.id}) as keys,
              (select count(*) from users where id = ${admin.id}) as users`;
     assert.deepEqual({ ...left }, { sessions: 0, keys: 0, users: 1 });
-    assert.equal(said(await remove(owner.session, admin.id)), "404 not_found");
+    assert.equal(outcome(await remove(owner.session, admin.id)), "404 not_found");
   });
 
   it("keeps their keys and sessions of another team", async () => {
@@ -181,11 +184,11 @@ describe("a member who is removed", () => {
   it("may be the session's own user; a key below admin removes no member, not even its own user", async () => {
     const { team, owner, admin, member } = await staffed();
     const { secret } = await addKey(deployment.sql, { teamId: team.id, userId: owner.id }, "member");
-    assert.equal(said(await remove(secret, owner.id)), "403 session_required");
-    assert.equal(said(await remove(secret, member.id)), "403 insufficient_role");
-    assert.equal(said(await remove(member.session, admin.id)), "403 insufficient_role");
-    assert.equal(said(await remove(admin.session, owner.id)), "403 insufficient_role");
-    assert.equal(said(await remove(member.session, member.id)), "204");
+    assert.equal(outcome(await remove(secret, owner.id)), "403 session_required");
+    assert.equal(outcome(await remove(secret, member.id)), "403 insufficient_role");
+    assert.equal(outcome(await remove(member.session, admin.id)), "403 insufficient_role");
+    assert.equal(outcome(await remove(admin.session, owner.id)), "403 insufficient_role");
+    assert.equal(outcome(await remove(member.session, member.id)), "204");
     assert.deepEqual(Object.keys(await rolesOf(team.id)).sort(), [owner.id, admin.id].sort());
   });
 });
@@ -201,7 +204,7 @@ describe("a transfer", () => {
       [owner.session, newId("usr"), "404 not_found"],
       [owner.session, "\0", "404 not_found"],
     ] as const)
-      assert.equal(said(await transfer(key, id)), expected);
+      assert.equal(outcome(await transfer(key, id)), expected);
     assert.equal(await ownersOf(team.id), 1);
     const handed = await transfer(owner.session, member.id);
     assert.deepEqual([handed.status, handed.body?.role], [200, "admin"]);
@@ -210,7 +213,7 @@ describe("a transfer", () => {
       [admin.id]: "admin",
       [member.id]: "owner",
     });
-    assert.equal(said(await transfer(owner.session, admin.id)), "403 insufficient_role");
+    assert.equal(outcome(await transfer(owner.session, admin.id)), "403 insufficient_role");
   });
 });
 
@@ -250,7 +253,7 @@ describe("two owners at once, by two processes", () => {
       assert.equal(await ownersOf(team.id), 1);
       assert.equal(answers.filter(({ status }) => status === 200).length, 1);
       // The losing request's caller is no owner any more, or would be the last owner.
-      const lost = answers.filter(({ status }) => status !== 200).map(said);
+      const lost = answers.filter(({ status }) => status !== 200).map(outcome);
       assert.ok(["403 insufficient_role", "409 last_owner"].includes(lost[0] ?? ""), lost[0]);
     }
   });
@@ -264,7 +267,7 @@ describe("two owners at once, by two processes", () => {
         const [ofA, ofB] = whom === "himself" ? [a, b] : [b, a];
         const answers = await Promise.all([remove(a.session, ofA.id, one), remove(b.session, ofB.id, two)]);
         assert.equal(await ownersOf(team.id), 1, whom);
-        assert.equal(answers.filter(({ status }) => status === 204).length, 1, answers.map(said).join());
+        assert.equal(answers.filter(({ status }) => status === 204).length, 1, answers.map(outcome).join());
       }
     }
   });
@@ -276,7 +279,7 @@ describe("two owners at once, by two processes", () => {
         transfer(owner.session, admin.id, one),
         transfer(owner.session, member.id, two),
       ]);
-      assert.deepEqual(answers.map(said).sort(), ["200", "403 insufficient_role"]);
+      assert.deepEqual(answers.map(outcome).sort(), ["200", "403 insufficient_role"]);
       assert.equal(await ownersOf(team.id), 1);
     }
   });

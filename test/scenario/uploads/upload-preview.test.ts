@@ -93,9 +93,9 @@ describe("a preview of an upload", () => {
   });
 
   it("is of an upload of the team whose bytes are there", async () => {
-    const stranger = await deployment.team("enterprise");
+    const otherTeam = await deployment.team("enterprise");
     const free = await deployment.team("free");
-    const theirs = await uploaded(api, stranger.liveKey, LIST);
+    const theirs = await uploaded(api, otherTeam.liveKey, LIST);
     const open = await api.send<{ id: string }>("POST", "/v1/uploads", {
       key: team.liveKey,
       body: { filename: "list.csv" },
@@ -107,7 +107,7 @@ describe("a preview of an upload", () => {
       await ask(theirs, team.liveKey),
       await ask(open.body.id, team.liveKey),
       await ask(theirs, free.liveKey),
-      await ask(theirs, stranger.liveKey, { column: 1 }),
+      await ask(theirs, otherTeam.liveKey, { column: 1 }),
       await ask(theirs, "rcpt_live_none"),
     ];
     assert.deepEqual(

@@ -222,8 +222,8 @@ describe("a delivery that fails", () => {
 
 describe("who is told", () => {
   it("are the webhooks subscribed to the event, each by its own secret, and no other team's", async () => {
-    const stranger = await deployment.team("starter");
-    await create(receiver.url, stranger.session);
+    const otherTeam = await deployment.team("starter");
+    await create(receiver.url, otherTeam.session);
     const all = await create();
     const some = await api.send<Hook>("POST", "/v1/webhooks", {
       key: team.session,

@@ -116,12 +116,12 @@ describe("the OpenAPI document", () => {
   });
 
   it("documents rate limit headers where they are sent: not before authentication", () => {
-    const told = Object.entries(verify?.responses ?? {}).map(([code, { headers }]) => [
+    const documented = Object.entries(verify?.responses ?? {}).map(([code, { headers }]) => [
       Number(code),
       "RateLimit" in headers && "RateLimit-Policy" in headers,
     ]);
     assert.deepEqual(
-      told.filter(([, isTold]) => !isTold).map(([code]) => code),
+      documented.filter(([, isTold]) => !isTold).map(([code]) => code),
       [401, 414],
     );
   });

@@ -374,11 +374,11 @@ describe("a process that stops", () => {
     assert.equal(await waiting, false);
     assert.equal(await slots.acquire("site 0", 2, 1_000), false);
     for (const site of sites) slots.release(site);
-    const said = calls.slice(before);
+    const sent = calls.slice(before);
     assert.ok(calls.every((statements) => statements.length <= LIMITS.slots.sitesPerCall));
-    const given = new Set(said.flat().map(({ site }) => site));
+    const given = new Set(sent.flat().map(({ site }) => site));
     assert.ok(sites.every((site) => given.has(site)));
-    assert.ok(said.flat().every(({ held, want }) => held === 0 && want === 0));
+    assert.ok(sent.flat().every(({ held, want }) => held === 0 && want === 0));
   });
 
   it("does so also when the store is away", async () => {

@@ -121,8 +121,8 @@ describe("the plan of a domain", () => {
   });
 
   it("knows the fast route except where it depends on the recipient, or there is none", async () => {
-    const way = await (await plans().of("example.test")).fastRoute();
-    assert.deepEqual([way?.destination.host, way?.destination.address], ["mx.example.test", "192.0.2.1"]);
+    const route = await (await plans().of("example.test")).fastRoute();
+    assert.deepEqual([route?.destination.host, route?.destination.address], ["mx.example.test", "192.0.2.1"]);
     const none = { status: "no_data", ttlS: 50, proven: true } as const;
     const absent = await plans(undefined, () => none).of("example.test");
     assert.deepEqual([absent.mx.status, absent.unprobed(null).mx.ttlS], ["mx_unresolvable", 50]);

@@ -51,13 +51,13 @@ describe("the metrics server", () => {
   });
 
   it("serves whether the process is ready: once it has started, until it drains", async () => {
-    const said: unknown[] = [];
+    const answers: unknown[] = [];
     for (state of ["starting", "ready", "draining"] as const) {
       const response = await fetch(`http://127.0.0.1:${port}/readyz`);
       assert.equal(response.headers.get("cache-control"), "no-store");
-      said.push(response.status, await response.json());
+      answers.push(response.status, await response.json());
     }
-    assert.deepEqual(said, [
+    assert.deepEqual(answers, [
       503,
       { status: "starting" },
       200,

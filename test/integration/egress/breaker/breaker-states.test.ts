@@ -18,12 +18,12 @@ async function setUp(t: TestContext, count: number) {
   const start = async () => {
     const redis = await openRedis(t, url);
     const store = createBreakerStore(redis, egressId, silentLog);
-    const heard: [BreakerScope, OpenBreakerState | null][] = [];
-    store.listen((way, state) => heard.push([way, state]));
+    const received: [BreakerScope, OpenBreakerState | null][] = [];
+    store.listen((way, state) => received.push([way, state]));
     await redis.subscriber.ping();
     const said = async () => {
       await redis.subscriber.ping();
-      return heard.splice(0);
+      return received.splice(0);
     };
     return { store, redis, said };
   };

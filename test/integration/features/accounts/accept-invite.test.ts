@@ -106,9 +106,9 @@ describe("the token of an invitation", () => {
         (error: Error) => JSON.stringify({ ...error, message: error.message }),
       );
     for (const password of [null, "", "short", "x".repeat(300), `has a NUL in it \0`]) {
-      const said = await refusal(known, password);
-      assert.match(said, /validation_failed/);
-      assert.equal(await refusal(unknown, password), said);
+      const answer = await refusal(known, password);
+      assert.match(answer, /validation_failed/);
+      assert.equal(await refusal(unknown, password), answer);
     }
     // The same work for both, of each password but null.
     assert.deepEqual(work, { hashed: 0, verified: 8 });

@@ -24,8 +24,8 @@ describe("the fan-out", () => {
     const fanOut = createFanOut(sql);
     while ((await waiting()) > 0) await Promise.all(Array.from({ length: 6 }, () => fanOut()));
     for (const id of ids) {
-      const told = (await deliveriesOf(sql, id)).map((delivery) => delivery.event_id);
-      assert.deepEqual(told.sort(), [...events].sort());
+      const eventIds = (await deliveriesOf(sql, id)).map((delivery) => delivery.event_id);
+      assert.deepEqual(eventIds.sort(), [...events].sort());
     }
   });
 

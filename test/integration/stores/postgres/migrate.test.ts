@@ -238,17 +238,17 @@ describe("a process whose schema is another", () => {
       await gate.close();
       await database.drop();
     });
-    const said: string[] = [];
-    const warn = (_event: unknown, message: string) => void said.push(message);
+    const logged: string[] = [];
+    const warn = (_event: unknown, message: string) => void logged.push(message);
     const clock = createFakeClock();
     const listening = Object.assign(Object.create(log), { warn }) as typeof log;
     const part = createSchemaWait({ sql: own, clock, log: listening, migrations: [STEP] });
     const starting = part.start?.();
-    await until("it waits for the schema", () => said.length === 1);
+    await until("it waits for the schema", () => logged.length === 1);
     gate.shut();
     await until("it waits for Postgres", async () => {
       await clock.advanceAsync(MIGRATION_LIMITS.waitPollMs);
-      return said.some((message) => message.startsWith("Postgres is unavailable"));
+      return logged.some((message) => message.startsWith("Postgres is unavailable"));
     });
     gate.open();
     await migrate(direct, log, [STEP]);

@@ -61,12 +61,12 @@ describe("long turns", () => {
   });
 
   it("sends this process a signal that it hears, and that does nothing", async () => {
-    const heard = once(process, INTERRUPT);
+    const received = once(process, INTERRUPT);
     // A listener for signals does not keep a process alive.
     const tooLate = setTimeout(() => process.emit(INTERRUPT, INTERRUPT), 60_000);
     const turns = createLongTicks();
     for (let i = 0; i < 2 * EVERY; i++) turns.onRequestRead();
-    assert.deepEqual(await heard, [INTERRUPT, constants.signals[INTERRUPT]]);
+    assert.deepEqual(await received, [INTERRUPT, constants.signals[INTERRUPT]]);
     clearTimeout(tooLate);
     // Without a permanent listener, libuv would not see the next signal.
     assert.equal(process.listenerCount(INTERRUPT), 1);

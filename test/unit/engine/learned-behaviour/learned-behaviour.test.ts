@@ -43,8 +43,8 @@ function world(store = memoryBehaviourStore(), { site = SITE, random = (): numbe
     let say = await behaviours.onRefused(site, { address, domain });
     while (say.kind === "control") {
       asked.push(say.domain);
-      const said = typeof answer === "string" ? answer : answer(say.domain);
-      say = await behaviours.onControlAnswered(site, say.domain, said);
+      const reply = typeof answer === "string" ? answer : answer(say.domain);
+      say = await behaviours.onControlAnswered(site, say.domain, reply);
     }
     return say.kind === "believed";
   }

@@ -68,9 +68,9 @@ describe("slots of the threads of a process", () => {
     const { clock, rich, poor } = threads();
     await fill(rich, clock);
     while (await poor.ask()) {}
-    const told = rich.toldWanted + poor.toldWanted;
+    const notices = rich.toldWanted + poor.toldWanted;
     for (let i = 0; i < 5; i++) assert.deepEqual([await rich.ask(), await poor.ask()], [false, false]);
-    assert.equal(rich.toldWanted + poor.toldWanted, told);
+    assert.equal(rich.toldWanted + poor.toldWanted, notices);
     rich.giveBack();
     assert.equal(await poor.ask(), true);
     assert.equal(await rich.ask(), true, "six and four are two apart");

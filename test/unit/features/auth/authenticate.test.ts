@@ -318,29 +318,29 @@ describe("an address that sends invalid credentials", () => {
 describe("a change to the operator's lists", () => {
   it("is passed on, and drops no credential", async () => {
     const { ask, waiting, authenticator } = setUp();
-    let told = 0;
+    let reported = 0;
     authenticator.followLists(() => {
-      told += 1;
+      reported += 1;
     });
     const first = ask();
     waiting[0]?.answer(FOUND);
     await first;
     authenticator.invalidate({ kind: "lists", subject: "disposable" });
-    assert.equal(told, 1);
+    assert.equal(reported, 1);
     assert.equal(ask() instanceof Promise, false);
     authenticator.invalidate({ kind: "team", subject: "team_1" });
-    assert.equal(told, 1);
+    assert.equal(reported, 1);
     assert.ok(ask() instanceof Promise);
   });
 
   it("may have been missed where the feed begins or broke: it is passed on then too", async () => {
     const { authenticator } = setUp();
-    let told = 0;
+    let reported = 0;
     authenticator.followLists(() => {
-      told += 1;
+      reported += 1;
     });
     await authenticator.start();
-    assert.equal(told, 1);
+    assert.equal(reported, 1);
     await authenticator.stop();
   });
 });

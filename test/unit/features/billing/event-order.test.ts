@@ -50,7 +50,7 @@ function historyOf(stepMin: number): fc.Arbitrary<History> {
     const all = lives.flat();
     const repeated = fc.subarray(all).map((some) => [...all, ...some]);
     return repeated
-      .chain((told) => fc.shuffledSubarray(told, { minLength: told.length }))
+      .chain((events) => fc.shuffledSubarray(events, { minLength: events.length }))
       .map((delivered) => ({ lives, delivered }));
   });
 }
@@ -58,8 +58,8 @@ function historyOf(stepMin: number): fc.Arbitrary<History> {
 /** The final state when no event is lost, repeated or late. */
 function truth({ lives }: History) {
   const inOrder = createTeam();
-  const told = lives.flat().sort((a, b) => a.atS - b.atS);
-  for (const { state } of told) inOrder.read([state]);
+  const events = lives.flat().sort((a, b) => a.atS - b.atS);
+  for (const { state } of events) inOrder.read([state]);
   return inOrder.team;
 }
 
@@ -102,7 +102,7 @@ describe("the order of events", () => {
 
   it("does not matter in any of all 720 permutations of a purchase beside older foreign subscriptions", () => {
     const sold: SeenSubscription["sold"] = { tier: "pro_plus", interval: "month" };
-    const told: Told[] = [
+    const events: Told[] = [
       { state: seen("sub_foreign", "active", "price_mug", 10), atS: 10 },
       { state: { ...seen("sub_copied", "active", "price_hat", 11), sold }, atS: 11 },
       { state: seen("sub_pro", "incomplete", "price_p", 20), atS: 20 },
@@ -111,7 +111,7 @@ describe("the order of events", () => {
       { state: seen("sub_pro", "canceled", "price_p", 20), atS: NOW_S + 3_600 },
     ];
     let count = 0;
-    for (const order of permutationsOf(told)) {
+    for (const order of permutationsOf(events)) {
       count += 1;
       const { team, take } = createTeam();
       for (const { state, atS } of order) take(state, atS);

@@ -44,12 +44,12 @@ describe("the egress", () => {
     const way = { site: "a.test", path: "direct", domain: "", provider: null };
     const breaker = { way, openForMs: 60_000, dueInMs: -5, reply: "550 no" };
     const many = Array.from({ length: LIMITS.operator.listed + 5 }, () => breaker);
-    const told = egressStatus(
+    const report = egressStatus(
       { egress: "e1", selfCheck: { ways: [], pending: ["direct"] }, breakers: many, reduced: [] },
       Date.UTC(2026, 0, 1, 12),
     );
-    assert.deepEqual([told.breakers.length, told.breakers_open], [LIMITS.operator.listed, many.length]);
-    assert.deepEqual(told.breakers[0], {
+    assert.deepEqual([report.breakers.length, report.breakers_open], [LIMITS.operator.listed, many.length]);
+    assert.deepEqual(report.breakers[0], {
       site: "a.test",
       provider: null,
       route: "direct",
@@ -59,7 +59,7 @@ describe("the egress", () => {
       reply: "550 no",
     });
     assert.deepEqual(
-      told.routes.map(({ route, state }) => [route, state]),
+      report.routes.map(({ route, state }) => [route, state]),
       [["direct", "pending"]],
     );
   });

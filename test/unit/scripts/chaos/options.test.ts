@@ -50,8 +50,8 @@ test("what cannot be meant is refused, with what could be", () => {
 });
 
 test("the command that repeats a run names all that its faults depend on", () => {
-  const said = commandOf(options("--only", "disk,kill,overload", "--seed", "4", "--minutes", "0.5"));
-  assert.equal(said, "npm run chaos -- --seed 4 --minutes 0.5 --only kill,disk,overload");
+  const command = commandOf(options("--only", "disk,kill,overload", "--seed", "4", "--minutes", "0.5"));
+  assert.equal(command, "npm run chaos -- --seed 4 --minutes 0.5 --only kill,disk,overload");
   const fewer = commandOf(options("--only", "overload", "--seed", "4", "--times", "4"));
   assert.equal(fewer, "npm run chaos -- --seed 4 --minutes 3 --only overload --times 4");
   assert.equal(commandOf(options()), "npm run chaos -- --seed 17 --minutes 3");

@@ -74,9 +74,9 @@ describe("words that acquit the recipient", () => {
     it(`take it back in ${language}: ${sentence}`, () => {
       assert.deepEqual([...readStatements(sentence.toLowerCase()).statements], ["absent"]);
       for (const term of termsOf(language)) {
-        const said = `${sentence}, ${term.replace("~", "")}`;
-        assert.ok(isDoubtful(spokenOf(said)), said);
-        assert.deepEqual([...readStatements(said).statements], [], said);
+        const text = `${sentence}, ${term.replace("~", "")}`;
+        assert.ok(isDoubtful(spokenOf(text)), text);
+        assert.deepEqual([...readStatements(text).statements], [], text);
       }
     });
 });

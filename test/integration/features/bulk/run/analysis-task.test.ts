@@ -220,9 +220,9 @@ describe("a list that makes no job", () => {
       assert.equal(await bench.heldBy(job), null);
       const tasks = await bench.sql`select from job_tasks where job_id = ${job.id} and kind = 'chunk'`;
       assert.equal(tasks.count, 0);
-      const told = await bench.sql`
+      const reported = await bench.sql`
         select from events where team_id = ${job.teamId} and type = 'bulk.failed'`;
-      assert.equal(told.count, 1);
+      assert.equal(reported.count, 1);
       // For another try.
       assert.notEqual(await bench.streams.head({ bucket: null, key: job.place.key }), null);
       assert.equal(await bench.analyse(job), false);

@@ -205,12 +205,12 @@ describe("results of a list whose cells were split", () => {
         });
         const start = formatOf("csv", materialOf(whole)).start.toString("latin1");
         assert.equal(written(split, records, "csv", list.atOnce).toString("latin1"), start + csv.join(""));
-        const told = linesOf(written(whole, rows, "jsonl"));
+        const shown = linesOf(written(whole, rows, "jsonl"));
         const lines = linesOf(written(split, records, "jsonl", list.atOnce));
         assert.equal(lines.length, rows.length);
         for (const [i, { texts, of }] of groups.entries()) {
           const { row, input, columns } = lines[i];
-          assert.deepEqual([row, input, columns], [told[i].row, told[i].input, told[i].columns]);
+          assert.deepEqual([row, input, columns], [shown[i].row, shown[i].input, shown[i].columns]);
           const parts = texts.length === 1 ? [{ ...lines[i], input: texts[0] }] : lines[i].parts;
           for (const [k, { result, duplicateOf }] of of.entries()) {
             const { number, email, verdict } = JSON.parse(String(result.json));

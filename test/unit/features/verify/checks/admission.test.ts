@@ -57,7 +57,7 @@ function simulatedProcess({ perS, serverMs = 0 }: { perS: number; serverMs?: num
   function ask(teamId: string): boolean {
     const tally = tallyOf(teamId);
     tally.asked += 1;
-    const told = admission.wouldRefuse(teamId);
+    const predicted = admission.wouldRefuse(teamId);
     let place: AdmissionSlot | null = null;
     try {
       place = admission.enter(teamId);
@@ -70,8 +70,8 @@ function simulatedProcess({ perS, serverMs = 0 }: { perS: number; serverMs?: num
       return false;
     } finally {
       // `wouldRefuse` predicts the outcome, and a request is refused only at capacity.
-      assert.equal(told, place === null);
-      assert.ok(!told || admission.isAtCapacity());
+      assert.equal(predicted, place === null);
+      assert.ok(!predicted || admission.isAtCapacity());
     }
   }
 
