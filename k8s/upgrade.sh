@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # k8s/upgrade.sh OVERLAY [--timeout SECONDS]
 #
-# Installs, upgrades or rolls back: brings a cluster to what OVERLAY says. Checks the manifests with the API server, migrates,
-# applies, waits for each roll-out; stops at the first step that fails, shows why, and says how to go on. May be run again at any
-# time. Needs kubectl 1.27 or newer, with the right context. Exit codes: 0 done, 1 stopped, 2 wrong arguments, 130 interrupted.
+# Installs, upgrades or rolls back: brings a cluster to the state that OVERLAY describes. It checks the manifests
+# with the API server, migrates the database, applies the manifests and waits for each roll-out. It stops at the
+# first step that fails, shows the reason, and says how to go on. It may be run again at any time. Needs kubectl 1.27
+# or newer, with the right context.
+# Exit codes: 0 done, 1 stopped, 2 wrong arguments, 130 interrupted.
 set -euo pipefail
 
 readonly OURS=app.kubernetes.io/name=rcpt
 readonly POLL_S=2
-# A pod that waits for the same reason for so long (no image, no secret) does not start by itself.
+# Seconds after which a pod that has waited for one reason all the time (no image, no secret) counts as stuck.
 readonly STUCK_S=120
-# Of the migration's Job: its log stays for a week.
+# Seconds for which the finished Job of the migration is kept (a week), so that its log can still be read.
 readonly KEEP_S=604800
 
 usage() {
@@ -42,13 +44,14 @@ trap 'rm -rf "$work"' EXIT
 trap 'echo "upgrade: interrupted; run the same command again to go on" >&2; exit 130' INT TERM
 
 say() { echo "upgrade: $*"; }
-# What failed, then how to go on: a line each.
+# Prints its arguments, one on each line (the failure, then how to go on), and exits with 1.
 stop() {
   printf 'upgrade: %s\n' "$@" >&2
   exit 1
 }
 
-# The manifests, the migration's Job named after their content: a Job cannot be changed, and each release has its own.
+# Builds the manifests. Names the Job of the migration after the checksum of the manifests: a Job cannot be changed,
+# so each release needs its own.
 render() {
   kubectl kustomize "$overlay" >"$work/rendered.yaml" ||
     stop "the manifests cannot be built" "Nothing was changed."
@@ -80,7 +83,7 @@ render() {
 
 in_namespace() { kubectl --namespace "$namespace" "$@"; }
 
-# What the API server refuses (an immutable field, a kind that it does not know, a quota) before anything is changed.
+# Stops if the API server would refuse the manifests (an immutable field, an unknown kind, a quota). Changes nothing.
 check() {
   if ! kubectl get namespace "$namespace" >/dev/null 2>"$work/errors"; then
     grep -q NotFound "$work/errors" || stop "the cluster does not answer: $(cat "$work/errors")" "Nothing was changed."
@@ -96,12 +99,13 @@ conditions() {
     -o 'jsonpath={range .status.conditions[?(@.status=="True")]}{.type}{" "}{end}'
 }
 
-# Why the migration has no running pod, if it has none: no image, no secret, no node, refused by a quota or an admission.
+# Prints the reasons why the migration has no running pod, if there are any: no image, no secret, no node, or refused
+# by a quota or by admission.
 why_waiting() {
   local reasons format='{range .items[*]}{"pod "}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}'
   format+='{range .status.conditions[?(@.status=="False")]}{.reason}{" "}{end}{end}'
   reasons=$(in_namespace get pods -l "job-name=$job" -o "jsonpath=$format") || true
-  # Events outlive what they tell of: they count while there is no pod at all.
+  # Events are kept after their cause has gone, so they are read only while the Job has no pod.
   [ -n "$reasons" ] ||
     reasons=$(in_namespace get events --field-selector "involvedObject.name=$job,reason=FailedCreate" \
       -o 'jsonpath={range .items[*]}{.reason}{" "}{end}') || true
@@ -126,9 +130,10 @@ migration_stopped() {
 }
 
 migrate() {
-  local state waiting told="" since=$SECONDS stuck_since=$SECONDS
+  local state waiting reported="" since=$SECONDS stuck_since=$SECONDS
   state=$(conditions) || stop "the cluster does not answer" "Nothing was changed."
-  # An attempt of the same release that is over: this is the next one. One that still runs is waited for.
+  # Deletes the Job of a finished attempt at the same release, so that it can be created again. A running Job is
+  # kept, and waited for.
   case $state in *Complete* | *Failed*) in_namespace delete job "$job" --cascade=foreground >/dev/null ;; esac
   kubectl apply -f "$work/release.yaml" -l rcpt-phase=prepare >"$work/applied" ||
     stop "what the migration needs cannot be applied" "No pod was changed. Mend it, then run the same command again."
@@ -140,8 +145,8 @@ migrate() {
       *" Failed "*) migration_stopped "the migration failed" ;;
     esac
     waiting=$(why_waiting)
-    if [ "$waiting" != "$told" ]; then
-      told=$waiting stuck_since=$SECONDS
+    if [ "$waiting" != "$reported" ]; then
+      reported=$waiting stuck_since=$SECONDS
       [ -z "$waiting" ] || say "the migration's pod does not start: $waiting"
     fi
     [ -z "$waiting" ] || [ $((SECONDS - stuck_since)) -lt "$STUCK_S" ] ||

@@ -1,19 +1,21 @@
--- Closed loop, run by the LuaJIT inside wrk: each connection asks again as soon as it is answered. With waitMs 0 it never
--- sleeps, so that the server need not wake it: a wake-up is the sender's CPU, and the slower a server, the more often its generator
--- sleeps. At the end a line of JSON.
+-- Closed-loop load generator, run by the LuaJIT inside wrk: each connection sends its next request as soon as it has
+-- its answer. With waitMs 0 it never sleeps, so that the server need not wake it: waking a process costs its waker
+-- CPU, and the slower a server is, the more often its generator would sleep. At the end it prints a line of JSON.
 --
--- Before this stand sockets.lua, http-client.lua and: port, connections, forS, waitMs (1: it sleeps while no
--- answer has come), nextRequest (returns a request as it goes on the wire).
+-- It needs sockets.lua and http-client.lua before it, and: port, connections, forS, waitMs (1: it sleeps while no
+-- answer has arrived), nextRequest (a function that returns the bytes of a request).
 local ROOM, TURN, LATE_US = 16384, 64, 2000000
 
 local fds = connectAll(connections)
 local askedUs = ffi.new("double[?]", connections)
--- An answer that came whole is read where the last one was; what came in parts is gathered by connection.
+-- `shared` receives answers that arrive whole, for all connections; `parts` gathers, for each connection, an answer
+-- that arrives in parts.
 local shared = ffi.new("char[?]", ROOM)
 local parts = ffi.new("char[?]", connections * ROOM)
 local got = ffi.new("int32_t[?]", connections)
 
--- Of the turn: a look at the clock for each answer would cost as much as counting it.
+-- Microseconds; read once for each turn of the loop: reading the clock for each answer would cost as much as counting
+-- it.
 local nowUs = now()
 local function ask(which)
   local text = nextRequest()
@@ -49,7 +51,7 @@ while nowUs < untilUs do
   nowUs = now()
   for i = 0, ready - 1 do receive(events[i].which) end
 end
--- Who still waits may have waited for long.
+-- A request that is still unanswered at the end may be late, too.
 for which = 0, connections - 1 do
   if nowUs - askedUs[which] >= LATE_US then late = late + 1 end
 end

@@ -1,6 +1,7 @@
--- What the generators that LuaJIT runs share: connections and answers. Stands before them; before it: sockets.lua.
+-- Connections and answers, shared by the load generators that LuaJIT runs. It is put before them, behind sockets.lua.
 
--- Connects so many times, watched for what comes. Returns the descriptors, by number of the connection, which is their events' `which`.
+-- Opens `connections` connections and registers them with epoll. Returns their descriptors, by number; events carry
+-- that number as `which`.
 local function connectAll(connections)
   local fds = ffi.new("int[?]", connections)
   for i = 0, connections - 1 do fds[i] = connectOne(i) end
@@ -8,12 +9,12 @@ local function connectAll(connections)
 end
 
 local LENGTH, SHORTEST, TWO, ZERO = "\r\nContent-Length: ", 15, 50, 48
--- Whether the answer whose beginning stands there, known to `byteUnitOf`, is one of "HTTP/1.1 200".
+-- Whether the status of the answer at `start` is 200. At least 12 bytes must be there.
 local function isRight(start)
   return start[9] == TWO and start[10] == ZERO and start[11] == ZERO
 end
 
--- Bytes of the answer whose beginning stands there; 0: not known yet; -1: it is none.
+-- Bytes of the answer at `start`, with its head; 0 while its head is incomplete; -1 if it is no valid answer.
 local function bytesOf(start, length)
   local head = ffi.cast("const char *", C.memmem(start, length, "\r\n\r\n", 4))
   if head == nil then return 0 end
@@ -29,8 +30,8 @@ local function bytesOf(start, length)
   return tonumber(head - start) + 4 + body
 end
 
--- Reads what came on the connection behind the `have` bytes of an answer that stand there already. Returns how many stand there now;
--- nil: nothing came.
+-- Receives more bytes of an answer, of which `have` bytes are in `into` already. Returns the new number of bytes, or
+-- nil if no more had arrived.
 local function receiveMore(fd, into, have, room)
   local more = tonumber(C.recv(fd, into + have, room - have, MSG_DONTWAIT))
   if more > 0 then return have + more end
@@ -41,7 +42,7 @@ end
 
 local function failOf(into, have) fail("a wrong answer: " .. ffi.string(into, math.min(have, 300))) end
 
--- Whether the answer that begins there is all there. Fails where it is none, or more than one.
+-- Whether the answer in `into` is complete. Fails if it is invalid, or if more bytes follow it.
 local function isWhole(into, have)
   local whole = bytesOf(into, have)
   if whole < 0 or (whole > 0 and have > whole) then failOf(into, have) end

@@ -1,12 +1,14 @@
--- Open loop, run by the LuaJIT inside wrk: wrk's own loop is closed. Requests fall due at even distances, whatever becomes
--- of those before; each goes over a connection of its own that is idle, and its latency counts from when it was due, also
--- where it had to wait for a connection. It never sleeps, so that the server need not wake it. At the end a line of JSON.
+-- Open-loop load generator, run by the LuaJIT inside wrk, whose own loop is closed. Requests fall due at equal
+-- intervals, even if earlier ones are unanswered. Each is sent over an idle connection; its latency counts from its
+-- due time, also if it had to wait for a connection. The generator never sleeps, so that the server need not wake it.
+-- At the end it prints a line of JSON.
 --
--- Before this stand sockets.lua, http-client.lua and: port, rate (a second), connections, warmS, forS, requests (a table).
+-- It needs sockets.lua and http-client.lua before it, and: port, rate (requests a second), connections, warmS, forS,
+-- requests (a table).
 local ROOM, TURN, LONGEST_US, GRACE_US = 16384, 64, 1000000, 2000000
 
 local fds = connectAll(connections)
--- By connection: when its request was due, and what has come of its answer.
+-- By connection: due time of its request (microseconds), and bytes of its answer received so far.
 local due = ffi.new("double[?]", connections)
 local got = ffi.new("int32_t[?]", connections)
 local buffers = ffi.new("char[?]", connections * ROOM)
@@ -14,7 +16,7 @@ local idle = ffi.new("int32_t[?]", connections)
 for i = 0, connections - 1 do idle[i] = i end
 local idles = connections
 
--- Microseconds, one place each: exact.
+-- Counts by microsecond, thus exact; the last element also counts all longer times.
 local latencies = ffi.new("uint32_t[?]", LONGEST_US + 1)
 local lags = ffi.new("uint32_t[?]", LONGEST_US + 1)
 local function record(into, us)
@@ -56,7 +58,7 @@ local function sendDue()
       return
     end
     idles = idles - 1
-    -- Late by our own fault, unless it had to wait for a connection.
+    -- A request that had to wait for a connection counts as late; for all others the delay is the generator's own.
     if dueUs >= countFrom then
       if waited then late = late + 1 else record(lags, nowUs - dueUs) end
     end

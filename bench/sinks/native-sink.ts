@@ -8,8 +8,8 @@ import type { Guard } from "../../scripts/embedded/guard.ts";
 import type { Wrk } from "../../scripts/embedded/wrk.ts";
 import type { SinkAccount, SinkDelays, Sinks } from "./sink-account.ts";
 
-/** A line of JSON from the sinks: when they listen, and in answer to each command. */
-interface Told {
+/** A line of JSON from the sinks: one when they listen, and one in answer to each command. */
+interface SinkLine {
   port?: number;
   accounts?: [connections: number, open: number, maxOpen: number, recipients: number][];
   error?: string;
@@ -35,10 +35,14 @@ function sinkScript(addresses: readonly string[], { latencyMs, recipientMs }: Si
 }
 
 /**
- * Sends commands, one after the other. `heard`: lines of the sinks, in order; all reject once the process has ended.
+ * Sends commands to the sinks. `nextLine` waits for their next line; `ask` sends a command and waits for its answer. All
+ * waiting promises reject once the process has ended.
  */
-function createLine(child: ChildProcess): { heard(): Promise<Told>; ask(line: string): Promise<Told> } {
-  const waiting: { resolve(told: Told): void; reject(error: Error): void }[] = [];
+function createLine(child: ChildProcess): {
+  nextLine(): Promise<SinkLine>;
+  ask(line: string): Promise<SinkLine>;
+} {
+  const waiting: { resolve(parsed: SinkLine): void; reject(error: Error): void }[] = [];
   let ended: Error | null = null;
   function end(why: string): void {
     ended ??= new Error(`the sinks: ${why}`);
@@ -46,25 +50,25 @@ function createLine(child: ChildProcess): { heard(): Promise<Told>; ask(line: st
   }
   child.once("error", ({ message }) => end(`they cannot be started: ${message}`));
   child.once("close", (code, signal) => end(`they ended: ${signal ?? code}`));
-  // Written to one that has ended.
+  // A write to a process that has ended must not throw.
   child.stdin?.on("error", () => undefined);
   if (child.stdout !== null)
     createInterface({ input: child.stdout }).on("line", (line) => {
       // wrk prints its own message when the script failed: that is no answer.
       if (!line.startsWith("{")) return;
-      const told = JSON.parse(line) as Told;
-      if (told.error === undefined) waiting.shift()?.resolve(told);
-      else end(told.error);
+      const parsed = JSON.parse(line) as SinkLine;
+      if (parsed.error === undefined) waiting.shift()?.resolve(parsed);
+      else end(parsed.error);
     });
-  const heard = () =>
-    new Promise<Told>((resolve, reject) => {
+  const nextLine = () =>
+    new Promise<SinkLine>((resolve, reject) => {
       if (ended === null) waiting.push({ resolve, reject });
       else reject(ended);
     });
   return {
-    heard,
+    nextLine,
     ask(line) {
-      const answer = heard();
+      const answer = nextLine();
       child.stdin?.write(`${line}\n`);
       return answer;
     },
@@ -73,7 +77,7 @@ function createLine(child: ChildProcess): { heard(): Promise<Told>; ask(line: st
 
 /**
  * Mail servers that share the cores with what is measured: sink.lua, run by the LuaJIT inside wrk, in a process that ends with
- * this one. What they take the engine has not: of what is left the kernel takes nine tenths.
+ * this one. The CPU they use is lost to the engine, so they use little of their own: nine tenths of it is spent in the kernel.
  *
  * @throws Error when they cannot listen there
  */
@@ -87,13 +91,13 @@ export async function openNativeSinks(
   try {
     const file = join(folder, "sink.lua");
     writeFileSync(file, sinkScript(addresses, delays));
-    // wrk itself does nothing: the script goes on for as long as it is wanted.
+    // wrk itself sends nothing (-d1s does not end it): the script loops until its standard input closes.
     const child = spawn(command, ["-t1", "-c1", "-d1s", "-s", file, "http://127.0.0.1:1/"], {
       env: { ...env, ...guard.env },
       stdio: ["pipe", "pipe", "inherit"],
     });
     const line = createLine(child);
-    const ready = line.heard();
+    const ready = line.nextLine();
     const gone = once(child, "close").catch(() => undefined);
     if (child.pid !== undefined) guard.hold(child.pid, "SIGKILL", 0);
     const { port = 0 } = await ready;

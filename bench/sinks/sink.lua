@@ -1,9 +1,11 @@
--- Mail servers that cost as little as the system lets them, since they share the cores with what is measured; run by the LuaJIT
--- inside wrk. An address each, all on one port; commands are told apart by their bytes, all answers to a read leave in one send.
--- Nothing is checked: whose local part begins with `u` exists, and at a domain that begins with `any` everybody.
+-- Mail servers, run by the LuaJIT inside wrk. They use as little CPU as possible, because they share the cores with
+-- the process that is measured. Each server has its own address; all have the same port. A command is recognised by
+-- its first bytes, and all answers to one read are sent at once.
+-- Addresses are not checked: a recipient exists if its local part begins with `u` or its domain begins with `any`.
 --
--- Before this stand sockets.lua and: port (0), addresses, latencyMs, recipientMs. It says which port it found, then answers each
--- line of standard input by a line of JSON (see native-sink.ts), and ends with its end, which is that of its parent.
+-- native-sink.ts puts sockets.lua before this file, and before that: port (0), addresses, latencyMs, recipientMs. The
+-- script prints its port, then answers each line of standard input with a line of JSON. It exits when standard input
+-- closes, thus also when its parent ends.
 ffi.cdef [[
 int bind(int fd, const address_in *at, uint32_t length);
 int listen(int fd, int backlog);
@@ -21,7 +23,8 @@ local GREETING = "220 sink.test ESMTP\r\n"
 local EHLO = "250-sink.test\r\n250-PIPELINING\r\n250 ENHANCEDSTATUSCODES\r\n"
 local ACCEPTED, UNKNOWN = "250 2.1.5 Ok\r\n", "550 5.1.1 User unknown\r\n"
 local OK, BYE = "250 2.0.0 Ok\r\n", "221 2.0.0 Bye\r\n"
--- First letters of commands, lower case; MAIL and RSET are answered alike. Behind `RCPT TO:<` the local part begins.
+-- First letters of commands, in lower case; MAIL and RSET get the same answer. LOCAL_AT: bytes of `RCPT TO:<`, behind
+-- which the local part begins.
 local LF, SMALL_C, SMALL_E, SMALL_Q, SMALL_R, SMALL_U, LOCAL_AT = 10, 0x63, 0x65, 0x71, 0x72, 0x75, 9
 local ANY, chars, bor = "@any", ffi.typeof("const char *"), bit.bor
 
@@ -48,7 +51,7 @@ local function openAt(address)
   to.address = a + 256 * b + 65536 * c + 16777216 * d
   to.port = bor(bit.lshift(bit.band(port, 255), 8), bit.rshift(port, 8))
   C.setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, one, 4)
-  -- Those accepted inherit it.
+  -- Accepted connections inherit the option.
   C.setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, one, 4)
   sinks[#sinks + 1] = {
     fd = fd, connections = 0, open = 0, maxOpen = 0, recipients = 0,
@@ -78,7 +81,7 @@ for _, sink in ipairs(sinks) do
   watch(sink.fd, EPOLL_CTL_ADD, EPOLLIN)
 end
 
--- Answers that wait: a heap by when they are due, of whom each is for.
+-- Answers that are due later: a heap ordered by due time, with the peer of each answer.
 local dueUs, whose, waiting = {}, {}, 0
 local function push(atUs, peer)
   waiting = waiting + 1
@@ -109,9 +112,10 @@ local function pop()
   return peer
 end
 
--- What is read in a turn had come when it began: what this process takes to read the others is no part of a round trip.
+-- Microseconds; start of this turn of the loop. Delays count from it, because the data read in this turn had arrived
+-- by then: the time spent on other peers must not lengthen a round trip.
 local turnUs = 0
--- The server is at one recipient of a connection after the other.
+-- Delay of an answer. A server handles the recipients of a connection one after the other.
 local function waitUs(peer, recipients)
   local sink = peer.sink
   if sink.recipientUs == 0 then return sink.latencyUs end
@@ -131,7 +135,8 @@ local function hangUp(peer)
   peer.fd = -1
 end
 
--- Of an answer or the rest of one. What a peer does not take is kept, and nothing more is read of it until it has.
+-- Sends an answer or the rest of one. Bytes that the socket does not take are kept; nothing more is read from the
+-- peer until they are sent.
 local function send(peer, from, length)
   local sent = tonumber(C.send(peer.fd, from, length, MSG_DONTWAIT + MSG_NOSIGNAL))
   if sent < 0 then
@@ -144,7 +149,7 @@ local function send(peer, from, length)
   local isWhole = sent == length
   if isWhole ~= wasWhole then watch(peer.fd, EPOLL_CTL_MOD, isWhole and EPOLLIN or EPOLLOUT) end
   if isWhole and peer.isLast and peer.first > peer.last then
-    -- Counted out before it can dial anew.
+    -- Counted as closed before the shutdown, because the client may connect again at once.
     countOut(peer)
     C.shutdown(peer.fd, SHUT_WR)
   end
@@ -162,14 +167,14 @@ local function sendMore(peer)
   send(peer, peer.unsent, #peer.unsent)
   sendDue(peer)
 end
--- Whoever it was set for: the oldest answer goes out first.
+-- Sends the oldest answer of the peer, even if the timer was set for a newer one: answers must keep their order.
 local function fire(peer)
   if peer.fd < 0 then return end
   peer.due = peer.due + 1
   sendDue(peer)
 end
 
--- At most 28 bytes answer a byte: those of EHLO an `e` and its LF.
+-- An answer has at most 28 bytes for each byte of its command: EHLO's 56 bytes for an `e` and its LF.
 local out = ffi.new("char[?]", 28 * (ROOM + LINE_MAX))
 local function answer(peer, length, recipients)
   local isLate = peer.sink.latencyUs > 0 or peer.sink.recipientUs > 0
@@ -184,7 +189,8 @@ local function exists(from, behind)
   if from >= behind then return false end
   return room[from] == SMALL_U or C.memmem(room + from, behind - from, ANY, #ANY) ~= nil
 end
--- The answer to the command from there up to its LF. @returns it, and whether it is about a recipient
+-- The answer to the command between `at` and its LF. @returns the answer, and the number of recipients asked about (0
+-- or 1)
 local function answerTo(at, behind)
   local first = bor(room[at], 0x20)
   if first == SMALL_R and bor(room[at + 1], 0x20) == SMALL_C then
@@ -203,7 +209,7 @@ local function read(peer)
     if more == 0 or (errno ~= EAGAIN and errno ~= EINTR) then hangUp(peer) end
     return
   end
-  -- Nothing is said behind goodbye.
+  -- Commands after QUIT are ignored.
   if peer.isLast then return end
   local length, at, bytes, recipients = have + more, 0, 0, 0
   while at < length do
@@ -218,7 +224,7 @@ local function read(peer)
       break
     end
   end
-  -- What a command is, its beginning tells.
+  -- Only the beginning of an unfinished command is kept: it is enough to recognise the command.
   peer.rest = at == length and "" or ffi.string(room + at, math.min(length - at, LINE_MAX))
   peer.sink.recipients = peer.sink.recipients + recipients
   if bytes > 0 then answer(peer, bytes, recipients) end
@@ -258,11 +264,11 @@ function verbs.reset(from, count)
   return "{}"
 end
 function verbs.accounts()
-  local told = {}
+  local fields = {}
   for i, of in ipairs(sinks) do
-    told[i] = string.format("[%d,%d,%d,%d]", of.connections, of.open, of.maxOpen, of.recipients)
+    fields[i] = string.format("[%d,%d,%d,%d]", of.connections, of.open, of.maxOpen, of.recipients)
   end
-  return '{"accounts":[' .. table.concat(told, ",") .. "]}"
+  return '{"accounts":[' .. table.concat(fields, ",") .. "]}"
 end
 
 local asked, ASKED = "", 4096
@@ -281,7 +287,8 @@ end
 watch(0, EPOLL_CTL_ADD, EPOLLIN)
 say(string.format('{"port":%d}', port))
 
--- epoll waits for whole milliseconds: answers are half of one early at most, and as often late.
+-- epoll_wait takes whole milliseconds. Answers are sent up to half a millisecond early, so that they are not up to
+-- one late.
 local EARLY_US = 500
 local events = ffi.new("epoll_event[?]", TURN)
 local dialled = {}
@@ -303,7 +310,7 @@ while true do
       dialled[dials] = sinkOf[fd]
     end
   end
-  -- Last: who dials anew has hung up before.
+  -- Accepted last: a client that connects again has closed its old connection, which has to be counted first.
   for i = 1, dials do accept(dialled[i]) end
   if waiting > 0 then
     local untilUs = now() + EARLY_US

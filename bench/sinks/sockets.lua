@@ -1,6 +1,7 @@
--- Sockets, epoll and the clock for scripts that the LuaJIT inside wrk runs by themselves. Stands before them; before it: port, on loopback.
+-- Sockets, epoll and the clock, for scripts that the LuaJIT inside wrk runs. It is put before such a script, and
+-- needs `port` (on loopback).
 local ffi = require("ffi")
--- Packed on one architecture alone.
+-- The kernel packs this struct on x64 only.
 ffi.cdef(ffi.arch == "x64"
   and "typedef struct __attribute__((packed)) { uint32_t events; uint32_t which; uint32_t rest; } epoll_event;"
   or "typedef struct { uint32_t events; uint32_t gap; uint32_t which; uint32_t rest; } epoll_event;")
@@ -42,7 +43,7 @@ to.family = AF_INET
 to.port = bit.bor(bit.lshift(bit.band(port, 255), 8), bit.rshift(port, 8))
 to.address = 0x0100007f
 
--- Connects, watched for what comes: `which` is its events'. Returns the descriptor.
+-- Connects and registers with epoll, for input; `which` is the number that its events carry. Returns the descriptor.
 local function connectOne(which)
   local fd = C.socket(AF_INET, SOCK_STREAM, 0)
   if fd < 0 or C.connect(fd, to, ffi.sizeof(to)) ~= 0 then fail("cannot connect: errno " .. ffi.errno()) end

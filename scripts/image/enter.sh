@@ -1,9 +1,10 @@
 # sh enter.sh MOUNT LOWERS UPPER NPM_CACHE USER WORKDIR COMMAND...
 #
-# Runs in a mount and process namespace of its own, and becomes COMMAND: process 1 there, as in a container. Its file
-# system is made of the folders LOWERS (a:b, the first on top). With UPPER what is written goes there, as in a step of a
-# build; with UPPER empty it is read-only but for /tmp and /scratch, as a container is that is run with --read-only.
-# NPM_CACHE, if any, is read as /root/.npm; what npm adds to it is dropped. USER is uid:gid, or empty for root.
+# Runs in its own mount and process namespaces, then becomes COMMAND: process 1 there, as in a container. The file
+# system of COMMAND is an overlay of the folders LOWERS (a:b, the first on top). With UPPER, changes are written
+# there, as in a step of a build. With an empty UPPER the file system is read-only except /tmp and /scratch, as in a
+# container run with --read-only. NPM_CACHE, if given, can be read as /root/.npm; what npm adds to it is dropped.
+# USER is uid:gid, or empty for root.
 set -eu
 root=$1
 lowers=$2
@@ -37,6 +38,7 @@ if [ -n "$cache" ]; then
   mount -t overlay overlay -o "lowerdir=$cache,upperdir=$upper.npm,workdir=$upper.npm-work" "$root/root/.npm"
 fi
 set -- /bin/sh -c 'cd "$0" && exec "$@"' "$workdir" "$@"
-# Without the groups of whoever runs this; what root may do goes with the change of user.
+# --groups drops the supplementary groups of the user who runs this script. The change of user drops root's
+# capabilities.
 if [ -n "$user" ]; then exec chroot --userspec="$user" --groups="${user#*:}" "$root" "$@"; fi
 exec chroot "$root" "$@"

@@ -1,8 +1,8 @@
 # sh enter.sh ROOT FILES
 #
-# Runs in a mount and process namespace of its own. Makes the unpacked packages in ROOT a file system to live in, with
-# everything that changes in memory, puts FILES into it, and runs /run/start.sh there. When this process ends, so do
-# all others of the namespace, and the mounts are gone with it: neither ROOT nor the system has changed.
+# Runs in its own mount and process namespaces. Turns the unpacked packages in ROOT into a root file system whose
+# changing folders are in memory, copies FILES into it, and runs /run/start.sh there. When this process ends, the
+# kernel ends all other processes of the namespace and removes its mounts.
 set -eu
 root=$1
 files=$2

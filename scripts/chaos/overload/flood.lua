@@ -1,15 +1,20 @@
--- Open loop of several teams, run by the LuaJIT inside wrk: wrk's own loop is closed. Requests of each team fall due at even
--- distances, whatever becomes of those before; each goes over a connection that is idle, or waits for one, and its latency counts from
--- when it was due. What is not sent when the waiting ends is counted nowhere: then all connections are counted as timeouts. From 1,000
--- requests a second on it never sleeps, so that the server need not wake it. Of a team without a rate one falls due whenever a connection is idle, and it sleeps while
--- none is. At the end a line of JSON: see flood.ts.
+-- Open-loop load generator for several teams, run by the LuaJIT inside wrk, whose own loop is closed. The requests of
+-- each team fall due at equal intervals, even if earlier ones are unanswered. Each is sent over an idle connection,
+-- or waits for one; its latency counts from its due time. A team without a rate sends a request whenever a connection
+-- is idle.
+-- At the end of the grace period a request without an answer counts as a timeout; a request that was not sent is not
+-- counted.
+-- The generator sleeps between events if all rates together are at most 1,000 requests a second. With a team without
+-- a rate it sleeps only while no connection is idle. Otherwise it never sleeps, so that the server need not wake it.
+-- At the end it prints a line of JSON: see flood.ts.
 --
--- Before this stand bench/sinks/sockets.lua and: port, connections, forS, onsetS, graceS, teams, a list of { name, key, perS }, perS 0 where there is no rate, and of
--- what their addresses are made, see `requestOf`.
+-- It needs bench/sinks/sockets.lua before it, and: port, connections, forS, onsetS, graceS, teams (a list of { name,
+-- key, perS }, with perS 0 for no rate), and the values that `requestOf` makes addresses from.
 local ROOM, TURN, STEP_US, STEPS = 8192, 64, 100, 600000
 
 local fds = ffi.new("int[?]", connections)
--- By connection: whose request it carries (0: nobody's), when that was due, and what has come of its answer.
+-- By connection: number of the team whose request it carries (0: idle), due time of that request, and bytes of its
+-- answer received so far.
 local whose = ffi.new("int32_t[?]", connections)
 local due = ffi.new("double[?]", connections)
 local got = ffi.new("int32_t[?]", connections)
@@ -27,14 +32,14 @@ for which = 0, connections - 1 do
   rest(which)
 end
 
--- Of latencies, in steps of STEP_US; what is longer is the longest.
+-- Counts of latencies, in steps of STEP_US; the last step also counts all longer ones.
 local function histogram() return { steps = ffi.new("uint32_t[?]", STEPS + 1), count = 0 } end
 local function record(into, us)
   local at = math.max(0, math.min(STEPS, math.floor(us / STEP_US)))
   into.steps[at] = into.steps[at] + 1
   into.count = into.count + 1
 end
--- Rounded up to a millisecond; 0 of none.
+-- In milliseconds, rounded up; 0 if nothing was recorded.
 local function percentile(from, share)
   local least, sum = math.floor(from.count * share), 0
   for at = 0, STEPS do
@@ -43,7 +48,7 @@ local function percentile(from, share)
   end
   return 0
 end
-local function told(from)
+local function summaryOf(from)
   return string.format('{"count":%d,"p50Ms":%d,"p99Ms":%d}', from.count, percentile(from, 0.5), percentile(from, 0.99))
 end
 
@@ -58,8 +63,9 @@ for _, team in ipairs(teams) do
   team.head = " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " .. team.key .. "\r\n\r\n"
 end
 
--- Row i of the team's lists of `rows` rows each, as traffic/addresses.ts makes them. A form is what stands before and behind the name of
--- the row so far before it: behind it "@" for the domain of its number, in capitals where it repeats that row's.
+-- Request i of a team, whose addresses come in rounds of `rows` rows, as traffic/addresses.ts makes them. A form is a
+-- list of the text before the name, the text behind it, and how many rows back the row is whose name it uses. The
+-- text "@" stands for the domain of that row, in capitals if it is an earlier row.
 local function requestOf(team, i)
   local row = i % rows
   local form = (row < #first and first or later)[row % #later + 1]
@@ -95,7 +101,7 @@ local function find(start, length, text)
   if at == nil then return nil end
   return ffi.cast("const char *", at) + #text
 end
--- Bytes of the answer whose beginning stands there, and of its head; nil: not known yet.
+-- Bytes of the answer at `start`, and bytes of its head; nil while the head is incomplete.
 local function bytesOf(start, length)
   local body = find(start, length, "\r\n\r\n")
   if body == nil then return nil end
@@ -128,7 +134,7 @@ local function nextTeam(nowUs)
   return first, firstUs
 end
 
--- How late it was that we saw them, whether there was a connection or not.
+-- Records how late the loop noticed each due request, whether or not a connection was idle.
 local function noteLateness(nowUs)
   for _, team in ipairs(teams) do
     while team.apart ~= nil do
@@ -168,7 +174,7 @@ local function receive(which)
     local errno = ffi.errno()
     if more < 0 and (errno == EAGAIN or errno == EINTR) then return end
     again(which)
-    -- Who asked nothing for long is hung up on, too.
+    -- The server also closes connections that have been idle for long.
     if whose[which] ~= 0 then
       answered(which, "cut", false)
       rest(which)
@@ -184,7 +190,7 @@ local function receive(which)
   rest(which)
 end
 
--- Where little falls due, or only connections are waited for, it leaves its core to the servers beside it.
+-- At a low rate, or with a team without a rate, the generator may sleep, so that its core is free for the servers.
 local isPatient, perS = false, 0
 for _, team in ipairs(teams) do isPatient, perS = isPatient or team.apart == nil, perS + team.perS end
 local isSlow = not isPatient and perS <= 1000
@@ -203,15 +209,15 @@ for which = 0, connections - 1 do
   if whose[which] ~= 0 then answered(which, "timeout", false) end
 end
 
-local function teamTold(of)
+local function teamSummaryOf(of)
   local counts = {}
   for how, count in pairs(of.counts) do counts[#counts + 1] = string.format('"%s":%d', how, count) end
   local form = '{"counts":{%s},"accepted":%s,"refused":%s,"sustained":%s}'
-  return string.format(form, table.concat(counts, ","), told(of.accepted), told(of.refused), told(of.sustained))
+  return string.format(form, table.concat(counts, ","), summaryOf(of.accepted), summaryOf(of.refused), summaryOf(of.sustained))
 end
 local byName = {}
-for at, team in ipairs(teams) do byName[at] = string.format('"%s":%s', team.name, teamTold(team)) end
+for at, team in ipairs(teams) do byName[at] = string.format('"%s":%s', team.name, teamSummaryOf(team)) end
 io.write(string.format('\n{"teams":{%s},"all":%s,"onset":%s,"sustained":%s,"lateP99Ms":%d,"tookS":%.3f}\n',
-  table.concat(byName, ","), teamTold(all), told(onset), told(sustained), percentile(lags, 0.99), (now() - startUs) / 1e6))
+  table.concat(byName, ","), teamSummaryOf(all), summaryOf(onset), summaryOf(sustained), percentile(lags, 0.99), (now() - startUs) / 1e6))
 io.stdout:flush()
 os.exit(0)
