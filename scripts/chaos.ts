@@ -37,7 +37,7 @@ const SEEDS = 2 ** 31 - 1;
 const say = (line: string) => console.error(`chaos ${process.uptime().toFixed(0).padStart(4)} s: ${line}`);
 
 /**
- * Where traffic enters: each process by its own address, and the balancer, which must hide that a process is rolled.
+ * The entrances for traffic: each API process, and the balancer, which must hide from clients that a process is rolled.
  */
 function doorsOf({ members, balancer }: ChaosDeployment): Door[] {
   const direct = members

@@ -34,7 +34,7 @@ interface Look {
   detail: string | null;
 }
 
-/** Which stage the job is in; null: it is over. */
+/** Current stage of the job; null: it is completed. */
 function stageOf({ status, analysed, processed, rows }: Look): Stage | null {
   if (status === "completed") return null;
   if (analysed) return processed < rows ? "chunks" : "assembly";

@@ -6,7 +6,7 @@ import type { Internet } from "../sinks/mail.ts";
  * run has domains of its own, so that no run uses another's facts. Pure: every process computes the same lists.
  */
 
-/** Whose rows a list has. */
+/** Rows of a list: at the capped provider and at others, only at the provider, or only at others. */
 export type SlowListKind = "mixed" | "capped" | "others";
 
 export interface SlowRow {

@@ -9,7 +9,7 @@ export type ThroughputKind = "mailboxes" | "lists";
 
 export interface ThroughputList {
   kind: ThroughputKind;
-  /** Whose domains: lists of different runs have no address in common. */
+  /** Number of the run that names the domains, so that lists of different runs have no address in common. */
   run: number;
   rows: number;
 }

@@ -31,7 +31,7 @@ interface Pending {
 const END_WITHIN_MS = 10_000;
 const READY = -1;
 
-/** What child processes need to start. */
+/** Parts of the run that every child process is started with. */
 export interface ChildHost {
   guard: Guard;
   /** Folder of the compiled project. */

@@ -12,7 +12,7 @@ export interface Started {
 /** Ends the child when the section is over. */
 export type Keep = <C extends { end(): Promise<void> }>(child: C) => C;
 
-/** Those processes' common verb. */
+/** Verb that every measured server process has. */
 type Measured = { usage(): Usage };
 
 export async function startPinned(

@@ -49,7 +49,7 @@ export function costsOf({ sections }: BenchResults): Costs {
   };
 }
 
-/** Those of the last bench that was written. */
+/** Costs that the last written bench measured. */
 export const MEASURED_COSTS: Costs = costsOf(JSON.parse(readFileSync(RESULTS, "utf8")) as BenchResults);
 
 /** LIMITS.bulk.chunkRowsAtOnce and retryRowsAtOnce: a test holds it to them. */

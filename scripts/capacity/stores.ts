@@ -29,7 +29,7 @@ const COUNTED = {
 } as const;
 /** LIMITS.bulk.rowsPerLargeChunk. */
 const ROWS_PER_CHUNK = 4_000;
-/** Rows of a retry, each a task of its own: as many as a chunk has of one site, from 20 on. */
+/** Rows of one retry task: as many as a chunk has for one site, from 20 on. */
 const ROWS_PER_RETRY = 100;
 /** A source's row: an address and some columns. Read twice: for the analysis, and for its chunk. */
 const SOURCE_BYTES = 60;

@@ -1,4 +1,4 @@
-/** Which tests run against which kind of server: those that talk to it, and a job from its upload to its results. */
+/** Tests to run against each kind of server: those that talk to it, and a job from its upload to its results. */
 
 const STORES = "test/integration/stores";
 const FEATURES = "test/integration/features";

@@ -36,7 +36,7 @@ function formOf(entry: Part): string {
   if (parts.some(({ type }) => type === "min_value")) return "whole number";
   const messages = parts.flatMap(({ message }) => (typeof message === "string" ? [message] : []));
   const forms = messages.flatMap((message) => FORM.exec(message)?.[1] ?? []);
-  // Where two steps refuse with the same text, the longer one adds an example.
+  // If the text of one step begins the text of a later one, only the longer text is kept: it adds an example.
   const distinct = forms.filter((form, at) => !forms.some((other, i) => i > at && other.startsWith(form)));
   return distinct[0] ?? "text";
 }

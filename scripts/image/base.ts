@@ -50,7 +50,7 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
     const { stdout } = await run(program, [...first, ...args], { cwd, timeout: NPM_TIMEOUT_MS });
     return stdout.trim();
   } catch (error) {
-    // Which registry is used is this machine's affair.
+    // The registry's address may be private to this machine.
     const message = String((error as { stderr?: string }).stderr ?? error).replaceAll(
       /https?:\/\/\S+/g,
       "<registry>",

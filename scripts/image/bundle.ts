@@ -10,17 +10,17 @@ import { portalBuild } from "../build/portal.ts";
  * Folder of chunks that several entries share: as deep as `src/platform`, whose modules look for files beside the tree.
  */
 const CHUNKS = "src/chunks";
-/** Made by the build; the packages that it is made from are not beside what is built. */
+/** File of the lists, made by the build: the packages that it is made from are not in the image. */
 export const LISTS_FILE = `${CHUNKS}/${BUILT_LISTS}`;
 /** Files that modules read from beside themselves at run time. */
 const ASSETS = ["src/egress/shaping.json"];
-/** Machine code, and what starts threads from files of its own: left out of the bundle. */
+/** Packages left out of the bundle: they have machine code, or start threads from their own files. */
 const EXTERNAL = ["uWebSockets.js", "@node-rs/argon2", "piscina", "pino"];
-/** Read by name when they are needed, so that esbuild does not see them: a page's files, the proxies' client. */
+/** Packages that esbuild does not see, because they are loaded by name when needed: a page's files, the proxies' client. */
 const READ_LATE = ["swagger-ui-dist", "socks"];
-/** The packages that what is built reads from node_modules as they are, each with what it depends on itself. */
+/** The packages that the built program loads from node_modules, each with its own dependencies. */
 export const FROM_NODE_MODULES: readonly string[] = [...EXTERNAL, ...READ_LATE];
-/** CommonJS within ES modules asks for Node's own modules by `require`. */
+/** Defines `require` in the bundle: bundled CommonJS modules load Node's own modules with it. */
 export const REQUIRE = [
   'import { createRequire as __createRequire } from "node:module";',
   "const require = __createRequire(import.meta.url);",

@@ -85,7 +85,7 @@ async function ask<T>(url: string, key: string, init: RequestInit = {}): Promise
 interface Running {
   role: Role;
   named: Named;
-  /** Settings of its own: the health check needs them too. */
+  /** Settings of this role only; the health check needs them too. */
   env: Record<string, string>;
   port: string;
 }

@@ -59,7 +59,7 @@ function fileGraph(sources: Sources): Graph {
   return new Map([...sources].map(([path, text]) => [path, targets(path, text)]));
 }
 
-/** Which features import which. */
+/** For each feature, the other features that it imports. */
 function featureGraph(files: Graph): Graph {
   const graph = new Map<string, Set<string>>();
   for (const [path, targets] of files) {

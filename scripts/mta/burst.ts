@@ -21,7 +21,7 @@ export interface BurstOutcome extends BurstAnswers {
   reading: LogReading;
 }
 
-/** Those that exist stand evenly among those that do not, so that each session meets both. */
+/** Spreads the existing addresses evenly among the missing ones, so that each session asks about both. */
 export function burstAddresses({ domain, missing, existing }: Burst): BurstAsk[] {
   const asks: BurstAsk[] = [];
   const names = keepers(existing);

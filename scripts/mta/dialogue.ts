@@ -147,14 +147,14 @@ export async function askServer(question: RawQuestion): Promise<RawReply> {
 export interface WornOut {
   /** Recipients that were answered. */
   asked: number;
-  /** The last reply before the server closed the session; null: it bore with all of them. */
+  /** The last reply before the server closed the session; null: the server did not close it. */
   last: RawReply | null;
   ms: number;
 }
 
 /**
- * Sends `recipients` in one session and in lock step, without regard for limits, which no client should do: so the
- * server's limit shows. All in one transaction, or each in one of its own that is reset.
+ * Sends `recipients` in one session and in lock step, to find the server's limit. Like no proper client it ignores limits.
+ * With `reset` each recipient has its own transaction, which is reset; otherwise all are in one.
  */
 export async function wearOut(
   question: RawQuestion,

@@ -19,11 +19,11 @@ export interface FalseAlarms {
   domains: number;
   /** All suspected domains, including registered slips. */
   suspected: { domain: string; suggested: string }[];
-  /** Those among them that are clearly no slip of the suggested domain. */
+  /** Suspected domains that are clearly not mistyped forms of the suggested domain. */
   wronged: string[];
 }
 
-/** Whose customers mistype them most: the world's, and the largest of Europe's countries and of North America. */
+/** Domains that are mistyped most: of worldwide providers, and of the largest in Europe's countries and North America. */
 const COMMON_TARGETS = [
   ...[
     "gmail.com",

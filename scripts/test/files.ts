@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { filesIn } from "../layers/files.ts";
 
-/** Those that take longest come first, so that the end of a run is of small files. */
+/** Folders of tests, the slowest first, so that the last files of a run are quick ones. */
 const FOLDERS = ["test/scenario/bulk", "test/scenario", "test/integration", "test/unit"];
 
 function testsIn(root: string, folder: string): string[] {

@@ -154,7 +154,7 @@ export function createRunner(parts: RunnerParts) {
   const { sql, objects, rows } = parts;
   const clock = createFakeClock();
   const buried: number[] = [];
-  /** What the runner reported: `KIND END` of each task, and of its rows `KIND answered + deferred`. */
+  /** Reports of the runner: `KIND END` for each task, and `KIND answered + deferred` for its rows. */
   const ends: string[] = [];
   const told: { verdict: string; reason: string }[] = [];
   const runner = createBulkTaskRunner({

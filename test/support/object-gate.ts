@@ -19,7 +19,7 @@ export type ObjectFault =
   /** Never answers. */
   | "silence";
 
-/** What a fault can be chosen by. */
+/** Properties of a request, by which a fault can be chosen. */
 export interface ObjectRequest {
   method: string;
   /** `/bucket/key`, decoded. */

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 export interface TappedConnection {
   /** Bytes that the connecting side sent, up to the first 64 KiB; latin1. */
   sent: string;
-  /** Which side closed first; null: open. */
+  /** The side that closed first; null while the connection is open. */
   closedBy: "client" | "server" | null;
 }
 

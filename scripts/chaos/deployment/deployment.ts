@@ -154,7 +154,7 @@ export async function startDeployment(setting: DeploymentSetting): Promise<Chaos
   });
   await migrate(sql, createLog("warn"));
   await auditLeases(sql);
-  // Kills of processes lose nothing of what they wrote: only the machine's own end would. And the disk is others' too.
+  // Without fsync a killed process loses no writes: only a crash of the machine would. The disk is shared with others.
   await sql.unsafe("alter system set fsync = off");
   await sql.unsafe("select pg_reload_conf()");
   const grounds: Grounds = {

@@ -6,7 +6,7 @@ import type { ChildRole, RoleReady } from "../../../src/supervisor.ts";
 import type { Guard } from "../../embedded/guard.ts";
 import { type ClockLibrary, moveClock } from "./clock-library.ts";
 
-/** What all processes of a run share. */
+/** Settings, folders and tools that all processes of a run share. */
 export interface Grounds {
   guard: Guard;
   /** `main.js` as it was built. */

@@ -1,11 +1,11 @@
 import { createMailWorld, type MailWorld } from "../../../test/support/mail-world/world.ts";
 import type { ZoneEntry } from "../../../test/support/mail-world/zone.ts";
 
-/** Sites with a mail server each, and domains that lie with them. */
+/** Number of sites, with one mail server each, and of the domains that have their mail there. */
 export const SITES = 6;
 export const DOMAINS = 48;
 
-/** Each of an organisation of its own: hosts of one are one site, with one cap. */
+/** Host of a site. Each is below another registrable name: all hosts below one name count as one site, with one cap. */
 export const siteName = (site: number) => `mx.chaos${site}.test`;
 export const domainName = (domain: number) => `d${domain}.chaos.test`;
 

@@ -6,7 +6,7 @@ import type { Kind } from "./faults.ts";
 import type { PlannedFault } from "./schedule.ts";
 import type { Outage } from "./windows.ts";
 
-/** What faults act on and report to. */
+/** The deployment that faults act on, and the list of outages that they add to. */
 export interface Theatre {
   deployment: ChaosDeployment;
   hooks: Hooks;

@@ -1,4 +1,4 @@
-/** What clients know about the charges of single verifications. */
+/** Counts from which clients can bound the charges of single verifications. */
 export interface SingleCharges {
   /** Answered and not free: each cost a unit. */
   charged: number;

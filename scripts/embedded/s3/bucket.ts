@@ -25,7 +25,7 @@ export interface ListQuery {
 export interface Listing {
   objects: ObjectInfo[];
   commonPrefixes: string[];
-  /** Where the next page starts; null: this is the last. */
+  /** The next page starts after this key; null: this page is the last. */
   next: string | null;
 }
 

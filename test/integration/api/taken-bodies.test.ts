@@ -30,7 +30,7 @@ function bodyRoute(body: string | Uint8Array) {
   });
 }
 
-/** A client that reads nothing of a large body after its start, and another that keeps a connection. */
+/** A client that reads only the start of a large body, and another with an idle connection. */
 async function slowReader(t: TestContext, body: string | Uint8Array, leaving: boolean) {
   const server = await startServer({ extraRoutes: [bodyRoute(body)] });
   const kept = connect(server.port);
@@ -49,7 +49,7 @@ async function slowReader(t: TestContext, body: string | Uint8Array, leaving: bo
   return { server, socket, kept };
 }
 
-/** All that comes until the connection has closed, or the body is whole. */
+/** Reads until the connection has closed or the body is complete. */
 function taken(socket: net.Socket): Promise<{ head: string; bytes: number }> {
   let head = "";
   let bytes = 0;

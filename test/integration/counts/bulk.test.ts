@@ -41,12 +41,12 @@ describe("what rows of jobs cost beyond the process", () => {
       ...{ DEFERRAL_FIRST_S: "1", DEFERRAL_MAX_S: "8" },
       ...{ DNS_SERVERS: mail.dnsServer, SMTP_PORT: String(mail.smtpPort) },
     };
-    // Whose own polls would be counted too: only the worker goes by the counters.
+    // The API talks to Redis directly: its own polls would be counted too. Only the worker talks through the counters.
     api = await deployment.startApi({ ...settings, REDIS_URL: outside.settings.REDIS_URL ?? "" });
     closing.after(() => api.stop());
     const worker = await deployment.startBulk({ ...settings, ...outside.settings });
     closing.after(() => worker.stop());
-    // A row that is put off comes again by the relay, which asks for itself.
+    // The relay returns deferred rows to the worker; its own commands are not counted.
     const relay = await deployment.startRelay({ REDIS_URL: outside.settings.REDIS_URL ?? "" });
     closing.after(() => relay.stop());
   });

@@ -8,7 +8,7 @@ import { acceptsConnection, dialTargetKey } from "../../../src/smtp/wire/dial.ts
 import { createEgressRoutes } from "../../../src/smtp/wire/egress-routes.ts";
 import { createPoolFixture } from "./fixture.ts";
 
-/** A server on a thread of its own, which counts the connections that it has taken where a thread that stands still can see it. */
+/** A server on its own thread. It counts accepted connections in shared memory, which a blocked main thread can read. */
 const SERVER = `
   const { parentPort, workerData } = require("node:worker_threads");
   const server = require("node:net").createServer(() => {

@@ -22,7 +22,7 @@ it("all attempts at a lock while a look-up of a credential is under way take les
   assert.ok(attempts * lockTimeoutMs < lookupTimeoutMs / 2, `${attempts} attempts`);
 });
 
-/** Writes down how long it waits for a lock, where it comes so far. */
+/** Migration step that records the session's lock timeout once it has its lock. */
 const STEP = {
   id: MIGRATIONS.length + 1,
   name: "beside",
@@ -31,7 +31,7 @@ const STEP = {
 const ALL = [...MIGRATIONS, STEP];
 const ATTEMPTS = 3;
 
-/** A migrator on a clock of its own, and how often it found the table in use. */
+/** Starts a migration on its own clock; `attempts` counts how often it found the table in use. */
 function startMigrator(sql: Database) {
   const clock = createFakeClock();
   const seen = { attempts: 0, done: false };
@@ -66,7 +66,7 @@ it("credentials are looked up while migrators want their table, which a long que
     const first = startMigrator(sql);
     migrators.push(first);
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      // Those that come while it stands in line, and those that come while it pauses: all are answered in the pause.
+      // Look-ups start while the migrator waits for its lock and while it pauses. All are answered before its next attempt.
       const asked: Promise<void>[] = [];
       await until("it steps back", async () => {
         asked.push(lookUp());
@@ -77,7 +77,7 @@ it("credentials are looked up while migrators want their table, which a long que
       await first.clock.advanceAsync(MIGRATION_LIMITS.pauseMaxMs);
     }
     if (migrators.length === 1) migrators.push(startMigrator(sql));
-    // The other waits for its turn, not for the table.
+    // The second migrator waits for the first to finish, not for the table.
     await until("the other waits", () => migrators[1]?.clock.pending === 1);
     assert.equal(migrators[1]?.seen.attempts, 0);
     await lookUp();

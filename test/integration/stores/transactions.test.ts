@@ -76,7 +76,7 @@ async function cutDuring(
   return word;
 }
 
-/** The pool's one connection serves again, and nothing of the transaction is there. */
+/** Asserts that the pool's only connection works again, and that the transaction has written nothing. */
 async function assertNothingLeft(): Promise<void> {
   gate.open();
   await until("the pool serves again", () =>

@@ -22,7 +22,7 @@ export interface DnsServer {
   close(): Promise<void>;
 }
 
-/** Where an answer is sent; `size` is the most bytes that a message may have. */
+/** Transport of an answer; `size` is the most bytes that a message may have. */
 interface Channel {
   size: number;
   tcp: boolean;

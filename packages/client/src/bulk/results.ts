@@ -8,7 +8,7 @@ import { piecesOf } from "../streams/pieces.ts";
 type ResultsQuery = NonNullable<RequestOptions<"GET", "/v1/bulk-jobs/{id}/results">["query"]>;
 type Verification = Answer<"GET", "/v1/verify">;
 
-/** Which rows: all that are given must be so. `limit`: at most so many. */
+/** Filter of rows: a row must match every given field. `limit`: the most rows to return. */
 export type RowFilter = Pick<ResultsQuery, "verdict" | "reason" | "provider" | "limit">;
 
 /** A row of a list, with its result. */

@@ -32,7 +32,7 @@ export class RcptError extends Error {
   readonly code: ErrorCode;
   /** HTTP status; 0: there was no answer. */
   readonly status: number;
-  /** What was wrong this time, as a sentence. */
+  /** Description of this occurrence of the error, as a sentence. */
   readonly detail: string;
   /** The fault of each invalid field, by its dotted name. */
   readonly errors: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import { eventObject, PRICES, subscriptionObject } from "../../../support/stripe
 import { type MockCheckout, type StripeMock, startStripeMock } from "../../../support/stripe-mock.ts";
 import { until } from "../../../support/until.ts";
 
-/** Where the order of events is ambiguous, the state is read from Stripe, by any number of relays at once. */
+/** If the order of events is ambiguous, the state is read from Stripe, by any number of relays at once. */
 const closing = createClosing();
 let sql: Database;
 let stripe: StripeMock;

@@ -121,7 +121,7 @@ describe("what is left, to the unit, when answers of the ledger cross", () => {
     ledger.hold();
     const late = take(1);
     await ledger.told();
-    // Flushed, settled and forgotten, all before the answer arrives, which shows none of it.
+    // The first lease is flushed, settled and forgotten before the late answer arrives, which does not show that.
     await clock.advanceAsync(flushEveryMs);
     await until("the first lease is settled", async () => {
       await clock.advanceAsync(0);

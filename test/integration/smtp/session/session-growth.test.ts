@@ -23,7 +23,7 @@ interface World {
   seen: { slowed: number; closed: number; refused: number };
 }
 
-/** @param more refusals of its own; time moves by what it takes to answer */
+/** @param script returns the server's reply to a line; undefined: the default reply */
 async function start(
   script: (line: string, dialogue: Dialogue, world: World) => string | { close: string } | undefined,
 ) {

@@ -36,7 +36,7 @@ describe("an open loop", () => {
     await clock.advanceAsync(5_000);
     assert.equal(await ended, "duration");
     assert.deepEqual([tally.measured.sent, tally.measured.unsent], [199, 0]);
-    // Those that fell due in that second waited for half of it on average: half of all.
+    // Half of all requests fell due in the stalled second. On average they waited for half a second.
     assert.ok((tally.response.percentile(75) ?? 0) > 400_000);
     assert.equal(
       tally.service.percentile(90),

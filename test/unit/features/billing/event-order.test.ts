@@ -4,7 +4,7 @@ import type { SeenSubscription } from "../../../../src/features/billing/state.ts
 import { createTeam, NOW_S, seen } from "../../../support/billing-state.ts";
 import fc from "../../../support/properties.ts";
 
-/** Events come twice and in any order; what they come to does not depend on it. */
+/** Events come twice and in any order; the final state must not depend on either. */
 
 interface Told {
   state: SeenSubscription;
@@ -43,7 +43,7 @@ interface History {
 }
 
 function historyOf(stepMin: number): fc.Arbitrary<History> {
-  // Of two prices in one second the order is lost, so then all of them are for sale.
+  // The order of two prices in one second is unknown, so then only prices for sale are used.
   const prices = stepMin === 0 ? SOLD : [...SOLD, ...FOREIGN];
   const ours = [lifeOf("sub_a", 10, stepMin, prices), lifeOf("sub_b", 12, stepMin, prices)];
   return fc.tuple(...ours, lifeOf("sub_c", 8, stepMin, FOREIGN)).chain((lives) => {

@@ -6,7 +6,7 @@ import { createHeapRoom, growthPercent } from "../../../../src/platform/v8/heap-
 const MIB = 1_048_576;
 const MODULE = JSON.stringify(new URL("../../../../src/platform/v8/heap-room.ts", import.meta.url).href);
 
-/** A process of its own: flags are of all of it. */
+/** Runs the script in its own process, because V8 flags hold for a whole process. */
 function run(flags: readonly string[], script: string) {
   const args = [...flags, "--import", "tsx", "--input-type=module", "-e", script];
   return spawnSync(process.execPath, args, { encoding: "utf8", timeout: 60_000 });

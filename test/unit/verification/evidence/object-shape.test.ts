@@ -9,9 +9,9 @@ import { createFakeClock } from "../../../support/fake-clock.ts";
 import { haveSameShape, shapesOf } from "../../../support/same-shape.ts";
 
 const DOMAIN = { spf: true, dmarc: false, listedBy: null, parkedAddress: false };
-/** V8 gives what is spread a shape of its own only once it knows the place: from the tenth on. */
+/** Number of objects to compare: V8 gives spread objects a shape of their own only from about the tenth on. */
 const ROWS = 100;
-/** V8 may think better of the first ones' shape; far fewer than rows. */
+/** The most shapes allowed: V8 may give the first objects others. Far fewer than ROWS. */
 const SHAPES = 3;
 
 describe("the shape of evidence", () => {

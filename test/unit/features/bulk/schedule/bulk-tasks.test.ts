@@ -12,7 +12,7 @@ import { testLog } from "../../../../support/log.ts";
 const never = () => new Promise<never>(() => undefined);
 const NAMES = ["emitTasks", "emitRetries", "reconcile", "sweep", "some count", "another"] as const;
 
-/** Which of the works were done within a minute of the relay, while `stuck` never ends. */
+/** Names of the tasks that the relay did within a minute, while the task `stuck` never ended. */
 async function doneWhile(stuck: (typeof NAMES)[number]): Promise<Set<string>> {
   const clock = createFakeClock();
   const done = new Set<string>();
