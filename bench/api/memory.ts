@@ -30,14 +30,14 @@ async function idleBytes(context: BenchContext, settings: Record<string, string>
   }
 }
 
-interface Filled {
+interface FilledCache {
   entries: number;
   beforeBytes: number;
   afterBytes: number;
 }
 
 /** Fills the cache of a process by checking, until it holds as many as it may, or time is up. */
-async function fillCache(context: BenchContext, entriesMax: number): Promise<Filled> {
+async function fillCache(context: BenchContext, entriesMax: number): Promise<FilledCache> {
   return withChildren(async (keep) => {
     const world = await startMail(context, keep, planInternet({ worlds: [[RUN]] }));
     const cached = keep(await startChild<CachedProcess>("cached", context));

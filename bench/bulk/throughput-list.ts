@@ -26,13 +26,13 @@ const QUOTED_EVERY = 20;
 /** About one in ten local parts does not exist, as in `plan.ts`. */
 const MISSING_EVERY = 10;
 
-function ofNobody(row: number): boolean {
+function isMissing(row: number): boolean {
   return Math.floor(row / DOMAINS) % MISSING_EVERY === MISSING_EVERY - 1;
 }
 
 function addressOf({ kind, run }: ThroughputList, row: number): string {
   if (kind === "mailboxes")
-    return `${ofNobody(row) ? "nobody" : "user"}${row}@${domainName(run, row % DOMAINS)}`;
+    return `${isMissing(row) ? "nobody" : "user"}${row}@${domainName(run, row % DOMAINS)}`;
   if (row % 3 === 0) return `customer.${run}.${row}`;
   if (row % 3 === 1) return `customer.${run}.${row}@${BLOCKED_DOMAIN}`;
   return `customer.${run}.${row}@${DISPOSABLE_DOMAINS[row % DISPOSABLE_DOMAINS.length]}`;
@@ -46,7 +46,7 @@ function recordOf(list: ThroughputList, row: number): string {
 /** Expected number of rows by verdict. */
 export function verdictsOf({ kind, rows }: ThroughputList): Record<"valid" | "invalid" | "risky", number> {
   let invalid = 0;
-  for (let row = 0; row < rows; row++) if (kind === "lists" ? row % 3 === 0 : ofNobody(row)) invalid += 1;
+  for (let row = 0; row < rows; row++) if (kind === "lists" ? row % 3 === 0 : isMissing(row)) invalid += 1;
   return kind === "lists"
     ? { valid: 0, invalid, risky: rows - invalid }
     : { valid: rows - invalid, invalid, risky: 0 };

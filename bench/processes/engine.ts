@@ -18,17 +18,17 @@ let pool: CheckPool | null = null;
 let redis: RedisClients | null = null;
 let threads = 0;
 
-interface Placed {
+interface PlacedAddress {
   at: number;
   address: { whole: string; domain: string };
   scope: "probed";
 }
 
 /** Batches as jobs cut them. */
-function cut(planned: readonly PlannedAddress[]): Placed[][] {
-  const batches: Placed[][] = [];
+function cut(planned: readonly PlannedAddress[]): PlacedAddress[][] {
+  const batches: PlacedAddress[][] = [];
   for (let from = 0; from < planned.length; from += ROWS_PER_CHUNK) {
-    const chunk = planned.slice(from, from + ROWS_PER_CHUNK).map(({ address }, i): Placed => {
+    const chunk = planned.slice(from, from + ROWS_PER_CHUNK).map(({ address }, i): PlacedAddress => {
       const domain = address.slice(address.lastIndexOf("@") + 1);
       return { at: from + i, address: { whole: address, domain }, scope: "probed" };
     });
@@ -40,7 +40,7 @@ function cut(planned: readonly PlannedAddress[]): Placed[][] {
 /** Runs all batches through the pool as jobs do: several at a time, each row patient. */
 async function probeAll(
   checks: CheckPool,
-  batches: readonly Placed[][],
+  batches: readonly PlacedAddress[][],
   found: CheckOutcome[],
 ): Promise<void> {
   let next = 0;

@@ -47,7 +47,7 @@ function createAsk({ client, key }: TrafficSetting, samples: Sample[]): Ask {
   };
 }
 
-type Turn = (n: number) => Promise<void>;
+type SendRequest = (n: number) => Promise<void>;
 
 /**
  * The request of each turn. Each kind of request has an even and an odd turn, so that it uses both kinds of connection.
@@ -56,7 +56,7 @@ function turns(
   lists: Lists,
   verify: (what: string, address: string, verdict: string) => Promise<void>,
   name: string,
-): Turn {
+): SendRequest {
   return (n) => {
     const turn = n % 25;
     if (turn < 2) return lists.handInline();

@@ -8,10 +8,10 @@ import { type Injury, openOutage, type Theatre } from "./injury.ts";
 import type { PlannedFault } from "./schedule.ts";
 
 /** Takes something away; what comes back brings it back, when the fault has been held for its time. */
-type Taking = (theatre: Theatre, fault: PlannedFault) => Promise<() => unknown> | (() => unknown);
+type StartOutage = (theatre: Theatre, fault: PlannedFault) => Promise<() => unknown> | (() => unknown);
 
 /** @param target what is away, or how it follows from the fault */
-function away(kind: Kind, target: string | ((fault: PlannedFault) => string), take: Taking): Injury {
+function away(kind: Kind, target: string | ((fault: PlannedFault) => string), take: StartOutage): Injury {
   return async (fault, theatre) => {
     const close = openOutage(theatre, kind, typeof target === "string" ? target : target(fault));
     const bringBack = await take(theatre, fault);

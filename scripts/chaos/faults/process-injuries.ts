@@ -11,15 +11,15 @@ import { type Injury, openOutage, type Theatre, withMember } from "./injury.ts";
 import type { PlannedFault } from "./schedule.ts";
 import { mayStartAgain } from "./windows.ts";
 
-type May = (member: Member, theatre: Theatre) => boolean;
-type Act = (member: Member, fault: PlannedFault, theatre: Theatre) => Promise<void>;
+type IsAllowed = (member: Member, theatre: Theatre) => boolean;
+type Injure = (member: Member, fault: PlannedFault, theatre: Theatre) => Promise<void>;
 
-const any: May = () => true;
-const mayEnd: May = ({ survives }) => !survives;
-const isWorker: May = ({ role }) => role === "bulk";
+const any: IsAllowed = () => true;
+const mayEnd: IsAllowed = ({ survives }) => !survives;
+const isWorker: IsAllowed = ({ role }) => role === "bulk";
 
 /** Befalls one of the processes that may be chosen: an outage from its begin to its end. */
-function befalls(kind: Kind, may: May, act: Act): Injury {
+function befalls(kind: Kind, may: IsAllowed, act: Injure): Injury {
   return (fault, theatre) =>
     withMember(
       theatre,
@@ -76,7 +76,7 @@ export const roll = befalls("roll", mayEnd, async (member, _, theatre) => {
 const HOUR_S = 3_600;
 const HOURS_MAX = 30;
 
-const hasClock: May = (_, { deployment }) => deployment.noClock === null;
+const hasClock: IsAllowed = (_, { deployment }) => deployment.noClock === null;
 
 /** The wall clock jumps by up to 30 hours in either direction, and back. */
 export const clock = befalls("clock", hasClock, async (member, { pick, holdMs }) => {

@@ -16,13 +16,17 @@ const ONE = "127.0.9.1";
 const OTHER = "127.0.9.2";
 const NO_DELAYS: SinkDelays = { latencyMs: 0, recipientMs: 0 };
 
-type Open = (addresses: readonly string[], delays: SinkDelays) => Promise<Sinks>;
+type OpenSinks = (addresses: readonly string[], delays: SinkDelays) => Promise<Sinks>;
 type Dial = (address?: string) => Promise<RawClient>;
 
 const group = (address: string) => ["MAIL FROM:<>", `RCPT TO:<${address}>`, "RSET"];
 const codes = (replies: readonly string[]) => replies.map((reply) => reply.slice(0, 3)).join(" ");
 
-async function withSinks(open: Open, delays: SinkDelays, story: (sinks: Sinks, dial: Dial) => Promise<void>) {
+async function withSinks(
+  open: OpenSinks,
+  delays: SinkDelays,
+  story: (sinks: Sinks, dial: Dial) => Promise<void>,
+) {
   const sinks = await open([ONE, OTHER], delays);
   const clients: RawClient[] = [];
   try {
@@ -55,7 +59,7 @@ async function deafClient(port: number, text: string) {
   };
 }
 
-function dialogues(open: Open): void {
+function dialogues(open: OpenSinks): void {
   it("tells what it can, answers by the first letter and says goodbye", () =>
     withSinks(open, NO_DELAYS, async (sinks, dial) => {
       const client = await dial();
@@ -130,7 +134,7 @@ function dialogues(open: Open): void {
     }));
 }
 
-function delayed(open: Open): void {
+function delayed(open: OpenSinks): void {
   it("keeps the order of each connection's pending answers, and drops those of closed connections", () =>
     withSinks(open, { latencyMs: 5, recipientMs: 0 }, async (_, dial) => {
       const clients = await Promise.all(Array.from({ length: 20 }, () => dial()));
@@ -173,7 +177,7 @@ function delayed(open: Open): void {
     }));
 }
 
-function accounts(open: Open): void {
+function accounts(open: OpenSinks): void {
   it("counts by address, from when it is told on", () =>
     withSinks(open, NO_DELAYS, async (sinks, dial) => {
       const [first, second] = [await dial(), await dial()];
@@ -232,7 +236,7 @@ describe("the sinks", { skip }, () => {
   before(async () => {
     wrk = await findWrk({ cacheDir: CACHE, guard: GUARD });
   });
-  const open: Open = (addresses, delays) => openNativeSinks(wrk, addresses, { delays, guard: GUARD });
+  const open: OpenSinks = (addresses, delays) => openNativeSinks(wrk, addresses, { delays, guard: GUARD });
   dialogues(open);
   delayed(open);
   accounts(open);

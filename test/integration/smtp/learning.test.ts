@@ -229,7 +229,7 @@ describe("a server that breaks on writes that hold too much", () => {
   });
 });
 
-interface Crowd {
+interface Clients {
   server: ScriptedServer;
   clock: FakeClock;
   caps: SiteCaps;
@@ -242,7 +242,7 @@ interface Crowd {
 const ANSWER_MS = 200;
 
 /** A server with room for two connections at once, and some threads' pools that share the slots of a process. */
-async function startCrowd(threads: number, refusal: string): Promise<Crowd> {
+async function startCrowd(threads: number, refusal: string): Promise<Clients> {
   const clock = createFakeClock();
   let refused = 0;
   const open = new Set<number>();

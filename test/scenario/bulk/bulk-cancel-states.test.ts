@@ -53,13 +53,13 @@ after(async () => {
   await scenario.close();
 });
 
-interface Held {
+interface HeldJob {
   id: string;
   rows: readonly ExpectedRow[];
 }
 
 /** Brings a job into a state, and holds it there. */
-type Hold = (tag: string) => Promise<Held>;
+type HoldJob = (tag: string) => Promise<HeldJob>;
 
 const list = (tag: string) => mixedList({ tag, rows: 2_500 });
 
@@ -67,19 +67,19 @@ async function work(): Promise<void> {
   worker = await scenario.startWorker({ DEFERRAL_FIRST_S: "3600" });
 }
 
-const queued: Hold = async (tag) => {
+const queued: HoldJob = async (tag) => {
   const { rows, csv } = list(tag);
   return { id: await submitList(scenario, { csv }), rows };
 };
 
-const analyzing: Hold = async (tag) => {
+const analyzing: HoldJob = async (tag) => {
   release = obstruct(scenario, ({ path }) => path.includes("/repeats"));
   const held = await queued(tag);
   await work();
   return held;
 };
 
-const processing: Hold = async (tag) => {
+const processing: HoldJob = async (tag) => {
   release = obstruct(scenario, isShardOf(1));
   const held = await queued(tag);
   await work();
@@ -96,7 +96,7 @@ const processing: Hold = async (tag) => {
   return held;
 };
 
-const deferred: Hold = async (tag) => {
+const deferred: HoldJob = async (tag) => {
   const waiting = `greylisted-${tag}@plain.test`;
   const inputs = [
     `exists-${tag}@plain.test`,
@@ -115,14 +115,14 @@ const deferred: Hold = async (tag) => {
   return { id, rows };
 };
 
-const finalizing: Hold = async (tag) => {
+const finalizing: HoldJob = async (tag) => {
   release = obstruct(scenario, ({ path }) => path.includes("/results-"));
   const held = await queued(tag);
   await work();
   return held;
 };
 
-const STATES: Record<string, Hold> = { queued, analyzing, processing, deferred, finalizing };
+const STATES: Record<string, HoldJob> = { queued, analyzing, processing, deferred, finalizing };
 
 async function tellsOf(id: string): Promise<string[]> {
   const events = await scenario.deployment.sql<{ type: string }[]>`

@@ -41,13 +41,13 @@ beforeEach(() => bringUp());
 // The deployment's end drops its database.
 after(() => bringUp());
 
-interface Starting {
+interface StartingRole {
   main: MainProcess;
   /** Status of a probe on the operator's port. */
   probe(path: "/healthz" | "/readyz"): Promise<number>;
 }
 
-async function start(role: string, settings: Record<string, string> = {}): Promise<Starting> {
+async function start(role: string, settings: Record<string, string> = {}): Promise<StartingRole> {
   const METRICS_PORT = String(await freePort());
   const main = processes.start({
     ...deployment.settings,
@@ -62,7 +62,7 @@ async function start(role: string, settings: Record<string, string> = {}): Promi
   };
 }
 
-const lives = ({ probe }: Starting) =>
+const lives = ({ probe }: StartingRole) =>
   until("it lives", async () => (await probe("/healthz").catch(() => 0)) === 200, 120_000);
 
 /** Exit code and output of a process that cannot start. */

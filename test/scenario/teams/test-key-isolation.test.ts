@@ -31,10 +31,13 @@ before(async () => {
 });
 after(closing.close);
 
-type Made = { id: string; livemode: boolean };
+type CreatedResource = { id: string; livemode: boolean };
 
-async function make(key: string, path: string, body?: unknown): Promise<Made> {
-  const made = await api.send<Made>("POST", path, { key, ...(body === undefined ? {} : { body }) });
+async function make(key: string, path: string, body?: unknown): Promise<CreatedResource> {
+  const made = await api.send<CreatedResource>("POST", path, {
+    key,
+    ...(body === undefined ? {} : { body }),
+  });
   assert.ok(made.status < 300, `${path}: ${made.status} ${JSON.stringify(made.body)}`);
   return made.body;
 }
@@ -111,14 +114,14 @@ const LISTS: Record<string, (key: string) => Promise<Params>> = {
   "GET /v1/events": anEvent,
 };
 
-const MAKES: Record<string, () => Promise<Made>> = {
+const MAKES: Record<string, () => Promise<CreatedResource>> = {
   "POST /v1/verify/bulk": () => make(team.testKey, "/v1/verify/bulk", { emails: ["valid@plain.test"] }),
   "POST /v1/uploads": () => make(team.testKey, "/v1/uploads", { filename: "list.csv" }),
   "PUT /v1/uploads/{upload}": async () => {
     const headers = { Authorization: `Bearer ${team.testKey}` };
     const sent = await fetch(`${api.url}/v1/uploads/list.csv`, { method: "PUT", body: "email\n", headers });
     assert.equal(sent.status, 201);
-    return (await sent.json()) as Made;
+    return (await sent.json()) as CreatedResource;
   },
   "POST /v1/webhooks": () => make(team.testKey, "/v1/webhooks", { url: receiver.url }),
 };
@@ -170,7 +173,7 @@ const comparable = ({ status, text }: { status: number; text: string }) => ({
 });
 
 const idsOf = async (key: string, path: string) => {
-  const page = await api.send<{ data: Made[] }>("GET", `${path}?limit=100`, { key });
+  const page = await api.send<{ data: CreatedResource[] }>("GET", `${path}?limit=100`, { key });
   assert.equal(page.status, 200);
   return page.body.data.map(({ id }) => id);
 };
@@ -218,9 +221,13 @@ describe("what is live", () => {
       assert.deepEqual([all.indexOf(live) >= 0, all.indexOf(live) < all.indexOf(first)], [true, true]);
       // A cursor that a live key was given.
       const page = await api.send<{ next_cursor: string }>("GET", `${path}?limit=1`, { key: team.liveKey });
-      const rest = await api.send<{ data: Made[] }>("GET", `${path}?cursor=${page.body.next_cursor}`, {
-        key: team.testKey,
-      });
+      const rest = await api.send<{ data: CreatedResource[] }>(
+        "GET",
+        `${path}?cursor=${page.body.next_cursor}`,
+        {
+          key: team.testKey,
+        },
+      );
       assert.ok(rest.body.data.length > 0 && rest.body.data.every(({ livemode }) => !livemode));
     });
 
@@ -256,7 +263,8 @@ describe("what is live", () => {
       ["/v1/webhooks", { url: receiver.url }],
     ] as const) {
       const headers = { "Idempotency-Key": `both-modes-${path}` };
-      const send = async (key: string) => (await api.send<Made>("POST", path, { key, body, headers })).body;
+      const send = async (key: string) =>
+        (await api.send<CreatedResource>("POST", path, { key, body, headers })).body;
       const [live, test] = [await send(team.liveKey), await send(team.testKey)];
       const again = [await send(team.testKey), await send(team.liveKey)];
       assert.deepEqual([live.livemode, test.livemode], [true, false], path);

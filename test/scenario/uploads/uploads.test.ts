@@ -305,12 +305,12 @@ describe("a file that is sent to object storage", () => {
   });
 
   it("has an hour to begin, whole or in parts, and says so", async () => {
-    type Told = { created_at: string; expires_at: string; url?: string; parts?: { url: string }[] };
+    type CreatedUpload = { created_at: string; expires_at: string; url?: string; parts?: { url: string }[] };
     for (const bytes of [10, 6_000_000_000]) {
       const { body } = await create({ filename: "list.csv", bytes });
-      const told = body as unknown as Told;
-      assert.equal(Date.parse(told.expires_at) - Date.parse(told.created_at), 3_600_000);
-      const urls = told.parts?.map(({ url }) => url) ?? [told.url ?? ""];
+      const created = body as unknown as CreatedUpload;
+      assert.equal(Date.parse(created.expires_at) - Date.parse(created.created_at), 3_600_000);
+      const urls = created.parts?.map(({ url }) => url) ?? [created.url ?? ""];
       assert.equal(urls.length, bytes === 10 ? 1 : 58);
       for (const url of urls) assert.equal(new URL(url).searchParams.get("X-Amz-Expires"), "3600");
     }

@@ -40,7 +40,7 @@ const SILENT: Greeting = {
   failure: { stage: "connect", cause: "timeout", detail: "no answer in time" },
 };
 
-interface Scene extends Partial<Omit<PreflightDeps, "resolver" | "greet" | "clock">> {
+interface PreflightCase extends Partial<Omit<PreflightDeps, "resolver" | "greet" | "clock">> {
   names?: ScriptedNames;
   /** Greeting of the second exchanger, if it differs. */
   other?: Greeting;
@@ -49,7 +49,7 @@ interface Scene extends Partial<Omit<PreflightDeps, "resolver" | "greet" | "cloc
   path?: EgressRoute;
 }
 
-async function look(scene: Scene = {}) {
+async function look(scene: PreflightCase = {}) {
   const dialled: string[] = [];
   const {
     names = IN_ORDER,

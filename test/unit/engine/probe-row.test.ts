@@ -28,7 +28,7 @@ const DOES: Record<string, RcptOutcome> = {
   protocol: failed("rcpt", "protocol"),
 };
 
-interface Story {
+interface ProbeCase {
   /** `isBare`: the local part is a word of what some servers say. */
   rows: { kind: string; mode: CheckMode; isBare: boolean }[];
   /** Outcome at a backup host. */
@@ -37,7 +37,7 @@ interface Story {
 }
 
 /** The evidence of each row, the destinations asked, and the reports to breakers, network and counters. */
-async function told({ rows, backup, stranger }: Story, general: boolean): Promise<unknown> {
+async function report({ rows, backup, stranger }: ProbeCase, general: boolean): Promise<unknown> {
   const reply = (address: string, host: string) => {
     const kind = host === "mx2.example.test" ? backup : (/^[a-z]+/.exec(address)?.[0] ?? "");
     return DOES[kind] ?? DOES[stranger] ?? OK;
@@ -55,14 +55,14 @@ const kind = fc.constantFrom("exists", "exists", "missing", ...Object.keys(DOES)
 
 describe("the fast probe", () => {
   it("has the result of the full probe", async () => {
-    const stories = fc.record<Story>({
+    const cases = fc.record<ProbeCase>({
       rows: fc.array(fc.record({ kind, mode, isBare: fc.boolean() }), { minLength: 1, maxLength: 8 }),
       backup: kind,
       stranger: fc.constantFrom("exists", "missing", "grey", "refused", "noslot", "policy"),
     });
     await fc.assert(
-      fc.asyncProperty(stories, async (story) => {
-        assert.deepEqual(await told(story, false), await told(story, true));
+      fc.asyncProperty(cases, async (story) => {
+        assert.deepEqual(await report(story, false), await report(story, true));
       }),
       { numRuns: 200 },
     );

@@ -55,7 +55,7 @@ function parsed(line: string): SmtpReply {
   return replies[0] ?? assert.fail("no reply");
 }
 
-interface Heard {
+interface ReplyCase {
   line: string;
   local: string;
   host: string;
@@ -66,7 +66,7 @@ interface Heard {
   provider: string | null;
 }
 
-const heard: fc.Arbitrary<Heard> = fc.record({
+const replyCase: fc.Arbitrary<ReplyCase> = fc.record({
   line: fc.constantFrom(...LINES),
   local: fc.constantFrom(...LOCALS),
   host: fc.constantFrom("mx.test", "mx2.test"),
@@ -77,7 +77,7 @@ const heard: fc.Arbitrary<Heard> = fc.record({
   provider: fc.constantFrom(null, "google", "microsoft365"),
 });
 
-function question({ line, local, host, path, self: which, tls, stage, provider }: Heard) {
+function question({ line, local, host, path, self: which, tls, stage, provider }: ReplyCase) {
   const address = `${local}@example.test`;
   const reply = parsed(line.replace("%", address));
   const at = { host, address: "192.0.2.1", path, tls, latencyMs: 1 };
@@ -86,34 +86,34 @@ function question({ line, local, host, path, self: which, tls, stage, provider }
   return { outcome, context: { provider, self }, of: { address, local } };
 }
 
-const STORY: Heard = {
+const BASE_CASE: ReplyCase = {
   ...{ line: "550 5.4.1 Recipient address rejected: Access denied. [AM5EUR03FT012.eop-EUR03.test]" },
   ...{ local: "jane", host: "mx.test", path: "direct", self: 0, tls: false, stage: "rcpt", provider: null },
 };
 
 /** Changes that must make the stored form of the same reply differ. */
-const OTHERWISE: Record<string, Partial<Heard>> = {
+const CHANGES: Record<string, Partial<ReplyCase>> = {
   "the host": { host: "mx2.test" },
-  "the way": { path: "192.0.2.9" },
+  "the route": { path: "192.0.2.9" },
   TLS: { tls: true },
   "the stage": { stage: "mail" },
   "the provider": { provider: "microsoft365" },
   "our name": { self: 1 },
 };
 
-function read(replies: ReplyReadings, story: Partial<Heard>) {
-  const { outcome, context, of } = question({ ...STORY, ...story });
+function read(replies: ReplyReadings, story: Partial<ReplyCase>) {
+  const { outcome, context, of } = question({ ...BASE_CASE, ...story });
   return replies.read(outcome, context, of);
 }
 
-const saidTo = (replies: ReplyReadings, story: Partial<Heard>) => read(replies, story).said;
+const reportFor = (replies: ReplyReadings, story: Partial<ReplyCase>) => read(replies, story).said;
 
 describe("what a host's replies were read as", () => {
   it("is what each of them is read as by itself, for every recipient, and in whatever order they come", () => {
     fc.assert(
-      fc.property(fc.array(heard, { maxLength: 60 }), (stories) => {
+      fc.property(fc.array(replyCase, { maxLength: 60 }), (cases) => {
         const replies = new ReplyReadings();
-        for (const story of stories) {
+        for (const story of cases) {
           const { outcome, context, of } = question(story);
           const { ruling, said } = replies.read(outcome, context, of);
           assert.deepEqual(ruling, classify(outcome, context));
@@ -138,33 +138,33 @@ describe("what a host's replies were read as", () => {
   it("is one object for all equal answers, except those with the local part in the reply", () => {
     const replies = new ReplyReadings();
     const line = "550 5.1.1 User unknown";
-    const said = ["jane", "joe", "user", "jim"].map((local) => saidTo(replies, { line, local }));
+    const said = ["jane", "joe", "user", "jim"].map((local) => reportFor(replies, { line, local }));
     assert.ok(said[0] !== null);
     assert.deepEqual([said[1] === said[0], said[2], said[3] === said[0]], [true, null, true]);
   });
 
-  for (const [what, other] of Object.entries(OTHERWISE)) {
+  for (const [what, other] of Object.entries(CHANGES)) {
     it(`is another thing where ${what} is another`, () => {
       const replies = new ReplyReadings();
-      const line = "self" in other ? "550 5.7.1 192.0.2.9 is blocked" : STORY.line;
+      const line = "self" in other ? "550 5.7.1 192.0.2.9 is blocked" : BASE_CASE.line;
       const first = read(replies, { line });
       const second = read(replies, { line, ...other });
       assert.ok(first.said !== null && second.said !== null);
       assert.notEqual(second.said, first.said);
       assert.notDeepEqual(second, first);
       assert.deepEqual(second, read(new ReplyReadings(), { line, ...other }));
-      assert.equal(saidTo(replies, { line }), first.said);
+      assert.equal(reportFor(replies, { line }), first.said);
     });
   }
 
   it("is kept of a few replies, the last ones: what comes once with an id in it keeps nothing out", () => {
     const replies = new ReplyReadings();
-    const first = saidTo(replies, {});
-    for (let id = 0; id < 100; id++) saidTo(replies, { line: `550 5.1.1 No mailbox, case ${id}-x` });
-    const again = saidTo(replies, {});
+    const first = reportFor(replies, {});
+    for (let id = 0; id < 100; id++) reportFor(replies, { line: `550 5.1.1 No mailbox, case ${id}-x` });
+    const again = reportFor(replies, {});
     assert.deepEqual(again, first);
     assert.notEqual(again, first);
-    assert.equal(saidTo(replies, {}), again);
+    assert.equal(reportFor(replies, {}), again);
   });
 
   it("is not kept of a long reply", () => {
@@ -173,6 +173,6 @@ describe("what a host's replies were read as", () => {
       [140, true],
       [170, false],
     ] as const)
-      assert.equal(saidTo(replies, { line: `550 5.1.1 ${"x".repeat(chars)}` }) !== null, isKept);
+      assert.equal(reportFor(replies, { line: `550 5.1.1 ${"x".repeat(chars)}` }) !== null, isKept);
   });
 });

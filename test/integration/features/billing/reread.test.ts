@@ -58,7 +58,7 @@ async function newCustomer() {
   return { teamId, customer };
 }
 
-interface Told {
+interface SubscriptionParts {
   customer: string;
   teamId: string;
   /** Without metadata, as one made by hand. */
@@ -69,12 +69,12 @@ interface Told {
   created?: number;
 }
 
-const objectOf = ({ name = "a", unnamed = false, teamId, ...rest }: Told) =>
+const objectOf = ({ name = "a", unnamed = false, teamId, ...rest }: SubscriptionParts) =>
   subscriptionObject({ id: `sub_${name}_${teamId}`, ...rest, ...(unnamed ? {} : { teamId }) });
 
 /** At Stripe. */
-function exists(told: Told): string {
-  const object = objectOf(told);
+function exists(parts: SubscriptionParts): string {
+  const object = objectOf(parts);
   stripe.subscriptions.set(object.id, object);
   return object.id;
 }
@@ -100,8 +100,8 @@ function openCheckout(customer: string, teamId: string): MockCheckout {
 }
 
 /** In an event. */
-const tell = (told: Told, atS: number) =>
-  events.receive(eventObject("customer.subscription.updated", objectOf(told), atS));
+const receiveUpdate = (parts: SubscriptionParts, atS: number) =>
+  events.receive(eventObject("customer.subscription.updated", objectOf(parts), atS));
 
 async function teamOf(teamId: string) {
   const [row] = await sql<[{ tier: string; subscription: string | null }]>`
@@ -125,8 +125,8 @@ describe("reading subscriptions from Stripe", () => {
   it("settles what two events of one second left open", async () => {
     const team = await newCustomer();
     exists({ ...team, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH });
-    await tell({ ...team, status: "canceled" }, 100);
-    await tell({ ...team, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH }, 100);
+    await receiveUpdate({ ...team, status: "canceled" }, 100);
+    await receiveUpdate({ ...team, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH }, 100);
     assert.equal((await teamOf(team.teamId)).tier, "free");
     await workOff();
     assert.equal((await teamOf(team.teamId)).tier, "pro_plus");
@@ -148,10 +148,10 @@ describe("reading subscriptions from Stripe", () => {
     const first = exists({ ...team, created: 10 });
     const later = { ...team, name: "b", created: 20, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH };
     const second = exists(later);
-    await tell(later, 100);
+    await receiveUpdate(later, 100);
     assert.deepEqual(await teamOf(team.teamId), { tier: "pro_plus", subscription: second });
     const before = timesPaidTwice;
-    await tell({ ...team, created: 10 }, 100);
+    await receiveUpdate({ ...team, created: 10 }, 100);
     assert.equal(timesPaidTwice, before + 1);
     const said = JSON.parse(lines.at(-1) ?? "{}");
     assert.match(said.msg, /pays for more than one subscription/);
@@ -160,7 +160,7 @@ describe("reading subscriptions from Stripe", () => {
     await workOff();
     assert.deepEqual(await teamOf(team.teamId), { tier: "pro_plus", subscription: second });
     for (const id of [first, second]) assert.equal(stripe.subscriptions.get(id)?.status, "active");
-    await tell({ ...later, status: "canceled" }, 200);
+    await receiveUpdate({ ...later, status: "canceled" }, 200);
     assert.deepEqual(await teamOf(team.teamId), { tier: "pro", subscription: first });
   });
 
@@ -182,11 +182,11 @@ describe("reading subscriptions from Stripe", () => {
     const team = await newCustomer();
     const nowS = Math.floor(clock.now() / 1000);
     exists(team);
-    await tell({ ...team, status: "canceled" }, nowS + 86_400);
+    await receiveUpdate({ ...team, status: "canceled" }, nowS + 86_400);
     assert.deepEqual(await teamOf(team.teamId), { tier: "free", subscription: null });
     await workOff();
     assert.equal((await teamOf(team.teamId)).tier, "pro");
-    await tell({ ...team, status: "unpaid" }, nowS);
+    await receiveUpdate({ ...team, status: "unpaid" }, nowS);
     assert.equal((await teamOf(team.teamId)).tier, "free");
   });
 
@@ -207,7 +207,7 @@ describe("reading subscriptions from Stripe", () => {
 
   it("follows what the tier follows when its price changes to one that is not for sale", async () => {
     const team = { ...(await newCustomer()), unnamed: true };
-    await tell(team, 100);
+    await receiveUpdate(team, 100);
     exists({ ...team, price: "price_retired", status: "unpaid" });
     await askFor(team.customer);
     await workOff();
@@ -232,13 +232,13 @@ describe("reading subscriptions from Stripe", () => {
   it("is thrown away when an event came meanwhile, and done again", async () => {
     const team = await newCustomer();
     exists({ ...team, status: "unpaid" });
-    await tell(team, 100);
+    await receiveUpdate(team, 100);
     await askFor(team.customer);
     stripe.hold();
     const before = stripe.calls.length;
     const working = workOff();
     await until("Stripe is asked", () => stripe.calls.length > before);
-    await tell({ ...team, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH }, 101);
+    await receiveUpdate({ ...team, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH }, 101);
     exists({ ...team, price: PRICES.STRIPE_PRICE_PRO_PLUS_MONTH });
     const listed = callsOf("GET /v1/subscriptions");
     stripe.release();
@@ -259,7 +259,7 @@ describe("reading subscriptions from Stripe", () => {
 
   it("drops a customer unknown to Stripe, without touching the tier", async () => {
     const team = await newCustomer();
-    await tell(team, 100);
+    await receiveUpdate(team, 100);
     stripe.customers.delete(team.customer);
     await askFor(team.customer);
     await workOff();
@@ -272,7 +272,7 @@ describe("a deleted team's", () => {
   it("subscription is cancelled, and its open checkout closed", async () => {
     const team = await newCustomer();
     const id = exists(team);
-    await tell(team, 100);
+    await receiveUpdate(team, 100);
     const checkouts = [team.teamId, "team_elsewhere"].map((named) => openCheckout(team.customer, named));
     await sql`delete from teams where id = ${team.teamId}`;
     stripe.fail({ call: `DELETE /v1/subscriptions/${id}`, times: 2 });
@@ -290,7 +290,7 @@ describe("a deleted team's", () => {
 
   it("subscription is cancelled also when nothing shows any more that it is one of ours", async () => {
     const team = { ...(await newCustomer()), unnamed: true };
-    await tell(team, 100);
+    await receiveUpdate(team, 100);
     const id = exists({ ...team, price: "price_retired" });
     const mug = exists({ ...team, name: "mug", price: "price_of_a_mug" });
     await sql`delete from teams where id = ${team.teamId}`;
@@ -313,7 +313,7 @@ describe("a deleted team's", () => {
     await workOff();
     const id = exists(team);
     const other = exists({ ...team, teamId: "team_elsewhere" });
-    await tell(team, 100);
+    await receiveUpdate(team, 100);
     await workOff();
     assert.equal(stripe.subscriptions.get(id)?.status, "canceled");
     assert.equal(stripe.subscriptions.get(other)?.status, "active");

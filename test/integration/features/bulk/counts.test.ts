@@ -38,7 +38,7 @@ function createNumbers(seed: number) {
 }
 
 type Numbers = ReturnType<typeof createNumbers>;
-type Sums = JobCounts & { deferred: number };
+type CountSums = JobCounts & { deferred: number };
 
 const countsFrom = (next: Numbers): JobCounts => ({
   valid: 1 + next(4),
@@ -92,8 +92,8 @@ async function finish(jobId: string, number: number, next: Numbers): Promise<boo
   return (await sql.begin((tx) => finishRows(tx, task, outcome))).counted;
 }
 
-async function sumsOf(jobId: string): Promise<Sums> {
-  const [sums] = await sql<[Sums]>`
+async function sumsOf(jobId: string): Promise<CountSums> {
+  const [sums] = await sql<[CountSums]>`
     select coalesce(sum(valid), 0)::int as valid, coalesce(sum(invalid), 0)::int as invalid,
       coalesce(sum(risky), 0)::int as risky, coalesce(sum(unknown), 0)::int as unknown,
       coalesce(sum(charged), 0)::int as charged,
@@ -102,7 +102,7 @@ async function sumsOf(jobId: string): Promise<Sums> {
   return sums;
 }
 
-async function kept({ id, teamId }: { id: string; teamId: string }): Promise<Sums> {
+async function kept({ id, teamId }: { id: string; teamId: string }): Promise<CountSums> {
   const job = await findJob(sql, teamId, id);
   assert.ok(job !== null);
   const { valid, invalid, risky, unknown, charged, deferred } = job;

@@ -6,7 +6,7 @@ import fc from "../../../support/properties.ts";
 
 /** Events come twice and in any order; the final state must not depend on either. */
 
-interface Told {
+interface SubscriptionEvent {
   state: SeenSubscription;
   atS: number;
 }
@@ -15,7 +15,12 @@ const SOLD = ["price_s", "price_p", "price_pp"];
 const FOREIGN = ["price_mug", "price_hat"];
 
 /** A random life of one subscription; times may repeat unless `stepMin` is 1. */
-function lifeOf(id: string, createdS: number, stepMin: number, prices: string[]): fc.Arbitrary<Told[]> {
+function lifeOf(
+  id: string,
+  createdS: number,
+  stepMin: number,
+  prices: string[],
+): fc.Arbitrary<SubscriptionEvent[]> {
   const running = fc.constantFrom("trialing", "active", "past_due", "unpaid", "paused");
   const price = fc.constantFrom(...prices);
   const step = fc.integer({ min: stepMin, max: 2 });
@@ -37,9 +42,9 @@ function lifeOf(id: string, createdS: number, stepMin: number, prices: string[])
 }
 
 interface History {
-  lives: Told[][];
+  lives: SubscriptionEvent[][];
   /** All of it, with repetitions, in another order. */
-  delivered: Told[];
+  delivered: SubscriptionEvent[];
 }
 
 function historyOf(stepMin: number): fc.Arbitrary<History> {
@@ -102,7 +107,7 @@ describe("the order of events", () => {
 
   it("does not matter in any of all 720 permutations of a purchase beside older foreign subscriptions", () => {
     const sold: SeenSubscription["sold"] = { tier: "pro_plus", interval: "month" };
-    const events: Told[] = [
+    const events: SubscriptionEvent[] = [
       { state: seen("sub_foreign", "active", "price_mug", 10), atS: 10 },
       { state: { ...seen("sub_copied", "active", "price_hat", 11), sold }, atS: 11 },
       { state: seen("sub_pro", "incomplete", "price_p", 20), atS: 20 },

@@ -11,8 +11,8 @@ import fc from "../../../support/properties.ts";
 import { actorFor } from "../../../support/store.ts";
 
 /** Behaviours of Redis when it is asked. */
-const WEATHER = ["answers", "away", "broken", "malformed", "throws", "silent"] as const;
-type Weather = (typeof WEATHER)[number];
+const REDIS_STATES = ["answers", "away", "broken", "malformed", "throws", "silent"] as const;
+type RedisState = (typeof REDIS_STATES)[number];
 
 const AWAY = new Error("Connection is closed.");
 const BROKEN = new TypeError("cannot read properties of undefined");
@@ -64,7 +64,7 @@ function setUp(logThrows = false) {
     if (logThrows && level === "warn") throw new Error("the log is full");
   };
   const log = { warn: note("warn"), error: note("error"), info: note("info") } as unknown as Logger;
-  const world = { weather: "answers" as Weather, delayMs: 0, malformed: 0 };
+  const world = { weather: "answers" as RedisState, delayMs: 0, malformed: 0 };
   const grantOf = redisBucket(clock);
   const limiter = createRateLimiter({
     clock,
@@ -122,10 +122,10 @@ function asker({ limiter }: ReturnType<typeof setUp>, actor: ReturnType<typeof a
 type Step =
   | { kind: "take"; times: number }
   | { kind: "pass"; ms: number }
-  | { kind: "weather"; weather: Weather; malformed: number }
+  | { kind: "weather"; weather: RedisState; malformed: number }
   | { kind: "delay"; ms: number };
 
-const stepsOf = (weather: readonly Weather[]): fc.Arbitrary<Step[]> =>
+const stepsOf = (weather: readonly RedisState[]): fc.Arbitrary<Step[]> =>
   fc.array(
     fc.oneof(
       {
@@ -178,7 +178,7 @@ describe("a request that waits for a token", () => {
   it("is answered whatever becomes of Redis, its answers and the process", async () => {
     let failed = 0;
     await fc.assert(
-      fc.asyncProperty(stepsOf(WEATHER), rates, async (steps, limits) => {
+      fc.asyncProperty(stepsOf(REDIS_STATES), rates, async (steps, limits) => {
         const { counts } = await run(steps, limits);
         assert.equal(counts.open, 0, JSON.stringify(counts));
         failed += counts.failed;

@@ -61,7 +61,7 @@ function setUp() {
   return { clock, jobs, looks, state, follow };
 }
 
-interface Heard {
+interface ReceivedEvent {
   event: string;
   id: string;
   job: BulkJob;
@@ -69,7 +69,7 @@ interface Heard {
 
 /** The events that a follower receives, parsed as an EventSource does. */
 function listen(pieces: AsyncIterable<Uint8Array>) {
-  const heard: Heard[] = [];
+  const received: ReceivedEvent[] = [];
   const state = { comments: 0, ended: false };
   const done = (async () => {
     for await (const piece of pieces)
@@ -77,7 +77,7 @@ function listen(pieces: AsyncIterable<Uint8Array>) {
         const fields = new Map(block.split("\n").map((line) => line.split(/: (.*)/s, 2) as [string, string]));
         if (fields.has("")) state.comments += 1;
         else
-          heard.push({
+          received.push({
             event: fields.get("event") ?? "",
             id: fields.get("id") ?? "",
             job: JSON.parse(fields.get("data") ?? "null"),
@@ -85,7 +85,7 @@ function listen(pieces: AsyncIterable<Uint8Array>) {
       }
     state.ended = true;
   })();
-  return { heard, state, done };
+  return { received, state, done };
 }
 
 describe("the followers of a job", () => {
@@ -93,7 +93,7 @@ describe("the followers of a job", () => {
     const { clock, jobs, follow } = setUp();
     const row = rowOf("job_1");
     jobs.set(row.id, row);
-    const { heard, state, done } = listen(follow.follow(row).open(new AbortController().signal));
+    const { received, state, done } = listen(follow.follow(row).open(new AbortController().signal));
     await clock.advanceAsync(followEveryMs);
     await clock.advanceAsync(followEveryMs);
     jobs.set(row.id, rowOf("job_1", { valid: 3 }));
@@ -102,24 +102,24 @@ describe("the followers of a job", () => {
     await clock.advanceAsync(followEveryMs);
     await done;
     assert.deepEqual(
-      heard.map(({ event, job }) => [event, job.status, job.rows.processed]),
+      received.map(({ event, job }) => [event, job.status, job.rows.processed]),
       [
         ["job", "processing", 0],
         ["progress", "processing", 3],
         ["end", "completed", 10],
       ],
     );
-    assert.equal(heard.at(-1)?.id, "end");
+    assert.equal(received.at(-1)?.id, "end");
     assert.ok(state.ended);
   });
 
   it("of one that has ended hear so at once", async () => {
     const { follow } = setUp();
     const row = rowOf("job_1", { status: "cancelled", completed_at: new Date(5) });
-    const { heard, done } = listen(follow.follow(row).open(new AbortController().signal));
+    const { received, done } = listen(follow.follow(row).open(new AbortController().signal));
     await done;
     assert.deepEqual(
-      heard.map(({ event }) => event),
+      received.map(({ event }) => event),
       ["job", "end"],
     );
   });
@@ -155,7 +155,7 @@ describe("the followers of a job", () => {
     jobs.set("job_1", rowOf("job_1", { risky: 1 }));
     await clock.advanceAsync(followEveryMs);
     assert.deepEqual(
-      follower.heard.map(({ event }) => event),
+      follower.received.map(({ event }) => event),
       ["job", "progress"],
     );
     control.abort();
@@ -172,7 +172,7 @@ describe("the followers of a job", () => {
     state.unreadable = "job_2";
     await clock.advanceAsync(followEveryMs);
     assert.deepEqual(
-      followed.map(({ heard }) => heard.length),
+      followed.map(({ received }) => received.length),
       [2, 1, 2],
     );
     control.abort();
@@ -194,12 +194,12 @@ describe("the followers of a job", () => {
 
   it("of one that is removed hear nothing more", async () => {
     const { clock, jobs, follow } = setUp();
-    const { heard, done } = listen(follow.follow(rowOf("job_1")).open(new AbortController().signal));
+    const { received, done } = listen(follow.follow(rowOf("job_1")).open(new AbortController().signal));
     jobs.delete("job_1");
     await clock.advanceAsync(followEveryMs);
     await done;
     assert.deepEqual(
-      heard.map(({ event }) => event),
+      received.map(({ event }) => event),
       ["job"],
     );
   });

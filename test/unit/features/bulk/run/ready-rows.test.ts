@@ -176,14 +176,14 @@ async function answersOf(
 const copiesOf = (rows: readonly { offset: number; copies: number }[]) =>
   new Map(rows.filter(({ copies }) => copies > 0).map(({ offset, copies }) => [offset, copies]));
 
-type Told = Map<string, number>;
+type ReportCounts = Map<string, number>;
 
 /** Counts and reports of answered rows. */
 function accountOf(rows: readonly (Row & { offset: number })[], answered: AnsweredRows) {
-  const told: Told = new Map();
+  const reports: ReportCounts = new Map();
   forEachResult(answered, ({ verdict, reason, cached }, count) => {
     const key = `${verdict} ${reason} ${cached}`;
-    told.set(key, (told.get(key) ?? 0) + count);
+    reports.set(key, (reports.get(key) ?? 0) + count);
   });
   const { counts, providers } = countRows(copiesOf(rows), answered);
   return { counts, providers: new Map(providers.map(({ provider, ...own }) => [provider, own])), told };
