@@ -13,15 +13,15 @@ import { benchUnprobedRows } from "./probing/unprobed.ts";
 import type { Section } from "./report/table.ts";
 import type { BenchContext } from "./setup/context.ts";
 
-/** One table, measured from a clean state. @throws InvalidRun when what it measured must not be counted */
+/** Measures one table, from a clean state. @throws InvalidRun if the figures must not be counted */
 export type Bench = (context: BenchContext) => Promise<Section>;
 
 export interface SectionEntry {
-  /** A table each, one after the other. */
+  /** Run one after the other; each gives one table. */
   benches: Bench[];
-  /** Seconds that all of it may take on two cores, in a full and in a quick run. */
+  /** Time budget of the section on two cores, in seconds, for a full and a quick run. */
   allowanceS: { full: number; quick: number };
-  /** Ids of what it promises to tell: void when it fails, or forgets them. */
+  /** Ids of the targets that it must report. They are void if it fails, or leaves them out. */
   promises: readonly string[];
   needsObjects: boolean;
   /** Takes as long as its lists, hence only runs when it is asked for by name. */

@@ -44,11 +44,11 @@ export interface HttpWorld {
   otherRaws: Server[];
   /** fastify on the service's own parts. */
   fastify: Server;
-  /** Ends it: it has services of its own, which go on beside the server on its core. */
+  /** Ends fastify and its services, which would otherwise use the CPU of the core that the server runs on. */
   endFastify(): Promise<void>;
   /** Bytes of an answer, header included. */
   bytes: number;
-  /** Asks `server` so many times a second, for what is asked of the API in a closed loop. */
+  /** Sends `rate` requests a second to `server`, in an open loop: the same requests as in the closed loop. */
   askAt(server: Server, rate: number, forS: number): Promise<OpenRun>;
 }
 

@@ -165,13 +165,13 @@ export function fastifyTarget(whole: Summary, fastify: Summary): Target {
   return { ...FASTIFY, ...busyShareOf(whole, fastify) };
 }
 
-/** At a quarter of what raw can do: not known where raw was not busy. */
+/** The tail latencies, measured at a quarter of raw's throughput. No figure if raw was not busy: its throughput is unknown. */
 export function tailTarget(tails: Tails, ceiling: Summary): Target {
   const reason = idleReason(ceiling);
   return { ...P99, ...(reason === null ? tailRatio(tails.whole, tails.ceiling) : { figure: null, reason }) };
 }
 
-/** @param reason what this machine lacks */
+/** The section with no figure. @param reason names the tool that this machine lacks */
 function notMeasured(reason: string): Section {
   const targets = [CPU, TOUCHED, FASTIFY, P99].map((target) => ({ ...target, figure: null, reason }));
   return { title: TITLE, configuration: [], unit: "requests", lines: [], targets, notes: [reason] };
@@ -180,7 +180,7 @@ function notMeasured(reason: string): Section {
 /**
  * Cached `GET /v1/verify`, everything on, against uWebSockets.js that sends the same bytes and fastify
  * on the same services.
- * @param find rejects with what this machine lacks: then there is nothing to tell
+ * @param find rejects with the tool that this machine lacks; then no figure is measured
  */
 export async function benchCachedVerify(context: BenchContext, find = findLoadTools): Promise<Section> {
   const tools = await find(context).catch((error: Error) => error.message);
@@ -188,9 +188,9 @@ export async function benchCachedVerify(context: BenchContext, find = findLoadTo
 }
 
 /**
- * Measures with a Postgres and Redis of its own. For the latencies they are moved to where they do not take the core of
- * the server or the generator, and remain there. Otherwise the generator's lateness was theirs: 0.7 to 1.4 ms at the
- * 99th percentile.
+ * Measures with its own Postgres and Redis. Before latencies are measured, both are moved away from the cores of the
+ * server and the generator, and remain there. Otherwise they made the generator late: by 0.7 to 1.4 ms at the 99th
+ * percentile.
  */
 async function measureCached(context: BenchContext, tools: LoadTools): Promise<Section> {
   const kind = context.quick ? "quick" : "full";

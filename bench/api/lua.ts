@@ -26,7 +26,7 @@ export interface ScriptPlace {
   guard?: Pick<Guard, "hold">;
 }
 
-/** The line of JSON among what a script says. @throws Error when it did not come to its end */
+/** Reads the line of JSON in a script's output. @throws Error if there is none, because the script failed */
 export function readTold<T>(output: string, errors = ""): T {
   const line = output.split("\n").find((text) => text.startsWith("{"));
   if (line === undefined)

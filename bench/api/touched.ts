@@ -28,7 +28,7 @@ export function commandCounts(info: string): { calls: number; commands: number }
 
 /**
  * Calls to Redis and Postgres during `work`, by it and by parallel load. Postgres updates its statistics up to a second
- * late. Under steady load before and after, what is missing at the end equals what came in late at the start.
+ * late. Under steady load before and after, the calls missing at the end equal those that came in late at the start.
  */
 export async function countTouched(context: BenchContext, work: () => Promise<void>): Promise<Touched> {
   const redis = new Redis(context.redisUrl);

@@ -21,17 +21,17 @@ const QUICK_LENGTHS = [100_000, 1_000_000];
 const GROWTH_MAX = 1.15;
 const THREADS = 2;
 
-/** One list, in a worker of its own. */
+/** Measurement of one list, in a new worker. */
 interface MemoryRun {
   rows: number;
   rowsPerS: number;
   peakBytes: number;
-  /** The peak so far when the job was last seen in each state. */
+  /** By state of the job: the peak, in bytes, when the job was last seen in that state. */
   peaks: Map<string, number>;
   terms: MemoryTerm[];
 }
 
-/** @throws InvalidRun when the job has not counted what is in the list */
+/** @throws InvalidRun if the job's counts differ from the list's */
 function requireCounts(job: BulkJob, rows: number): void {
   const { total, duplicates, malformed } = countsOf(rows);
   const wanted = {

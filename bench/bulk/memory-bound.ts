@@ -2,7 +2,7 @@ import { LIMITS } from "../../src/config/limits/limits.ts";
 import { createRepeatFinder } from "../../src/features/bulk/analysis/repeat-finder.ts";
 import type { Scratch } from "../../src/stores/scratch.ts";
 
-/** A part of what a process of the role `bulk` may have resident while it works on one job. */
+/** One part of the memory that a process of the role `bulk` may have resident while it works on one job. */
 export interface MemoryTerm {
   what: string;
   bytes: number;

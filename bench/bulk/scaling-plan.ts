@@ -18,7 +18,7 @@ const SITES_PER_NET = 250;
 const siteAddress = (site: number) =>
   `127.0.${10 + Math.floor(site / SITES_PER_NET)}.${(site % SITES_PER_NET) + 1}`;
 const siteHost = (site: number) => `mx.scaling${site}.test`;
-/** A domain a site, the same in all runs: what is known of domains after the warm-up is no part of what is measured. */
+/** The domain of a site, the same in all runs: its DNS is cached after the warm-up, so look-ups are not measured. */
 const domainOf = (site: number) => `customers.scaling${site}.test`;
 
 export function scalingInternet(): Internet {

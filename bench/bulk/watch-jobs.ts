@@ -45,7 +45,7 @@ async function lookAt(sql: Database, jobIds: readonly string[], apart: string): 
 }
 
 /**
- * Follows jobs from their first chunk to their last shard: what is measured is rows, not how long it takes to read a list.
+ * Follows jobs from their first chunk to their last shard, to measure the checks of rows without the reading of the list.
  * @throws InvalidRun when nothing goes on any more
  */
 export async function watchJobs(

@@ -29,7 +29,7 @@ export function busyShareOf(whole: Summary, ceiling: Summary): Pick<Target, "fig
   return reason === null ? { figure: ceiling.cpuUs / whole.cpuUs } : { figure: null, reason };
 }
 
-/** A ceiling that was less busy is none, whatever is deducted. */
+/** Least busy share of a usable ceiling: below it the correction would be too large. */
 const NEARLY_BUSY = 0.9;
 
 /**

@@ -1,7 +1,7 @@
 import type { Sample } from "../report/figures.ts";
 import { sampleOf } from "../report/figures.ts";
 
-/** Runs `work` and says what it cost this process, all threads counted. */
+/** Runs `work` and returns the CPU time that this process used for it, in all threads. */
 export async function measure(units: number, work: () => Promise<void>): Promise<Sample> {
   const cpu = process.cpuUsage();
   const startedMs = performance.now();

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Pids by those of their parents: what is there now. */
+/** The parent's pid of every process that runs now, by pid. */
 function parents(): Map<number, number> {
   const found = new Map<number, number>();
   for (const entry of readdirSync("/proc")) {

@@ -27,10 +27,10 @@ export interface MachineTime {
   allMs: number;
 }
 
-/** @throws InvalidRun where the system does not tell */
+/** CPU time of the whole machine. @throws InvalidRun if the system does not report it */
 export function machineTime(): MachineTime {
   const [, ...ticks] = (readProc("/proc/stat").split("\n")[0] ?? "").split(/\s+/).map(Number);
-  // user, nice, system, idle, iowait, irq, softirq, steal: what is behind them is in user already.
+  // user, nice, system, idle, iowait, irq, softirq, steal. The later columns (guests) are contained in user.
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
   const busy = user + nice + system + irq + softirq + steal;
   return { busyMs: busy * TICK_MS, allMs: (busy + idle + iowait) * TICK_MS };

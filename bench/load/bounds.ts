@@ -31,16 +31,16 @@ export const BOUNDS = {
 } satisfies Record<string, Bound>;
 
 export type BoundName = keyof typeof BOUNDS;
-/** In the units of what they bound: a second, a count, milliseconds. */
+/** Values of the bounds, each in its own unit: a rate by the second, a count, or milliseconds. */
 export type Bounds = Record<BoundName, number>;
 
 /** Bounds that no option lifts. */
 export const LIMITS = {
   keyChars: 256,
-  /** Requests that are due and wait for a connection: what an open loop holds before it gives them up, and counts them. */
+  /** The most due requests that wait for a connection in an open loop. Any more are counted as not sent. */
   backlog: 10_000,
   backlogMax: 1_000_000,
-  /** Between two moments of a profile of steps. */
+  /** The most steps between two points of a load profile. */
   steps: 100,
   hotAddresses: 1_000,
   hotAddressesMax: 1_000_000,
@@ -51,9 +51,9 @@ export const LIMITS = {
   graceMs: 10_000,
   /** After Ctrl-C. */
   interruptGraceMs: 2_000,
-  /** A server may say "come again tomorrow"; the run does not last that long. */
+  /** Bound on a `Retry-After` that is obeyed: a server may ask for a day, which is longer than a run. */
   retryAfterMaxMs: 60_000,
-  /** A connection that could not be made is tried again after this: a refusal takes no time at all. */
+  /** Pause after a failed attempt to connect: a refusal takes no time, so without it the loop would spin. */
   reconnectMs: 100,
   /** Most rows that the API accepts in a request. */
   inlineRows: 10_000,
@@ -62,9 +62,9 @@ export const LIMITS = {
   bulkWaitMs: 600_000,
   bulkWaitMaxMs: 86_400_000,
   bulkPollMs: 1_000,
-  /** A look at a job, its submission, its cancellation. */
+  /** Timeout of a call that submits, polls or cancels a job. */
   bulkCallMs: 60_000,
-  /** After Ctrl-C, for each call that ends what was submitted; and how often a submission without an answer is repeated. */
+  /** After Ctrl-C: timeout of each call that cancels a job, and attempts at a submission without an answer. */
   bulkCancelMs: 5_000,
   bulkCancelTries: 3,
   /** In a row: then the job is given up. */

@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../../src/platform/time/clock.ts";
 import { LIMITS } from "./bounds.ts";
 import { retryAfterMs } from "./outcome.ts";
 
-/** A job as the API shows it; only what is looked at. */
+/** A job as the API shows it; only the fields that are read. */
 export interface JobState {
   id: string;
   status: string;
@@ -31,7 +31,7 @@ export interface BulkCalls {
    * job, once that exists. Ignores the outcome; does nothing where no submission was sent.
    */
   cancelSubmitted(): Promise<void>;
-  /** Calls that were tried again so far. */
+  /** Number of calls that were repeated. */
   readonly triedAgain: number;
 }
 
@@ -60,7 +60,7 @@ function* csvOf(addresses: readonly string[], alive: () => void): Generator<Buff
   }
 }
 
-/** An answer that asks to come again. */
+/** Thrown when the answer asks to repeat the call later. */
 class ComeAgain extends Error {
   override name = "ComeAgain";
   readonly afterMs: number;

@@ -11,7 +11,7 @@ export interface Pause {
 
 const ASKS: ReadonlySet<number> = new Set([429, 503]);
 
-/** @param isHeeded false: what is asked is counted, as any answer is, and otherwise ignored */
+/** @param isHeeded false: a request to wait (429 or 503) is counted like any answer, and not obeyed */
 export function createPause(isHeeded: boolean): Pause {
   let untilMs = 0;
   return {

@@ -69,7 +69,7 @@ function areaOf({ fromMs, toMs, from, to }: Segment, ms: number): number {
   return ((from + ((to - from) * ms) / (toMs - fromMs) / 2) * ms) / 1_000;
 }
 
-/** When the area of a stretch has come to `area`, milliseconds after its start: the line's integral turned round. */
+/** Milliseconds after the segment's start at which `area` requests have been due: the inverse of the rate's integral. */
 function timeOf({ fromMs, toMs, from, to }: Segment, area: number): number {
   if (from === to) return (area * 1_000) / from;
   const slope = (to - from) / (toMs - fromMs);

@@ -63,7 +63,7 @@ export class Names {
   }
 }
 
-/** A second of the run, as it is filled. */
+/** Counts of one second of the run. */
 interface Second {
   sent: number;
   answered: number;
@@ -80,7 +80,7 @@ export interface TimelinePoint extends Second {
   maxUs: number | null;
 }
 
-/** A result: what was asked for. */
+/** True for a 2xx answer, which has the result that was asked for. */
 export const isOk = (outcome: Outcome) =>
   outcome.kind === "answer" && outcome.status >= 200 && outcome.status < 300;
 

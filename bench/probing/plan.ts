@@ -1,4 +1,4 @@
-/** Which addresses a run asks about, where their mail goes, and what must come out. Pure: every process computes it alike. */
+/** The addresses that a run asks about, their mail servers, and the expected answers. Pure: every process computes the same. */
 
 /** Sites, hence MX hosts; each may be held at 10 connections, the default of `src/egress/shaping.json`. */
 export const SITES = 20;

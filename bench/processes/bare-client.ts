@@ -43,7 +43,7 @@ async function drainSite(site: number, port: number, left: PlannedAddress[], dep
 const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
 const verbs = {
-  /** As few connections as the engine may open, each asking `depth` addresses at a time, and nothing else. */
+  /** Asks over as few connections as the engine may open, with `depth` addresses in flight on each; no other work. */
   async pooled({ run, count, depth, port }: { run: number; count: number; depth: number; port: number }) {
     const bySite = Array.from({ length: SITES }, (): PlannedAddress[] => []);
     for (const plan of planRun(run, count)) bySite[plan.site]?.push(plan);

@@ -75,8 +75,8 @@ export function rotated<T>(subjects: readonly T[], round: number): T[] {
 }
 
 /**
- * Runs all subjects once to warm up, not counted, then `rounds` times by turns, so that what else the machine does
- * falls on all alike. Resolves to the summaries in the order of `subjects`.
+ * Runs all subjects once to warm up, which is not counted, then `rounds` times by turns, so that other load on the machine
+ * affects all of them equally. Resolves to the summaries in the order of `subjects`.
  */
 export async function interleave(subjects: readonly Subject[], rounds: number): Promise<Summary[]> {
   const samples = new Map(subjects.map((subject) => [subject, [] as Sample[]]));

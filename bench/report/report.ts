@@ -9,7 +9,7 @@ export interface Measured {
   /** null: it failed, and `failure` says how. */
   section: Section | null;
   failure: string | null;
-  /** The run did not do what it is measured for: wrong verdicts, answers missing. */
+  /** The run did not do the measured work: verdicts were wrong, or answers missing. */
   isInvalid: boolean;
   tookS: number;
   /** Time budget in seconds, for readers; it is not enforced. */

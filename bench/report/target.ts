@@ -14,7 +14,7 @@ export interface Target {
   atMost?: number;
 }
 
-/** `told`: no bound; the figure is only shown. `void`: measured under conditions in which it says nothing. */
+/** `told`: the target has no bound; the figure is only shown. `void`: no figure, because conditions were unfit to measure. */
 export type Outcome = "reached" | "missed" | "void" | "told";
 
 export function outcomeOf({ figure, atLeast, atMost }: Target): Outcome {

@@ -38,7 +38,7 @@ export function settingsFor(
   };
 }
 
-/** The same with what a worker of jobs needs besides; `own` last. */
+/** The same settings plus those that a bulk worker needs; `own` overrides them. */
 export function bulkSettingsFor(
   context: BenchContext,
   mail: { dnsServer: string; smtpPort: number },

@@ -16,8 +16,8 @@ export interface RoleProcess {
 const END_WITHIN_MS = 30_000;
 
 /**
- * Starts `main.js` of the compiled project; what it logs is on standard error of this run.
- * @param settings LOG_LEVEL among them: at `info` it is much
+ * Starts `main.js` of the compiled project; its log goes to standard error of this run.
+ * @param settings should include LOG_LEVEL: at `info` the log is long
  * @throws Error when it ends before it is ready
  */
 export async function startRole(

@@ -3,7 +3,7 @@ import { createLog } from "../../src/platform/log.ts";
 import { migrate } from "../../src/stores/postgres/migrate.ts";
 import { createPostgres } from "../../src/stores/postgres/postgres.ts";
 
-/** The services of a run, which no other run shares. */
+/** Database and Redis of one run, not shared with other runs. */
 export interface Services {
   /** URL of a database of the cluster that may be copied and is not used itself. */
   databaseUrl: string;

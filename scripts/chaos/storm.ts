@@ -33,7 +33,7 @@ export interface StormSetting {
   say(line: string): void;
 }
 
-/** A team, what it was answered, and what its ledger says. */
+/** A team's answers, and its ledger. */
 export interface Account {
   asker: Asker;
   ledger: TeamLedger;
@@ -98,8 +98,8 @@ async function subscribe(hooks: Hooks, key: string, door: Door): Promise<void> {
 }
 
 /**
- * Waits until nothing is left of the work, and says now and then of what. Resolves to how long it took; null when something
- * was left in the end.
+ * Waits until no work is left, and prints now and then what is left. `settledS` is the time that it took; null: work was
+ * left when time was up.
  */
 async function settle(
   { deployment, say }: Pick<StormSetting, "deployment" | "say">,
@@ -135,7 +135,7 @@ async function calm(
   return traffic;
 }
 
-/** Traffic while the faults come about; resolves once they are over, and what it began is handed in. */
+/** Sends traffic during the faults; resolves once they are over and all started submissions have ended. */
 async function rage(
   faults: readonly PlannedFault[],
   traffic: TrafficSetting,

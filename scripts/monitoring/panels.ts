@@ -13,7 +13,7 @@ export interface Query {
 export interface PanelPlan {
   kind: "timeseries" | "stat";
   title: string;
-  /** A sentence or two: what it shows, and what to think of it. */
+  /** A sentence or two on the figures shown, and how to judge them. */
   words: string;
   unit?: Unit;
   queries: readonly Query[];

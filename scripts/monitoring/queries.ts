@@ -2,7 +2,7 @@
 
 export const IN = 'namespace=~"$namespace"';
 
-/** Seconds within which `share` of what a histogram saw lay. */
+/** Query for a quantile of a histogram: `share` 0.99 gives the 99th percentile. */
 export const quantile = (share: number, name: string, by: string, where = "") =>
   `histogram_quantile(${share}, sum by (le, ${by}) (rate(${name}_bucket{${IN}${where}}[$__rate_interval])))`;
 export const rateOf = (name: string, by: string, where = "") =>

@@ -67,7 +67,7 @@ function statusCount(statuses: Record<string, number>, metric: string): number {
   return Object.entries(statuses).reduce((sum, [status, n]) => sum + (status.startsWith(prefix) ? n : 0), 0);
 }
 
-/** A count and what it is a share of. */
+/** The count of a metric, and the count of which the metric is a share. */
 function countOf(metric: string, { requests, ok, statuses, cached }: ReportFigures): [number, number] {
   const { sent, planned, answered, failed, cut, unsent, heldBack } = requests;
   if (metric === "errors") return [failed + cut + answered - ok, sent];

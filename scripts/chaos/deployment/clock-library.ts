@@ -6,7 +6,7 @@ import { unpackProgram } from "../../embedded/debian-package.ts";
 import type { Guard } from "../../embedded/guard.ts";
 import { whyNoPackages } from "../../embedded/private-apt.ts";
 
-/** libfaketime on a process of ours: its wall clock is off by what a file says, its monotonic clock is true. */
+/** libfaketime, preloaded into a process: it shifts the wall clock by the offset in a file, but not the monotonic clock. */
 export interface ClockLibrary {
   /** Environment of a process whose clock `file` moves. */
   env(file: string): Record<string, string>;
@@ -28,7 +28,7 @@ export function moveClock(file: string, shiftS: number): void {
   writeFileSync(file, `${shiftS < 0 ? "" : "+"}${shiftS}\n`);
 }
 
-/** Moves the clock under a Node.js of its own: wall time must follow, timers and the monotonic clock must not. */
+/** Script for a trial: moves the clock of its own process. Wall time must follow; timers and the monotonic clock must not. */
 const TRIAL = `
 const { writeFileSync } = require("node:fs");
 const wall = Date.now();

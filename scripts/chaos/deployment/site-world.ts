@@ -14,8 +14,8 @@ export function domainEntry(domain: number): ZoneEntry {
 }
 
 /**
- * The mail world with some sites of ours beside its own: those fail, and the rest of the world is what it is. They offer STARTTLS, as
- * nearly all do that there are.
+ * The mail world plus our sites, whose servers are made to fail; the rest of the world does not change. Our sites offer
+ * STARTTLS, as nearly all real servers do.
  */
 export async function createSiteWorld(): Promise<MailWorld> {
   const hosts = Array.from({ length: SITES }, (_, site) => ({

@@ -36,7 +36,7 @@ export async function startStores({ guard, dir, cacheDir, say }: Place): Promise
   const at = (name: string) => {
     const folder = join(dir, name);
     mkdirSync(folder, { recursive: true, mode: 0o711 });
-    // Not throw-away: what was committed must outlive a server that is killed.
+    // Not throw-away, so that committed data survives when the server is killed.
     return { folder, throwaway: false, guard, say };
   };
   const redisAt = { ...at("redis"), cacheDir };

@@ -7,10 +7,10 @@ import type { Kind } from "./faults.ts";
 import { type Injury, openOutage, type Theatre } from "./injury.ts";
 import type { PlannedFault } from "./schedule.ts";
 
-/** Takes something away; what comes back brings it back, when the fault has been held for its time. */
+/** Takes a dependency away; the returned function restores it, and is called after the fault's duration. */
 type StartOutage = (theatre: Theatre, fault: PlannedFault) => Promise<() => unknown> | (() => unknown);
 
-/** @param target what is away, or how it follows from the fault */
+/** Takes `target` away for the fault's duration. @param target name of the dependency, or a function of the fault */
 function away(kind: Kind, target: string | ((fault: PlannedFault) => string), take: StartOutage): Injury {
   return async (fault, theatre) => {
     const close = openOutage(theatre, kind, typeof target === "string" ? target : target(fault));

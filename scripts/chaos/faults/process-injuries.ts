@@ -18,7 +18,7 @@ const any: IsAllowed = () => true;
 const mayEnd: IsAllowed = ({ survives }) => !survives;
 const isWorker: IsAllowed = ({ role }) => role === "bulk";
 
-/** Befalls one of the processes that may be chosen: an outage from its begin to its end. */
+/** An injury to one of the allowed processes. The time of `act` is recorded as an outage. */
 function befalls(kind: Kind, may: IsAllowed, act: Injure): Injury {
   return (fault, theatre) =>
     withMember(

@@ -72,7 +72,7 @@ export function causeOf(failure: Failure, outages: readonly Outage[], graceMs: n
     (outage) =>
       kinds.includes(outage.kind) && isOfThose(outage, failure) && overlaps(outage, failure, graceMs),
   );
-  // A machine that is slow is what is left when nothing was done to it.
+  // "slow-machine" is the cause only if no injected fault explains the failure.
   return (found.find(({ kind }) => kind !== "slow-machine") ?? found[0])?.kind ?? null;
 }
 

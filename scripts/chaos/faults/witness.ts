@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../../src/stores/postgres/postgres.ts";
 import type { Outage } from "./windows.ts";
 
-/** A client of the database beside the service's: what it sees is no doing of the service's. */
+/** A client of the database outside the service: a failure that it also sees is not the service's fault. */
 export interface Witness {
   stop(): Promise<void>;
 }

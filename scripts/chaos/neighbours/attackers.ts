@@ -24,11 +24,11 @@ export interface Attacker {
   name: string;
   /** null: no team; it sends no credential or unknown ones. */
   team: AttackerTeam | null;
-  /** Requests in progress at once, each over a connection of its own. */
+  /** Requests in progress at once, each on its own connection. */
   connections: number;
   /** @param keys of its team */
   request(n: number, keys: readonly string[]): AttackRequest;
-  /** One of these answers, as `429 rate_limited`, must be among what it gets: the refusal that fits the attack. */
+  /** The attacker must get at least one of these answers, e.g. `429 rate_limited`: the refusals that fit the attack. */
   refusals: readonly string[];
 }
 

@@ -16,12 +16,15 @@ import { noneSuffered, type Suffered, startVictim, type Victim } from "./victim.
 const ATTACK = fileURLToPath(new URL("./attack.ts", import.meta.url));
 const TSX = import.meta.resolve("tsx");
 const WARM_MS = 6_000;
-/** By turns, so that a mood of the machine befalls both alike. */
+/** Number of turns. The victim runs alone and beside the attacker by turns, so that other load affects both equally. */
 const TURNS = 3;
 const TURN_MS = 5_000;
-/** From the attacker's start until it is in full swing. */
+/** Time from the attacker's start until it sends at its full rate. */
 const ONSET_MS = 1_500;
-/** Behind an attack, until the victim is answered as quickly as ever: what is left of it is not what the victim has alone. */
+/**
+ * Rests of REST_MS after an attack, at most RESTS, until the victim is answered within RESTED_MS: effects of the attack must not
+ * count for the victim alone.
+ */
 const REST_MS = 1_000;
 const RESTED_MS = 50;
 const RESTS = 20;
@@ -33,7 +36,7 @@ export interface Meeting {
   alone: Suffered;
   beside: Suffered;
   attack: AttackCounts;
-  /** The API process ended, or was started anew. */
+  /** The API process ended, or was restarted. */
   crashed: boolean;
 }
 

@@ -17,7 +17,7 @@ export interface Suffered {
   latenciesMs: Record<QuestionName, number[]>;
   /** Answers of 500 and above, and those that never came, by `question status code`. */
   failures: Record<string, number>;
-  /** Answers that are neither these nor what was asked for, such as 429. */
+  /** Other answers without the wanted result, such as 429, by the same keys. */
   refusals: Record<string, number>;
   /** Milliseconds by which the client itself sent late. */
   lateMs: number[];

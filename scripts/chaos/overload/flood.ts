@@ -14,12 +14,12 @@ export interface Latencies {
 }
 
 export interface TeamCounts {
-  /** By status and code, or by how there was no answer. */
+  /** Number of answers by status and code; without an answer, by `cut` or `timeout`. */
   counts: Record<string, number>;
-  /** Answered with 200, and with anything else. Of a team with a rate from when the request was due. */
+  /** Latencies of answers with 200; `refused`: of all others. For a team with a rate they count from the due time. */
   accepted: Latencies;
   refused: Latencies;
-  /** Answered with 200, of what was due after the first `ONSET_MS`. */
+  /** Latencies of answers with 200 to requests due after the first `ONSET_MS`. */
   sustained: Latencies;
 }
 
@@ -29,7 +29,7 @@ export const ONSET_MS = 1_000;
 export interface Burst {
   teams: Record<string, TeamCounts>;
   all: TeamCounts;
-  /** Answered with 200, of what was due in the first `ONSET_MS`, and of what was later. */
+  /** Latencies of answers with 200 to requests due in the first `ONSET_MS`; `sustained`: to later ones. */
   onset: Latencies;
   sustained: Latencies;
   /**
@@ -41,7 +41,7 @@ export interface Burst {
 }
 
 /**
- * The load of a burst. A script in wrk's LuaJIT sends it, which does nothing else: one sender in Node.js is too slow.
+ * The load of a burst. A script in wrk's LuaJIT sends it, because a sender in Node.js is too slow.
  */
 export interface FloodOrder {
   port: number;

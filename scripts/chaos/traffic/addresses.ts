@@ -20,7 +20,7 @@ const REPEATS = 4;
  */
 export const CHEAP_FROM = 2_000;
 const PROBED_EVERY = 10;
-/** A row repeats the one so far before it. */
+/** Distance, in rows, between a repeated row and the row that it repeats. */
 const REPEAT_BACK = 50;
 
 function truthOf(place: number): Truth {

@@ -24,7 +24,7 @@ export interface JobSetting {
 
 export interface JobTraffic {
   readonly jobs: readonly SentJob[];
-  /** Lists that could not be handed in at all. */
+  /** Lists whose submission failed for good. */
   readonly refused: readonly string[];
   /** Submits no more; resolves once all submissions in progress have succeeded or been given up. */
   stop(): Promise<void>;

@@ -3,10 +3,10 @@ import { bodyOf, type Reply } from "./asking.ts";
 import type { Door, RequestLog } from "./request-log.ts";
 import { costOf, type Decisions, isFailure, isRight, type Said, type Truth } from "./truth.ts";
 
-/** A team that asks, and what is known of what it must have been charged. */
+/** A team that sends single verifications, and the counts that bound its charges. */
 export interface Asker {
   key: string;
-  /** Answered, and not free. */
+  /** Answers that were not free. */
   charged: number;
   answered: number;
   /** Requests without an answer: each cost one unit, or none. */
@@ -40,7 +40,7 @@ export interface SingleSetting {
 }
 
 const CAPPED_EVERY = 12;
-/** One of so many asks again what was asked before. */
+/** Every n-th request repeats the address of the request AGAIN_BACK before it. */
 const AGAIN_EVERY = 4;
 const AGAIN_BACK = 40;
 const ANSWER_WITHIN_MS = 20_000;

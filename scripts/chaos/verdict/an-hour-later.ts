@@ -17,9 +17,9 @@ export interface Stored {
   parts: string[];
 }
 
-/** Contents of object storage when everything had settled, and after the relays removed what is no longer readable. */
+/** Contents of object storage once all work had settled, and after the relays had removed unreadable objects. */
 export interface HourLater {
-  /** Seconds until the relays had removed it; null: not done when time was up. */
+  /** Seconds until the relays had removed them; null: not done when time was up. */
   tidiedS: number | null;
   before: Stored;
   after: Stored;

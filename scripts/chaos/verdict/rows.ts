@@ -36,7 +36,7 @@ function countsOf(emails: Iterable<string>): Map<string, number> {
   return counts;
 }
 
-/** Compares what came back with what was sent, row by row and as two bags: every row once, in its place, answered truly. */
+/** Compares result rows with sent rows, by position and as multisets: each row once, in its place, rightly answered. */
 export function compareRows(sent: readonly SentRow[], received: readonly ResultRow[]): RowComparison {
   const wanted = countsOf(sent.map(({ email }) => email));
   const found = countsOf(received.map(({ email }) => email));

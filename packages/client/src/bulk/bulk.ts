@@ -26,7 +26,7 @@ export interface FileOptions extends JobOptions {
    * becomes one job.
    */
   idempotencyKey?: string | undefined;
-  /** `uploadId` of a `onProgress` before: of a path or a Blob, only what is missing is sent. */
+  /** `uploadId` from `onProgress` of an earlier attempt: only the missing parts are sent. For a path or a Blob. */
   resume?: string | undefined;
   /**
    * `storage`, the standard of paths and Blobs: in parts to object storage, three at once, each repeated as needed. `service`: as one
@@ -67,7 +67,7 @@ async function upload(
   try {
     // A file in parts has at least one byte.
     if (options.via !== "service" && opened.bytes > 0) return await uploadInParts(context, opened);
-    // A Blob goes as it is: not every browser can send a stream.
+    // A Blob is sent unchanged: not every browser can send a stream.
     const body = source instanceof Blob ? source : streamOf(opened);
     return await uploadWhole(context, { name: opened.name, body });
   } finally {

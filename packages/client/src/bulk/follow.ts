@@ -5,7 +5,7 @@ import type { components } from "../schema.d.ts";
 import { piecesOf } from "../streams/pieces.ts";
 import { createEventParser } from "../streams/sse.ts";
 
-/** A job as it stands. */
+/** State of a job at one moment. */
 export type JobSnapshot = components["schemas"]["BulkJob"];
 
 /** The service sends something every 15 s. */
@@ -21,7 +21,7 @@ export const hasEnded = ({ status }: JobSnapshot): boolean =>
 /** State of a follower between two connections. */
 interface Position {
   lastEventId: string;
-  /** null: no event of the job so far. */
+  /** Last state seen; null before the first event. */
   last: JobSnapshot | null;
   /** Connections in a row without an event. */
   fruitless: number;
@@ -72,7 +72,7 @@ async function* listen(
     }
 }
 
-/** The job as it is read, where it is not as it was. */
+/** Polls the job once; yields it if it has changed since the last look. */
 async function* look(
   transport: Transport,
   id: string,

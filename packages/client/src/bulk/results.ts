@@ -96,11 +96,11 @@ export async function* readResultBytes(request: ResultsRequest): AsyncGenerator<
     try {
       response = await openFrom(request, etag, got);
     } catch (error) {
-      // It broke off behind its last byte.
+      // The connection broke behind the last byte: the results are complete.
       if (error instanceof RcptError && error.code === "range_not_satisfiable") return;
       throw error;
     }
-    // Not the same any more: what is out cannot be taken back.
+    // The results have changed, and rows of the old ones have been yielded already.
     if (got > 0 && response.status !== 206)
       throw new RcptError("network_error", "The results broke off, and are others now.", {
         status: response.status,

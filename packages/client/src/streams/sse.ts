@@ -14,7 +14,7 @@ interface EventParser {
 
 const NONE = -1;
 
-/** The lines that are whole, and what is left: a CR at the end may be half of a CRLF. */
+/** Complete lines, and the unfinished rest. A CR at the end stays in the rest: it may be half of a CRLF. */
 function splitLines(text: string): { lines: string[]; rest: string } {
   const lines: string[] = [];
   let start = 0;
