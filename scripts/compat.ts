@@ -39,7 +39,7 @@ async function runTests(tests: readonly string[], env: Prepared["env"], file: st
   return { code, output: readFileSync(file, "utf8") };
 }
 
-/** @returns what its tests came to; null: it cannot be had here. Its processes are gone then. */
+/** Tests the service against `server`, and ends its processes. @returns the outcome; null: the server is not available here */
 async function tryServer(server: Server, stop: AbortSignal): Promise<(Outcome & { isWell: boolean }) | null> {
   const guard = startGuard();
   const fetching: Fetching = { cacheDir: CACHE, guard, stop };

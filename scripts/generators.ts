@@ -33,7 +33,7 @@ function run(folder: string, command: readonly string[], env: NodeJS.ProcessEnv 
 
 const isHere = ([program = "", ...args]: readonly string[]) => spawnSync(program, args).status === 0;
 
-/** @returns whether the program of the language got what it should */
+/** @returns whether the language's program printed the expected output */
 function check(language: Language, folder: string, env: NodeJS.ProcessEnv): boolean {
   try {
     let printed = "";

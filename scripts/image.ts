@@ -99,7 +99,7 @@ async function startWorld(work: string, guard: Guard): Promise<Record<string, st
   };
 }
 
-/** Runs what was built. Resolves to what was seen. */
+/** Runs containers of the built image. Resolves to the results of the checks. */
 async function show(production: Production, isOwnProcess1: boolean): Promise<Shown[]> {
   const containers = createContainers(production);
   const imageUid = Number(production.settings.user.split(":")[0]);

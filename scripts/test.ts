@@ -30,7 +30,7 @@ async function compileService(folder: string): Promise<void> {
   process.env.RCPT_TEST_SERVICE = join(folder, "dist/src/main.js");
 }
 
-/** For what is compiled: in the project, where packages are found. It goes with the run. */
+/** Makes the folder for compiled files: inside the project, so that packages are found. It is removed after the run. */
 function makeFolder(guard: Guard): string {
   mkdirSync(join(ROOT, ".rcpt"), { recursive: true });
   const folder = mkdtempSync(join(ROOT, ".rcpt/test-"));
@@ -48,7 +48,7 @@ async function leftovers(guard: Guard, services: number[]): Promise<string[]> {
   return find().map((pid) => `${pid} ${commandOf(pid)}`);
 }
 
-/** Says what is wrong with what the services logged; true: nothing. */
+/** Prints the faults in the services' logs. @returns true if there are none */
 function reportLogs(folder: string, linesMin: number): boolean {
   const { lines, faults } = judgeLogs(folder, linesMin);
   for (const fault of faults) console.log(fault);

@@ -5,7 +5,7 @@ import { FAULT_OF } from "../../src/verification/classify/rule.ts";
 import type { SmtpClass } from "../../src/verification/evidence.ts";
 import { type Labelled, parsedReply, SELF } from "../../test/corpus/labelled.ts";
 
-/** A row and what the rules made of it. */
+/** A labelled row, with the class that the rules gave it, and the rule that decided. */
 export interface Judged {
   row: Labelled;
   given: SmtpClass;

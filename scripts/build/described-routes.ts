@@ -6,7 +6,7 @@ const unused = () => {
 /** Any verb of any service: it is there, and fails when it is called. */
 const service: unknown = new Proxy(unused, { get: () => unused });
 
-/** The route table that the service runs on, over services that must not be called: for what is made from its description. */
+/** The service's route table with services that must not be called, to generate files from the descriptions of its routes. */
 export function describedRoutes(publicUrl: string | null) {
   const deps = new Proxy({} as RouteDeps, {
     get: (_, name) => (name === "publicUrl" ? publicUrl : service),

@@ -26,7 +26,7 @@ export interface SitePlan {
 export interface Plan {
   peakPerS: number;
   sites: SitePlan[];
-  /** The fewest that bear the peak, and what is planned: these over `use`. */
+  /** Source addresses. `least`: enough for the peak; `planned`: `least` divided by the target utilisation `use`. */
   addresses: { least: number; planned: number; boundBy: string };
   bulkPods: { least: number; planned: number; boundBy: string };
   apiPods: number;

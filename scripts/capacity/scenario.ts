@@ -2,7 +2,7 @@ import * as v from "valibot";
 
 /** The load of a deployment, and its resources. Rates are per second, costs in microseconds of one core. */
 
-/** Sites that are alike: servers of one kind, each with caps of its own. */
+/** Sites with equal properties: servers of one kind, each with its own caps. */
 export interface SiteClass {
   name: string;
   /** Number of such sites. */

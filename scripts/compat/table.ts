@@ -35,7 +35,7 @@ export function withLines(page: string, outcomes: readonly Outcome[]): string {
 }
 
 /**
- * Figures of what the test runner printed; null: it did not get to its last lines.
+ * Totals in the output of the test runner; null: it ended before it printed them.
  * @param knownFailures names of tests
  */
 export function totalsOf(

@@ -34,7 +34,7 @@ export const POOLER_TESTS: readonly string[] = [
   ...POSTGRES_TESTS.filter((path) => path !== `${STORES}/postgres`),
 ];
 
-/** Streams, scripts, leases, caches and what is published; the last one empties the server. */
+/** Tests of streams, scripts, leases, caches and published messages; the last one empties the server. */
 export const REDIS_TESTS: readonly string[] = [
   `${STORES}/redis.test.ts`,
   "test/integration/egress",

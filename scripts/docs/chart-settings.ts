@@ -9,7 +9,7 @@ const OF_PODS = new Set([
   ...["DRAIN_DELAY_MS", "CHECK_THREADS", "CACHE_ENTRIES", "SCRATCH_DIR"],
 ]);
 
-/** k8s/chart/values.schema.json with `settings` by name. @param schema what is there */
+/** Renders k8s/chart/values.schema.json, with a property for each setting. @param schema the file's present content */
 export function renderChartSchema(schema: string): string {
   const content = JSON.parse(schema) as { properties: { settings: { properties: object } } };
   content.properties.settings.properties = Object.fromEntries(

@@ -40,8 +40,8 @@ function libraryFolders(root: string): string[] {
 }
 
 /**
- * Names the system by id and version, e.g. `debian-12`: what was unpacked for another version may not run on its
- * libraries, and is older than it need be.
+ * Names the system by id and version, e.g. `debian-12`, for the folder of unpacked packages: those of another version may
+ * not run with its libraries.
  *
  * @param osRelease content of /etc/os-release
  */

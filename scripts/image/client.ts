@@ -20,6 +20,6 @@ export function buildClient(folder: string = join(CLIENT, "dist")): void {
   writeApiTypes();
   rmSync(folder, { recursive: true, force: true });
   runCompiler(["-p", CLIENT, "--outDir", folder], ROOT);
-  // The compiler leaves out what is a declaration already.
+  // The compiler does not copy a file that is a declaration already.
   copyFileSync(join(CLIENT, "src/schema.d.ts"), join(folder, "schema.d.ts"));
 }

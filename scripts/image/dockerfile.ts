@@ -60,7 +60,7 @@ export function pairsOf(text: string): [name: string, value: string | null][] {
   ]);
 }
 
-/** Leading `--name=value` options, and what is behind them. */
+/** Splits leading `--name=value` options from the rest of an instruction. */
 export function optionsOf(text: string): { options: ReadonlyMap<string, string>; rest: string } {
   const options = new Map<string, string>();
   let rest = text;

@@ -93,8 +93,8 @@ export interface ChosenPackage {
 }
 
 /**
- * The packages that the bundle reads from node_modules (`FROM_NODE_MODULES`) and what they depend on, each as far as it
- * is read.
+ * The packages that the bundle reads from node_modules (`FROM_NODE_MODULES`) and their dependencies, of each only the
+ * files that are read.
  *
  * @throws Error when one is not installed, or not in the lockfile
  */

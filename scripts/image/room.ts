@@ -5,7 +5,7 @@ import type { ImageSettings } from "./dockerfile.ts";
 
 /** A step of a build. */
 export interface BuildStep {
-  /** Folders that the stage's file system is made of, the one that takes what is written first. */
+  /** Folders that the stage's file system is made of; the first one receives all writes. */
   layers: readonly string[];
   workdir: string;
   env: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface BuildStep {
 export interface ContainerSpec {
   layers: readonly string[];
   settings: ImageSettings;
-  /** On top of what the image sets, as of `docker run --env`. */
+  /** Variables beside those that the image sets, like `docker run --env`. */
   env: Readonly<Record<string, string>>;
   command: readonly string[];
   logFile: string;

@@ -4,7 +4,7 @@ import type { VerificationResult } from "../../src/features/verify/answer/verifi
 import { freePort } from "../embedded/ports.ts";
 import type { Containers, Ended, Named } from "./containers.ts";
 
-/** One thing that was looked at. `found` says what was seen; `ok` whether it is what must be. */
+/** Result of one check: `what` was checked, the value `found`, and whether it is `ok`. */
 export interface Shown {
   what: string;
   found: string;

@@ -73,7 +73,7 @@ function copyTo(from: string, to: string, isIgnored: (path: string) => boolean):
   }
 }
 
-/** Builds stages of the Dockerfile, each once, with what they are made from. */
+/** Builds stages of the Dockerfile and the stages that they need, each once. */
 export class Build {
   readonly #options: BuildOptions;
   readonly #isIgnored: (path: string) => boolean;

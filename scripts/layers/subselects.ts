@@ -40,7 +40,7 @@ const HOLDERS: readonly [Holder, RegExp][] = [
 ];
 const STATEMENT = /^\s*\(?\s*(select|with|insert|update|delete|merge|create|alter|declare|explain)\b/i;
 
-/** The SQL with what stands in quotes and comments blanked. */
+/** The SQL with blanks in place of quoted strings and comments. */
 function bare(sql: string): string {
   return sql.replaceAll(/'[^']*'|--[^\n]*|\/\*[\s\S]*?\*\//g, (token) => token.replaceAll(/[^\n]/g, " "));
 }

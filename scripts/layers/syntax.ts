@@ -95,7 +95,7 @@ function importedNames(file: SourceFile): Set<string> {
   return names;
 }
 
-/** Names that a file declares and exports. Neither `default` nor what it only passes on from another module. */
+/** Names that a file declares and exports, without `default` and re-exports of other modules. */
 export function exportsOf(file: SourceFile): Set<string> {
   const names = new Set<string>();
   const imported = importedNames(file);

@@ -12,7 +12,7 @@ export interface BurstAnswers {
   server: string;
   burst: Burst;
   ms: number;
-  /** Addresses by what they were and what was answered, e.g. `missing: invalid/mailbox_not_found`. */
+  /** Number of addresses by their kind and their answer, e.g. `missing: invalid/mailbox_not_found`. */
   counts: Map<string, number>;
   wrong: number;
 }

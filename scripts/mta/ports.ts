@@ -14,7 +14,7 @@ function hold(ip: string, port: number): Promise<Server | null> {
   });
 }
 
-/** A TCP port that is free at all of the addresses: SMTP_PORT is one for all of them. */
+/** Finds a TCP port that is free at all of the addresses, because the service has one SMTP_PORT for all. */
 export async function commonFreePort(addresses: readonly string[]): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const port = FIRST + Math.floor(Math.random() * COUNT);

@@ -7,8 +7,8 @@ const NET = "127.0.12";
 export const ELSEWHERE = "elsewhere.postfix.test";
 
 /**
- * The listeners, named by what they are for. By default Postfix delays refusals until RCPT; listeners for that are
- * named so.
+ * The listeners, named by their purpose. `connect`, `helo` and `mail` refuse at that command; `client` and `sender` at RCPT,
+ * to which Postfix delays refusals by default.
  */
 export const AT = {
   main: listener(NET, 2, "postfix", ["catchall.postfix.test", ELSEWHERE]),

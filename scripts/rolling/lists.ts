@@ -33,7 +33,7 @@ const INLINE_ROWS = 6;
 const UPLOAD_ROWS = 30;
 /** Long enough that most meet a process that is leaving. */
 const UPLOAD_OVER_MS = 2_000;
-/** A process takes four of a team at once, and at times all come to two. */
+/** Number of uploads at once: a process accepts four of a team, and at times all go to one of the two processes. */
 const UPLOADS_AT_ONCE = 4;
 const SETTLED_WITHIN_MS = 60_000;
 const POLL_MS = 250;

@@ -50,8 +50,8 @@ async function untilGone(pid: number, start: string): Promise<boolean> {
 }
 
 /**
- * Makes this process the only one that runs on a data folder. A lock whose holder is dead is taken over, once the
- * holder's guard has ended what it left. The guard removes the lock at the end.
+ * Locks a data folder for this process. The lock of a dead process is taken over once its guard has ended the processes
+ * that it left. The guard removes the lock at the end.
  *
  * @throws Error that names the process which runs here already.
  */

@@ -14,7 +14,7 @@ export type Port25 = "open" | "closed" | "unknown";
 /** At least this much of the time belongs to connecting, or nothing is concluded from silence. */
 const CONNECT_MIN_MS = 500;
 
-/** null for wrong settings: the service says what is wrong when it starts. */
+/** Settings of the check of port 25; null if any is wrong: the service reports that when it starts. */
 export function port25Config(env: NodeJS.ProcessEnv): PreflightConfig | null {
   try {
     const config = loadPreflightConfig(env);

@@ -1,6 +1,6 @@
 import { randomInts } from "./random-ints.ts";
 
-/** A domain as it was typed, and what was meant. */
+/** A mistyped domain, and the intended one. */
 export interface Slip {
   typed: string;
   meant: string;

@@ -6,7 +6,7 @@ import { BUILT_LISTS, packLists } from "../../src/verification/lists/built.ts";
 import { compileLists } from "../../src/verification/lists/lists.ts";
 import { FROM_NODE_MODULES, REQUIRE } from "../image/bundle.ts";
 
-/** A module with one of these asks for what is compiled beside it: a thread's file by its own extension, the packed lists. */
+/** Modules that match need compiled files beside them: a thread's file with their own extension, or the packed lists. */
 const ASKS_BESIDE = /extname\(import\.meta\.url\)|BUILT_LISTS, import\.meta\.url/;
 /** Folder of the module that reads the packed lists. */
 const LISTS_FOLDER = "src/verification/lists";

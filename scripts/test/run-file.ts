@@ -43,7 +43,7 @@ export interface FileRun extends Omit<ProcessRun, "exit"> {
   fault: string | null;
 }
 
-/** The last of what is written to a stream; to be asked after its end. */
+/** Keeps the last text of a stream. The returned function gives it, once the stream has ended. */
 function lastOf(stream: Readable): () => string {
   let text = "";
   stream.setEncoding("utf8").on("data", (chunk: string) => {

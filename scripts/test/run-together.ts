@@ -27,7 +27,7 @@ function partsOf(told: Told[], names: string[]): { parts: Part[]; rest: Told[] }
   return { parts, rest };
 }
 
-/** By the clock of its tests: what they import is loaded for several files at once. */
+/** Seconds of a file, as the sum of its tests: the loading of imports is shared by several files. */
 function secondsOf(told: Told[]): number {
   const top = told.flatMap((one) => ("ms" in one && one.nesting === 0 ? [one.ms] : []));
   return top.reduce((sum, ms) => sum + ms, 0) / 1000;

@@ -1,4 +1,4 @@
-// Runs the test files named to it one after the other in this process: what they import is loaded and compiled once for all.
+// Runs the named test files one after the other in this process, so that their imports are loaded and compiled only once.
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { END_OF_FILE, written } from "./told.ts";

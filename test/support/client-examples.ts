@@ -11,7 +11,7 @@ import { buildClient, CLIENT, runCompiler } from "../../scripts/image/client.ts"
 const RUNTIME = process.env.RCPT_CLIENT_RUNTIME?.split(" ") ?? [process.execPath];
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** A ```ts block of the library's README: `// -> text` is what it prints, in this order. */
+/** A ```ts block of the library's README. Its comments `// -> text` are its expected output, in order. */
 export interface ClientExample {
   heading: string;
   code: string;
@@ -28,7 +28,7 @@ export function clientExamples(): ClientExample[] {
   });
 }
 
-/** A program of a user who has installed the package: it has the built package, and nothing else of the project. */
+/** A user's program: it has the built package installed, and no other file of the project. */
 export interface ClientProgram {
   folder: string;
   /** Starts an example, compiled. */
@@ -38,7 +38,7 @@ export interface ClientProgram {
   close(): void;
 }
 
-/** A page's program: what it may call, and an error of the compiler for each thing that it may not. */
+/** A page's program: the calls that must compile, and with `@ts-expect-error` those that must not. */
 const PAGE = `import { createClient, type RcptError, webhooks } from "@rcpt/client";
 const client = createClient({ url: location.origin, key: "rcpt_test_x", fetch: window.fetch });
 export async function send(file: File): Promise<string> {

@@ -32,7 +32,7 @@ export function choose(
   return chooseColumn({ header, rows: cells, whole: true, ...table });
 }
 
-/** The name of the chosen column; else the kind of the choice, which says why there is none. */
+/** The name of the chosen column. If none was chosen, the kind of the choice, which is the reason. */
 export function chosen(
   columns: readonly [name: string, cells: Cells][],
   rows?: number,

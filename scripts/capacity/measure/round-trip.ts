@@ -8,8 +8,8 @@ export interface RoundTrips {
 }
 
 /**
- * Sends a server one command after another, as a client that does nothing else: its round trip is the formula's input.
- * On a machine under other load a sink answers later than its delay, for every client alike.
+ * Measures a server's round trip, which the formula needs, by one command after another from an otherwise idle client.
+ * On a machine under other load a sink answers later than its delay, to all clients.
  */
 export function measureRoundTrips(address: string, port: number): RoundTrips {
   const socket = createConnection({ host: address, port, noDelay: true });

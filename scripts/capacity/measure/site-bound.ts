@@ -15,7 +15,7 @@ import { measureRoundTrips } from "./round-trip.ts";
 import { countsOf, type SiteList, siteAddress, siteFile, siteInternet } from "./site-list.ts";
 
 const WARM_UP_SHARE = 8;
-/** Answers that are later than this wait for processors: those are the bound then, of the sinks and of the service alike. */
+/** Highest ratio of measured to configured delay. Above it answers wait for CPU, which then bounds sinks and service. */
 const LATE_MAX = 1.15;
 
 const busyText = (latencyMs: number, roundTripMs: number) =>

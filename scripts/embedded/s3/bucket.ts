@@ -68,7 +68,7 @@ export class Bucket {
     return body.once("close", () => this.leave(folder));
   }
 
-  /** The same in one piece: for what is small. */
+  /** The same bytes in one buffer, for small ranges. */
   readNow(info: ObjectInfo, start: number, end: number): Buffer {
     if (info.assembled === undefined) return readNow(this.pathOf(info.key), start, end);
     const { folder, parts } = info.assembled;

@@ -66,7 +66,7 @@ const WRITE_PIECES = 256;
 /** Bytes of one read, for the same reason. */
 const READ_BYTES = 262_144;
 
-/** Takes pieces into a new file, with back-pressure; what is less than a write is left for `seal`, which makes it one. */
+/** Writes pieces to a new file, with back-pressure. Bytes too few for a write are left for `seal`. */
 class Staging {
   readonly path: string;
   file: FileHandle | null = null;
@@ -119,7 +119,7 @@ async function writeAll(file: FileHandle, pieces: readonly Buffer[]): Promise<vo
   for (let at = 0; at < rest.length; ) at += (await file.write(rest, at)).bytesWritten;
 }
 
-/** Stages `source` for `use`, which may make it an object; what it leaves behind is removed. */
+/** Stages `source` for `use`, which may make it an object. If it does not, the staged file is removed. */
 export async function withStaged<T>(
   folder: string,
   source: StagedSource,
@@ -134,7 +134,7 @@ export async function withStaged<T>(
   }
 }
 
-/** Writes what is left of staged bytes, and `info` behind them: `bytes, JSON, length of the JSON`. */
+/** Writes the remaining staged bytes, then `info`: the file is `bytes, JSON, length of the JSON`. */
 export function seal(staged: Staged, info: ObjectInfo): void {
   const json = Buffer.from(JSON.stringify(info));
   const length = Buffer.alloc(LENGTH_BYTES);
@@ -178,7 +178,7 @@ export function readBytes(path: string, start: number, end: number): Readable {
   return createReadStream("", { fd: openSync(path, "r"), start, end, highWaterMark: READ_BYTES });
 }
 
-/** The same in one piece, at once: for what is small, a stream costs more than to read it. */
+/** Reads the bytes at once, into one buffer. For small objects: a stream would cost more than the reading. */
 export function readNow(path: string, start: number, end: number): Buffer {
   const bytes = Buffer.allocUnsafe(Math.max(0, end - start + 1));
   const file = openSync(path, "r");

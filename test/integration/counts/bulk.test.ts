@@ -37,7 +37,7 @@ describe("what rows of jobs cost beyond the process", () => {
     closing.after(() => outside.close());
     const settings = {
       ...{ CHECK_THREADS: "1", DNSBL_ZONES: "none" },
-      // A row that meets a full site on a slow machine comes again soon.
+      // A row that finds its site full, as on a slow machine, is retried soon.
       ...{ DEFERRAL_FIRST_S: "1", DEFERRAL_MAX_S: "8" },
       ...{ DNS_SERVERS: mail.dnsServer, SMTP_PORT: String(mail.smtpPort) },
     };

@@ -14,7 +14,7 @@ interface Process {
   redis: RedisClients;
   /** Messages of the other processes, in order. */
   heard: string[];
-  /** States one site and answers what was granted. */
+  /** Sends the state of one site. @returns the granted slots */
   say(statement: Partial<SlotStatement>): Promise<number>;
 }
 

@@ -12,7 +12,7 @@ import { openRedis, silentLog } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
-/** Processes of one egress, on real Redis and real time: what they wait for is soon due. */
+/** Processes with one egress, on real Redis and in real time; waits are short. */
 const FIRST_MS = 50;
 const SITE = "site.example";
 const PATH = "192.0.2.1";

@@ -2,16 +2,16 @@ import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { MailWorld } from "../../support/mail-world/world.ts";
 
-/** A client that knows no SMTP but reply boundaries: what it reads is what was sent. */
+/** A client that knows only where an SMTP reply ends, so that it shows exactly the bytes that were sent. */
 export interface RawClient {
   /** The next reply, its lines joined by "\n"; "closed" or "reset" when the server went. */
   reply(): Promise<string>;
   /** Sends the lines in one write and reads one reply for each. */
   ask(...lines: string[]): Promise<string[]>;
   send(...lines: string[]): void;
-  /** Sends the text as it is, in UTF-8. */
+  /** Sends the text unchanged, in UTF-8. */
   write(text: string): void;
-  /** Bytes received in all. */
+  /** Number of bytes received since the start. */
   received(): number;
   /** Bytes received and not read as a reply, Latin-1. */
   rest(): string;

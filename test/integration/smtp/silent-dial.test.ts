@@ -21,7 +21,7 @@ after(async () => {
 /** Silence is reported after the sockets have been polled. */
 const looked = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A pool behind a proxy: one that takes the order to connect and says no more is a network in which nothing answers. */
+/** A pool behind a proxy. A proxy that never answers a request to connect looks like a network without answers. */
 function pool(): PoolFixture {
   const proxy = { host: "127.0.0.1", port: socks.port, credentials: null, heloName: "probe.test" };
   return createPoolFixture(server.port, { proxies: [proxy] });

@@ -32,7 +32,7 @@ const OPERATIONS: [string, (objects: JobObjects, store: ObjectStore) => Promise<
   ["a ping", (_, store) => store.ping()],
 ];
 
-/** @returns how the operation ended once the clock had moved by what it may take */
+/** @returns the error of the operation, after the clock was moved by its time limit */
 async function outcomeAfterTheDeadline(
   operation: Promise<unknown>,
   clock: FakeClock,

@@ -55,7 +55,7 @@ describe("Redis clients", () => {
     reader.disconnect();
     assert.equal(reader.options.commandTimeout, blockMs + LIMITS.redis.blockingGraceMs);
     assert.ok(LIMITS.redis.blockingGraceMs > LIMITS.redis.commandTimeoutMs);
-    // Else others would take over what it was given before it gives up.
+    // Otherwise other workers would take over its entries before it gives up waiting.
     assert.ok(blockMs + LIMITS.redis.blockingGraceMs < LIMITS.bulk.leaseMs);
   });
 

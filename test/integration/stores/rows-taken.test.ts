@@ -114,7 +114,7 @@ it("no function of the database locks rows in a subselect that may run again", a
     select proname as name, prosrc as body from pg_proc where pronamespace = 'public'::regnamespace`;
   assert.ok(functions.length > 10);
   const found = functions.flatMap(({ name, body }) =>
-    // A CTE that locks is never made part of what uses it, whether or not it says so.
+    // PostgreSQL never inlines a CTE that locks rows, even without `materialized`.
     subselectsOf(body)
       .filter(({ locks, holder }) => locks && !["materialized", "cte", "statement"].includes(holder))
       .map(({ holder }) => `${name}: ${holder}`),

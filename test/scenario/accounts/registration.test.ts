@@ -43,7 +43,7 @@ async function mailedToken(email: string): Promise<string> {
   return tokenIn(mail?.text ?? "") ?? assert.fail(mail?.text);
 }
 
-/** Resolves when the relay has looked at all registrations and has sent all mails. */
+/** Resolves when the relay has processed all registrations and has sent all mails. */
 const allMailed = () =>
   until("all is mailed", async () => {
     const [row] = await portal.deployment.sql<[{ count: number }]>`

@@ -20,7 +20,7 @@ import type { MainProcess } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 import { listBelow } from "../../support/uploads.ts";
 
-/** Jobs that are cancelled, or deleted, in every state: what is answered is charged and can be read, nothing else is left. */
+/** Jobs cancelled or deleted in every state: answered rows are charged and can be read; nothing else remains. */
 let scenario: BulkScenario;
 let store: ObjectStore;
 let worker: MainProcess | null = null;

@@ -79,7 +79,7 @@ describe("rows that have to wait", () => {
       ...rows(["missing-d@plain.test"], "invalid", "mailbox_not_found"),
       ...rows(["exists-d@dead.test"], "unknown", "no_connect"),
     ];
-    // Repeats of what is answered at once, of what waits, and of what ends unknown.
+    // Repeats of rows that are answered at once, of rows that wait, and of rows that end unknown.
     const emails = [
       ...firsts,
       "missing-d@plain.test",

@@ -241,7 +241,7 @@ describe("a list that turns out to be no job", () => {
     assert.deepEqual([second.results, second.verdicts.valid], [null, 0]);
     assert.deepEqual(await ledgerState(deployment, poor.id), { used: 2, held: 0, leased: 0 });
     await deployment.sql`update teams set limits = '{"dailyQuota": 5}' where id = ${poor.id}`;
-    // The analysis reads the limit as it is; the bound of rows is the one that the API knew.
+    // The analysis reads the new limit; the bound on rows is the one that the API had cached.
     const third = await submitAs(api, poor.liveKey, { upload_id });
     assert.equal(third.status, 202);
     const done = await ended(api, poor.liveKey, third.body.id);

@@ -21,7 +21,7 @@ before(async () => {
 after(() => scenario.close());
 
 const ROWS = 20_000;
-/** So long that results come to several parts of an object. */
+/** Long enough that the results need several parts of a multipart upload. */
 const NOTE = "a note ".repeat(60);
 
 /**

@@ -76,7 +76,7 @@ async function assertCounted(job: BulkJob): Promise<void> {
   }
 }
 
-/** Rows by what they have, and the first of them. */
+/** Asserts that results can be filtered by their values and limited to the first ones. */
 async function assertChosen(job: BulkJob): Promise<void> {
   const lines = await resultLines(api, team.liveKey, job.id);
   const assertOnly = async (query: string, wanted: readonly ResultLine[]) => {

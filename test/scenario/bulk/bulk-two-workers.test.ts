@@ -14,7 +14,7 @@ import { assertWhole, type MixedList, mixedList } from "../../support/mixed-list
 import type { MainProcess } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 
-/** A worker that stands still for longer than its lease, and goes on with what is another's by then. */
+/** A worker that is paused for longer than its lease, and resumes a task that another worker has by then. */
 let scenario: BulkScenario;
 
 before(async () => {

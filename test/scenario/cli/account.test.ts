@@ -306,7 +306,7 @@ describe("rcpt webhooks", () => {
     });
     await listening.shows(/events go to http:\S+ until Ctrl-C/);
     const [secret = ""] = /whsec_\S+/.exec(listening.screen()) ?? [];
-    // It has looked once: what was there before is not new.
+    // It must have looked once before: events from before its first look are not new to it.
     await until("it has looked", async () => {
       await ping();
       return here.received.length > 0;

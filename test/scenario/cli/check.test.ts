@@ -7,7 +7,7 @@ import { createMailWorld, type MailWorld } from "../../support/mail-world/world.
 import { type CommandOptions, type CommandOutcome, runRcpt } from "../../support/rcpt-command.ts";
 import { workbookOf } from "../../support/workbook.ts";
 
-/** `rcpt check` in a process of its own, with a world of mail servers and nothing else. */
+/** `rcpt check` in its own process. It needs only mail servers: no API and no stores. */
 let world: MailWorld;
 let folder: string;
 

@@ -16,7 +16,7 @@ import { runRcpt } from "../../support/rcpt-command.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 
-/** `rcpt feedback` reads files where it runs, and reports what they say. */
+/** `rcpt feedback` reads bounce messages from local files and reports them to the API. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;

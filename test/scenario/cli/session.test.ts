@@ -58,7 +58,7 @@ after(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** The commands of the page's sessions, each with what it shows. */
+/** The commands of the page's sessions, each with the output shown there. */
 function stepsOfPage(): { command: string; shown: string }[] {
   const sessions = [...PAGE.matchAll(/^```console\n(.*?)^```$/gms)].map(([, text = ""]) => text);
   return sessions.flatMap((session) =>

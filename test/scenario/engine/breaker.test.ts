@@ -69,7 +69,7 @@ function stands(id: string, what: string, holds: (job: BulkJob) => boolean): Pro
   );
 }
 
-/** Nothing is reserved any more, and this is what was charged. */
+/** Asserts that no quota is reserved any more, and that `used` units were charged. */
 async function settled(used: number): Promise<void> {
   await until("all leases are back", async () => (await ledgerState(deployment, team.id)).leased === 0);
   assert.deepEqual(await ledgerState(deployment, team.id), { used, held: 0, leased: 0 });

@@ -13,7 +13,7 @@ let plain: string;
 
 before(async () => {
   deployment = await createDeployment();
-  // One thread, hence one cache: what was asked once is known at once.
+  // One thread has one cache, so a signal that was looked up once is known to every later check.
   api = await deployment.startApi({ DOMAIN_BLOCKLIST_ZONES: "dbl.test", CHECK_THREADS: "1" });
   probing = (await deployment.team("pro_plus")).liveKey;
   plain = (await deployment.team("pro")).liveKey;

@@ -4,7 +4,7 @@ import { brief, engineScenario } from "../../support/engine-scenario.ts";
 
 /**
  * Exchangers at addresses that are no single public host. The mail world is on loopback, so this deployment allows private
- * ones; what is never dialled is refused all the same. (Every range: private-targets.test.ts.)
+ * ones. Addresses that must never be dialled are refused nevertheless. (Every range: private-targets.test.ts.)
  */
 const scenario = engineScenario();
 

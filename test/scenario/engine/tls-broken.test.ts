@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { brief, engineScenario, NOT_FOUND, VALID } from "../../support/engine-scenario.ts";
 
-/** STARTTLS that is offered and does not work: in clear where we may, not at all where we may not. */
+/** STARTTLS that is offered and fails: the probe goes on in clear text if the shaping allows that, otherwise it ends. */
 const settings = {
   SHAPING: JSON.stringify({
     sites: Object.fromEntries(

@@ -48,7 +48,7 @@ async function value(role: TestRole, name: string, labels?: Record<string, strin
   return valueIn(await role.metrics(), name, labels) ?? 0;
 }
 
-/** Waits for a series to stand so: threads tell what they have counted twice a second, a relay counts every other. */
+/** Waits until a series has the value: threads report their counts twice a second, a relay counts every other second. */
 function stands(
   role: TestRole,
   name: string,
@@ -62,7 +62,7 @@ function stands(
   );
 }
 
-/** The same of what a slow machine may have more of, since it asks again. */
+/** Waits until a series has at least the value: a slow machine repeats requests, so it may count more. */
 function reaches(role: TestRole, name: string, labels: Record<string, string>, least: number): Promise<true> {
   return until(
     `${name} ${JSON.stringify(labels)} is ${least} or more`,

@@ -13,7 +13,7 @@ import { createDeployment, type TestApi, type TestDeployment } from "../../suppo
 import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
-/** The operator's command as it is run, on a deployment that serves: what it says, and how soon it counts. */
+/** The command `team` on a running deployment: its output, and how soon its changes take effect. */
 const MAIN = resolve(import.meta.dirname, "../../../src/main.ts");
 const closing = createClosing();
 let deployment: TestDeployment;
@@ -43,7 +43,7 @@ function runMain(...args: string[]): Promise<Outcome> {
   });
 }
 
-/** The same in this process; what it rejects with is what `main` prints before it ends with 1. */
+/** Runs the command in this process. It rejects with the error that `main` would print before it exits with 1. */
 async function operate(args: string[], settings: Record<string, string> = {}): Promise<Outcome> {
   const printed = { stdout: "", stderr: "" };
   const run = OPERATOR_COMMANDS.get("team") ?? assert.fail("there is no such command");

@@ -6,7 +6,7 @@ import { type Answer, createDeployment, type TestDeployment } from "../../suppor
 import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
-/** Real processes that end in the middle of their work: what is reported of them afterwards. */
+/** Usage that is reported after real processes ended in the middle of their work. */
 const LOADERS = 8;
 const closing = createClosing();
 const processes = createProcesses();

@@ -9,7 +9,7 @@ import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { newAddress, outcomes, useTwoApis, withStatus } from "../../support/two-apis.ts";
 import { until } from "../../support/until.ts";
 
-/** The usage that a team is shown, over two processes: what was answered, no more and no less. */
+/** A team's usage over two processes: exactly the answers that were given. */
 const apis = useTwoApis();
 
 interface Day {
@@ -265,7 +265,7 @@ describe("the history", () => {
     const answers = await apis.atOnce(team.liveKey, 20, () => newAddress());
     await apis.settledUse(team.id);
     await until("both have told", async () => (await usageOf(apis.two, team.liveKey)).single === 20);
-    // The day ends: what was today's is yesterday's now.
+    // Moves the counts of today to yesterday, as at midnight.
     await apis.deployment.sql`update quota_days set day = day - 1 where team_id = ${team.id}`;
     await apis.deployment.sql`update usage_days set day = day - 1 where team_id = ${team.id}`;
     const late = await apis.one.verify(team.liveKey, newAddress());

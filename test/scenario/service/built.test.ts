@@ -159,7 +159,7 @@ describe("the built service", () => {
     });
     closing.after(() => void child.kill("SIGKILL"));
     const exited = once(child, "exit");
-    // Or it has ended before it came so far.
+    // The process may also end before it connects.
     await Promise.race([once(silent, "connection"), exited]);
     child.kill("SIGTERM");
     assert.deepEqual(await exited, [143, null]);

@@ -55,10 +55,10 @@ function idAt(path: string, name: string): string {
 
 /** Answers that need no Postgres. Every other operation answers 503. */
 const ANSWERED_WITHOUT_POSTGRES: Record<string, { status: number; code: string | undefined }> = {
-  // Says what is configured.
+  // Shows only the configuration.
   "get /v1/auth/options": { status: 200, code: undefined },
   "get /v1/plans": { status: 200, code: undefined },
-  // No address is asked about.
+  // The example has no address, so the request is refused before any query.
   "get /v1/verify": { status: 400, code: "validation_failed" },
   // No file comes along.
   "post /v1/feedback/files": { status: 422, code: "empty_source" },
@@ -73,7 +73,7 @@ const ANSWERED_WITHOUT_POSTGRES: Record<string, { status: number; code: string |
 };
 const UNAVAILABLE = { status: 503, code: "unavailable" };
 
-/** Calls an operation as it is described, with its example for a body. */
+/** Calls an operation, with the example of its description as the body. */
 async function call(method: string, path: string, { requestBody }: Operation) {
   const target = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => idAt(path, name));
   const body = requestBody?.content["application/json"]?.example;

@@ -190,7 +190,7 @@ describe("any email parameter at all", () => {
     let asked = 0;
     await fc.assert(
       fc.asyncProperty(text, pattern, async (email, mixed) => {
-        // Half of a surrogate pair has no encoding: what the bytes say is what is sent.
+        // Half of a surrogate pair has no UTF-8 encoding, so the text is read back from its bytes.
         const bytes = Buffer.from(email);
         const characters = [...bytes.toString()].map((character) => Buffer.from(character));
         const reply = await get(`?email=${partlyEncoded(characters, mixed)}`);

@@ -13,7 +13,7 @@ import { createClosing } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
-/** A request that is sent again, to any process: done once, answered alike. */
+/** A request repeated with its Idempotency-Key, to any process: it is done once, and gets the same answer. */
 let deployment: TestDeployment;
 let apis: [TestApi, TestApi];
 let team: Team;

@@ -9,7 +9,7 @@ import { createClosing } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
-/** One dependency away at a time, and what is served all the same: two processes behind gates that can be shut. */
+/** Two processes behind gates. With one dependency away at a time, the tests check which requests still succeed. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let redis: OwnRedis;
@@ -74,7 +74,7 @@ function trafficOn(api: TestApi, ofKey: string): Load {
   return startLoad(4, () => api.verify(ofKey, turn++ % 2 === 0 ? "exists@plain.test" : newAddress()));
 }
 
-/** Runs `act` while both processes serve; gives what was answered meanwhile, after at least `after` more each. */
+/** Runs `act` under traffic, until each process has given `after` more answers. @returns all answers */
 async function underTraffic(act: () => Promise<void> | void, after = 20): Promise<Sample[]> {
   const loads = apis.map((api) => trafficOn(api, key));
   const each = (count: number) => () => loads.every(({ samples }) => samples.length >= count);

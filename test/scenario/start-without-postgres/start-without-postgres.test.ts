@@ -111,7 +111,7 @@ describe("a process that starts while Postgres is away", () => {
     closing.after(() => gate.close());
     gate.stall();
     await takeDown();
-    // Far beyond what ending takes: what is bounded by its grace alone would show.
+    // The grace is far longer than a shutdown takes, so a process that waited for its grace to end would be noticed.
     const patient = { SHUTDOWN_GRACE_MS: "120000" };
     const refused = await start("relay", patient);
     const hanging = await start("api", { ...patient, DATABASE_URL: throughGate(postgres.url, gate) });

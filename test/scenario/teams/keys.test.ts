@@ -101,7 +101,7 @@ function secondAfter(changedMs: number): Promise<true> {
   return until("a second has passed", () => performance.now() > changedMs + LIMITS.keys.confirmMs || null);
 }
 
-/** Loads so far: each comes from an address of its own, since one that sends many refused keys is refused itself. */
+/** Number of loads. Each has its own client address, because an address that sends many refused keys is refused itself. */
 let clients = 0;
 
 /**

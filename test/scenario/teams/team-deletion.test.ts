@@ -98,7 +98,7 @@ describe("deleting a team", () => {
     const [team, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
     for (const { session, liveKey } of [team, other]) {
       assert.equal((await one.verify(liveKey, "exists@plain.test")).status, 200);
-      // Writes what was counted.
+      // Reading the usage makes the process write its counts.
       assert.equal((await one.get("/v1/usage", liveKey)).status, 200);
       const sent = { key: session, body: { domain: "blocked.example" } };
       assert.equal((await one.send("POST", "/v1/blocklist", sent)).status, 201);
@@ -136,7 +136,7 @@ describe("deleting a team", () => {
       answered += 1;
       return deployment.sql.begin(async (tx) => {
         await tx`select from teams where id = ${doomed.id} for update`;
-        // On a loaded machine an idle lease may have been returned: then there is none to be taken.
+        // On a loaded machine the idle lease may have been returned. Then there is no lease to verify with.
         if ((await verify(doomed)) === 503) return false;
         answered += 1;
         assert.equal(await verify(other), 200);

@@ -68,7 +68,7 @@ const target = (id: string, body?: unknown): Target => ({
 
 const aJob = async () =>
   target((await make<{ id: string }>("/v1/verify/bulk", { emails: ["exists@plain.test"] })).id);
-/** Its events come to an end. */
+/** A job that has ended, so that the stream of its events ends too. */
 const anEndedJob = async () => {
   const job = await aJob();
   await api.send("POST", `/v1/bulk-jobs/${job.theirs.id}/cancel`, { key: victim.session });
@@ -157,7 +157,7 @@ function comparable({ status, headers, body }: Response<unknown>, params: Record
   return { status, headers: [...headers].filter(([name]) => !OF_EACH.has(name)), body: text };
 }
 
-/** Their parameter names what is sent, and nothing that is there. */
+/** Operations whose parameter names the sent thing, not an existing one. */
 const OF_NOTHING = ["PUT /v1/uploads/{upload}"];
 
 /** A test key is refused before the id is looked at. */

@@ -48,7 +48,7 @@ const aJob = async (key: string): Promise<Params> => {
   const { id } = await make(key, "/v1/verify/bulk", { emails: ["valid@plain.test"] });
   return { id };
 };
-/** Its events come to an end. */
+/** A job that has ended, so that the stream of its events ends too. */
 const anEndedJob = async (key: string) => {
   const job = await aJob(key);
   await api.send("POST", `/v1/bulk-jobs/${job.id}/cancel`, { key: team.session });
@@ -85,7 +85,7 @@ async function anEvent(key: string): Promise<Params> {
   return { event: made.body.event_id };
 }
 
-/** By method and path, of every operation about one thing that has a mode: makes it by that key; and what is sent along. */
+/** Operations on one resource with a mode, by method and path. `by` creates the resource with a key; `body` is sent. */
 const OF_ONE: Record<string, { by(key: string): Promise<Params>; body?: unknown }> = {
   "GET /v1/bulk-jobs/{id}": { by: aJob },
   "POST /v1/bulk-jobs/{id}/cancel": { by: aJob },
@@ -126,13 +126,13 @@ const MAKES: Record<string, () => Promise<CreatedResource>> = {
   "POST /v1/webhooks": () => make(team.testKey, "/v1/webhooks", { url: receiver.url }),
 };
 
-/** Says nothing live but what the team is like: its settings, which test keys read and do not change, and what it used. */
+/** Operations that show a test key no live data except the team's settings, which it cannot change, and its usage. */
 const OF_THE_TEAM = [
   "GET /v1/verify",
   "GET /v1/usage",
   "GET /v1/usage/history",
   "GET /v1/feedback/accuracy",
-  // Nothing of a test key is stored.
+  // Reports sent with a test key are not stored.
   "POST /v1/feedback",
   "POST /v1/feedback/files",
   "GET /v1/auth/me",

@@ -7,7 +7,7 @@ import { routes } from "../../support/route-table.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 
-/** A test key lies about in scripts and pipelines: what is for good, or about people or money, is not for it. */
+/** A test key is not kept secret, so it must not do anything lasting, or anything with people or money. */
 const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;

@@ -17,7 +17,7 @@ import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 import { listBelow } from "../../support/uploads.ts";
 
-/** Files that come to us, or to object storage without us: whole or not at all, in bounded memory. */
+/** Files uploaded through the API or directly to object storage: stored completely or not at all, in bounded memory. */
 const MIB = 1_048_576;
 /** The default. */
 const RETENTION_DAYS = 30;
@@ -266,7 +266,7 @@ describe("a process that is killed while a file comes", () => {
     await doomed.exited;
     await done;
     assert.deepEqual(await listBelow(store, key), { objects: [], parts: [key] });
-    // As if its time were over, and then the rest of what is hidden.
+    // Sets its times back, first past its expiry, then past the rest of a hidden upload.
     await deployment.sql`
       update uploads set expires_at = now() - interval '2 days' where team_id = ${team.id} and filename = 'killed.csv'`;
     await until("it is given up", async () => (await rowsOf("killed.csv"))[0]?.hidden ?? false);

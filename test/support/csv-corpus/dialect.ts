@@ -47,7 +47,7 @@ function writeField(value: string, { delimiter, quoting }: Dialect, odd: boolean
   return quoted ? `"${value.split('"').join('""')}"` : value;
 }
 
-/** The object of such a list: its bytes with what the dialect puts round them. */
+/** Content of the stored object: the list with its byte order mark, compressed if the dialect says so. */
 export function objectOf(bytes: Buffer, bom: Buffer, { gzip }: Dialect): Buffer {
   const object = Buffer.concat([bom, bytes]);
   return gzip ? gzipSync(object, { level: 1 }) : object;

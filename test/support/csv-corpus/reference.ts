@@ -15,7 +15,7 @@ export function referenceRecords(text: string, dialect: Dialect): string[][] | "
   let record: string[] = [];
   let at = 0;
 
-  /** A character with what goes with it: what it stands for, and whether it means something. */
+  /** The next character: its text, the value that it stands for, and whether it has a meaning in CSV. */
   function next(): { raw: string; value: string; means: boolean } {
     const character = text.charAt(at);
     const following = text.charAt(at + 1);

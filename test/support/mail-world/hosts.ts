@@ -58,7 +58,7 @@ export const HOSTS: HostProfile[] = [
   { name: "mx.limited.test" },
   { name: "mx.later.test" },
   /**
-   * A host of its own, so that its 421 ends a session that has done nothing else: otherwise another session asks again.
+   * Used for nothing else, so that its 421 ends a session without earlier commands; otherwise a new session would ask again.
    */
   { name: "mx.closing.test" },
   { name: "mx.rude.test" },

@@ -224,7 +224,7 @@ describe("a wrong entry of the operator's shaping is named", () => {
 
   it("names of exchangers that look right for long, in no time", () => {
     const label = "a".repeat(60);
-    // Backtracking would never come to an end.
+    // A pattern that backtracks would not finish in any useful time.
     for (const end of ["!", ".*", ".COM"])
       assert.match(
         wrong({ providers: { p: { mx: [`${`${label}.`.repeat(3)}${label}${end}`] } } }),

@@ -17,7 +17,7 @@ function setUp() {
   return { clock, caps, reduced };
 }
 
-/** Takes as many as it may at a server with room for `room`, for `forMs`. @returns what is held at the end, refusals */
+/** Opens as many connections as allowed, for `forMs`, at a server that accepts `room`. @returns open ones at the end, refusals */
 function use({ clock, caps }: ReturnType<typeof setUp>, room: number, max: number, forMs: number) {
   let open = 0;
   let refusals = 0;

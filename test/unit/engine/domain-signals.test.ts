@@ -226,7 +226,7 @@ describe("an engine with signals", () => {
       );
       assert.equal(await checkWith(engine, "jane@example.com", "probed", control), nothing);
     }
-    // The first has to wait for them beside the check, the second hands over what is known.
+    // The first check starts the look-up of the signals beside itself; the second one has them already.
     assert.deepEqual(given, [undefined, { spf: true, dmarc: false, listedBy: null, parkedAddress: false }]);
     assert.equal(EVIDENCE.domain, undefined);
   });

@@ -29,7 +29,7 @@ const DOES: Record<string, RcptOutcome> = {
 };
 
 interface ProbeCase {
-  /** `isBare`: the local part is a word of what some servers say. */
+  /** `isBare`: the local part is a word that also occurs in some servers' replies. */
   rows: { kind: string; mode: CheckMode; isBare: boolean }[];
   /** Outcome at a backup host. */
   backup: string;

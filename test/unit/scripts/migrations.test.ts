@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { type Fault, findFaults } from "../../../scripts/migrations/rules.ts";
 import { MIGRATIONS } from "../../../src/stores/postgres/migrations/index.ts";
 
-/** Landed before anybody had a deployment that must not stand still; what they did cannot be undone. */
+/** Number of migrations from before the first deployment. They are exempt from the rules, because they cannot be changed. */
 const LANDED = 12;
 const EXCEPTIONS: Record<number, string[]> = {
   5: [

@@ -6,7 +6,7 @@ import { createFakeClock } from "../../../support/fake-clock.ts";
 import { openRedis } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
-/** Both kinds of counters, which must behave alike: those in Redis, and those of one process alone. */
+/** The two kinds of counters, which must behave in the same way: in Redis, and in one process's memory. */
 const KINDS = [
   [
     "in Redis",

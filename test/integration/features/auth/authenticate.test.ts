@@ -23,7 +23,7 @@ function bearer(secret: string): string {
   return `Bearer ${secret}`;
 }
 
-/** Waits for what other sockets deliver, without moving anybody's clock. */
+/** Waits in real time for messages on other sockets; fake clocks do not move. */
 const eventually = (condition: () => boolean) => until("what other sockets deliver", condition);
 
 async function ask(process: Process, secret: string): Promise<Actor> {
@@ -239,7 +239,7 @@ describe("a Postgres that is away", () => {
     await eventually(() => process.bus.session === null);
     process.redis.open();
     await eventually(() => process.bus.session !== null);
-    // A new subscription: what was announced in between is not known.
+    // The new subscription misses messages that were published before it.
     for (let elapsed = 0; elapsed < LIMITS.keys.confirmMs; elapsed += LIMITS.keys.pollMs) {
       await process.clock.advanceAsync(LIMITS.keys.pollMs);
       await process.authenticator.poll();

@@ -24,7 +24,7 @@ async function ask(process: Process, secret: string): Promise<Actor> {
   return process.authenticator.authenticate(`Bearer ${secret}`);
 }
 
-/** Waits for what other sockets deliver, without moving anybody's clock. */
+/** Waits in real time for messages on other sockets; fake clocks do not move. */
 const eventually = (condition: () => boolean) => until("what other sockets deliver", condition);
 
 describe("a team of 9,000 blocked domains and 300 keys", () => {

@@ -10,7 +10,7 @@ import { type Scratch, ScratchFull } from "../../../../src/stores/scratch.ts";
 import { type AnalysisBench, type FileJob, openAnalyses } from "../../../support/bulk-analysis.ts";
 import { createClosing } from "../../../support/store.ts";
 
-/** Analyses that do not come to their end, or not alone, on real Postgres and object storage. */
+/** Analyses that are interrupted, or that run twice at once, on real Postgres and object storage. */
 const closing = createClosing();
 let bench: AnalysisBench;
 

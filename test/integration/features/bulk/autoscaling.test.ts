@@ -109,7 +109,7 @@ async function finishHeld(): Promise<void> {
   }
 }
 
-/** Jobs end, and workers find it out of what is left of them in the streams. */
+/** Ends the jobs, and lets workers read and finish the jobs' remaining entries in the streams. */
 async function endJobs(ids: readonly string[]): Promise<void> {
   for (const id of ids) await sql.begin((tx) => endJob(tx, id, { status: "completed", resultsKey: "k" }));
   for (;;) {

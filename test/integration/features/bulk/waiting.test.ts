@@ -193,7 +193,7 @@ describe("a source that is not ours", () => {
     return content;
   }
 
-  /** The two rows that were answered cost what they would have in a job that was cancelled. */
+  /** Asserts that the job failed with `code`, and that its two answered rows are charged, as in a cancelled job. */
   async function assertLost({ teamId, ended }: Awaited<ReturnType<typeof setUp>>, code: string) {
     const { status, error_code, error_detail, charged } = await ended();
     assert.deepEqual([status, error_code, charged], ["failed", code, 2]);

@@ -190,7 +190,7 @@ describe("merging", () => {
     announced = [];
     clock.advance(LIMITS.overrides.mergeEveryMs);
     for (const relay of relays) await relay.drain?.();
-    // drain() asks them to end early: what is left is merged now.
+    // drain() asks the relays to end early; the remaining changes are merged here.
     await Promise.all([merge(), merge()]);
     for (const team of teams) {
       assert.deepEqual((await merged(team)).sort(), domainsOf(40).sort());

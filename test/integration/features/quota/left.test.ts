@@ -72,7 +72,7 @@ async function setUp(late: "lease" | "flush" | "release", limit = LIMIT) {
       waiting = [];
       done = 0;
     },
-    /** Resolves once the ledger has done what its withheld answer is about; lets `beatMs` pass as often as it takes. */
+    /** Resolves once the ledger has done the work whose answer is withheld; moves the clock by `beatMs` until then. */
     told,
     hasAnswered: () => unanswered === 0,
     async release() {

@@ -196,7 +196,7 @@ describe("quota over processes", () => {
     await expireLeases(teamId);
     await createQuotaLedger(sql).reap();
     const charged = await used(teamId);
-    // It wakes up and does not know: what it may still take was charged.
+    // The process does not know yet that its lease is settled. Units that it may still use were charged with the lease.
     let late = 0;
     let next = frozen.quota.reserve(actor);
     for (; !(next instanceof Promise); next = frozen.quota.reserve(actor)) late += 1;

@@ -68,7 +68,7 @@ describe("an upload by a presigned URL", () => {
       [first.filename, first.bytes, first.key],
       ["a list.csv", 5, uploadKey(actor.teamId, made.id)],
     );
-    // Sent again while the URL holds: a job reads what is there when it is made.
+    // The file is sent again while its URL is valid. A job reads the content at the time of its creation.
     assert.equal((await putTo(made.url, "67890", made.headers)).status, 200);
     assert.notEqual((await world.sources.find(actor, made.id)).etag, first.etag);
   });

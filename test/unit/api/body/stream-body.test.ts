@@ -9,7 +9,7 @@ import { UwsConnection } from "../../../support/uws-connection.ts";
 
 const { chunkBytes, keptBytes, pieceBytes } = LIMITS.http.streams;
 
-/** The payload of a chunked answer; throws where a chunk is not what its head says. */
+/** The payload of a chunked answer. @throws if the length of a chunk differs from its head's */
 function payloadOf(answer: Buffer): Buffer {
   const parts: Buffer[] = [];
   let at = answer.indexOf("\r\n\r\n") + 2;

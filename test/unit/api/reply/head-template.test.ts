@@ -15,7 +15,7 @@ NUMBERS.push(9_999_999_999, Number.MAX_SAFE_INTEGER);
 function setUp() {
   const ids = createRequestIds();
   const heads = createHeadTemplates(ids, headParts);
-  /** The head as it is written from strings, field by field. */
+  /** The head written field by field, for comparison with the template's. */
   function asText(reply: HttpReply, id: number, rate: RateLimitState, cors: string): string {
     const written: string[] = reply.status === 200 ? ["200 OK"] : [];
     const writer = {

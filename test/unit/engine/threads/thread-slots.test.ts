@@ -45,7 +45,7 @@ function threads(obeys = true) {
   return { clock, local, rich: thread(), poor: thread(), third: thread() };
 }
 
-/** Beyond what is held back at the start. */
+/** Has the thread take all slots; the clock moves before each, because at the start some are held back for other threads. */
 async function fill(thread: BusyThread, clock: FakeClock): Promise<void> {
   for (let i = 0; i < MAX; i++) {
     const asked = thread.ask();

@@ -93,7 +93,7 @@ describe("a shared bucket, as a process sees it", () => {
   });
 
   it("has the next lease of a team in use before what is left of the last goes back", () => {
-    // One request each 0.8 ms takes 100 ms and more for what is leased, and answers take 10 ms.
+    // With one request every 0.8 ms a lease lasts for 100 ms or more, and an answer takes 10 ms.
     const bucket = new SharedBucket("key", { ratePerS: 5_000, burst: 10_000 }, "verify");
     const asked: { answerAtMs: number; sentAtMs: number; request: ReturnType<typeof bucket.nextRequest> }[] =
       [];

@@ -114,7 +114,7 @@ describe("a limiter that goes", () => {
 });
 
 describe("what is known to be refused", () => {
-  /** Grants what it has, and says when there is more. */
+  /** A limiter whose store grants `tokens`, and then says that there are more after `nextMs`. */
   function setUp(tokens: number, nextMs: number) {
     const clock = createFakeClock();
     let left = tokens;

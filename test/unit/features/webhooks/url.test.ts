@@ -106,7 +106,7 @@ describe("the URL of a webhook", () => {
       });
     fc.assert(
       fc.property(form, (text) => {
-        // The form is one that the parser takes for an address at all.
+        // The URL parser must have read the host as an IPv4 address, or the test would prove nothing.
         assert.equal(ipaddr.IPv4.isValid(hostOf(new URL(text))), true, text);
         return refused(text);
       }),

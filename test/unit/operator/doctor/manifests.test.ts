@@ -12,7 +12,7 @@ import { SECRETS_GROUP } from "../../../../src/operator/doctor/secrets.ts";
 import { systemClock } from "../../../../src/platform/time/clock.ts";
 import { BUILDS, built } from "../../scripts/manifests/built.ts";
 
-/** In pods of the manifests, which have what their role needs and nothing else, the doctor finds no fault with that. */
+/** The doctor accepts the pods of the manifests, which have only the settings and resources that their role needs. */
 const GIB = 1_073_741_824;
 const ROLES = ["api", "bulk", "relay"];
 /** Settings that only the overlay can know, and that these builds leave out. */

@@ -1,7 +1,7 @@
 import { MEASURED_COSTS } from "../../../../scripts/capacity/costs.ts";
 import type { Scenario, SiteClass } from "../../../../scripts/capacity/scenario.ts";
 
-/** A class of sites and a scenario of it alone, where a test says nothing else. */
+/** A class of sites with default values, which a test may override. */
 export function siteOf(own: Partial<SiteClass> = {}): SiteClass {
   return {
     ...{ name: "sites", sites: 4, share: 1, connections: 5, depth: 5, transactionsPerSession: 50 },

@@ -39,7 +39,7 @@ const ours = services.filter(([, { image }]) => image.startsWith("rcpt:"));
 const dockerfile = parseDockerfile(textOf("Dockerfile"));
 const production = settingsOf(dockerfile, "production", new Map([["VERSION", "1.2.3"]]));
 
-/** `${NAME:-standard}` and `${NAME:?why}` by what .env says, or else the standard. */
+/** Replaces `${NAME:-standard}` and `${NAME:?why}` by the value in `env`, or else by the default. */
 function filledIn(value: string, env: Readonly<Record<string, string | undefined>>): string {
   return value.replaceAll(
     /\$\{(\w+)(?::-([^}]*)|:\?[^}]*)?\}/g,

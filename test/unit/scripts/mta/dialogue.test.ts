@@ -28,7 +28,7 @@ for (const line of ["", "25 Ok", "2500 Ok", "HTTP/1.1 400 Bad Request", "650 Ok"
     assert.throws(() => parseReply([line]), /no SMTP reply/);
   });
 
-/** Serves one connection from a script: each line received takes the next answer. Resolves to what was received. */
+/** Serves one connection from a script: each received line gets the next answer. Resolves to the received lines. */
 async function dialogue<T>(
   answers: string[],
   ask: (port: number) => Promise<T>,

@@ -36,17 +36,17 @@ describe("domains beyond ASCII", () => {
     "1א.com",
     "א1\u0661.com",
     "א-.com",
-    // Not what its Punycode says, or no Punycode at all.
+    // Punycode that does not decode to its own U-label, or is no Punycode.
     "xn--0.com",
     "xn--abc-.com",
     "xn--a.com",
     "xn--.com",
-    // Joiners outside the scripts that need them, a mark with nothing before it, what is unassigned.
+    // Joiners outside the scripts that need them, a mark at the start, unassigned and private characters.
     "a\u200db.com",
     "\u0300a.com",
     "a\u{e0080}.com",
     "\ue000.com",
-    // 63 octets are counted of the A-label.
+    // A label may have 63 octets, counted in its A-label form.
     `${"ü".repeat(60)}.com`,
   ];
   for (const domain of refused) it(`${domain}: refused`, () => assert.equal(domainOf(domain), null));

@@ -73,7 +73,7 @@ describe("what is remembered of replies", () => {
       provider: fc.constantFrom(null, "google", "microsoft365"),
       stage: fc.constantFrom<Outcome["stage"]>("rcpt", "mail", "greeting"),
     });
-    // One after another, so that each may meet what was remembered of those before.
+    // Questions run one after another, so that each may find readings remembered from earlier ones.
     fc.assert(
       fc.property(fc.array(asked, { minLength: 1, maxLength: 20 }), (questions) => {
         for (const question of questions) {

@@ -16,7 +16,7 @@ const CARRIERS = [
 
 describe("a field of evidence", () => {
   it("stands in one file of all that carry evidence: the table", () => {
-    // Names that mean nothing else.
+    // Field names that have no other meaning in the code.
     const names = [
       ...["enhancedCode", "mxHost", "trusted", "retryAfterS", "tls", "catchAll"],
       ...["preferences", "spf", "dmarc", "listedBy", "parkedAddress"],

@@ -6,7 +6,7 @@ import { after, describe, it } from "node:test";
 import { loadLists, packLists, unpackLists } from "../../../../src/verification/lists/built.ts";
 import { compileLists, type SharedLists } from "../../../../src/verification/lists/lists.ts";
 
-/** The lists in a file of the build: the same tables to the byte, and nothing else is taken for them. */
+/** The packed lists of a build give the same tables to the byte; any other file is refused. */
 const folder = mkdtempSync(join(tmpdir(), "rcpt-lists-"));
 after(() => rmSync(folder, { recursive: true }));
 

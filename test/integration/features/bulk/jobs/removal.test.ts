@@ -77,7 +77,7 @@ describe("what cannot be removed", () => {
   });
 });
 
-/** Removal from the real object storage, and what is there of a job: its objects, and what is being uploaded in parts. */
+/** Removal on real object storage, and readers of a job's objects and of its unfinished multipart uploads. */
 async function openSweep(t: TestContext) {
   const { bucket, endpoint, region, ...credentials } = await testObjects();
   const settings = { endpoint, publicEndpoint: endpoint, region, bucket, credentials };

@@ -31,7 +31,7 @@ import { createScratch } from "../../../../../src/stores/scratch.ts";
 import { testObjects } from "../../../../support/embedded.ts";
 import { until } from "../../../../support/until.ts";
 
-/** Rows are wide, so that results come to several parts of an object. */
+/** Rows are wide, so that the results need several parts of a multipart upload. */
 const CHUNKS = 12;
 const ROWS_PER_CHUNK = 40;
 const NOTE = "n".repeat(50_000);

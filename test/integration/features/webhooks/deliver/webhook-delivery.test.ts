@@ -39,7 +39,7 @@ async function waiting(events = 1): Promise<{ teamId: string; id: string }> {
   return { teamId, id: ids[0] ?? "" };
 }
 
-/** Attempts what is due in a lane, once each, and gives what was sent. */
+/** Attempts every due delivery of a lane once. @returns the sent requests */
 async function attemptAll(lane: string, outcome: DeliveryAttempt) {
   const sent: { url: string; headers: Readonly<Record<string, string>>; body: string }[] = [];
   const deliver = deliverBy(sql, async (message) => {

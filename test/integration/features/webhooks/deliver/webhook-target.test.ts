@@ -12,7 +12,7 @@ import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { createClosing } from "../../../../support/store.ts";
 import { startReceiver } from "../../../../support/webhook-receiver.ts";
 
-/** Two servers on one port: what a name may resolve to, and what it must not lead to. */
+/** Addresses of two servers on one port: a name resolves to the first; the second must not be reached. */
 const FIRST = "127.0.0.21";
 const SECOND = "127.0.0.22";
 const closing = createClosing();

@@ -11,7 +11,7 @@ import fc from "../../../../support/properties.ts";
 const offset = fc.nat(CHUNK_ROWS_MAX - 1);
 const value = fc.oneof(fc.integer({ min: 0, max: 0xffff_ffff }), fc.nat(300), fc.constant(0xffff_ffff));
 
-/** Offsets have one thing known of them: what is even is a copy's. */
+/** An offset cannot be both a copy and a row with copies, so even offsets are copies, and odd ones have copies. */
 const chunkRepeats = fc.array(fc.tuple(offset, value)).map(
   (entries): ChunkRepeats => ({
     sameAs: new Map(entries.filter(([at]) => at % 2 === 0)),

@@ -9,7 +9,7 @@ import { VERDICTS } from "../../../../../src/features/bulk/results/shard.ts";
 import { build, models, PROVIDERS, REASONS, textOf } from "../../../../support/join-model.ts";
 import fc from "../../../../support/properties.ts";
 
-/** Rows of results that are asked for, by what they have and by their number. */
+/** Results are filtered by the values of their rows, and by the number of rows. */
 const NONE: WantedRows = { verdict: null, reason: null, provider: null };
 const maybe = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values));
 const wantedRows = fc.record({

@@ -24,7 +24,7 @@ import { createFakeClock } from "../../../../support/fake-clock.ts";
 import fc from "../../../../support/properties.ts";
 import { silentLog } from "../../../../support/store.ts";
 
-/** Rows drawn from templates come to what the same rows come to whose results are each rendered, with the same memory. */
+/** Rows drawn from templates must give the same results as rows that are rendered one by one, from the same caches. */
 
 const DOMAINS = [
   "one.test",
@@ -148,7 +148,7 @@ function world(rows: readonly Row[], isDrawn: boolean) {
   return { verifier, looks, asked };
 }
 
-/** As JSON, with what it costs, or what it waits for. */
+/** The answer as JSON, with its charge; for a waiting row with the reason, site and time of the wait. */
 function shown(answer: RowAnswer): string {
   const { verified, wait } = answer;
   if (wait === undefined) return `${verified.charged} ${JSON.stringify(verified.result)}`;

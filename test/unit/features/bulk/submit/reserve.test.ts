@@ -8,7 +8,7 @@ import { createFakeClock } from "../../../../support/fake-clock.ts";
 const HOLD = { jobId: "job_1", teamId: "team_1", limit: 100, units: 10 };
 const MS_TO_MIDNIGHT = 1_500;
 
-/** A ledger that answers so, and then holds; and what it was asked. */
+/** A ledger that first refuses, with the given answers, and then holds. `asked`: number of values of each query. */
 function ledger(answers: readonly { available: number; unspent: number }[]) {
   const asked: number[] = [];
   const sql = (parts: TemplateStringsArray, ...values: unknown[]) => {

@@ -23,7 +23,7 @@ import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { createGate } from "../../../../support/gate.ts";
 
-/** One request after the other, each with what will be found for it. */
+/** A request, and the finding that the engine will return for it. */
 interface Case {
   email: string;
   finding: EvidenceFinding;

@@ -18,7 +18,7 @@ function openCache() {
     const evidence = evidenceWith(scope === "probed" ? { smtp: smtpWith() } : {});
     cache.store(scope, ADDRESS, { evidence, storedAt: clock.now(), ttlS: 60 }, false);
   };
-  /** By scope, whether what is known rests on a probe; null: nothing is known. */
+  /** For each scope, whether its cached evidence comes from a probe; null: nothing is cached. */
   const seen = () =>
     (["probed", "unprobed"] as const).map((scope) => {
       const entry = cache.peek(scope, ADDRESS);

@@ -125,7 +125,7 @@ function readerOf(shelf: Shelf, clock = { monotonic: () => 0 }) {
 const DOMAIN = evidenceWith();
 const smtpText = JSON.stringify(smtpWith());
 
-/** Rows of a domain, alike but for how long its server took. */
+/** Rows of one domain that differ only in the latency of its server. */
 function alike(count: number) {
   const { mx, disposable } = DOMAIN;
   return Array.from({ length: count }, (_, i) => ({

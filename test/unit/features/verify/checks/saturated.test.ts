@@ -38,7 +38,7 @@ function simulatedProcess(perS: number) {
   const outside: Asked[] = [];
   const checks: { asked: Asked; place: AdmissionSlot; readyMs: number }[] = [];
   const tallies = new Map<string, Tally>();
-  /** In checks: of the time since the last look, what there was and what was used. */
+  /** Capacity since the last look, and its used part (`used`); both in checks. */
   let had = 0;
   let used = 0;
   let waits: number[] = [];

@@ -67,7 +67,7 @@ describe("the judgement of an overload", () => {
     assert.deepEqual(missed(crowd(79, 1)), []);
     assert.deepEqual(missed(crowd(78, 1)), ["no rate limit: accepted"]);
     assert.deepEqual(missed(crowd(80, 0)), ["no rate limit: accepted"]);
-    // At four times the capacity half of what half of it can do.
+    // At four times the capacity a quarter of the capacity is required: 1,000 in four seconds.
     assert.deepEqual(missed({ ...crowd(600, 400), perS: 4_000 }), []);
     assert.deepEqual(missed({ ...crowd(600, 399), perS: 4_000 }), ["no rate limit: accepted"]);
     assert.deepEqual(missed({ limited: burst(counts(79, 29_000)) }), ["rate limit: accepted"]);

@@ -7,7 +7,7 @@ import { newAsker } from "../../../../../scripts/chaos/traffic/singles.ts";
 import { exitCodeOf } from "../../../../../scripts/chaos/verdict/closing.ts";
 import { GRACE_MS, judgeStorm } from "../../../../../scripts/chaos/verdict/judge.ts";
 
-/** Each bound of the closing table of a storm can be missed, and nothing else need be wrong for it. */
+/** Each bound in a storm's closing table can be missed alone. */
 const RESOURCES: Resources = { rssMb: 100, descriptors: 40, threads: 12 };
 const members = (change: Partial<Resources> = {}) =>
   new Map([
