@@ -5,9 +5,9 @@ import { UsageError, writeCount } from "./units.ts";
 
 /** A source of addresses. */
 export interface AddressSource {
-  /** One that this run has not asked about; of a file, the next, and from its start again after its end. */
+  /** An address that this run has not asked about. From a file it is the next one; after the last the file starts again. */
   fresh(): string;
-  /** One of those that it asked about first, each as likely; a fresh one until there is any. */
+  /** One of the first addresses of the run, each equally likely; a fresh one while there is none yet. */
   hot(): string;
   /** Description of the addresses, for the report. */
   readonly description: string;

@@ -15,7 +15,7 @@ export interface BulkDriverParts {
   clock: Clock;
   /** Part of the names of uploads and of idempotency keys. */
   run: string;
-  /** Jobs are submitted for so long. */
+  /** Milliseconds from the start for which jobs are submitted. */
   endMs: number;
   stopping: AbortSignal;
 }

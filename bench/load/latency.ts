@@ -13,10 +13,10 @@ export interface LatencyView {
   percentiles: Record<Percentile, number | null>;
 }
 
-/** A point of a percentile curve: the share of answers (0 to 1) that came within so many microseconds. */
+/** A point of a percentile curve: `share` of the answers (0 to 1) took at most `us` microseconds. */
 export type CurvePoint = [share: number, us: number];
 
-/** An hour. What takes longer is counted as an hour: no request is waited for as long. */
+/** One hour. Longer latencies would count as an hour, but no request is waited for as long. */
 const HIGHEST_US = 3_600_000_000;
 /**
  * Significant figures of each value; an HDR histogram, hence the same relative error at a microsecond and at a minute.

@@ -22,7 +22,7 @@ export interface BulkPlan {
   way: "upload" | "inline";
   /** Most jobs in progress at once; when another is due, it is left out, and counted. */
   atOnce: number;
-  /** A job that has not ended so long after the end of the run is left behind. */
+  /** Milliseconds to wait for unfinished jobs after the end of the run. */
   waitMs: number;
 }
 

@@ -13,7 +13,7 @@ export interface LoopParts {
   tally: Tally;
   pause: Pause;
   warmUpMs: number;
-  /** From the start, warm-up included: nothing is sent that falls due later. */
+  /** Milliseconds from the start, warm-up included. Requests due later are not sent. */
   endMs: number;
   /** Warm-up included. */
   requestsMax: number;

@@ -6,7 +6,7 @@ import type { FailureCause, Outcome } from "./outcome.ts";
 export const KINDS = ["repeated", "new", "evidence", "refresh"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** A request whose time has come. Times are monotonic milliseconds. */
+/** A request that is due. Times are monotonic milliseconds. */
 export interface Planned {
   kind: Kind;
   path: string;

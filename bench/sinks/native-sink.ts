@@ -15,7 +15,7 @@ interface SinkLine {
   error?: string;
 }
 
-/** The project's folder: compiled, this module lies deeper in it, without the scripts of Lua. */
+/** Finds the project's folder. The compiled module is deeper in it, and has no Lua scripts beside it. */
 export function projectRoot(): string {
   let folder = import.meta.dirname;
   while (!existsSync(join(folder, "bench/sinks/sink.lua")) && folder !== dirname(folder))

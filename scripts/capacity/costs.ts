@@ -11,7 +11,7 @@ export interface BenchResults {
   }[];
 }
 
-/** Rows of a write at sites whose session may end at the next refusals: what `npm run bench -- scaling` has. */
+/** Mean rows of a write while a session may end at the next refusals, as in `npm run bench -- scaling`. */
 const ROWS_PER_SHORT_WRITE = 4.5;
 const DEEP = 10;
 

@@ -152,7 +152,7 @@ export interface FleetFormula {
   byProcessesPerS: number;
 }
 
-/** Rows a second of all rows at which a class of sites is full, by so many source addresses. */
+/** Rate of all rows, a second, at which a class of sites is full with the fleet's number of source addresses. */
 export function siteBoundPerS(scenario: Scenario, site: SiteClass, fleet: Fleet = scenario.fleet): number {
   const part = askedShare(scenario) * site.share;
   if (part === 0) return Number.POSITIVE_INFINITY;

@@ -17,7 +17,7 @@ export interface SitePlan {
   name: string;
   /** Rows a second of the whole class at the peak. */
   perS: number;
-  /** Rows a second that one source address has borne by one site of it. */
+  /** Rows a second that one site of the class accepts from one source address. */
   bearsPerS: number;
   addresses: number;
   bound: "connections" | "recipients an hour";
@@ -69,9 +69,9 @@ function withAddresses(scenario: Scenario, sourceAddresses: number): Scenario {
 }
 
 /**
- * The fewest source addresses and bulk processes that bear the peak, and these divided by `use`. Of the scenario its mix, sites,
- * costs and what a process is are taken.
- * @throws Error when the target, or what it leads to, is out of bounds
+ * The least numbers of source addresses and bulk processes for the peak, and these divided by `use`. From the scenario it
+ * takes the mix of rows, the sites, the costs and the size of a process.
+ * @throws Error when the target, or a result, is out of bounds
  */
 export function makePlan(scenario: Scenario, target: Target): Plan {
   requireTarget(target);

@@ -39,7 +39,7 @@ export function sessionShape(site: SessionSite, refusing: number): SessionShape 
   const depth = site.pipelining ? site.depth : 1;
   let writes = 0;
   let transactions = 0;
-  /** Likelihood of having served so many and been refused so often: `served * (rejectionsPerSession + 1) + refused`. */
+  /** Probability of each state of a session. A key is `served * (rejectionsPerSession + 1) + refused`. */
   let states = new Map<number, number>([[0, 1]]);
   const width = rejectionsPerSession + 1;
   while (states.size > 0) {

@@ -9,7 +9,7 @@ export interface ChaosOptions {
   overload: boolean;
   /** Hostile neighbours beside a victim. */
   neighbours: boolean;
-  /** An overload asks for so many times what the API can do. */
+  /** Rate of an overload, as a multiple of the API's capacity. */
   times: number;
   /** The closing table as one line of JSON on standard output. */
   json: boolean;

@@ -3,9 +3,9 @@ export interface Outcome {
   name: string;
   version: string;
   passed: number;
-  /** Without those that are known. */
+  /** Failed tests, without known failures. */
   failed: number;
-  /** Tests that failed and are known to. */
+  /** Failed tests that are known to fail. */
   known: number;
   seconds: number;
   /** `2026-11-28`, UTC. */

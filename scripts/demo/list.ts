@@ -20,7 +20,7 @@ export interface CustomerList {
 
 /** Rows that differ from the rest, of each thousand. */
 const THOUSAND = 1_000;
-/** Rows of one domain, about; so many names there are. */
+/** Approximate number of rows of a domain, which is the number of names. */
 const ROWS_PER_DOMAIN = 500;
 const FIRST = (
   "anna ben carla david elena felix greta hugo ida jonas " +

@@ -63,7 +63,7 @@ function isModulePath({ parent }: Node): boolean {
   return parent.kind === SyntaxKind.ImportDeclaration || parent.kind === SyntaxKind.ExportDeclaration;
 }
 
-/** Text of a file, by part. What is neither an identifier nor a string can have words in comments only. */
+/** Text of a file, by part. All text that is neither an identifier nor a string counts as comment: code has no other words. */
 function textsOf(path: string, file: SourceFile): Record<Place, string> {
   const texts = { paths: path, identifiers: "", comments: "", strings: "" };
   let rest = 0;

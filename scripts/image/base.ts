@@ -107,8 +107,8 @@ export async function putBaseTogether(image: string, options: BaseOptions): Prom
 }
 
 /**
- * Has this machine's npm fetch all that the lockfile names, into its cache, for a build that has no registry.
- * @returns where the cache is, and whose it is
+ * Has this machine's npm fetch all packages of the lockfile into its cache, for a build without a registry.
+ * @returns folder of the cache, and URL of the registry that filled it
  */
 export async function fillNpmCache(
   context: string,

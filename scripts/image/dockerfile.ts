@@ -1,4 +1,4 @@
-/** One instruction as it stands, words not yet replaced. */
+/** One instruction as written; variables in it are not replaced yet. */
 export interface Instruction {
   /** Number of its first line, from 1. */
   line: number;

@@ -24,7 +24,7 @@ export function templatesOf(source: string): Template[] {
   const kept = [...source.replaceAll(/[^\n]/g, " ")];
   const found: Template[] = [];
 
-  /** Reads code up to the brace that closes it. @returns where that stands, or the end */
+  /** Reads code up to its closing brace. @returns the index of that brace, or the end of the text */
   function readCode(from: number, isInner: boolean): number {
     let depth = 0;
     for (let i = from; i < source.length; i++) {
@@ -40,7 +40,7 @@ export function templatesOf(source: string): Template[] {
     return source.length;
   }
 
-  /** Reads a template from behind its first backtick. @returns where its last one stands, or the end */
+  /** Reads a template from behind its first backtick. @returns the index of its last backtick, or the end of the text */
   function readTemplate(from: number): number {
     for (let i = from; i < source.length; i++) {
       const char = source[i] ?? "";

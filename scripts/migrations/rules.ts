@@ -71,7 +71,7 @@ function faultsOf(statement: string, made: ReadonlySet<string>): Fault[] {
   return /^(?:lock|truncate|cluster|vacuum|reindex)\b/.test(statement) ? ["locks"] : [];
 }
 
-/** Tables that a statement locks, for writers at least: its own, and those that it points at, in the order it does so. */
+/** Tables that a statement locks, at least against writers: its own and the referenced ones, in the order of locking. */
 function lockedBy(statement: string): string[] {
   const own = [ALTERED, INDEXED, CHANGED, TRIGGERED].map((pattern) => pattern.exec(statement)?.[1]);
   const pointedAt = [...statement.matchAll(REFERENCED)].map((match) => match[1]);

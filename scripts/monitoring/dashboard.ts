@@ -272,7 +272,7 @@ export function createDashboard(): object {
   };
 }
 
-/** As it lies in the repository. */
+/** The dashboard's file, as it is in the repository. */
 export function renderDashboard(): string {
   return `${JSON.stringify(createDashboard(), null, 2)}\n`;
 }

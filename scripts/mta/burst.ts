@@ -65,7 +65,7 @@ export async function askBurst(
 
 /**
  * Faults of a burst: wrong or missing answers, and sessions that the server ended for too many wrong recipients, which
- * the service must recycle before. It may meet other limits, since servers do not announce them.
+ * the service must recycle before that. Reaching other limits is no fault, since servers do not announce them.
  */
 export function burstFaults({ wrong, reading }: BurstOutcome): string[] {
   const faults = wrong === 0 ? [] : [`${wrong} wrong`];

@@ -38,7 +38,7 @@ export function parseReply(lines: string[], to = "RCPT"): RawReply {
   return { code: Number(match[1]), enhancedCode: match[2] ?? null, lines, to };
 }
 
-/** The replies of a server, each as its lines. `leave` lets others read the socket. */
+/** Reads a server's replies, each as a list of lines. `leave` stops reading, so that another reader can use the socket. */
 function listenTo(socket: Socket): { next(): Promise<string[]>; leave(): void } {
   let text = "";
   let lines: string[] = [];

@@ -22,7 +22,7 @@ export type Kind = keyof typeof EXPECTED;
 
 /** How our own question to a server differs from the service's. */
 export interface RawAsk {
-  /** Other than the service's: what the server remembers of our asking must not be what the service then meets. */
+  /** Sender other than the service's, so that the server's memory of our question does not affect the service's. */
   sender?: string;
   recipient?: string;
   localAddress?: string;
@@ -105,7 +105,7 @@ export interface MailServer {
   listeners: readonly Listener[];
   mailboxes: readonly Mailbox[];
   bursts: readonly Burst[];
-  /** The greylisted are let in after so long. */
+  /** Milliseconds after which greylisted clients are accepted. */
   greylistMs: number;
   /** Files of its file system, by absolute path. */
   files(port: number): Record<string, string>;

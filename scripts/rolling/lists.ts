@@ -31,9 +31,9 @@ export interface Lists {
 
 const INLINE_ROWS = 6;
 const UPLOAD_ROWS = 30;
-/** Long enough that most meet a process that is leaving. */
+/** Duration of an upload: so long that most uploads reach a process that begins to leave. */
 const UPLOAD_OVER_MS = 2_000;
-/** Number of uploads at once: a process accepts four of a team, and at times all go to one of the two processes. */
+/** Number of uploads at once. A process accepts at most four of a team, and at times only two processes get all uploads. */
 const UPLOADS_AT_ONCE = 4;
 const SETTLED_WITHIN_MS = 60_000;
 const POLL_MS = 250;

@@ -57,7 +57,7 @@ function placesWrittenIn(root: string, folder: string): Plugin {
   };
 }
 
-/** Packages that are not compiled in: those of the service that cannot be, and those that only tests and scripts use. */
+/** Packages that are not bundled: those that the service cannot bundle, and those that only tests and scripts use. */
 function packagesLeftOut(root: string): string[] {
   const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   return [...FROM_NODE_MODULES, ...Object.keys(devDependencies)];

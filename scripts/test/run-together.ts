@@ -10,7 +10,7 @@ interface Part {
   fault: string | null;
 }
 
-/** A file's tests are those before the test that bears its compiled name; `rest` came after the last such test. */
+/** Splits reports by file: a test named after the compiled file ends each part. `rest` are reports after the last one. */
 function partsOf(told: Told[], names: string[]): { parts: Part[]; rest: Told[] } {
   const parts: Part[] = [];
   let rest: Told[] = [];

@@ -8,7 +8,7 @@ import type { Guard } from "../embedded/guard.ts";
 import { SERVICES, type ServiceName, startStack } from "../embedded/stack.ts";
 import { makeTemplate } from "./template.ts";
 
-/** By what test files find each service. A service whose variable the caller has set is the caller's, and not started. */
+/** The variable that gives tests the URL of each service. If the caller has set it, the service is not started. */
 const FOUND_BY: Readonly<Record<ServiceName, string>> = {
   postgres: "RCPT_TEST_DATABASE_URL",
   redis: "RCPT_TEST_REDIS_URL",

@@ -48,7 +48,7 @@ export const TWO_ADDRESSES: Configuration = {
   costs: MEASURED_COSTS,
 };
 
-/** Many sites that each bear little: a connection lasts for 20 questions, and each site has its turns of retries. */
+/** Many small sites: a connection lasts for 20 questions, and rows of each site are retried. */
 export const MANY_SITES: Configuration = {
   name: "one source address, twenty sites with two connections, sessions of twenty",
   run: 21,

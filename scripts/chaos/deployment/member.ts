@@ -54,7 +54,7 @@ export class Member {
   readonly scratch: string;
   readonly #grounds: Grounds;
   #child: ChildProcess | null = null;
-  /** Something is being done to it: two faults do not meet in one process. */
+  /** True while a fault acts on the process, so that no second one is chosen for it. */
   busy = false;
   /** Number of processes started so far. */
   starts = 0;

@@ -8,7 +8,7 @@ export interface AttackRequest {
   key: string | null;
   headers?: Readonly<Record<string, string>>;
   body?: string;
-  /** The body's length is announced, and of its bytes so many a second are sent. */
+  /** A slow body: its length is announced, and `bytesPerS` of its bytes are sent a second. */
   trickle?: { bytes: number; bytesPerS: number };
 }
 
@@ -100,7 +100,7 @@ const slowBodies: Attacker = {
   refusals: ["408 request_timeout", "413 body_too_large", "429 rate_limited", "503 overloaded"],
 };
 
-/** Rows that wait for a periodic task, which takes so many of them at a time. */
+/** Creates many rows that wait for a periodic task, which handles a limited number at a time. */
 const pendingRows: Attacker = {
   name: "pending-rows",
   team: { tier: "enterprise", keys: 1, blocklistRows: 0 },

@@ -30,7 +30,7 @@ export function noneSuffered(): Suffered {
 
 /** A well-behaved customer with one key. */
 export interface Victim {
-  /** Asks for so long, and adds what came of it to `suffered`, which it returns. */
+  /** Sends requests for `forMs`, and adds their results to `suffered`, which it returns. */
   askFor(forMs: number, suffered: Suffered): Promise<Suffered>;
   close(): void;
 }

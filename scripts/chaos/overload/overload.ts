@@ -30,7 +30,7 @@ const TIMEOUT_MS = 30_000;
  */
 const CONNECTIONS = 2_000;
 const LOOK_EVERY_MS = 100;
-/** Two more teams beside the one that floods ask for a tenth of the load, and for a twentieth of the capacity. */
+/** Rates of two teams beside the flooding one: `second` as a share of the load, `small` as a share of the capacity. */
 const SECOND_SHARE = 0.1;
 const SMALL_SHARE = 0.05;
 
@@ -39,16 +39,16 @@ export interface Overload {
   /** The burst that measures the capacity: each client waits for its answer. */
   closed: Burst;
   capacityPerS: number;
-  /** CPU that the process got meanwhile, as a share of one core. */
+  /** CPU that the process got during `closed`, as a share of one core. */
   capacityBusy: number;
-  /** Requests a second that fall due in an overload. */
+  /** Requests a second of the overload, whether answered or not. */
   perS: number;
   /** Burst of three teams without rate limits: `flood`, `second` and `small`. */
   flood: Burst;
-  /** As many requests, of a team whose rate limit is half of the capacity. */
+  /** Burst of as many requests, by one team whose rate limit is half of the capacity. */
   limited: Burst;
   after: Burst;
-  /** CPU of the process, in milliseconds, while `flood` and `limited` were asked. */
+  /** CPU that the process used during `flood`, and during `limited` (next field), in milliseconds. */
   floodCpuMs: number;
   limitedCpuMs: number;
   /** Resources of the process that was asked. */

@@ -8,7 +8,7 @@ export interface Hooks {
   fail(failing: boolean): void;
   /** Ids of jobs whose end was delivered, correctly signed, and answered with success. */
   toldOf(): Set<string>;
-  /** Deliveries, and those of them whose signature is wrong. */
+  /** Number of deliveries, and of those with a wrong signature. */
   counts(): { deliveries: number; badlySigned: number };
   close(): Promise<void>;
 }

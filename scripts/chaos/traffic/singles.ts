@@ -29,12 +29,12 @@ export interface SingleTraffic {
 }
 
 export interface SingleSetting {
-  /** Its name, of which the addresses are made. */
+  /** Name of the phase, from which the addresses are made. */
   name: string;
   log: RequestLog;
   doors: readonly Door[];
   asker: Asker;
-  /** Asks one of so many questions; its quota ends within the run. */
+  /** A team that sends every CAPPED_EVERY-th request, and whose quota ends within the run. */
   capped: Asker;
   perS: number;
 }

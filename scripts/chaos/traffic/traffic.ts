@@ -35,7 +35,7 @@ const SIZES = [500, 1_200, 120, 2_000] as const;
 /** Sizes of the long lists, whose results are joined in a thread. */
 const LONG_SIZES = [20_500] as const;
 
-/** Mixed traffic: single requests at a steady rate, and lists. @param phase its name, of which the addresses are made */
+/** Mixed traffic: single requests at a steady rate, and lists. @param phase name from which the addresses are made */
 export function startTraffic(phase: string, setting: TrafficSetting): Traffic {
   const { log, doors, asker, capped, bulkKey, withLong } = setting;
   const singles: SingleTraffic = startSingles({ name: `${phase}s`, log, doors, asker, capped, perS: PER_S });

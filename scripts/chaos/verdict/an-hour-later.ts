@@ -61,7 +61,7 @@ async function readableKeys(sql: Database): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-/** Jobs that have more than results, and those that were given up before they were taken. */
+/** Number of jobs that the relays still have to tidy: the source is not removed yet, or the job is marked as removed. */
 async function untidied(sql: Database): Promise<number> {
   const [row] = await sql<[{ left: number }]>`
     select count(*)::int as left from jobs where not source_removed or removed_at is not null`;

@@ -5,7 +5,7 @@ export interface Finding {
   /** null: no bound; the value is only shown. */
   bound: string | null;
   ok: boolean;
-  /** It was measured so badly that it says nothing: neither held nor missed. */
+  /** The measurement was too poor to judge the bound, so it is neither held nor missed. */
   void?: true;
 }
 

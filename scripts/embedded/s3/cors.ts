@@ -15,7 +15,7 @@ function allowedOrigin({ origins, methods }: CorsRule, origin: string, method: s
   return origins.includes(origin) ? origin : null;
 }
 
-/** Adds to an answer, an error too, what lets a page read it. */
+/** Adds the headers to an answer, also to an error, that allow a page to read it. */
 export function allowOrigin(req: IncomingMessage, res: ServerResponse, rule: CorsRule | undefined): void {
   const { origin } = req.headers;
   const method = req.method === "OPTIONS" ? req.headers["access-control-request-method"] : req.method;

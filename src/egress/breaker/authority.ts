@@ -230,10 +230,7 @@ class Authority implements BreakerAuthority {
     if (isFirst) this.#notifyThreads({ kind: "watched", key: keyOfScope(way) });
   }
 
-  /**
-   * Opens the domain's own breaker when the site's trial may have met a list of that domain alone.
-   * @returns false: it is the site's block, or too many domains are blocked
-   */
+  /** Opens the domain's own breaker when the site's trial may have met a list of that domain alone; false: the block is the site's. */
   #isCustomersOwnBlock(
     { way }: BreakerRecord,
     open: OpenBreaker,

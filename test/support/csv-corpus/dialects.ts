@@ -6,7 +6,7 @@ const binary = (text: string): Buffer => Buffer.from(text, "latin1");
 const oneColumn = { delimiter: ",", emailColumn: 0 };
 const plain = { ...oneColumn, header: null };
 
-/** The corners of RFC 4180, and what lies beyond them. */
+/** Lists with edge cases of RFC 4180, and with forms beyond it. */
 export const DIALECTS: readonly CorpusList[] = [
   { name: "one address", bytes: utf8("a@example.com"), ...plain, rows: [["a@example.com"]] },
   {

@@ -186,7 +186,7 @@ function accountOf(rows: readonly (Row & { offset: number })[], answered: Answer
     reports.set(key, (reports.get(key) ?? 0) + count);
   });
   const { counts, providers } = countRows(copiesOf(rows), answered);
-  return { counts, providers: new Map(providers.map(({ provider, ...own }) => [provider, own])), told };
+  return { counts, providers: new Map(providers.map(({ provider, ...own }) => [provider, own])), reports };
 }
 
 describe("rows drawn from templates", () => {
