@@ -23,7 +23,7 @@ export interface MemoryBasis {
 const MIB = 1_048_576;
 /** V8's young generation of one isolate: three semi-spaces of 16 MiB, which fill before they are collected. */
 const YOUNG_BYTES = 3 * 16 * MIB;
-/** The old generation grows to twice what lives in it before it is collected, where that is more than its room (platform/v8/heap-room). */
+/** The old generation may grow to about twice its live size before it is collected. */
 export const HEAP_FACTOR = 2;
 /** Bytes of an entry of the evidence cache: key, entry, evidence with its hosts. */
 export const EVIDENCE_BYTES = 1_500;
@@ -120,8 +120,6 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
   const terms = [
     { what: "process when it is ready", bytes: readyBytes },
     { what: `young generations of ${threads + 2} isolates`, bytes: (threads + 2) * YOUNG_BYTES },
-    // More lives in the main thread's, which HEAP_FACTOR counts; but it gets its room once more as it grows.
-    { what: `room of ${threads + 2} heaps`, bytes: (threads + 2) * LIMITS.bulk.heapRoomBytes },
     { what: "thread that puts results together", bytes: JOIN_THREAD_BYTES },
     {
       what: `${cacheEntries} entries of the evidence cache`,

@@ -33,7 +33,6 @@ import type { PeriodicTask } from "../platform/periodic/periodic-tasks.ts";
 import type { Metrics, WorkQueueLoad } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/tracing.ts";
 import { type Clock, systemClock, type Timer } from "../platform/time/clock.ts";
-import { createHeapRoom } from "../platform/v8/heap-room.ts";
 import { createObjectStreams } from "../stores/objects/object-streams.ts";
 import type { ObjectStore } from "../stores/objects/objects.ts";
 import { withOutageWait } from "../stores/postgres/outage-wait.ts";
@@ -325,7 +324,6 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
   const lanes = composeWorkQueues(deps, emissions, tasks);
   const worker = createWorker({ sql, queues: lanes, clock, log, graceMs: config.shutdownGraceMs });
   const parts = [
-    createHeapRoom({ roomBytes: LIMITS.bulk.heapRoomBytes }),
     ...checkParts(checks),
     withOutageWait(createPeriodicReload(promoted), { clock, log }),
     worker,

@@ -240,11 +240,6 @@ export const BULK_LIMITS = {
     /** In memory, of those read last. */
     blocksKept: 32,
   },
-  /**
-   * A worker's heaps may grow by this much before they are collected, by each isolate's share; bench/bulk/memory-bound.ts counts
-   * it.
-   */
-  heapRoomBytes: 46_137_344,
   /** Share of the grace period for current tasks before they are handed back. */
   drainShare: 0.5,
 } as const;
