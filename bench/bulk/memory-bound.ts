@@ -53,8 +53,6 @@ const CHUNK_COPIES = 4;
 const STORED_BYTES = 1_024;
 /** Bytes of a chunk while its job is analysed and assembled: range, repeats, key of its shard. */
 const CHUNK_ENTRY_BYTES = 300;
-/** Bytes of an idle join thread: its isolate, and the client of object storage. */
-const JOIN_THREAD_BYTES = 48 * MIB;
 /** Concurrent writers of one job: both results are written at the same time. */
 const WRITERS = 2;
 /** Buffers of one connection to a store, kernel aside. */
@@ -119,8 +117,7 @@ export async function bulkMemoryTerms(basis: MemoryBasis): Promise<MemoryTerm[]>
   const task = chunkBytes * CHUNK_COPIES + rowsPerLargeChunk * ROW_BYTES;
   const terms = [
     { what: "process when it is ready", bytes: readyBytes },
-    { what: `young generations of ${threads + 2} isolates`, bytes: (threads + 2) * YOUNG_BYTES },
-    { what: "thread that puts results together", bytes: JOIN_THREAD_BYTES },
+    { what: `young generations of ${threads + 1} isolates`, bytes: (threads + 1) * YOUNG_BYTES },
     {
       what: `${cacheEntries} entries of the evidence cache`,
       bytes: HEAP_FACTOR * cacheEntries * EVIDENCE_BYTES,

@@ -8,8 +8,8 @@ import { crc32 } from "node:zlib";
  *
  * A secret is stored, looked up and cached by its SHA-256 only. A process that receives it keeps it in memory for a second
  * or two (auth/header-memo.ts). It needs no salt and no slow hash, being random. It needs no constant-time comparison: only
- * that memory compares secrets, after 47 bits of them matched. The timing of an index look-up reveals nothing that helps to
- * find a secret with the hash.
+ * that memory compares secrets, after their hashes by a seed of the process matched. The timing of an index look-up reveals
+ * nothing that helps to find a secret with the hash.
  */
 export const CREDENTIAL_KINDS = ["live", "test", "sess"] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
