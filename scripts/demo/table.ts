@@ -42,8 +42,8 @@ function evidenceOf({ checks, evidence, reason }: VerificationResult): string {
   if (reason === "deadline") return "no answer yet; the probe goes on";
   if (!evidence) return checks.mx.status === "ok" ? "" : `DNS: ${checks.mx.status}`;
   const { catch_all: catchAll } = checks.smtp;
-  const stranger = catchAll === "not_probed" ? "" : `; a stranger: ${catchAll}`;
-  return `${evidence.stage}: ${evidence.reply || "silence"}${stranger}`;
+  const probe = catchAll === "not_probed" ? "" : `; a random address: ${catchAll}`;
+  return `${evidence.stage}: ${evidence.reply || "silence"}${probe}`;
 }
 
 export function formatRow(row: Row): string {

@@ -30,11 +30,11 @@ function checkRule(rule: Rule, chosen: readonly Workload[]): string[] {
   const { to = [] } = rule;
   if (to.length === 0) return ["has a rule of egress to anywhere, private networks included"];
   const found: string[] = [];
-  const strangers = chosen.filter(
+  const others = chosen.filter(
     ({ labels }) => !PROBERS.includes(labels["app.kubernetes.io/component"] ?? ""),
   );
   if (opens(rule, SMTP))
-    for (const { name } of strangers)
+    for (const { name } of others)
       found.push(`lets ${name} reach port ${SMTP}, which only ${PROBERS.join(" and ")} may`);
   for (const { ipBlock } of to) {
     if (ipBlock === undefined) {

@@ -7,7 +7,7 @@ type EndedRequest = Pick<HttpRequest, "id" | "actor" | "note"> & { span: Span };
 
 /**
  * Starts the span of an authenticated request. Spans of unauthenticated requests have a share of their own, so that
- * strangers cannot use up the budget of recorded requests.
+ * they cannot use up the budget of recorded requests.
  * @param hasWaited authentication took time
  */
 export function beginRequestSpan(request: StartedRequest, hasWaited: boolean): void {

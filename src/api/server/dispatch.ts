@@ -38,8 +38,8 @@ export interface RequestGate {
 }
 
 /**
- * Waits for a body that the route does not take, once no check refuses the request. Otherwise a stranger could hold a place
- * in flight by announcing a body and sending nothing.
+ * Waits for a body that the route does not take, once no check refuses the request. Otherwise a client without a credential
+ * could hold a slot by announcing a body and sending nothing.
  */
 function awaitUnwantedBody(route: Route, { incoming }: HttpRequest): MaybePromise<void> {
   return incoming === null || acceptsBody(route) ? undefined : discardBody(incoming);
@@ -153,8 +153,8 @@ function admit(
 
 /**
  * Serves a matched request: authenticate, role, tier, rate limit, then the body, idempotency key, validate, handle, in this
- * order. So a stranger learns nothing of the input's validity, and an exhausted limit costs little work: a request that is
- * refused before its body collects none of it.
+ * order. So a client without a credential does not learn whether its input is valid, and an exhausted limit costs little
+ * work: the body of a request that is refused before it is not collected.
  *
  * Some routes do work before the token is taken (`early`), since taking it may have to wait. Their input is read there, but
  * its faults are reported in the order above. Synchronous when every step is: a promise or a continuation is created only

@@ -96,7 +96,7 @@ class RouteSeries {
  *
  * A line costs as much as twenty cached answers, and 10 a second are as informative as 1 000. So one success in
  * `logSampleEvery` is logged, and none within `successQuietMs` of the last. Refusals are sampled at the same rate, since
- * strangers can cause any number. The first one after a quiet time is logged too.
+ * clients without a credential can cause any number. The first one after a quiet time is logged too.
  */
 class LogSample {
   readonly #limits: ObserverLimits;

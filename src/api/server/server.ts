@@ -72,7 +72,7 @@ export interface HttpLimits extends IntakeLimits, ObserverLimits {
 export interface HttpServerDeps {
   routes: readonly Route[];
   gate: RequestGate;
-  /** Charged for refused bodies, and consulted before a stranger's body is read. */
+  /** Charged for refused bodies, and consulted before the body of an unauthenticated request is read. */
   clients: ClientLimiter;
   log: Logger;
   metrics: Metrics;

@@ -30,8 +30,8 @@ import { createTeamLists, type TeamListsStore } from "./team-lists.ts";
  *
  * Unknown and mistyped credentials are charged to the client's address. An address that sent too many of them has to wait,
  * and its credentials are not looked up during the wait. Exceptions are credentials that were good when this process last
- * saw them. So a customer who shares the address (NAT) with a stranger goes on. Only a key that this process has not seen,
- * or has evicted, waits too: before the look-up it cannot be distinguished from the stranger's.
+ * saw them. So a customer who shares the address (NAT) with an attacker goes on. Only a key that this process has not seen,
+ * or has evicted, waits too: before the look-up it cannot be distinguished from an attacker's.
  *
  * A team's domain lists are held separately from its credentials, once, and updated by difference (team-lists.ts): a
  * credential waits only while a noted change of them is being read.
