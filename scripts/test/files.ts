@@ -26,21 +26,27 @@ export function collectTestFiles(root: string, filters: string[]): string[] {
   return [...new Set(found)];
 }
 
-/** A process with a test file needs 0.1 to 0.4 s of CPU before its first test. */
-const FILES_PER_PROCESS = 16;
-/**
- * Marks a test file that needs a process of its own: a comment that says why it changes or measures its process; or
- * hooks, which would apply to all files after it.
- */
-const ALONE = /^(?:\/\/ Alone in its process: |(?:before|after|beforeEach|afterEach)\()/m;
+/** Kinds of tests, and most files of a process: scenarios are long, and all cores are to be busy until the end. */
+const KINDS = [
+  { folder: "test/scenario/", filesPerProcess: 5 },
+  { folder: "test/integration/", filesPerProcess: 8 },
+  { folder: "", filesPerProcess: 16 },
+];
+/** Marks a test file that needs a process of its own: a comment that says why it changes or measures its process. */
+const ALONE = /^\/\/ Alone in its process: /m;
 
-/** The files of each process, in their order: several of test/unit together, any other by itself. */
+/**
+ * The files of each process: several of one kind together, but for those that need a process of their own. Neighbours
+ * go to different processes, since the slow ones lie beside each other.
+ */
 export function inProcesses(root: string, files: string[]): string[][] {
-  const isShared = (file: string) =>
-    relative(root, file).startsWith("test/unit/") && !ALONE.test(readFileSync(file, "utf8"));
-  const shared = files.filter(isShared);
-  const batches = files.filter((file) => !isShared(file)).map((file) => [file]);
-  for (let at = 0; at < shared.length; at += FILES_PER_PROCESS)
-    batches.push(shared.slice(at, at + FILES_PER_PROCESS));
-  return batches;
+  const kindOf = (file: string) => KINDS.findIndex(({ folder }) => relative(root, file).startsWith(folder));
+  const isAlone = (file: string) => ALONE.test(readFileSync(file, "utf8"));
+  return KINDS.flatMap(({ filesPerProcess }, kind) => {
+    const ofKind = files.filter((file) => kindOf(file) === kind);
+    const shared = ofKind.filter((file) => !isAlone(file));
+    const count = Math.ceil(shared.length / filesPerProcess);
+    const together = Array.from({ length: count }, (_, at) => shared.filter((_, i) => i % count === at));
+    return [...ofKind.filter(isAlone).map((file) => [file]), ...together];
+  });
 }

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { FileRun } from "./run-file.ts";
+import type { FileRun } from "./run-files.ts";
 import type { ToSources } from "./sources.ts";
 import type { Told } from "./told.ts";
 
@@ -36,7 +36,9 @@ function testLines({ told }: FileRun): string[] {
 export function fileLines(run: FileRun, root: string, toSources: ToSources, isTerminal: boolean): string[] {
   const name = relative(root, run.file);
   const tests = isTerminal ? [`${name} (${run.seconds.toFixed(1)} s)`, ...testLines(run)] : [];
-  const failures = run.told.flatMap((told) => (told.type === "fail" ? failureLines(told, toSources) : []));
+  const failures = run.told.flatMap((told) =>
+    told.type === "fail" && !told.isByTests ? failureLines(told, toSources) : [],
+  );
   const fault = run.fault === null ? [] : [`not ok ${name}`, ...indented(toSources(run.fault)), ""];
   const output = isTerminal && run.stdout !== "" ? [`${name} wrote`, ...indented(run.stdout)] : [];
   const errors =

@@ -3,8 +3,7 @@ import { availableParallelism } from "node:os";
 import type { CompiledTests } from "./compile.ts";
 import { inProcesses } from "./files.ts";
 import { fileLines } from "./report.ts";
-import type { FileRun } from "./run-file.ts";
-import { runTogether } from "./run-together.ts";
+import { type FileRun, runFiles } from "./run-files.ts";
 import { createToSources } from "./sources.ts";
 
 /** Scenarios mostly wait for timers, leases and each other's processes: two at once for each core keep it busy. */
@@ -28,7 +27,7 @@ function count(runs: FileRun[]): Totals {
 }
 
 /**
- * Runs the files, a few at once, those of test/unit several in a process, and reports on standard output: every test on
+ * Runs the files, several in a process and a few processes at once, and reports on standard output: every test on
  * a terminal, else failures only. Skipped and todo tests count as neither passed nor failed.
  *
  * @param files in the order in which they are started
@@ -52,7 +51,7 @@ export async function runTestFiles(
       const id = next++;
       const batch = batches[id];
       if (batch === undefined || stop.aborted) return;
-      for (const run of await runTogether(compiled, batch, id, stop)) {
+      for (const run of await runFiles(compiled, batch, id, stop)) {
         runs.push(run);
         for (const line of fileLines(run, root, toSources, isTerminal)) console.log(line);
       }

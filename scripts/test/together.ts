@@ -1,17 +1,17 @@
-// Runs the named test files one after the other in this process, so that their imports are loaded and compiled only once.
-import { test } from "node:test";
+// Runs the named test files one after the other in this process, each as a suite named by its path. What they import is
+// loaded and compiled once, and code that has become fast stays so: 50 to 70 % of the CPU of a process for each.
+import { before, beforeEach, describe } from "node:test";
 import { pathToFileURL } from "node:url";
+import { awayFromMidnight } from "./midnight.ts";
 import { END_OF_FILE, written } from "./told.ts";
 
 for (const path of process.argv.slice(2)) {
-  let fault: unknown = null;
-  await import(pathToFileURL(path).href).catch((error: unknown) => {
-    fault = error ?? new Error("it threw nothing");
-  });
   const isWritten = written(path);
-  // Top-level tests run in the order in which they are made: this one ends when all of the file have ended.
-  await test(path, () => {
-    if (fault !== null) throw fault;
+  describe(path, () => {
+    // Services count by the UTC day: that day must not change during a test.
+    before(awayFromMidnight);
+    beforeEach(awayFromMidnight);
+    return import(pathToFileURL(path).href);
   });
   // The next file may end the process.
   await isWritten;

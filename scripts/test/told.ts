@@ -12,11 +12,19 @@ export const TOLD_FILE = "RCPT_TEST_TOLD_FILE";
 /** Between what the files of one process write to its outputs. */
 export const END_OF_FILE = "\0\n";
 
+interface ToldTest {
+  name: string;
+  nesting: number;
+  isSuite: boolean;
+  ms: number;
+}
+
 /** Events of a test file's process, in order. */
 export type Told =
   | { type: "start"; name: string }
-  | { type: "pass" | "skip"; name: string; nesting: number; isSuite: boolean; ms: number }
-  | { type: "fail"; name: string; nesting: number; isSuite: boolean; at: string | null; error: string }
+  | (ToldTest & { type: "pass" | "skip" })
+  /** `isByTests`: it is a suite, and failed only since tests in it did. */
+  | (ToldTest & { type: "fail"; at: string | null; error: string; isByTests: boolean })
   /** A message of Node.js about the file, such as an error after its test had ended. */
   | { type: "remark"; text: string }
   /** The tests have ended, and all events are written. */
@@ -36,11 +44,13 @@ function toldOf(event: TestEvent): Told | null {
   if (event.type === "test:start") return { type: "start", name: event.data.name };
   if (event.type !== "test:pass" && event.type !== "test:fail") return null;
   const { name, nesting, details, skip, todo, file, line, column } = event.data;
-  const told = { name, nesting, isSuite: details.type === "suite" };
-  if (skip !== undefined || todo !== undefined) return { ...told, type: "skip", ms: details.duration_ms };
-  if (event.type === "test:pass") return { ...told, type: "pass", ms: details.duration_ms };
+  const told = { name, nesting, isSuite: details.type === "suite", ms: details.duration_ms };
+  if (skip !== undefined || todo !== undefined) return { ...told, type: "skip" };
+  if (event.type === "test:pass") return { ...told, type: "pass" };
   const at = file === undefined ? null : `${file}:${line ?? 1}:${column ?? 1}`;
-  return { ...told, type: "fail", at, error: errorText(event.data.details.error) };
+  const { error } = event.data.details;
+  const isByTests = "failureType" in error && error.failureType === "subtestsFailed";
+  return { ...told, type: "fail", at, error: errorText(error), isByTests };
 }
 
 const awaited = new Map<string, () => void>();

@@ -8,7 +8,7 @@ import { type OwnRedis, startOwnRedis } from "./own-services.ts";
 import { createProcesses, type MainProcess, type Processes } from "./processes.ts";
 import { createDeployment } from "./service.ts";
 import { createClosing } from "./store.ts";
-import { awayFromMidnight, until } from "./until.ts";
+import { until } from "./until.ts";
 
 export const TASKS = "rcpt:{bulk}:tasks";
 export const WHOLE = "rcpt:{bulk}:whole";
@@ -34,7 +34,6 @@ export interface BulkScenarioOptions {
 }
 
 export async function openBulkScenario(options: BulkScenarioOptions = {}): Promise<BulkScenario> {
-  await awayFromMidnight();
   const closing = createClosing();
   const deployment = await createDeployment(options.postgresUrl);
   closing.after(() => deployment.stop());

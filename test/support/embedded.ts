@@ -1,12 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { beforeEach } from "node:test";
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { Redis } from "ioredis";
 import postgres from "postgres";
-import { awayFromMidnight } from "./until.ts";
-
-// The database counts by its own UTC day: that day must not change during a test.
-beforeEach(awayFromMidnight);
 
 /** A variable that `npm test` sets for every test file. */
 function given(name: string): string {

@@ -8,7 +8,7 @@ import type { MailHost } from "./mail-world/host.ts";
 import type { MailWorld } from "./mail-world/world.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "./service.ts";
 import { createClosing } from "./store.ts";
-import { awayFromMidnight, until } from "./until.ts";
+import { until } from "./until.ts";
 
 /** The answer about one address, with its origin. */
 export interface Told {
@@ -82,7 +82,6 @@ export function engineScenario({ settings = {}, bulk }: EngineScenarioOptions = 
   let submitter: Team;
 
   before(async () => {
-    await awayFromMidnight();
     deployment = await createDeployment();
     closing.after(() => deployment.stop());
     const all = { ...SETTINGS, EGRESS_ID: randomUUID(), ...settings };

@@ -10,7 +10,7 @@ import { createLog, type Logger } from "../../src/platform/log.ts";
 const FOLDER = process.env.RCPT_TEST_LOGS;
 
 /** Most bytes of one process's log that are written; the search does not see what exceeds them. */
-const BYTES_MAX = 16_777_216;
+const BYTES_MAX = 67_108_864;
 
 /** `LOG_LEVEL` for processes that a test starts. */
 export const testLogLevel: LogLevel = FOLDER === undefined ? "silent" : "trace";

@@ -1,4 +1,3 @@
-import { after } from "node:test";
 import { type IPty, spawn } from "@lydell/node-pty";
 import headless from "@xterm/headless";
 import { until } from "./until.ts";
@@ -25,11 +24,12 @@ export interface TerminalSession {
 
 const ROWS = 50;
 
-/** Processes that a failed test left behind would prevent this one from ending. */
 const running = new Set<IPty>();
-after(() => {
+
+/** Ends the processes that a failed test left behind; they would prevent this one from ending. */
+export function killTerminals(): void {
   for (const child of running) child.kill("SIGKILL");
-});
+}
 
 export function startInTerminal(
   file: string,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { LIMITS } from "../../src/config/limits/limits.ts";
-import { DAY_MS } from "../../src/platform/time/clock.ts";
 
 const EVERY_MS = 20;
 
@@ -30,13 +29,4 @@ export async function until<T>(
 export async function afterASecond(): Promise<void> {
   const endMs = performance.now() + LIMITS.keys.confirmMs;
   await until("a second has passed", () => performance.now() > endMs);
-}
-
-/** Longer than any test takes on a loaded machine. */
-const LAST_OF_DAY_MS = 90_000;
-
-/** A test that counts units of one UTC day must not begin at its very end: waits for the next day. */
-export async function awayFromMidnight(): Promise<void> {
-  const leftMs = DAY_MS - (Date.now() % DAY_MS);
-  if (leftMs < LAST_OF_DAY_MS) await wait(leftMs + 1_000);
 }

@@ -1,3 +1,4 @@
+// Alone in its process: it counts the sockets of its process.
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";

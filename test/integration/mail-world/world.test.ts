@@ -1,3 +1,4 @@
+// Alone in its process: it counts the handles of its process.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";

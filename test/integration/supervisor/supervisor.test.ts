@@ -1,3 +1,4 @@
+// Alone in its process: it changes the environment.
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { afterEach, test } from "node:test";

@@ -4,7 +4,7 @@ import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { ended, jobOf, ledgerState, resultLines, submitted } from "../../support/bulk.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /** Rows that have to wait for their mail server: put off by it, or by the number of connections it grants. */
 const closing = createClosing();
@@ -15,7 +15,6 @@ let team: Team;
 let bulk: { stop(): Promise<void> } | null = null;
 
 before(async () => {
-  await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   [api] = await Promise.all([deployment.startApi(), deployment.startRelay()]);

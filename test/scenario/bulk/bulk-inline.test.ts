@@ -5,7 +5,6 @@ import { ended, ledgerState, resultLines, resultsText, submitted } from "../../s
 import { EXPECTATIONS } from "../../support/mail-world/behaviours.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { awayFromMidnight } from "../../support/until.ts";
 
 /** A list from submission to results, against every behaviour of the mail world. */
 const closing = createClosing();
@@ -14,7 +13,6 @@ let api: TestApi;
 let team: Team;
 
 before(async () => {
-  await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   // Deferred rows are retried once, soon.

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { ended, jobOf, resultLines, submitted } from "../../support/bulk.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createSocksServer, type SocksServer } from "../../support/socks-server.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /**
  * No connection succeeds any more while a job runs: the only proxy closes each one. The rows wait, without using up
@@ -21,7 +21,6 @@ let api: TestApi;
 let key: string;
 
 before(async () => {
-  await awayFromMidnight();
   [deployment, socks] = await Promise.all([createDeployment(), createSocksServer()]);
   const { world } = deployment;
   for (const [domain, [exchanger, host]] of Object.entries(BIG)) {

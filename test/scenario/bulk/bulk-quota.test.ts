@@ -6,7 +6,7 @@ import { startOwnRedis } from "../../support/own-services.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /** The charges of jobs, and their bounds: two APIs, a worker, and a Redis that can be cut. */
 const closing = createClosing();
@@ -16,7 +16,6 @@ let one: TestApi;
 let two: TestApi;
 
 before(async () => {
-  await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   const redis = await startOwnRedis();

@@ -15,7 +15,7 @@ import {
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /** Jobs with `split_cells`: cells with several addresses, from submission to the results. */
 const closing = createClosing();
@@ -24,7 +24,6 @@ let api: TestApi;
 let team: Team;
 
 before(async () => {
-  await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   const waits = { DEFERRAL_FIRST_S: "1", DEFERRAL_MAX_S: "60" };

@@ -15,7 +15,7 @@ import { PASSWORD } from "../../support/portal.ts";
 import { RCPT_COMMAND } from "../../support/rcpt-command.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { startInTerminal } from "../../support/terminal.ts";
+import { killTerminals, startInTerminal } from "../../support/terminal.ts";
 
 /** The sessions of docs/cli.md, typed into a terminal: it has to show what the page shows. */
 const PAGE = readFileSync(resolve(import.meta.dirname, "../../../docs/cli.md"), "utf8");
@@ -54,6 +54,7 @@ before(async () => {
   ({ liveKey: feedbackKey } = await deployment.team("pro_plus"));
 });
 after(async () => {
+  killTerminals();
   await closing.close();
   rmSync(home, { recursive: true, force: true });
 });

@@ -8,7 +8,7 @@ import { TYPES_OF_API, typesHead } from "../../../scripts/build/api-types.ts";
 import { type ClientProgram, clientExamples, createClientProgram } from "../../support/client-examples.ts";
 import { createDeployment, type Team, type TestApi } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /** The examples of the client library's README, as programs of a user who has installed it. */
 const examples = clientExamples();
@@ -19,7 +19,6 @@ let team: Team;
 let env: Record<string, string>;
 
 before(async () => {
-  await awayFromMidnight();
   program = createClientProgram(examples);
   closing.after(() => program.close());
   const deployment = await createDeployment();

@@ -7,7 +7,7 @@ import { say } from "../../support/mail-world/action.ts";
 import type { MailHost } from "../../support/mail-world/host.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /**
  * A server that blocks us: no address becomes invalid for it, no process goes on asking, and all is well once it
@@ -27,7 +27,6 @@ let bulk: { stop(): Promise<void> } | null = null;
 const egress = { EGRESS_ID: randomUUID(), BREAKER_FIRST_S: "2" };
 
 before(async () => {
-  await awayFromMidnight();
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   [api] = await Promise.all([deployment.startApi(egress), deployment.startRelay()]);

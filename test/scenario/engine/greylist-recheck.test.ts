@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Redis } from "ioredis";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /** A greylisted request is answered at once, and the service rechecks by itself: the next request gets the answer. */
 let deployment: TestDeployment;
@@ -12,7 +12,6 @@ let key: string;
 const SOON_MS = 120_000;
 
 before(async () => {
-  await awayFromMidnight();
   deployment = await createDeployment();
   [one, two] = await Promise.all([deployment.startApi(), deployment.startApi()]);
   key = (await deployment.team("enterprise")).liveKey;

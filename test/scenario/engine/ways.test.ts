@@ -10,7 +10,7 @@ import type { MailHost } from "../../support/mail-world/host.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createSocksServer, type SocksServer } from "../../support/socks-server.ts";
 import { createClosing } from "../../support/store.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /**
  * A deployment with two source addresses and a proxy. The operator routes sites over the first address, one site over
@@ -31,7 +31,6 @@ let api: TestApi;
 let team: Team;
 
 before(async () => {
-  await awayFromMidnight();
   [deployment, socks] = await Promise.all([
     createDeployment(),
     createSocksServer({ login: { username: "rcpt", password: PASSWORD }, localAddress: BEYOND }),

@@ -18,7 +18,7 @@ import {
   type TestRole,
 } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 /** Each role's metrics change with the traffic. */
 const closing = createClosing();
@@ -30,7 +30,6 @@ let relay: TestRole;
 let team: Team;
 
 before(async () => {
-  await awayFromMidnight();
   redis = await startOwnRedis();
   closing.after(() => redis.close());
   deployment = await createDeployment();

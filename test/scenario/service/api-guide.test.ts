@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { blocksOf, examplesOf, runByFetch, runExample, type Variables } from "../../support/guide.ts";
 import { createDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 import { startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 
 /** The examples of docs/api.md, run in their order against a started service. */
@@ -20,7 +20,6 @@ let receiver: WebhookReceiver;
 
 before(async () => {
   closing.after(() => rmSync(cwd, { recursive: true }));
-  await awayFromMidnight();
   const deployment = await createDeployment();
   closing.after(() => deployment.stop());
   receiver = await startReceiver();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { runLoadCommand } from "../../support/load-command.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
-import { awayFromMidnight, until } from "../../support/until.ts";
+import { until } from "../../support/until.ts";
 
 const ROWS = 300;
 const SINGLES = 200;
@@ -17,7 +17,6 @@ describe("the load generator on a real deployment", () => {
   const dir = mkdtempSync(join(tmpdir(), "rcpt-load-"));
 
   before(async () => {
-    await awayFromMidnight();
     deployment = await createDeployment();
     [api, team] = await Promise.all([
       deployment.startApi(),

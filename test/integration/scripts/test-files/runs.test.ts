@@ -4,14 +4,13 @@ import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { type CompiledTests, compileTests } from "../../../../scripts/test/compile.ts";
 import { fileLines, slowestLines } from "../../../../scripts/test/report.ts";
-import { type FileRun, runFile } from "../../../../scripts/test/run-file.ts";
-import { runTogether } from "../../../../scripts/test/run-together.ts";
+import { type FileRun, runFiles } from "../../../../scripts/test/run-files.ts";
 import { createToSources } from "../../../../scripts/test/sources.ts";
 import { until } from "../../../support/until.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../../..");
 const HERE = "test/integration/scripts/test-files";
-const NAMES = ["fails", "exits", "rejects", "hangs"] as const;
+const NAMES = ["fails", "exits", "rejects", "hangs", "hooks", "broken"] as const;
 const source = (name: (typeof NAMES)[number]) => join(ROOT, HERE, `${name}.fixture.ts`);
 mkdirSync(join(ROOT, ".rcpt"), { recursive: true });
 const folder = mkdtempSync(join(ROOT, ".rcpt/test-files-"));
@@ -23,8 +22,11 @@ before(async () => {
 after(() => rmSync(folder, { recursive: true }));
 
 const never = new AbortController().signal;
-const run = (name: (typeof NAMES)[number], stop = never) =>
-  runFile(compiled, source(name), NAMES.indexOf(name), stop);
+async function run(name: (typeof NAMES)[number], stop = never): Promise<FileRun> {
+  const [ran] = await runFiles(compiled, [source(name)], NAMES.indexOf(name), stop);
+  assert.ok(ran);
+  return ran;
+}
 const linesOf = (ran: FileRun, isTerminal = false) =>
   fileLines(ran, ROOT, createToSources(ROOT, folder), isTerminal);
 
@@ -61,7 +63,7 @@ test("an unhandled rejection is a fault that names the file, the test and the er
 
 test("files of one process are reported separately, and one that ends the process does not affect the others", async () => {
   const names = ["fails", "rejects", "exits", "fails"] as const;
-  const [first, rejects, exits, last, ...more] = await runTogether(compiled, names.map(source), 90, never);
+  const [first, rejects, exits, last, ...more] = await runFiles(compiled, names.map(source), 90, never);
   assert.ok(first && rejects && exits && last);
   assert.deepEqual(more, []);
   assert.deepEqual(
@@ -79,12 +81,27 @@ test("files of one process are reported separately, and one that ends the proces
 });
 
 test("an unhandled rejection, among files of one process, is a fault of its file", async () => {
-  const runs = await runTogether(compiled, [source("fails"), source("rejects"), source("fails")], 91, never);
+  const runs = await runFiles(compiled, [source("fails"), source("rejects"), source("fails")], 91, never);
   assert.deepEqual(
     runs.map(({ fault }) => fault === null),
     [true, false, true],
   );
   assert.match(runs[1]?.fault ?? "", /nobody handles this/);
+});
+
+test("hooks are those of their file, and one that fails is a fault of it", async () => {
+  const [hooks, fails] = await runFiles(compiled, [source("hooks"), source("fails")], 92, never);
+  assert.match(hooks?.fault ?? "", /it cannot be closed/);
+  assert.equal(hooks?.stderr, "a hook ran\n");
+  assert.ok(hooks?.told.some((told) => told.type === "pass" && told.name === "passes"));
+  assert.equal(fails?.fault, null);
+  assert.doesNotMatch(fails?.stderr ?? "", /a hook ran/);
+});
+
+test("a file that cannot be loaded is a fault of it, and those after it run", async () => {
+  const [broken, fails] = await runFiles(compiled, [source("broken"), source("fails")], 93, never);
+  assert.match(broken?.fault ?? "", /it cannot be loaded/);
+  assert.deepEqual(fails && linesOf(fails), linesOf(await run("fails")));
 });
 
 test("a file that hangs is ended when the run is stopped", async () => {

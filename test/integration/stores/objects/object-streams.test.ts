@@ -1,3 +1,4 @@
+// Alone in its process: it measures memory.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it, type TestContext } from "node:test";

@@ -1,3 +1,4 @@
+// Alone in its process: it collects garbage.
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";

@@ -25,25 +25,33 @@ test("all test files, and only those; filters by file and folder, each file once
   assert.throws(() => collectTestFiles(root, ["test/unit/typo.test.ts"]), /no such test file or folder/);
 });
 
-test("files of test/unit share a process, but for those with hooks of their own or that say why not", () => {
+test("files of a kind share a process, but for those that say why not", () => {
   const texts = {
-    "test/unit/hooks.test.ts": 'import { after } from "node:test";\nafter(() => undefined);\n',
     "test/unit/env.test.ts": "// Alone in its process: it changes the environment.\n",
-    "test/unit/inner.test.ts": 'describe("x", () => {\n  after(() => undefined);\n});\n',
+    "test/unit/hooks.test.ts": 'import { after } from "node:test";\nafter(() => undefined);\n',
   };
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(root, name), text);
   const at = (...names: string[]) => names.map((name) => join(root, name));
-  const [hooks, env, inner] = at(...Object.keys(texts));
-  const [scenario, b] = at("test/scenario/c.test.ts", "test/unit/b.test.ts");
-  const files = [scenario, hooks, b, env, inner] as string[];
-  assert.deepEqual(inProcesses(root, files), [[scenario], [hooks], [env], [b, inner]]);
+  const [env, hooks, b] = at(...Object.keys(texts), "test/unit/b.test.ts");
+  const [scenario] = at("test/scenario/c.test.ts");
+  const files = [scenario, hooks, b, env] as string[];
+  assert.deepEqual(inProcesses(root, files), [[scenario], [env], [hooks, b]]);
 });
 
-test("no process has more than 16 files", () => {
-  const names = Array.from({ length: 20 }, (_, i) => join(root, `test/unit/n${i}.test.ts`));
-  for (const name of names) writeFileSync(name, "");
-  assert.deepEqual(
-    inProcesses(root, names).map((batch) => batch.length),
-    [16, 4],
-  );
+test("a process has 16 unit tests, 8 integration tests or 5 scenarios at most, and neighbours are apart", () => {
+  const filesOf = (folder: string, count: number) =>
+    Array.from({ length: count }, (_, i) => join(root, folder, `n${i}.test.ts`));
+  const lengths = (files: string[]) => {
+    for (const file of files) {
+      mkdirSync(join(file, ".."), { recursive: true });
+      writeFileSync(file, "");
+    }
+    return inProcesses(root, files).map((batch) => batch.length);
+  };
+  assert.deepEqual(lengths(filesOf("test/unit", 20)), [10, 10]);
+  assert.deepEqual(lengths(filesOf("test/integration", 17)), [6, 6, 5]);
+  assert.deepEqual(lengths(filesOf("test/scenario", 5)), [5]);
+  const scenarios = filesOf("test/scenario", 6);
+  assert.deepEqual(lengths(scenarios), [3, 3]);
+  assert.deepEqual(inProcesses(root, scenarios)[0], [scenarios[0], scenarios[2], scenarios[4]]);
 });

@@ -1,3 +1,4 @@
+// Alone in its process: it changes the environment.
 import assert from "node:assert/strict";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { after, before, describe, it } from "node:test";

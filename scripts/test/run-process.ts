@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import type { CompiledTests } from "./compile.ts";
-import { TOLD_FILE, type Told } from "./told.ts";
+import { END_OF_FILE, TOLD_FILE, type Told } from "./told.ts";
 
 /** No file may hang the run. Far above what any takes, on the slowest machine, should it wait for midnight besides. */
 const FILE_TIMEOUT_MS = 600_000;
@@ -30,17 +30,6 @@ export interface ProcessRun {
   exit: Exit;
   stdout: string;
   stderr: string;
-  seconds: number;
-}
-
-/** Result of one test file. */
-export interface FileRun extends Omit<ProcessRun, "exit"> {
-  /** Path of its source. */
-  file: string;
-  /**
-   * Why it failed besides its tests: it crashed, hung, or ended before it had reported all its tests; null: it did not.
-   */
-  fault: string | null;
 }
 
 /** Keeps the last text of a stream. The returned function gives it, once the stream has ended. */
@@ -60,7 +49,7 @@ function readTold(path: string): Told[] {
   return lines.map((line) => JSON.parse(line) as Told);
 }
 
-/** Why a file failed besides its tests. @param told its reports, in a process that ended with this exit */
+/** Why a process failed besides its tests; null: it did not. @param told its reports, or those of its last file */
 export function faultOf(told: Told[], { code, signal, isLate }: Exit): string | null {
   const last = told.findLast(({ type }) => type === "start");
   const during = last?.type === "start" ? `; the test last begun is ${JSON.stringify(last.name)}` : "";
@@ -75,19 +64,18 @@ export function faultOf(told: Told[], { code, signal, isLate }: Exit): string | 
 }
 
 /**
- * Runs a program that has tests, to its end.
+ * Runs compiled test files in one process, to its end.
  *
- * @param program path of it, compiled, and its arguments
+ * @param names paths of them
  * @param id unique among the processes that run
  * @param stop ends it
  */
 export async function runProcess(
   compiled: CompiledTests,
-  program: string[],
+  names: string[],
   id: number,
   stop: AbortSignal,
 ): Promise<ProcessRun> {
-  const startedAt = performance.now();
   const toldFile = join(compiled.folder, `told-${id}.jsonl`);
   const flags = [
     // Mock timers warn of themselves in each file.
@@ -95,7 +83,7 @@ export async function runProcess(
     `--test-reporter=${compiled.reporter}`,
     "--test-reporter-destination=stdout",
   ];
-  const child = spawn(process.execPath, [...flags, ...program], {
+  const child = spawn(process.execPath, [...flags, compiled.together, ...names], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, [TOLD_FILE]: toldFile },
   });
@@ -111,6 +99,10 @@ export async function runProcess(
     isLate = true;
     end();
   }, FILE_TIMEOUT_MS);
+  // The bound is of each file.
+  child.stdout.on("data", (chunk: string) => {
+    if (chunk.includes(END_OF_FILE)) late.refresh();
+  });
   stop.addEventListener("abort", end);
   try {
     const closed = once(child, "close");
@@ -124,22 +116,10 @@ export async function runProcess(
       exit: { code, signal, isLate },
       stdout: stdout(),
       stderr: stderr(),
-      seconds: (performance.now() - startedAt) / 1000,
     };
   } finally {
     clearTimeout(late);
     clearTimeout(kill);
     stop.removeEventListener("abort", end);
   }
-}
-
-/** Runs one test file in a process of its own, to its end. */
-export async function runFile(
-  compiled: CompiledTests,
-  file: string,
-  id: number,
-  stop: AbortSignal,
-): Promise<FileRun> {
-  const { exit, ...run } = await runProcess(compiled, [compiled.fileOf(file)], id, stop);
-  return { file, fault: faultOf(run.told, exit), ...run };
 }
