@@ -13,7 +13,7 @@ const LISTS_FOLDER = "src/verification/lists";
 /** Files of threads, which are started by their names. */
 const THREADS = "workers";
 /** What a test file's process tells of its tests with. */
-const REPORTER = "scripts/test/told.ts";
+const REPORTER = "scripts/test/reporter.ts";
 /** Runs several test files in one process. */
 const TOGETHER = "scripts/test/together.ts";
 

@@ -1,11 +1,11 @@
 import { relative } from "node:path";
+import type { Report } from "./reporter.ts";
 import type { FileRun } from "./run-files.ts";
 import type { ToSources } from "./sources.ts";
-import type { Told } from "./told.ts";
 
 const SLOWEST = 10;
 
-type Of<T extends Told["type"]> = Extract<Told, { type: T }>;
+type Of<T extends Report["type"]> = Extract<Report, { type: T }>;
 
 function indented(text: string): string[] {
   return text
@@ -20,9 +20,9 @@ function failureLines({ at, name, error }: Of<"fail">, toSources: ToSources): st
   return [`not ok ${where}${name}`, ...indented(toSources(error)), ""];
 }
 
-function testLines({ told }: FileRun): string[] {
+function testLines({ reports }: FileRun): string[] {
   const marks = { pass: "✔", skip: "﹣", fail: "✖" };
-  return told.flatMap((test) => {
+  return reports.flatMap((test) => {
     if (test.type === "start" || test.type === "remark" || test.type === "end") return [];
     const time = test.type === "fail" ? "" : ` (${test.ms.toFixed(0)} ms)`;
     return [`${"  ".repeat(test.nesting + 1)}${marks[test.type]} ${test.name}${time}`];
@@ -36,8 +36,8 @@ function testLines({ told }: FileRun): string[] {
 export function fileLines(run: FileRun, root: string, toSources: ToSources, isTerminal: boolean): string[] {
   const name = relative(root, run.file);
   const tests = isTerminal ? [`${name} (${run.seconds.toFixed(1)} s)`, ...testLines(run)] : [];
-  const failures = run.told.flatMap((told) =>
-    told.type === "fail" && !told.isByTests ? failureLines(told, toSources) : [],
+  const failures = run.reports.flatMap((report) =>
+    report.type === "fail" && !report.isByTests ? failureLines(report, toSources) : [],
   );
   const fault = run.fault === null ? [] : [`not ok ${name}`, ...indented(toSources(run.fault)), ""];
   const output = isTerminal && run.stdout !== "" ? [`${name} wrote`, ...indented(run.stdout)] : [];

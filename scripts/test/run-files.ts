@@ -1,13 +1,13 @@
 import { relative } from "node:path";
 import type { CompiledTests } from "./compile.ts";
+import { END_OF_FILE, type Report } from "./reporter.ts";
 import { faultOf, runProcess } from "./run-process.ts";
-import { END_OF_FILE, type Told } from "./told.ts";
 
 /** Result of one test file. */
 export interface FileRun {
   /** Path of its source. */
   file: string;
-  told: Told[];
+  reports: Report[];
   /**
    * Why it failed besides its tests: it could not be loaded, a hook failed, it crashed, hung, or ended before it had
    * reported all its tests; null: it did not.
@@ -19,22 +19,22 @@ export interface FileRun {
 }
 
 /** Reports of a file. */
-type Part = Pick<FileRun, "told" | "fault" | "seconds">;
+type Part = Pick<FileRun, "reports" | "fault" | "seconds">;
 
 /**
  * Splits reports by file: the suite named after the compiled file holds its tests, and ends the part. `rest` are the
  * reports after the last one.
  */
-function partsOf(told: Told[], names: string[]): { parts: Part[]; rest: Told[] } {
+function partsOf(reports: Report[], names: string[]): { parts: Part[]; rest: Report[] } {
   const parts: Part[] = [];
-  let rest: Told[] = [];
-  for (const one of told) {
+  let rest: Report[] = [];
+  for (const one of reports) {
     const isSuiteOfFile = "name" in one && one.name === names[parts.length];
     if (!isSuiteOfFile) {
       rest.push("nesting" in one ? { ...one, nesting: one.nesting - 1 } : one);
     } else if (one.type !== "start") {
       const fault = one.type === "fail" && !one.isByTests ? one.error : null;
-      parts.push({ told: rest, fault, seconds: one.ms / 1000 });
+      parts.push({ reports: rest, fault, seconds: one.ms / 1000 });
       rest = [];
     }
   }
@@ -58,7 +58,7 @@ export async function runFiles(
   const startedAt = performance.now();
   const names = files.map(compiled.fileOf);
   const run = await runProcess(compiled, names, id, stop);
-  const { parts, rest } = partsOf(run.told, names);
+  const { parts, rest } = partsOf(run.reports, names);
   const [stdout, stderr] = [run.stdout.split(END_OF_FILE), run.stderr.split(END_OF_FILE)];
   // Long outputs lack their beginning, so they are matched from the end.
   const outputsOf = (at: number) => ({
@@ -68,12 +68,12 @@ export async function runFiles(
   const runs = files
     .slice(0, parts.length)
     .map((file, at) => partRun(file, parts[at] as Part, outputsOf(at)));
-  const fault = faultOf(run.told, run.exit);
+  const fault = faultOf(run.reports, run.exit);
   if (fault === null) return runs;
   const broken = files[parts.length];
   if (broken !== undefined) {
     const seconds = (performance.now() - startedAt) / 1000 - runs.reduce((sum, one) => sum + one.seconds, 0);
-    const part = { told: rest, fault: faultOf(rest, run.exit), seconds };
+    const part = { reports: rest, fault: faultOf(rest, run.exit), seconds };
     runs.push(partRun(broken, part, outputsOf(parts.length)));
     return [...runs, ...(await runFiles(compiled, files.slice(runs.length), id, stop))];
   }

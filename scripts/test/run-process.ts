@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import type { CompiledTests } from "./compile.ts";
-import { END_OF_FILE, TOLD_FILE, type Told } from "./told.ts";
+import { END_OF_FILE, REPORTS_FILE, type Report } from "./reporter.ts";
 
 /** No file may hang the run. Far above what any takes, on the slowest machine, should it wait for midnight besides. */
 const FILE_TIMEOUT_MS = 600_000;
@@ -26,7 +26,7 @@ export interface Exit {
 
 /** Reports and output of a process. */
 export interface ProcessRun {
-  told: Told[];
+  reports: Report[];
   exit: Exit;
   stdout: string;
   stderr: string;
@@ -42,23 +42,23 @@ function lastOf(stream: Readable): () => string {
 }
 
 /** Reads the reporter's lines; a killed process may leave a half-written one. */
-function readTold(path: string): Told[] {
+function readReports(path: string): Report[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
   rmSync(path);
-  return lines.map((line) => JSON.parse(line) as Told);
+  return lines.map((line) => JSON.parse(line) as Report);
 }
 
-/** Why a process failed besides its tests; null: it did not. @param told its reports, or those of its last file */
-export function faultOf(told: Told[], { code, signal, isLate }: Exit): string | null {
-  const last = told.findLast(({ type }) => type === "start");
+/** Why a process failed besides its tests; null: it did not. @param reports its reports, or those of its last file */
+export function faultOf(reports: Report[], { code, signal, isLate }: Exit): string | null {
+  const last = reports.findLast(({ type }) => type === "start");
   const during = last?.type === "start" ? `; the test last begun is ${JSON.stringify(last.name)}` : "";
   if (isLate) return `it did not end within ${FILE_TIMEOUT_MS / 1000} s${during}`;
   if (signal !== null) return `it was ended by ${signal}${during}`;
-  if (!told.some(({ type }) => type === "end"))
-    return `it ended with exit code ${code} before all of its tests were told of${during}`;
-  const remarks = told.flatMap((one) => (one.type === "remark" ? [one.text] : []));
-  if (code !== 0 && (remarks.length > 0 || !told.some(({ type }) => type === "fail")))
+  if (!reports.some(({ type }) => type === "end"))
+    return `it ended with exit code ${code} before all of its tests were reported${during}`;
+  const remarks = reports.flatMap((one) => (one.type === "remark" ? [one.text] : []));
+  if (code !== 0 && (remarks.length > 0 || !reports.some(({ type }) => type === "fail")))
     return [`it ended with exit code ${code}`, ...remarks].join("\n");
   return null;
 }
@@ -76,7 +76,7 @@ export async function runProcess(
   id: number,
   stop: AbortSignal,
 ): Promise<ProcessRun> {
-  const toldFile = join(compiled.folder, `told-${id}.jsonl`);
+  const reportsFile = join(compiled.folder, `reports-${id}.jsonl`);
   const flags = [
     // Mock timers warn of themselves in each file.
     "--disable-warning=ExperimentalWarning",
@@ -85,7 +85,7 @@ export async function runProcess(
   ];
   const child = spawn(process.execPath, [...flags, compiled.together, ...names], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, [TOLD_FILE]: toldFile },
+    env: { ...process.env, [REPORTS_FILE]: reportsFile },
   });
   const stdout = lastOf(child.stdout);
   const stderr = lastOf(child.stderr);
@@ -110,9 +110,9 @@ export async function runProcess(
     closed.catch(() => undefined);
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
     await Promise.race([closed, wait(OUTPUT_GRACE_MS, undefined, { ref: false })]);
-    const told = readTold(toldFile);
+    const reports = readReports(reportsFile);
     return {
-      told,
+      reports,
       exit: { code, signal, isLate },
       stdout: stdout(),
       stderr: stderr(),

@@ -20,7 +20,7 @@ export interface Totals {
 
 /** Counts tests, without suites and skipped tests; a file that crashed or hung counts as one failed test. */
 function count(runs: FileRun[]): Totals {
-  const tests = runs.flatMap(({ told }) => told.filter((test) => "isSuite" in test && !test.isSuite));
+  const tests = runs.flatMap(({ reports }) => reports.filter((test) => "isSuite" in test && !test.isSuite));
   const of = (type: string) => tests.filter((test) => test.type === type).length;
   const faults = runs.filter(({ fault }) => fault !== null).length;
   return { passed: of("pass"), failed: of("fail") + faults, runs };

@@ -3,7 +3,7 @@
 import { before, beforeEach, describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { awayFromMidnight } from "./midnight.ts";
-import { END_OF_FILE, written } from "./told.ts";
+import { END_OF_FILE, written } from "./reporter.ts";
 
 for (const path of process.argv.slice(2)) {
   const isWritten = written(path);

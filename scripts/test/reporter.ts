@@ -1,4 +1,4 @@
-// The reporter of a test file's process: a line of JSON for each thing told of its tests. Failures are written out here, where the
+// The reporter of a test file's process: a line of JSON for each event of its tests. Failures are written out here, where the
 // errors are.
 import { openSync, writeSync } from "node:fs";
 import type { TestEvent } from "node:test/reporters";
@@ -7,12 +7,12 @@ import { inspect } from "node:util";
 const ERROR_LINES = 40;
 
 /** Name of the variable of the environment that has the path of the file to write to. */
-export const TOLD_FILE = "RCPT_TEST_TOLD_FILE";
+export const REPORTS_FILE = "RCPT_TEST_REPORTS";
 
 /** Between what the files of one process write to its outputs. */
 export const END_OF_FILE = "\0\n";
 
-interface ToldTest {
+interface TestReport {
   name: string;
   nesting: number;
   isSuite: boolean;
@@ -20,11 +20,11 @@ interface ToldTest {
 }
 
 /** Events of a test file's process, in order. */
-export type Told =
+export type Report =
   | { type: "start"; name: string }
-  | (ToldTest & { type: "pass" | "skip" })
+  | (TestReport & { type: "pass" | "skip" })
   /** `isByTests`: it is a suite, and failed only since tests in it did. */
-  | (ToldTest & { type: "fail"; at: string | null; error: string; isByTests: boolean })
+  | (TestReport & { type: "fail"; at: string | null; error: string; isByTests: boolean })
   /** A message of Node.js about the file, such as an error after its test had ended. */
   | { type: "remark"; text: string }
   /** The tests have ended, and all events are written. */
@@ -38,19 +38,19 @@ function errorText(error: Error): string {
 /** The totals, which are counted from the tests. */
 const TOTAL = /^(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
 
-function toldOf(event: TestEvent): Told | null {
+function reportOf(event: TestEvent): Report | null {
   if (event.type === "test:diagnostic" && !TOTAL.test(event.data.message))
     return { type: "remark", text: event.data.message };
   if (event.type === "test:start") return { type: "start", name: event.data.name };
   if (event.type !== "test:pass" && event.type !== "test:fail") return null;
   const { name, nesting, details, skip, todo, file, line, column } = event.data;
-  const told = { name, nesting, isSuite: details.type === "suite", ms: details.duration_ms };
-  if (skip !== undefined || todo !== undefined) return { ...told, type: "skip" };
-  if (event.type === "test:pass") return { ...told, type: "pass" };
+  const report = { name, nesting, isSuite: details.type === "suite", ms: details.duration_ms };
+  if (skip !== undefined || todo !== undefined) return { ...report, type: "skip" };
+  if (event.type === "test:pass") return { ...report, type: "pass" };
   const at = file === undefined ? null : `${file}:${line ?? 1}:${column ?? 1}`;
   const { error } = event.data.details;
   const isByTests = "failureType" in error && error.failureType === "subtestsFailed";
-  return { ...told, type: "fail", at, error: errorText(error), isByTests };
+  return { ...report, type: "fail", at, error: errorText(error), isByTests };
 }
 
 const awaited = new Map<string, () => void>();
@@ -60,17 +60,17 @@ export function written(name: string): Promise<void> {
 }
 
 /**
- * Writes the lines to TOLD_FILE itself, and at once: what Node.js is to write for a reporter is lost if a test ends the
+ * Writes the lines to REPORTS_FILE itself, and at once: what Node.js is to write for a reporter is lost if a test ends the
  * process soon (Node.js 24).
  */
 export default async function* tell(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const file = openSync(process.env[TOLD_FILE] ?? "", "w");
-  const write = (told: Told) => writeSync(file, `${JSON.stringify(told)}\n`);
+  const file = openSync(process.env[REPORTS_FILE] ?? "", "w");
+  const write = (report: Report) => writeSync(file, `${JSON.stringify(report)}\n`);
   for await (const event of events) {
-    const told = toldOf(event);
-    if (told === null) continue;
-    write(told);
-    if ("nesting" in told) awaited.get(told.name)?.();
+    const report = reportOf(event);
+    if (report === null) continue;
+    write(report);
+    if ("nesting" in report) awaited.get(report.name)?.();
   }
   write({ type: "end" });
 }
