@@ -84,7 +84,7 @@ describe("the rate over processes", () => {
     const actor = actorFor("team_busy", { ratePerS: 2_000, rateBurst: 300 });
     const beganAtMs = performance.now();
     let passed = 0;
-    while (performance.now() - beganAtMs < 400) {
+    while (performance.now() - beganAtMs < 400 || passed < 300) {
       const takes = limiters.flatMap((limiter) =>
         Array.from({ length: 25 }, async () => limiter.take(actor, "verify")),
       );
