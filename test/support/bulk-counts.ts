@@ -4,6 +4,7 @@ import { findJob } from "../../src/features/bulk/jobs/job-sql.ts";
 import { materialOf } from "../../src/features/bulk/results/job-results.ts";
 import { readJoined } from "../../src/features/bulk/results/join.ts";
 import { chunksOf } from "../../src/features/bulk/schedule/job-tasks.ts";
+import { systemClock } from "../../src/platform/time/clock.ts";
 import type { Database } from "../../src/stores/postgres/postgres.ts";
 import { createScratch } from "../../src/stores/scratch.ts";
 import type { MemoryObjects } from "./memory-objects.ts";
@@ -19,6 +20,7 @@ export async function shownRows(sql: Database, objects: MemoryObjects, jobId: st
     objects,
     streams: objects.streams,
     granted: async () => true,
+    clock: systemClock,
     scratch: createScratch(tmpdir()),
     chunksOf: (id: string, after: number, limit: number) => chunksOf(sql, id, after, limit),
   };

@@ -12,6 +12,7 @@ import type { ChunkOfResults } from "../../src/features/bulk/schedule/job-tasks.
 import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
 import type { DrawnRow } from "../../src/features/verify/batch/draw-rows.ts";
 import { JSON_START } from "../../src/features/verify/batch/row-templates.ts";
+import { systemClock } from "../../src/platform/time/clock.ts";
 import { createScratch } from "../../src/stores/scratch.ts";
 import type { Reason, Verdict } from "../../src/verification/verdict/table.ts";
 import fc from "./properties.ts";
@@ -212,6 +213,7 @@ export async function build(model: Model) {
     objects: { get, getRange },
     streams: { readRange: ({ key }, range) => getRange(key, range) },
     granted: async () => true,
+    clock: systemClock,
     scratch: createScratch(tmpdir()),
   };
   return { deps, material, joined };

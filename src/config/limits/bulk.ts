@@ -35,6 +35,11 @@ export const BULK_LIMITS = {
   activeJobs: 100,
   /** Rows read or written in one tick. */
   rowsPerTurn: 250,
+  /**
+   * Time in one tick for looking up the results that rows copy: 250 look-ups take 2 to 5 ms, but far more where a slow disk
+   * has to be read.
+   */
+  copyTurnMs: 10,
   /** A submission waits this long for idle quota units to come back from processes before it is refused. */
   quotaWaitMs: 3_000,
   quotaRetryMs: 250,

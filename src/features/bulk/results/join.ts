@@ -1,5 +1,6 @@
-import { setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../../config/limits/limits.ts";
+import type { Clock } from "../../../platform/time/clock.ts";
+import { TickBudget } from "../../../platform/time/tick-budget.ts";
 import type { Scratch } from "../../../stores/scratch.ts";
 import { RowBuffer } from "../analysis/row-buffer.ts";
 import {
@@ -25,6 +26,7 @@ export interface JoinSizes extends SpanSizes {
 }
 
 export interface JoinDeps extends SpanDeps {
+  clock: Pick<Clock, "monotonic">;
   scratch: Scratch;
   /** Default: those of an assembly. */
   sizes?: JoinSizes;
@@ -77,17 +79,32 @@ function noteIn(copied: CopiedResults): NoteCopied {
   };
 }
 
-function isAnyAnswered({ repeats: { sameAs } }: LoadedChunk, copied: CopiedResults): boolean {
-  for (const first of sameAs.values()) if (copied.find(first) !== undefined) return true;
+/** The results that rows copy, and the time in which they may be looked up without a break: look-ups read from disk. */
+interface Copies {
+  copied: CopiedResults;
+  note: NoteCopied;
+  tick: TickBudget;
+}
+
+async function isAnyAnswered(
+  { repeats: { sameAs } }: LoadedChunk,
+  { copied, tick }: Copies,
+): Promise<boolean> {
+  for (const first of sameAs.values()) {
+    if (copied.find(first) !== undefined) return true;
+    if (tick.isSpent) await tick.renew();
+  }
   return false;
 }
 
-/** The rows of a chunk that have a result, in parts of LIMITS.bulk.rowsPerTurn; notes the results that are copied later. */
+/**
+ * The rows of a chunk that have a result, in parts of LIMITS.bulk.rowsPerTurn at most; notes the results that are copied later.
+ * A tick ends with a part, or when its look-ups have taken LIMITS.bulk.copyTurnMs.
+ */
 async function* joinChunk(
   { delimiter, split }: JobMaterial["layout"],
   chunk: LoadedChunk,
-  copied: CopiedResults,
-  note: NoteCopied,
+  { copied, note, tick }: Copies,
 ): AsyncGenerator<JoinedRow[]> {
   const { firstRow, repeats } = chunk;
   let rows: JoinedRow[] = [];
@@ -95,6 +112,11 @@ async function* joinChunk(
   for (let offset = 0; offset < lines.count; offset++) {
     const place = firstRow + offset;
     const same = repeats.sameAs.get(offset);
+    if (same !== undefined && tick.isSpent) {
+      if (rows.length > 0) yield rows;
+      rows = [];
+      await tick.renew();
+    }
     const found = same === undefined ? ownResult(chunk, offset) : storedCopy(copied, same);
     if (found === undefined) continue;
     const { duplicateOf, result } = found;
@@ -106,7 +128,7 @@ async function* joinChunk(
     if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
     yield rows;
     rows = [];
-    await turn();
+    await tick.renew();
   }
   if (rows.length > 0) yield rows;
 }
@@ -114,13 +136,12 @@ async function* joinChunk(
 async function* joinSpan(
   layout: JobMaterial["layout"],
   span: LoadedSpan,
-  copied: CopiedResults,
-  note: NoteCopied,
+  copies: Copies,
 ): AsyncGenerator<JoinedRow[]> {
   for (const chunk of span.chunks) {
-    if (chunk.results.size === 0 && !isAnyAnswered(chunk, copied)) continue;
+    if (chunk.results.size === 0 && !(await isAnyAnswered(chunk, copies))) continue;
     if (!span.hasBytes) await span.readBytes();
-    yield* joinChunk(layout, chunk, copied, note);
+    yield* joinChunk(layout, chunk, copies);
   }
 }
 
@@ -173,11 +194,11 @@ export async function* readJoined(
 ): AsyncGenerator<JoinedRow[]> {
   const { scratch, sizes = ASSEMBLY } = deps;
   const copied = createCopiedResults(scratch, sizes.copies);
-  const note = noteIn(copied);
+  const copies = { copied, note: noteIn(copied), tick: new TickBudget(deps.clock, LIMITS.bulk.copyTurnMs) };
   const reading = new AbortController();
   try {
     for await (const span of loadAhead(deps, job, sizes, AbortSignal.any([signal, reading.signal])))
-      for await (const rows of joinSpan(job.layout, span, copied, note)) {
+      for await (const rows of joinSpan(job.layout, span, copies)) {
         signal.throwIfAborted();
         yield rows;
       }

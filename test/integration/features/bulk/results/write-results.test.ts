@@ -64,7 +64,7 @@ async function setUp(t: TestContext) {
   };
   const chunks = await storeJob(objects, material);
   const deps: WriteResultsDeps = {
-    ...{ objects, streams, scratch: createScratch(tmpdir()) },
+    ...{ objects, streams, scratch: createScratch(tmpdir()), clock: systemClock },
     chunksOf: async (_job, after, limit) => chunks.slice(after + 1, after + 1 + limit),
     granted: async () => true,
   };

@@ -5,10 +5,38 @@ import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { fieldsOf as fieldsOfLine } from "../../../../../src/features/bulk/csv/field.ts";
 import { lineAt } from "../../../../../src/features/bulk/csv/lines.ts";
 import { readJoined } from "../../../../../src/features/bulk/results/join.ts";
+import type { Scratch } from "../../../../../src/stores/scratch.ts";
+import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { build, fieldsOf, type ModelRow, models, textOf } from "../../../../support/join-model.ts";
 import fc from "../../../../support/properties.ts";
 
 const RUNS = { numRuns: 80 };
+
+/** Reads of files in the ticks of the event loop, each of which takes `readMs` of a clock. */
+function slowReads(scratch: Scratch, readMs: number) {
+  const clock = createFakeClock();
+  const perTick: number[] = [0];
+  let next = setImmediate(function count() {
+    perTick.push(0);
+    next = setImmediate(count);
+  });
+  const slow: Scratch = {
+    open(bytesMax) {
+      const file = scratch.open(bytesMax);
+      return {
+        write: (parts, position) => file.write(parts, position),
+        read: (into, position) => file.read(into, position),
+        readNow(into, position) {
+          perTick[perTick.length - 1] = (perTick.at(-1) ?? 0) + 1;
+          clock.advance(readMs);
+          file.readNow(into, position);
+        },
+        close: () => file.close(),
+      };
+    },
+  };
+  return { clock, scratch: slow, perTick, end: () => clearImmediate(next) };
+}
 
 describe("joining a job's results", () => {
   it("gives each answered row and each copy of one, in order, whichever chunks and patches are there", async () => {
@@ -161,4 +189,36 @@ describe("joining a job's results", () => {
     const other = { ...deps, streams: { readRange: async () => Buffer.from("a\nb\n") } };
     await assert.rejects(textOf(other, material, "csv"), /a chunk of 1 rows holds 2/);
   });
+
+  for (const answered of ["shard", "no"] as const)
+    it(`ends a tick when reading copied results has taken long: of rows that are ${answered === "no" ? "not " : ""}answered`, async () => {
+      const rows = Array.from({ length: 120 }, (_, i): ModelRow => {
+        const address = i % 12;
+        // Between two that are answered the others are looked for.
+        const isEdge = address === 0 || address === 11;
+        return { address, columns: [], answered: isEdge ? "shard" : answered, verdict: "valid", end: "\n" };
+      });
+      const one = { chunkRows: [12, 108], done: [true], delimiter: ",", header: false, bom: false };
+      const { deps, material, joined } = await build({
+        rows,
+        ...one,
+        escapeFormulas: false,
+        hasColumns: true,
+      });
+      const slow = slowReads(deps.scratch, 4);
+      // Each result is a block of its own, which is read for each copy.
+      const copies = { fileBytes: 1_000_000, blockBytes: 64, blocksKept: 1 };
+      const sizes = { ...LIMITS.results.joinedDownload, copies };
+      const got: number[] = [];
+      const slowly = { ...deps, clock: slow.clock, scratch: slow.scratch, sizes };
+      for await (const part of readJoined(slowly, material, new AbortController().signal))
+        got.push(...part.map(({ row }) => row));
+      slow.end();
+      assert.deepEqual(
+        got,
+        joined.map(({ row }) => row),
+      );
+      assert.ok(slow.perTick.reduce((sum, reads) => sum + reads) > 90, `${slow.perTick}`);
+      assert.equal(Math.max(...slow.perTick), 3);
+    });
 });
