@@ -150,7 +150,8 @@ function providersRoute(jobs: BulkJobs): Route {
     operationId: "getJobProviders",
     summary: "Count a job's rows by provider",
     description:
-      "The answered rows by the operator of their mail exchangers and by verdict: so far, or of a job that has ended, in all.",
+      "The answered rows by the operator of their mail exchangers and by verdict: so far, or of a job that has ended, in all. Rows " +
+      "that a version without this count answered are not in it.",
     errors: ["not_found"],
     params: JobParamsSchema,
     success: {

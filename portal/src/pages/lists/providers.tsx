@@ -66,8 +66,9 @@ function ProviderLine({ of: { provider, rows, verdicts } }: { of: ProviderRows }
 export function Providers({ job }: { job: BulkJob }) {
   const providers = useProviders(job);
   const [isWhole, setWhole] = useState(false);
-  if (!providers.isEnabled) return null;
   const all = providers.data?.data ?? [];
+  // A job that an earlier version worked on has rows, and none of them is counted.
+  if (!providers.isEnabled || (providers.isSuccess && all.length === 0)) return null;
   return (
     <section className="card" aria-labelledby="providers">
       <h2 id="providers">By provider</h2>
