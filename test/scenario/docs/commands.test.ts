@@ -72,6 +72,12 @@ const jq: StandIn = ({ args: [raw, path = ""], input }) => {
   return { stdout: `${value}\n` };
 };
 
+/** Fails as the shell's own curl does. */
+const curl: StandIn = async ({ args, cwd }) => {
+  const { status, output } = await fetchAsCurl(args, cwd);
+  return status < 400 ? { stdout: output } : { code: 22 };
+};
+
 /** Tags are made by a release. */
 const git: StandIn = ({ args: [verb, name = "", ...more] }) => {
   assert.deepEqual(more, []);
@@ -102,9 +108,7 @@ function standInsFor({ run, node, rcpt }: DocumentedMain): Record<string, StandI
     git,
     // Not on every machine.
     jq,
-    ...(HAS_CURL
-      ? {}
-      : { curl: async ({ args, cwd }) => ({ stdout: (await fetchAsCurl(args, cwd)).output }) }),
+    ...(HAS_CURL ? {} : { curl }),
   };
 }
 
@@ -153,6 +157,8 @@ describe("commands of the documents", () => {
 
   const wrong = [
     ["a program that no test knows", "terraform apply"],
+    ["a path that the API does not have", 'curl -s "$URL/v1/verification"'],
+    ["a credential that is wrong", 'curl -s -H "Authorization: Bearer wrong" "$URL/v1/usage"'],
     ["an option that a command does not have", "npm run chaos -- --minute 1"],
     ["a script that there is not", "npm run upgrade"],
     ["an option that npm would take for itself", "npm run chaos --minutes 1"],

@@ -43,6 +43,9 @@ export interface ReaderShell {
 
 const FAILED = 70;
 
+/** By itself curl ends with 0 whatever the status of the answer: a command with a wrong path would be taken for a right one. */
+const CURL_OPTIONS = "fail\nshow-error\n";
+
 /** The program that the shell finds: it asks the test for its outcome. CommonJS, as a file without an ending is. */
 const PROGRAM = `
 const { readFileSync } = require("node:fs");
@@ -83,7 +86,8 @@ async function answer(standIn: StandIn | undefined, call: Call): Promise<object>
 }
 
 /**
- * A shell that knows these programs and no others: a command of a document that is neither is not found, and fails.
+ * A shell that knows these programs and no others: a command of a document that is neither is not found, and fails. So does curl
+ * when it is answered 400 or above.
  *
  * @param folder of its own, with a short path: a socket lies in it
  * @param programs of the machine, run as they are
@@ -96,6 +100,7 @@ export async function createReaderShell(
   const bin = join(folder, "bin");
   const socket = join(folder, "calls");
   mkdirSync(bin, { recursive: true });
+  writeFileSync(join(folder, ".curlrc"), CURL_OPTIONS);
   for (const program of programs) symlinkSync(pathOf(program), join(bin, program));
   for (const name of Object.keys(standIns)) {
     const body = PROGRAM.replace("PROGRAM_NAME", JSON.stringify(name)).replace(
@@ -117,7 +122,7 @@ export async function createReaderShell(
       const bash = pathOf("bash");
       const child = spawn(bash, ["-euo", "pipefail", "-c", script], {
         cwd,
-        env: { ...env, PATH: bin, RCPT_RUN: process.env.RCPT_RUN ?? "" },
+        env: { ...env, PATH: bin, CURL_HOME: folder, RCPT_RUN: process.env.RCPT_RUN ?? "" },
         stdio: ["ignore", "pipe", "pipe"],
       });
       const ended = new Promise<number | null>((end) => child.once("close", end));
