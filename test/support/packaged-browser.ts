@@ -1,9 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const CACHE = join(process.env.RCPT_TEST_ROOT ?? ROOT, ".rcpt/cache");
-const KEPT = join(CACHE, "browser-143.0.4");
+const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  devDependencies: { "@sparticuz/chromium": string };
+};
+const CACHE = join(ROOT, ".rcpt/cache");
+/** Of each version its own: another one would be tested with the browser of the first. */
+const KEPT = join(CACHE, `browser-${devDependencies["@sparticuz/chromium"]}`);
 /** The package unpacks the libraries that a minimal Linux lacks (NSS, NSPR, expat) only where it believes to run in AWS Lambda. */
 const WITH_LIBRARIES = { AWS_LAMBDA_JS_RUNTIME: "nodejs22.x" };
 
