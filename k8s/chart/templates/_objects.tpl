@@ -4,9 +4,11 @@
 {{- $files := list "base/api.yaml" "base/bulk.yaml" "base/relay.yaml" "base/api-scaling.yaml" }}
 {{- if $values.migrate.enabled }}{{ $files = append $files "base/migrate.yaml" }}{{ end }}
 {{- if $values.networkPolicy.enabled }}{{ $files = append $files "base/network.yaml" }}{{ end }}
+{{- /* Cilium's is a network policy: where there are no others it would refuse the API all that it does not name. */ -}}
+{{- $policy := ternary "policy.yaml" "network.yaml" (ne $values.gateway.implementation "cilium") }}
 {{- $components := dict
   "gateway" (ternary (list "route.yaml" "network.yaml") list $values.gateway.enabled)
-  (printf "gateway-%s" $values.gateway.implementation) (ternary (list "policy.yaml") list (and $values.gateway.enabled (ne $values.gateway.implementation "")))
+  (printf "gateway-%s" $values.gateway.implementation) (ternary (list $policy) list (and $values.gateway.enabled (ne $values.gateway.implementation "")))
   "ingress" (ternary (list "ingress.yaml" "network.yaml") list $values.ingress.enabled)
   "keda" (ternary (list "scaled-object.yaml" "network.yaml") list (eq $values.bulk.autoscaling.by "keda"))
   "hpa-external" (ternary (list "hpa.yaml") list (eq $values.bulk.autoscaling.by "external"))
