@@ -27,7 +27,11 @@ export const QUOTA_LIMITS = {
   ledgerTimeoutMs: 4_000,
   /** After the ledger failed for a team, its requests are refused for this long without asking again. */
   failureMs: 250,
-  releasesAtOnce: 100,
+  /**
+   * Statements that give leases back: fewer than connections (DATABASE_MAX_CONNECTIONS). The client sends further ones behind
+   * those under way, and one that waits for the lock of its day would hold them up, leases that requests wait for among them.
+   */
+  releasesAtOnce: 4,
   waitersPerTeam: 1_000,
   /** A request that waits for a unit is refused after this long: several rounds to the ledger, if it is slow. */
   waitMs: 6_000,

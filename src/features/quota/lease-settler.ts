@@ -21,11 +21,6 @@ export interface LeaseSettler {
   report(error: unknown): void;
 }
 
-/** @throws the first failure, when all are done */
-async function allOf(works: readonly Promise<void>[]): Promise<void> {
-  for (const result of await Promise.allSettled(works)) if (result.status === "rejected") throw result.reason;
-}
-
 export interface SettlingDeps {
   ledger: QuotaLedger;
   clock: Clock;
@@ -110,7 +105,9 @@ class LedgerSettling implements LeaseSettler {
     else lease.onShrunk(told, this.#deps.clock.monotonic());
   }
 
-  async #releaseOne(lease: Lease, told: LeaseReport): Promise<void> {
+  async #release(lease: Lease, abandonInFlight: boolean): Promise<void> {
+    const report = lease.report();
+    const told = abandonInFlight ? { ...report, inFlight: 0 } : report;
     try {
       await this.#deps.ledger.release(told);
       this.#released(lease, told);
@@ -119,25 +116,23 @@ class LedgerSettling implements LeaseSettler {
     }
   }
 
-  async #release(leases: readonly Lease[], abandonInFlight: boolean): Promise<void> {
-    const told = leases.map((lease) => {
-      const report = lease.report();
-      return [lease, abandonInFlight ? { ...report, inFlight: 0 } : report] as const;
-    });
-    await allOf(told.map(([lease, report]) => this.#releaseOne(lease, report)));
-  }
-
+  /**
+   * LIMITS.quota.releasesAtOnce at a time, each followed by the next as soon as it has ended: one that waits for the lock of
+   * its day delays no other.
+   */
   async #releaseRetired(abandonInFlight: boolean): Promise<void> {
-    const due = [...this.#leasesWhere((lease) => !lease.busy && (lease.wantsRelease || abandonInFlight))];
-    let failure: { reason: unknown } | null = null;
-    for (let i = 0; i < due.length; i += LIMITS.quota.releasesAtOnce) {
-      const some = due.slice(i, i + LIMITS.quota.releasesAtOnce);
-      // A failure must not prevent the release of the others: a process that ends has no next attempt.
-      await this.#release(some, abandonInFlight).catch((reason: unknown) => {
-        failure ??= { reason };
-      });
-    }
-    if (failure !== null) throw (failure as { reason: unknown }).reason;
+    const due = [...this.#leasesWhere((lease) => lease.wantsRelease || abandonInFlight)].values();
+    const failures: unknown[] = [];
+    const releaseSome = async () => {
+      for (const lease of due) {
+        // A flush reports it at the moment.
+        if (lease.busy) continue;
+        // A failure must not prevent the release of the others: a process that ends has no next attempt.
+        await this.#release(lease, abandonInFlight).catch((reason: unknown) => failures.push(reason));
+      }
+    };
+    await Promise.all(Array.from({ length: LIMITS.quota.releasesAtOnce }, releaseSome));
+    if (failures.length > 0) throw failures[0];
   }
 
   #dropLost(): void {

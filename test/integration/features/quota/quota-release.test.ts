@@ -66,7 +66,8 @@ describe("a process that gives its leases back", () => {
     const clock = createFakeClock();
     const quota = createQuota({ ledger, clock, log: silentLog, metrics: createMetrics() });
     const teamIds: string[] = [];
-    for (let i = 0; i < 3; i++) {
+    // Many more than there are connections: what waits for the lock must not have other statements behind it.
+    for (let i = 0; i < 60; i++) {
       const { teamId } = await newTeam(sql);
       teamIds.push(teamId);
       (await quota.reserve(actorFor(teamId, { dailyQuota: 100 }))).commit();

@@ -10,11 +10,15 @@ import { actorFor, silentLog } from "../../../support/store.ts";
 
 const { idleReturnMs, flushEveryMs, releasesAtOnce } = LIMITS.quota;
 
-/** A ledger in memory: `leases` are those it has not heard the end of; one of a `locked` team is not released. */
+/**
+ * A ledger in memory: `leases` are those it has not heard the end of; one of a `locked` team is not released, and a
+ * release of a `silent` one never ends.
+ */
 async function setUp(teams: number) {
   const clock = createFakeClock();
   const leases = new Map<string, string>();
   const locked = new Set<string>();
+  const silent = new Set<string>();
   let failing = false;
   const ledger = quotaLedger({
     async lease(id, teamId) {
@@ -24,6 +28,7 @@ async function setUp(teams: number) {
     async release({ id }) {
       if (failing) throw new Error("Postgres is away");
       if (locked.has(leases.get(id) ?? "")) throw new Error("canceled on statement timeout");
+      if (silent.has(leases.get(id) ?? "")) await new Promise(() => {});
       leases.delete(id);
     },
   });
@@ -32,7 +37,7 @@ async function setUp(teams: number) {
   for (const actor of actors) (await quota.reserve(actor)).commit();
   assert.equal(leases.size, teams);
   return {
-    ...{ clock, quota, leases, locked, actors },
+    ...{ clock, quota, leases, locked, silent, actors },
     fail(is: boolean) {
       failing = is;
     },
@@ -67,6 +72,14 @@ describe("leases that go back", () => {
     const { quota, leases, locked } = await setUp(2 * releasesAtOnce + 50);
     locked.add("team_0");
     await quota.drain();
+    assert.deepEqual([...leases.values()], ["team_0"]);
+  });
+
+  it("do not wait for one whose release does not end, however many are behind it", async () => {
+    const { clock, quota, leases, silent } = await setUp(250);
+    silent.add("team_0");
+    quota.start();
+    await clock.advanceAsync(idleReturnMs + flushEveryMs);
     assert.deepEqual([...leases.values()], ["team_0"]);
   });
 
