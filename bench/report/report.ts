@@ -79,6 +79,6 @@ export function renderTargets(targets: readonly Target[]): string {
 export function exitCodeOf(all: readonly Pick<Measured, "isInvalid" | "targets">[]): number {
   if (all.some(({ isInvalid }) => isInvalid)) return EXIT.invalid;
   const outcomes = all.flatMap(({ targets }) => targets.map(outcomeOf));
-  const isReached = outcomes.every((outcome) => outcome === "reached" || outcome === "told");
+  const isReached = outcomes.every((outcome) => outcome === "reached" || outcome === "unbounded");
   return isReached ? EXIT.reached : EXIT.notReached;
 }

@@ -14,12 +14,12 @@ export interface Target {
   atMost?: number;
 }
 
-/** `told`: the target has no bound; the figure is only shown. `void`: no figure, because conditions were unfit to measure. */
-export type Outcome = "reached" | "missed" | "void" | "told";
+/** `unbounded`: the target has no bound; the figure is only shown. `void`: no figure, because conditions were unfit to measure. */
+export type Outcome = "reached" | "missed" | "void" | "unbounded";
 
 export function outcomeOf({ figure, atLeast, atMost }: Target): Outcome {
   if (figure === null || Number.isNaN(figure)) return "void";
-  if (atLeast === undefined && atMost === undefined) return "told";
+  if (atLeast === undefined && atMost === undefined) return "unbounded";
   const isReached =
     figure >= (atLeast ?? Number.NEGATIVE_INFINITY) && figure <= (atMost ?? Number.POSITIVE_INFINITY);
   return isReached ? "reached" : "missed";

@@ -8,7 +8,7 @@ export interface SiteFormula {
   /** Transactions for each row: its own, its retries and catch-all probes. */
   transactionsPerRow: number;
   /** Catch-all probes for each row, 0 to 1. */
-  strangersPerRow: number;
+  catchAllProbesPerRow: number;
   transactionsPerSession: number;
   writesPerSession: number;
   sessionS: number;
@@ -25,7 +25,7 @@ const CLOSING_ROUND_TRIPS = 1;
 const IDLE_S = 5;
 
 /** One catch-all probe for a domain with this many rows, unless all of them are refused. */
-export function strangersPerRow({
+export function catchAllProbesPerRow({
   refused,
   rowsPerDomain,
 }: Pick<SiteClass, "refused" | "rowsPerDomain">): number {
@@ -50,9 +50,9 @@ export function siteFormula(site: SiteClass): SiteFormula {
 }
 
 function computeSite(site: SiteClass): SiteFormula {
-  const strangers = strangersPerRow(site);
-  const transactionsPerRow = 1 + site.greylisted + strangers;
-  const refusals = site.refused + site.greylisted + strangers * (1 - site.catchAll);
+  const probes = catchAllProbesPerRow(site);
+  const transactionsPerRow = 1 + site.greylisted + probes;
+  const refusals = site.refused + site.greylisted + probes * (1 - site.catchAll);
   const { transactions, writes } = sessionShape(site, Math.min(1, refusals / transactionsPerRow));
   const roundTripS = site.roundTripMs / 1_000;
   const asking = writes * writeS(site, 0) + (transactions * site.answerMs) / 1_000;
@@ -61,7 +61,7 @@ function computeSite(site: SiteClass): SiteFormula {
   const byHour = site.perHour === 0 ? Number.POSITIVE_INFINITY : site.perHour / 3_600 / transactionsPerRow;
   return {
     transactionsPerRow,
-    strangersPerRow: strangers,
+    catchAllProbesPerRow: probes,
     transactionsPerSession: transactions,
     writesPerSession: writes,
     sessionS,

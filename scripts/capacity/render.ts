@@ -74,12 +74,12 @@ export function renderList(formula: FleetFormula, { rows, fleet }: Scenario): st
 }
 
 export function renderMeasured(measured: Measured): string {
-  const { name, predictedPerS, measuredPerS, predictedBound, told } = measured;
+  const { name, predictedPerS, measuredPerS, predictedBound, also } = measured;
   const verdict = isReproduced(measured) ? "within 15 %" : "MORE THAN 15 % OFF";
   return [
     name,
     `  predicted ${whole(predictedPerS)} rows/s (${predictedBound}), measured ${whole(measuredPerS)} rows/s: ${ratioOf(measured).toFixed(3)}, ${verdict}`,
-    ...Object.entries(told).map(([what, value]) => `  ${what}: ${figure(value)}`),
+    ...Object.entries(also).map(([what, value]) => `  ${what}: ${figure(value)}`),
     "",
   ].join("\n");
 }

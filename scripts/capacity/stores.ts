@@ -1,4 +1,4 @@
-import { siteFormula, strangersPerRow } from "./formula.ts";
+import { catchAllProbesPerRow, siteFormula } from "./formula.ts";
 import { askedShare, type Scenario } from "./scenario.ts";
 
 /** Load per second on the services behind the pods, at a rate of rows. */
@@ -64,5 +64,5 @@ export function storeLoad(scenario: Scenario, perS: number): StoreLoad {
 
 /** Small sites have few rows for a connection: those of one domain, and its catch-all probe. */
 function sessionUse(site: Scenario["sites"][number]): number {
-  return site.sites > 1_000 ? Math.max(1, 1 + strangersPerRow(site)) : Number.POSITIVE_INFINITY;
+  return site.sites > 1_000 ? Math.max(1, 1 + catchAllProbesPerRow(site)) : Number.POSITIVE_INFINITY;
 }

@@ -25,7 +25,7 @@ interface Deps {
 export function composePortalPeriodicTasks({ config, stores, log }: Deps): PeriodicTask[] {
   const { sql } = stores;
   const outbox = createMailOutbox(sql);
-  const chores = accountPruningTasks([
+  const tasks = accountPruningTasks([
     () => pruneSessions(sql),
     () => pruneInvites(sql),
     () => pruneResets(sql),
@@ -34,7 +34,7 @@ export function composePortalPeriodicTasks({ config, stores, log }: Deps): Perio
   ]);
   const box = createMailSecretBox(config);
   const { mail } = config;
-  if (box === null || mail === null) return chores;
+  if (box === null || mail === null) return tasks;
   const queue = createMailQueue(box);
   const send = createMailTransport(mail);
   const mails = mailPeriodicTasks({
@@ -42,5 +42,5 @@ export function composePortalPeriodicTasks({ config, stores, log }: Deps): Perio
     sendResets: createSendResets({ sql, box, queue, baseUrl: portalBaseUrl(config), log }),
     deliverMail: createDeliverMail({ outbox, queue, send, random: Math.random, log }),
   });
-  return [...chores, ...mails];
+  return [...tasks, ...mails];
 }

@@ -46,11 +46,11 @@ export function composeRelay(deps: Deps): LifecyclePart[] {
   });
   const made: ResourceDeps = { ...deps, clock: systemClock, publisher };
   const webhooks = composeWebhookDelivery(made);
-  const chores = [...periodicTasksOf(made), ...webhooks.periodicTasks];
-  return [...webhooks.parts, createRelay({ chores, clock: systemClock, log })];
+  const tasks = [...periodicTasksOf(made), ...webhooks.periodicTasks];
+  return [...webhooks.parts, createRelay({ tasks, clock: systemClock, log })];
 }
 
-/** Each room's chores, in a list. */
+/** Each room's tasks, in a list. */
 function periodicTasksOf(deps: ResourceDeps): PeriodicTask[] {
   const { stores, publisher } = deps;
   return [

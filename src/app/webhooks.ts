@@ -65,13 +65,13 @@ export function composeWebhookDelivery(deps: Deps): {
   const { config, log, metrics, clock } = deps;
   const { sql } = deps.stores;
   const { keptMs, prunedPerRound } = LIMITS.webhooks;
-  const chores = webhookPeriodicTasks({
+  const tasks = webhookPeriodicTasks({
     fanOut: createFanOut(sql),
     prune: () => pruneEvents(sql, keptMs, prunedPerRound),
     countBacklog: async () => metrics.webhookBacklog.set(await countBacklog(sql)),
   });
   const box = secretBoxOf(deps);
-  if (box === null) return { parts: [], periodicTasks: chores };
+  if (box === null) return { parts: [], periodicTasks: tasks };
   const resolver = createCachingResolver(createResolver({ servers: config.dns.servers, clock }), clock);
   const client = createWebhookClient({
     lookup: hostLookup(resolver),
@@ -83,5 +83,5 @@ export function composeWebhookDelivery(deps: Deps): {
     { name: "webhook names", stop: () => resolver.close() },
     createWebhookDispatcher({ sql, deliver, clock, log }),
   ];
-  return { parts, periodicTasks: chores };
+  return { parts, periodicTasks: tasks };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import type { TestApi } from "./service.ts";
 
-export interface HeardEvent {
+export interface ReceivedEvent {
   event: string;
   id: string;
   job: BulkJob;
@@ -11,14 +11,14 @@ export interface HeardEvent {
 /** A client that follows a job's events. */
 export interface Follower {
   status: number;
-  heard: HeardEvent[];
+  received: ReceivedEvent[];
   /** Resolves when the response has ended completely; rejects when the connection broke. */
   ended: Promise<void>;
   leave(): void;
 }
 
 /** The fields of an event, as the specification of server-sent events has them; null: a comment. */
-function parseEvent(block: string): HeardEvent | null {
+function parseEvent(block: string): ReceivedEvent | null {
   const fields = new Map<string, string>();
   for (const line of block.split("\n")) {
     const colon = line.indexOf(": ");
@@ -29,14 +29,14 @@ function parseEvent(block: string): HeardEvent | null {
   return { event: fields.get("event") ?? "", id: fields.get("id") ?? "", job: JSON.parse(data) };
 }
 
-async function listen(response: globalThis.Response, heard: HeardEvent[]): Promise<void> {
+async function listen(response: globalThis.Response, received: ReceivedEvent[]): Promise<void> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const bytes of response.body ?? []) {
     text += decoder.decode(bytes, { stream: true });
     const blocks = text.split("\n\n");
     text = blocks.pop() ?? "";
-    for (const event of blocks.map(parseEvent)) if (event !== null) heard.push(event);
+    for (const event of blocks.map(parseEvent)) if (event !== null) received.push(event);
   }
 }
 
@@ -55,10 +55,10 @@ export async function followJob(
     },
     signal: control.signal,
   });
-  const heard: HeardEvent[] = [];
+  const received: ReceivedEvent[] = [];
   if (response.status === 200)
     assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/);
-  const ended = listen(response, heard);
+  const ended = listen(response, received);
   ended.catch(() => undefined);
-  return { status: response.status, heard, ended, leave: () => control.abort() };
+  return { status: response.status, received, ended, leave: () => control.abort() };
 }

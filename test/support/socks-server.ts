@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 /** How a SOCKS5 server (RFC 1928) treats a client. A number is the reply code instead of a connection. */
-export type SocksManner =
+export type SocksBehaviour =
   | "serve"
   /** Confirms the connection in one write with the first bytes of the target. */
   | "serve_together"
@@ -23,14 +23,14 @@ export interface SocksServer {
   readonly logins: string[];
   /** Number of connections accepted. */
   readonly taken: number;
-  manner: SocksManner;
+  behaviour: SocksBehaviour;
   /** Ends every connection. */
   cut(): void;
   close(): Promise<void>;
 }
 
 export interface SocksOptions {
-  manner?: SocksManner;
+  behaviour?: SocksBehaviour;
   /** Required of every client; absent: no login. */
   login?: { username: string; password: string };
   /** Source address of connections to targets. */
@@ -68,7 +68,7 @@ export async function createSocksServer(options: SocksOptions = {}): Promise<Soc
   const asked: string[] = [];
   const logins: string[] = [];
 
-  async function letIn(client: Socket, read: Read, manner: SocksManner): Promise<boolean> {
+  async function letIn(client: Socket, read: Read, behaviour: SocksBehaviour): Promise<boolean> {
     const [, methods = 0] = await read(2);
     const offered = await read(methods);
     const method = login === undefined ? 0 : 2;
@@ -82,30 +82,31 @@ export async function createSocksServer(options: SocksOptions = {}): Promise<Soc
     const username = String(await read(userBytes));
     const password = String(await read((await read(1))[0] ?? 0));
     logins.push(`${username}:${password}`);
-    if (manner === "silent_login") return false;
+    if (behaviour === "silent_login") return false;
     const right = username === login.username && password === login.password;
     client.write(Buffer.from([1, right ? 0 : 1]));
     if (!right) client.end();
     return right;
   }
 
-  async function serve(client: Socket, manner: SocksManner): Promise<void> {
-    if (manner === "silent") return;
-    if (manner === "close") return void client.end();
-    if (manner === "garbage") return void client.write("HTTP/1.1 400 Bad Request\r\n\r\n");
+  async function serve(client: Socket, behaviour: SocksBehaviour): Promise<void> {
+    if (behaviour === "silent") return;
+    if (behaviour === "close") return void client.end();
+    if (behaviour === "garbage") return void client.write("HTTP/1.1 400 Bad Request\r\n\r\n");
     const read = reader(client);
-    if (!(await letIn(client, read, manner))) return;
+    if (!(await letIn(client, read, behaviour))) return;
     const target = await targetOf(read);
     asked.push(`${target.host}:${target.port}`);
-    if (manner === "silent_connect") return;
-    if (manner === "close_connect") return void client.end();
-    if (manner === "odd_address") return void client.write(Buffer.from([5, 0, 0, 7, 1, 2, 3, 4, 5, 6]));
-    if (typeof manner === "number") return void client.end(Buffer.from([5, manner, 0, 1, 0, 0, 0, 0, 0, 0]));
+    if (behaviour === "silent_connect") return;
+    if (behaviour === "close_connect") return void client.end();
+    if (behaviour === "odd_address") return void client.write(Buffer.from([5, 0, 0, 7, 1, 2, 3, 4, 5, 6]));
+    if (typeof behaviour === "number")
+      return void client.end(Buffer.from([5, behaviour, 0, 1, 0, 0, 0, 0, 0, 0]));
     const far = connect({ ...target, ...(localAddress === undefined ? {} : { localAddress }) });
     keep(far);
     far.on("error", () => client.end(Buffer.from([5, 5, 0, 1, 0, 0, 0, 0, 0, 0])));
     await once(far, "connect");
-    const first = manner === "serve_together" ? ((await once(far, "data"))[0] as Buffer) : "";
+    const first = behaviour === "serve_together" ? ((await once(far, "data"))[0] as Buffer) : "";
     client.write(Buffer.concat([GRANTED, Buffer.from(first)]));
     client.pipe(far).pipe(client);
   }
@@ -121,7 +122,7 @@ export async function createSocksServer(options: SocksOptions = {}): Promise<Soc
     taken++;
     keep(client);
     // Some tests are about a client that leaves during the handshake.
-    serve(client, made.manner).catch(() => client.destroy());
+    serve(client, made.behaviour).catch(() => client.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -133,7 +134,7 @@ export async function createSocksServer(options: SocksOptions = {}): Promise<Soc
     get taken() {
       return taken;
     },
-    manner: options.manner ?? "serve",
+    behaviour: options.behaviour ?? "serve",
     cut() {
       for (const socket of sockets) socket.destroy();
     },

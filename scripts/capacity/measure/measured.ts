@@ -9,7 +9,7 @@ export interface Measured {
   predictedBound: string;
   measuredPerS: number;
   /** Further counts, for the reader. */
-  told: Record<string, number>;
+  also: Record<string, number>;
 }
 
 /** By how much a prediction may be off. */

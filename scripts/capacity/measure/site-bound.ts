@@ -113,7 +113,7 @@ export async function measureSiteBound(
       predictedPerS: predicted.perS,
       predictedBound: predicted.bound,
       measuredPerS: (middlePerS(asked) * list.rows) / account.recipients,
-      told: {
+      also: {
         "CPU µs a row": cpuUs,
         "rows/s of the whole list, measured": (list.rows * 1_000) / tookMs,
         "round trip, ms": scenario.sites[0]?.roundTripMs ?? 0,

@@ -18,7 +18,7 @@ import { runsAsRoot } from "../../embedded/reachable.ts";
 import { bundle } from "../../image/bundle.ts";
 import { auditLeases } from "../verdict/auditing.ts";
 import { findClockLibrary } from "./clock-library.ts";
-import { type Grounds, Member } from "./member.ts";
+import { Member, type MemberContext } from "./member.ts";
 import { createSiteWorld } from "./site-world.ts";
 import { type Stores, startStores } from "./stores.ts";
 
@@ -124,10 +124,10 @@ export const backendsOf = (members: readonly Member[]) =>
     .filter(({ role }) => role === "api")
     .map(({ name, port }) => ({ name: name.replace("-", ""), host: "127.0.0.1", port }));
 
-async function startMembers(roles: Roles, grounds: Grounds): Promise<Member[]> {
+async function startMembers(roles: Roles, context: MemberContext): Promise<Member[]> {
   const members: Member[] = [];
   for (const [role, count] of roles)
-    for (let n = 0; n < count; n++) members.push(new Member(role, n, await freePort(), grounds));
+    for (let n = 0; n < count; n++) members.push(new Member(role, n, await freePort(), context));
   await Promise.all(members.map((member) => member.start()));
   return members;
 }
@@ -157,7 +157,7 @@ export async function startDeployment(setting: DeploymentSetting): Promise<Chaos
   // Without fsync a killed process loses no writes: only a crash of the machine would. The disk is shared with others.
   await sql.unsafe("alter system set fsync = off");
   await sql.unsafe("select pg_reload_conf()");
-  const grounds: Grounds = {
+  const context: MemberContext = {
     guard,
     entry: join(built, "dist/src/main.js"),
     dir,
@@ -166,7 +166,7 @@ export async function startDeployment(setting: DeploymentSetting): Promise<Chaos
     clock: typeof clock === "string" ? null : clock,
     ownDisks,
   };
-  const members = await startMembers(roles, grounds);
+  const members = await startMembers(roles, context);
   const before = { guard, say, folder: join(dir, "haproxy"), cacheDir, backends: backendsOf(members) };
   const balancer = balanced
     ? await startHaproxy(before).catch(

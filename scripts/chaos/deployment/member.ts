@@ -7,7 +7,7 @@ import type { Guard } from "../../embedded/guard.ts";
 import { type ClockLibrary, moveClock } from "./clock-library.ts";
 
 /** Settings, folders and tools that all processes of a run share. */
-export interface Grounds {
+export interface MemberContext {
   guard: Guard;
   /** `main.js` as it was built. */
   entry: string;
@@ -52,7 +52,7 @@ export class Member {
   readonly survives: boolean;
   readonly clockFile: string;
   readonly scratch: string;
-  readonly #grounds: Grounds;
+  readonly #context: MemberContext;
   #child: ChildProcess | null = null;
   /** True while a fault acts on the process, so that no second one is chosen for it. */
   busy = false;
@@ -62,14 +62,14 @@ export class Member {
   readonly crashes: string[] = [];
   #mayEnd = true;
 
-  constructor(role: ChildRole, number: number, port: number, grounds: Grounds) {
+  constructor(role: ChildRole, number: number, port: number, context: MemberContext) {
     this.name = `${role}-${number}`;
     this.role = role;
     this.port = port;
     this.survives = number === 0;
-    this.#grounds = grounds;
-    this.clockFile = join(grounds.dir, `${this.name}.clock`);
-    this.scratch = join(grounds.dir, `${this.name}.scratch`);
+    this.#context = context;
+    this.clockFile = join(context.dir, `${this.name}.clock`);
+    this.scratch = join(context.dir, `${this.name}.scratch`);
     mkdirSync(this.scratch, { recursive: true });
     moveClock(this.clockFile, 0);
   }
@@ -84,11 +84,11 @@ export class Member {
 
   /** Path of the process' scratch folder from outside its mount namespace. */
   get scratchSeen(): string {
-    return this.#grounds.ownDisks ? `/proc/${this.pid}/root${this.scratch}` : this.scratch;
+    return this.#context.ownDisks ? `/proc/${this.pid}/root${this.scratch}` : this.scratch;
   }
 
   #command(): { command: string; args: string[] } {
-    const { clock, entry, ownDisks } = this.#grounds;
+    const { clock, entry, ownDisks } = this.#context;
     const preload = clock === null ? {} : clock.env(this.clockFile);
     if (!ownDisks) return { command: process.execPath, args: [entry] };
     // The library is for Node.js alone: `env` puts it on at the last step.
@@ -100,7 +100,7 @@ export class Member {
 
   /** Starts a process in this place; resolves once it serves. @throws StartError when it ends before */
   async start(): Promise<void> {
-    const { guard, settings, clock, logsDir, ownDisks } = this.#grounds;
+    const { guard, settings, clock, logsDir, ownDisks } = this.#context;
     const log = openSync(join(logsDir, `${this.name}.log`), "a");
     const { command, args } = this.#command();
     const child = spawn(command, args, {

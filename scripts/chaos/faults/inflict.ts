@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { FAULTS, type Family, type Kind } from "./faults.ts";
-import type { Injury, Theatre } from "./injury.ts";
+import type { FaultContext, Injury } from "./injury.ts";
 import * as outside from "./outside-injuries.ts";
 import { clock, disk, kill, roll, stall } from "./process-injuries.ts";
 import type { PlannedFault } from "./schedule.ts";
@@ -33,7 +33,7 @@ const INJURIES: Readonly<Record<Kind, Injury>> = {
  */
 export async function inflictAll(
   faults: readonly PlannedFault[],
-  theatre: Theatre,
+  context: FaultContext,
   tell: (fault: PlannedFault, atMs: number) => void,
 ): Promise<void> {
   const startedMs = performance.now();
@@ -47,7 +47,7 @@ export async function inflictAll(
     const injury = (async () => {
       await before;
       tell(fault, performance.now() - startedMs);
-      await INJURIES[fault.kind](fault, theatre);
+      await INJURIES[fault.kind](fault, context);
     })();
     // Failures are reported when all are over; the faults of a family go on after a failed one.
     lines.set(

@@ -7,7 +7,7 @@ import type { PlannedFault } from "./schedule.ts";
 import type { Outage } from "./windows.ts";
 
 /** The deployment that faults act on, and the list of outages that they add to. */
-export interface Theatre {
+export interface FaultContext {
   deployment: ChaosDeployment;
   hooks: Hooks;
   /** Every outage so far, as it was measured. */
@@ -15,10 +15,10 @@ export interface Theatre {
 }
 
 /** Brings one fault about; resolves when the affected part has recovered. */
-export type Injury = (fault: PlannedFault, theatre: Theatre) => Promise<void>;
+export type Injury = (fault: PlannedFault, context: FaultContext) => Promise<void>;
 
 /** Notes that `target` is away from now on; the function that comes back notes that it is there again. */
-export function openOutage({ outages }: Theatre, kind: Kind, target: string): () => void {
+export function openOutage({ outages }: FaultContext, kind: Kind, target: string): () => void {
   const outage: Outage = { kind, target, fromMs: performance.now(), toMs: Number.POSITIVE_INFINITY };
   outages.push(outage);
   return () => {
@@ -36,7 +36,7 @@ const FREE_WITHIN_MS = 60_000;
  * @param pick number of the fault that selects the process
  */
 export async function withMember(
-  { deployment }: Theatre,
+  { deployment }: FaultContext,
   pick: number,
   may: (member: Member) => boolean,
   act: (member: Member) => Promise<void>,

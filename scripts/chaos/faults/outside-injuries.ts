@@ -4,17 +4,17 @@ import { say, sayAndClose } from "../../../test/support/mail-world/action.ts";
 import { parentOf } from "../../processes.mjs";
 import { DOMAINS, domainEntry, domainName, SITES, siteName } from "../deployment/site-world.ts";
 import type { Kind } from "./faults.ts";
-import { type Injury, openOutage, type Theatre } from "./injury.ts";
+import { type FaultContext, type Injury, openOutage } from "./injury.ts";
 import type { PlannedFault } from "./schedule.ts";
 
 /** Takes a dependency away; the returned function restores it, and is called after the fault's duration. */
-type StartOutage = (theatre: Theatre, fault: PlannedFault) => Promise<() => unknown> | (() => unknown);
+type StartOutage = (context: FaultContext, fault: PlannedFault) => Promise<() => unknown> | (() => unknown);
 
 /** Takes `target` away for the fault's duration. @param target name of the dependency, or a function of the fault */
 function away(kind: Kind, target: string | ((fault: PlannedFault) => string), take: StartOutage): Injury {
-  return async (fault, theatre) => {
-    const close = openOutage(theatre, kind, typeof target === "string" ? target : target(fault));
-    const bringBack = await take(theatre, fault);
+  return async (fault, context) => {
+    const close = openOutage(context, kind, typeof target === "string" ? target : target(fault));
+    const bringBack = await take(context, fault);
     await wait(fault.holdMs);
     await bringBack();
     close();
@@ -46,12 +46,12 @@ function backendsOf(server: number): number[] {
     .filter((pid) => parentOf(pid) === server);
 }
 
-export const postgresCrash: Injury = async (fault, theatre) => {
-  const { stores, sql } = theatre.deployment;
+export const postgresCrash: Injury = async (fault, context) => {
+  const { stores, sql } = context.deployment;
   const children = backendsOf(stores.postgres().service.pid);
   const victim = children[fault.pick % Math.max(1, children.length)];
   if (victim === undefined) return;
-  const close = openOutage(theatre, "postgres-crash", "postgres");
+  const close = openOutage(context, "postgres-crash", "postgres");
   process.kill(victim, "SIGKILL");
   await wait(fault.holdMs);
   const untilMs = performance.now() + RECOVERED_WITHIN_MS;

@@ -7,12 +7,12 @@ import { promisify } from "node:util";
 import { CLOCK_FILE_READ_S, moveClock } from "../deployment/clock-library.ts";
 import { DISK_MB, type Member, StartError } from "../deployment/member.ts";
 import type { Kind } from "./faults.ts";
-import { type Injury, openOutage, type Theatre, withMember } from "./injury.ts";
+import { type FaultContext, type Injury, openOutage, withMember } from "./injury.ts";
 import type { PlannedFault } from "./schedule.ts";
 import { mayStartAgain } from "./windows.ts";
 
-type IsAllowed = (member: Member, theatre: Theatre) => boolean;
-type Injure = (member: Member, fault: PlannedFault, theatre: Theatre) => Promise<void>;
+type IsAllowed = (member: Member, context: FaultContext) => boolean;
+type Injure = (member: Member, fault: PlannedFault, context: FaultContext) => Promise<void>;
 
 const any: IsAllowed = () => true;
 const mayEnd: IsAllowed = ({ survives }) => !survives;
@@ -20,14 +20,14 @@ const isWorker: IsAllowed = ({ role }) => role === "bulk";
 
 /** An injury to one of the allowed processes. The time of `act` is recorded as an outage. */
 function befalls(kind: Kind, may: IsAllowed, act: Injure): Injury {
-  return (fault, theatre) =>
+  return (fault, context) =>
     withMember(
-      theatre,
+      context,
       fault.pick,
-      (member) => may(member, theatre),
+      (member) => may(member, context),
       async (member) => {
-        const close = openOutage(theatre, kind, member.name);
-        await act(member, fault, theatre);
+        const close = openOutage(context, kind, member.name);
+        await act(member, fault, context);
         close();
       },
     );
@@ -40,7 +40,7 @@ const START_AGAIN_MS = 500;
  * is rare.
  * @throws StartError when it ended while Postgres was up, or for another reason
  */
-async function startAgain(member: Member, { outages }: Theatre): Promise<void> {
+async function startAgain(member: Member, { outages }: FaultContext): Promise<void> {
   for (;;) {
     const fromMs = performance.now();
     try {
@@ -53,10 +53,10 @@ async function startAgain(member: Member, { outages }: Theatre): Promise<void> {
 }
 
 /** Killed as by the kernel's memory killer; another takes its place after a while, as an orchestrator sees to. */
-export const kill = befalls("kill", mayEnd, async (member, { holdMs }, theatre) => {
+export const kill = befalls("kill", mayEnd, async (member, { holdMs }, context) => {
   await member.end("SIGKILL");
   await wait(holdMs);
-  await startAgain(member, theatre);
+  await startAgain(member, context);
 });
 
 /** Stands still as on a machine that is paused, and goes on where it was. */
@@ -67,10 +67,10 @@ export const stall = befalls("stall", any, async (member, { holdMs }) => {
 });
 
 /** Stopped by SIGTERM, as in a deploy: it must end by itself, with exit code 0. */
-export const roll = befalls("roll", mayEnd, async (member, _, theatre) => {
+export const roll = befalls("roll", mayEnd, async (member, _, context) => {
   const how = await member.end("SIGTERM");
   if (how !== "exit code 0") member.crashes.push(`${how} when told to go`);
-  await startAgain(member, theatre);
+  await startAgain(member, context);
 });
 
 const HOUR_S = 3_600;

@@ -1,5 +1,5 @@
 import { quantile } from "../../../bench/report/figures.ts";
-import { type Finding, none, told, within } from "../verdict/closing.ts";
+import { type Finding, none, noted, within } from "../verdict/closing.ts";
 import type { Meeting } from "./neighbours.ts";
 import { QUESTIONS, type QuestionName, type Suffered } from "./victim.ts";
 
@@ -40,9 +40,9 @@ function judgeMeeting(meeting: Meeting): Finding[] {
   const { attacker, alone, beside, attack, crashed } = meeting;
   const refused = attacker.refusals.reduce((sum, how) => sum + (attack[how] ?? 0), 0);
   return [
-    told(`neighbour ${attacker.name}`, `answered ${listed(attack)}`),
+    noted(`neighbour ${attacker.name}`, `answered ${listed(attack)}`),
     ...QUESTIONS.map((question) => latency(question, meeting)),
-    told("  victim's client late, p99", `${percentileMs(beside.lateMs, 0.99)} ms`),
+    noted("  victim's client late, p99", `${percentileMs(beside.lateMs, 0.99)} ms`),
     none("  victim: 5xx or no answer", sumOf(alone.failures) + sumOf(beside.failures)),
     none("  victim: refused", sumOf(alone.refusals) + sumOf(beside.refusals)),
     within("  attacker refused", refused, attacker.refusals.join(" or "), refused > 0),

@@ -1,4 +1,4 @@
-import { type Finding, none, told, voided, within } from "../verdict/closing.ts";
+import { type Finding, none, noted, voided, within } from "../verdict/closing.ts";
 import { type Burst, type Latencies, ONSET_MS, type TeamCounts } from "./flood.ts";
 import type { Overload } from "./overload.ts";
 
@@ -48,7 +48,7 @@ const isVoid = ({ lateP99Ms }: Burst) => lateP99Ms > LATE_MS;
 function sending(name: string, burst: Burst): Finding {
   const served = (burst.all.accepted.count + burst.all.refused.count) / burst.tookS;
   const said = `${burst.lateP99Ms} ms; ${Math.round(served)}/s were answered in ${burst.tookS.toFixed(1)} s`;
-  return told(`  ${name}: sent late, p99`, isVoid(burst) ? `${said}: void` : said);
+  return noted(`  ${name}: sent late, p99`, isVoid(burst) ? `${said}: void` : said);
 }
 
 /** Marks findings as void where the burst or the measured capacity is: neither held nor missed. */
@@ -81,7 +81,7 @@ function latencies(name: string, { onset, sustained, all: { refused } }: Burst, 
 /** CPU that a request cost the process, accepted or refused. */
 function cost(name: string, { all: { accepted, refused } }: Burst, cpuMs: number): Finding {
   const each = (cpuMs * 1_000) / Math.max(1, accepted.count + refused.count);
-  return told(`  ${name}: CPU`, `${cpuMs} ms, ${each.toFixed(1)} us a request`);
+  return noted(`  ${name}: CPU`, `${cpuMs} ms, ${each.toFixed(1)} us a request`);
 }
 
 /**
@@ -141,12 +141,12 @@ export function judgeOverload(found: Overload): Finding[] {
   const crowd = Object.entries(flood.teams).flatMap(([name, team]) => (name === SMALL ? [] : [team]));
   const afterMs = after.all.accepted.p99Ms;
   return [
-    told(
+    noted(
       "overload: capacity",
       `${capacityPerS}/s, ${Math.round(capacityBusy * 100)} % busy; ${perS}/s asked: ${(perS / capacityPerS).toFixed(1)} times`,
     ),
-    told("  without load, p99", `${calm.all.accepted.p99Ms} ms`),
-    ...Object.entries(flood.teams).map(([name, team]) => told(`  no rate limit: ${name}`, countsOf(team))),
+    noted("  without load, p99", `${calm.all.accepted.p99Ms} ms`),
+    ...Object.entries(flood.teams).map(([name, team]) => noted(`  no rate limit: ${name}`, countsOf(team))),
     cost("no rate limit", flood, found.floodCpuMs),
     sending("no rate limit", flood),
     ...unlessVoid(flood, found, [
@@ -155,14 +155,14 @@ export function judgeOverload(found: Overload): Finding[] {
       smallTeam(found),
     ]),
     none("  not one refused", flood.all.refused.count === 0 ? 1 : 0),
-    told("  rate limit of half of it", countsOf(limited.all)),
+    noted("  rate limit of half of it", countsOf(limited.all)),
     cost("rate limit", limited, found.limitedCpuMs),
     sending("rate limit", limited),
     ...unlessVoid(limited, found, [
       goodput("rate limit", [limited.all], limited, found),
       ...latencies("rate limit", limited, boundMs),
     ]),
-    told("  afterwards", countsOf(after.all)),
+    noted("  afterwards", countsOf(after.all)),
     within(
       "  afterwards, p99",
       `${afterMs} ms of ${after.all.accepted.count}`,

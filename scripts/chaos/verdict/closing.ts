@@ -18,7 +18,7 @@ export interface Closing {
   details: string[];
 }
 
-export const told = (name: string, value: string | number): Finding => ({
+export const noted = (name: string, value: string | number): Finding => ({
   name,
   value,
   bound: null,
@@ -26,7 +26,7 @@ export const told = (name: string, value: string | number): Finding => ({
 });
 
 export const voided = (name: string, value: string | number): Finding => ({
-  ...told(name, `${value}: void`),
+  ...noted(name, `${value}: void`),
   void: true,
 });
 

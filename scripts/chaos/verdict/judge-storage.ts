@@ -1,5 +1,5 @@
 import type { HourLater } from "./an-hour-later.ts";
-import { type Finding, none, told, within } from "./closing.ts";
+import { type Finding, none, noted, within } from "./closing.ts";
 
 /** An hour after all jobs have ended, object storage must have every readable object, and nothing else. */
 export function judgeStorage({ tidiedS, before, after, readable }: HourLater): {
@@ -14,8 +14,8 @@ export function judgeStorage({ tidiedS, before, after, readable }: HourLater): {
   const parts = `${before.parts.length} -> ${after.parts.length}`;
   return {
     findings: [
-      told("object storage", "all settled -> an hour later"),
-      told("  objects", `${before.objects.length} -> ${after.objects.length}`),
+      noted("object storage", "all settled -> an hour later"),
+      noted("  objects", `${before.objects.length} -> ${after.objects.length}`),
       within("  tidied", took, "within 60 s", tidiedS !== null),
       none("  objects that nobody may read", strays.length),
       none("  objects missing", missing.length),

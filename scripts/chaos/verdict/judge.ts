@@ -3,7 +3,7 @@ import { causeOf, failuresByCause } from "../faults/windows.ts";
 import type { Account, Storm } from "../storm.ts";
 import type { Decisions } from "../traffic/truth.ts";
 import { chargeInterval, wrongCharge } from "./charges.ts";
-import { type Finding, none, told, within } from "./closing.ts";
+import { type Finding, none, noted, within } from "./closing.ts";
 import { judgeStorage } from "./judge-storage.ts";
 import { SETTLED_WITHIN_MS } from "./leftovers.ts";
 
@@ -18,7 +18,7 @@ export interface Judgement {
 function requests({ requests: { total, failures, counts }, outages, calm }: Storm): Judgement {
   const { counts: byCause, unexplained } = failuresByCause(failures, outages, GRACE_MS);
   const statuses = [...counts].sort().map(([how, count]) => `${how}: ${count}`);
-  const causes = [...byCause].sort().map(([name, count]) => told(`  failed: ${name}`, count));
+  const causes = [...byCause].sort().map(([name, count]) => noted(`  failed: ${name}`, count));
   const withoutFaults = calm.filter((failure) => causeOf(failure, outages, GRACE_MS) === null);
   const shown = unexplained.map(
     ({ how, code, target, needs, fromMs, toMs }) =>
@@ -26,8 +26,8 @@ function requests({ requests: { total, failures, counts }, outages, calm }: Stor
   );
   return {
     findings: [
-      told("requests", total),
-      told("  by answer", statuses.join(", ")),
+      noted("requests", total),
+      noted("  by answer", statuses.join(", ")),
       ...causes,
       none("failures beyond an outage", unexplained.length),
       none("failures without faults", withoutFaults.length),
@@ -45,8 +45,8 @@ function faultCounts({ faults, outages, impossible }: Storm): Judgement {
   const never = [...planned].filter((kind) => !counts.has(kind) && !impossible.includes(kind));
   return {
     findings: [
-      told("faults", `${inflicted} of ${faults.length} planned`),
-      told("  by kind", text.join(", ")),
+      noted("faults", `${inflicted} of ${faults.length} planned`),
+      noted("  by kind", text.join(", ")),
       none("kinds that never came about", never.length),
     ],
     details: never.map((kind) => `${kind} was planned, and befell nobody`),
@@ -66,11 +66,11 @@ const undecided = (name: string, { answered, undecided }: Decisions) =>
 
 function rows({ rows, jobsFound, refusedLists, calmRows }: Storm): Judgement {
   const findings = [
-    told("jobs", rows.jobs),
+    noted("jobs", rows.jobs),
     none("jobs that did not complete", rows.unfinished.length),
     none("jobs nobody asked for", Math.max(0, jobsFound - rows.jobs)),
     none("lists that were not taken", refusedLists.length),
-    told("rows in", rows.rowsIn),
+    noted("rows in", rows.rowsIn),
     within("rows out", rows.rowsOut, String(rows.rowsIn), rows.rowsOut === rows.rowsIn),
     none("rows lost", rows.lost),
     none("duplicates", rows.duplicates),
@@ -95,9 +95,9 @@ function charges({ single, capped, bulk, rows, wrongSingles, calmSingles }: Stor
   );
   return {
     findings: [
-      told("charged for lists", `${bulk.used}, due ${rows.units}`),
-      told("charged for singles", `${single.ledger.used}, due ${about(interval(single))}`),
-      told("charged for singles, capped", `${capped.ledger.used}, due ${about(interval(capped))}`),
+      noted("charged for lists", `${bulk.used}, due ${rows.units}`),
+      noted("charged for singles", `${single.ledger.used}, due ${about(interval(single))}`),
+      noted("charged for singles, capped", `${capped.ledger.used}, due ${about(interval(capped))}`),
       none("wrong charges", wrong),
       within(
         "used under a limit",
@@ -117,7 +117,7 @@ function ends({ untold, badlySigned, deliveries, settledS, leftovers, crashes }:
   const left = Object.entries(leftovers).filter(([, count]) => count > 0);
   return {
     findings: [
-      told("webhook deliveries", deliveries),
+      noted("webhook deliveries", deliveries),
       none("jobs whose end was not told", untold),
       none("deliveries signed wrongly", badlySigned),
       within(
@@ -143,18 +143,18 @@ function resources({ resources: { before, peaks, after }, descriptors }: Storm):
     const now = after.get(name);
     if (was === undefined || now === undefined) {
       grown.push(`${name}: was not there ${was === undefined ? "before" : "in the end"}`);
-      return told(`  ${name}`, "not to be compared");
+      return noted(`  ${name}`, "not to be compared");
     }
     const more = growthOf(name, was, now);
     grown.push(...more);
     if (more.length > 0) held.push(`${name} holds ${descriptors.get(name) ?? "nothing"}`);
     const peak = peaks.get(name) ?? now;
-    return told(`  ${name}`, `${show(was)} -> peak ${show(peak)} -> ${show(now)}`);
+    return noted(`  ${name}`, `${show(was)} -> peak ${show(peak)} -> ${show(now)}`);
   });
   const bound = `x${GROWTH.rssShare} + ${GROWTH.rssMb} MB, + ${GROWTH.descriptors} fd, + ${GROWTH.threads} thr`;
   return {
     findings: [
-      told("memory, descriptors, threads", "before -> peak -> after the same work"),
+      noted("memory, descriptors, threads", "before -> peak -> after the same work"),
       ...lines,
       within(
         "processes that grew",

@@ -75,15 +75,15 @@ export const LIMITS = {
      * Number of facts of domains, and of findings, that a process caches of those shared in Redis: some 600 bytes each.
      * More than one look-up needs.
      */
-    halves: 8_192,
+    parts: 8_192,
     /** They are sent again after this, in case Redis lost or dropped them; and live that much longer than their entries. */
-    halfAgainS: 60,
+    partRefreshS: 60,
     /**
-     * A process that uses a shared half refreshes it in Redis after `halfToldMs`, so that it stays recently used. A missing
-     * half is written back with a time to live of `halfBackS`.
+     * A process that uses a shared part refreshes it in Redis after `partRefreshMs`, so that it stays recently used. A missing
+     * part is written back with a time to live of `partRestoreS`.
      */
-    halfToldMs: 30_000,
-    halfBackS: 86_400,
+    partRefreshMs: 30_000,
+    partRestoreS: 86_400,
   },
   verify: {
     /**

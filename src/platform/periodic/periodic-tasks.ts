@@ -15,7 +15,7 @@ export interface PeriodicTask {
 }
 
 export interface RelayDeps {
-  chores: readonly PeriodicTask[];
+  tasks: readonly PeriodicTask[];
   clock: Clock;
   log: Logger;
 }
@@ -26,7 +26,7 @@ export interface RelayDeps {
  * locks, so two relays at once do each thing once.
  */
 export function createRelay(deps: RelayDeps): LifecyclePart {
-  const { chores, clock, log } = deps;
+  const { tasks, clock, log } = deps;
   const timers = new Map<string, Timer>();
   const running = new Set<Promise<void>>();
   let stopping = false;
@@ -35,7 +35,7 @@ export function createRelay(deps: RelayDeps): LifecyclePart {
     try {
       await task.run(() => stopping);
     } catch (error) {
-      log.warn({ err: error, chore: task.name }, "a periodic task of the relay failed");
+      log.warn({ err: error, task: task.name }, "a periodic task of the relay failed");
     }
   }
 
@@ -53,7 +53,7 @@ export function createRelay(deps: RelayDeps): LifecyclePart {
   return {
     name: "relay",
     start() {
-      for (const chore of chores) schedule(chore);
+      for (const task of tasks) schedule(task);
     },
     async drain() {
       stopping = true;

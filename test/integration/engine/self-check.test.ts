@@ -151,9 +151,9 @@ describe("preflight on the network", () => {
   });
 
   it("distinguishes a proxy that refuses the login from a closed port", async () => {
-    socks.manner = "close";
+    socks.behaviour = "close";
     const report = await one({ SMTP_PROXIES: `socks5://127.0.0.1:${socks.port}` });
-    socks.manner = "serve";
+    socks.behaviour = "serve";
     assert.deepEqual(
       [report.state, report.trusted, resultOf(report, "proxy"), resultOf(report, "port_25")],
       ["failing", true, "fail", "unknown"],

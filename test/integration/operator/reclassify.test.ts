@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createEvidenceCache } from "../../../src/features/verify/cache/evidence-cache.ts";
 import { EntryReader } from "../../../src/features/verify/cache/evidence-reader.ts";
-import { halfKeyOf, recordText } from "../../../src/features/verify/cache/evidence-record.ts";
+import { partKeyOf, recordText } from "../../../src/features/verify/cache/evidence-record.ts";
 import { replaceEvidence, scanEvidence } from "../../../src/features/verify/cache/evidence-scan.ts";
 import { createRetention } from "../../../src/features/verify/cache/retention.ts";
 import { PLACEHOLDER_ADDRESS } from "../../../src/operator/reclassification.ts";
@@ -61,7 +61,7 @@ async function world(t: TestContext) {
   /** By its name, where the cache would have its hash. */
   const store = async (name: string, found: Evidence) => {
     const { facts, finding } = found;
-    for (const half of [facts, finding]) await commands.set(halfKeyOf(half.id), half.text, "EX", TTL_S + 60);
+    for (const part of [facts, finding]) await commands.set(partKeyOf(part.id), part.text, "EX", TTL_S + 60);
     const text = recordText({ evidence: found, storedAt: 1_000, ttlS: TTL_S }) ?? assert.fail();
     await commands.set(keyOf(name), text, "EX", TTL_S);
   };
@@ -147,16 +147,16 @@ describe("reclassify", () => {
     const entry = { evidence: WRONG, storedAt: Date.now(), ttlS: TTL_S };
     for (const cacheKey of ["first@x.test", "second@x.test", "third@x.test"])
       cache.storeMany([{ scope: "probed", cacheKey, entry, shared: true }]);
-    const halves = await redis.keys("rcpt:es:*");
-    assert.equal(halves.length, 2);
+    const parts = await redis.keys("rcpt:es:*");
+    assert.equal(parts.length, 2);
     const mget = redis.mget.bind(redis) as (keys: string[]) => Promise<(string | null)[]>;
-    const isHalf = ([key = ""]: string[]) => key.startsWith("rcpt:es:");
+    const isPart = ([key = ""]: string[]) => key.startsWith("rcpt:es:");
     Object.assign(redis, {
-      mget: (keys: string[]) => (isHalf(keys) ? Promise.reject(new Error("it is silent")) : mget(keys)),
+      mget: (keys: string[]) => (isPart(keys) ? Promise.reject(new Error("it is silent")) : mget(keys)),
     });
     await assert.rejects(run(redis, "--apply", "--json"), /it is silent/);
     Object.assign(redis, { mget });
-    await redis.del(halves);
+    await redis.del(parts);
     const looked = JSON.parse((await run(redis, "--json")).stdout);
     assert.deepEqual([looked.read, looked.changed, looked.unjudged.orphan], [3, 0, 3]);
     // By its own name, but with a class that this build does not know.

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import type { ChaosDeployment } from "../../../scripts/chaos/deployment/deployment.ts";
-import { type Grounds, Member, StartError } from "../../../scripts/chaos/deployment/member.ts";
-import type { Theatre } from "../../../scripts/chaos/faults/injury.ts";
+import { Member, type MemberContext, StartError } from "../../../scripts/chaos/deployment/member.ts";
+import type { FaultContext } from "../../../scripts/chaos/faults/injury.ts";
 import { kill } from "../../../scripts/chaos/faults/process-injuries.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "rcpt-chaos-start-"));
@@ -29,16 +29,27 @@ writeFileSync(
 /** A process that serves, is killed while Postgres is away or not, and whose successors do as `starts` says. */
 async function killed(starts: string[], postgresAway: boolean) {
   const guard = { pid: 0, env: { RCPT_RUN: "test" }, hold() {}, removeAtEnd() {}, async end() {} };
-  const grounds: Grounds = { guard, entry, dir, logsDir: dir, settings: {}, clock: null, ownDisks: false };
-  const member = new Member("api", 1, 1, grounds);
-  const outages: Theatre["outages"] = [];
+  const memberContext: MemberContext = {
+    guard,
+    entry,
+    dir,
+    logsDir: dir,
+    settings: {},
+    clock: null,
+    ownDisks: false,
+  };
+  const member = new Member("api", 1, 1, memberContext);
+  const outages: FaultContext["outages"] = [];
   if (postgresAway)
     outages.push({ kind: "postgres-restart", target: "postgres", fromMs: 0, toMs: Number.POSITIVE_INFINITY });
-  const theatre = { outages, deployment: { members: [member] } as unknown as ChaosDeployment } as Theatre;
+  const context = {
+    outages,
+    deployment: { members: [member] } as unknown as ChaosDeployment,
+  } as FaultContext;
   writeFileSync(plan, ["serve", ...starts].join("\n"));
   await member.start();
   try {
-    await kill({ kind: "kill", atMs: 0, holdMs: 0, pick: 0 }, theatre);
+    await kill({ kind: "kill", atMs: 0, holdMs: 0, pick: 0 }, context);
   } finally {
     await member.end("SIGKILL");
   }

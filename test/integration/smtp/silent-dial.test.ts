@@ -29,7 +29,7 @@ function pool(): PoolFixture {
 
 describe("a dial without an answer", () => {
   it("is reported once, when it has been silent for long enough, and goes on", async () => {
-    socks.manner = "silent_connect";
+    socks.behaviour = "silent_connect";
     const fixture = pool();
     const before = socks.asked.length;
     const pending = fixture.rcpt("a@x.test", { site: "x.test", published: false });
@@ -52,7 +52,7 @@ describe("a dial without an answer", () => {
   });
 
   it("is abandoned by jobs that must not wait for it any more, within a sweep", async () => {
-    socks.manner = "silent_connect";
+    socks.behaviour = "silent_connect";
     const fixture = pool();
     const before = socks.asked.length;
     let down = false;
@@ -66,7 +66,7 @@ describe("a dial without an answer", () => {
   });
 
   it("is not one that was answered, however long the dialogue takes", async () => {
-    socks.manner = "serve";
+    socks.behaviour = "serve";
     const fixture = pool();
     const pending = fixture.rcpt("a@x.test");
     assert.equal(summary(await pending), "rcpt 250");

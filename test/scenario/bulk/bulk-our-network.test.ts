@@ -45,7 +45,7 @@ const numbered = (count: number, name: string, domain: string) =>
 
 describe("a job whose network goes away", () => {
   it("waits for it, and ends with every row as it is", async () => {
-    socks.manner = "close";
+    socks.behaviour = "close";
     socks.cut();
     const found = numbered(40, "exists", "plain.test");
     const missing = numbered(40, "missing", "lockstep.test");
@@ -76,7 +76,7 @@ describe("a job whose network goes away", () => {
       },
       ENOUGH_MS,
     );
-    socks.manner = "serve";
+    socks.behaviour = "serve";
     await until(
       "the job is done",
       async () => {

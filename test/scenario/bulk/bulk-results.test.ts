@@ -185,21 +185,21 @@ describe("the events of a job", () => {
   it("report its state, its progress and its end; a client that has the end need not reconnect", async () => {
     const job = await waiting();
     const follower = await followJob(api, team.liveKey, job.id);
-    await until("it is told how the job stands", () => follower.heard.length > 0);
+    await until("it is told how the job stands", () => follower.received.length > 0);
     assert.deepEqual(
-      follower.heard.map(({ event, job: told }) => [event, told.id, told.status, told.rows.processed]),
+      follower.received.map(({ event, job: told }) => [event, told.id, told.status, told.rows.processed]),
       [["job", job.id, "deferred", ANSWERED.length]],
     );
     await api.send("POST", `/v1/bulk-jobs/${job.id}/cancel`, { key: team.liveKey });
     await follower.ended;
-    const last = follower.heard.at(-1);
+    const last = follower.received.at(-1);
     assert.deepEqual([last?.event, last?.job.status], ["end", "cancelled"]);
     assert.deepEqual(last?.job, await jobOf(api, team.liveKey, job.id));
 
     const again = await followJob(api, team.liveKey, job.id, "0");
     await again.ended;
     assert.deepEqual(
-      again.heard.map(({ event }) => event),
+      again.received.map(({ event }) => event),
       ["job", "end"],
     );
     assert.equal((await followJob(api, team.liveKey, job.id, last?.id)).status, 204);
@@ -213,20 +213,20 @@ describe("the events of a job", () => {
       body: { label, env: "live" },
     });
     const follower = await followJob(api, made.secret, job.id);
-    await until("it is heard", () => follower.heard.length > 0);
+    await until("it is heard", () => follower.received.length > 0);
     await api.send("DELETE", `/v1/keys/${made.id}`, { key: team.session });
     await follower.ended;
     assert.deepEqual(
-      follower.heard.map(({ event }) => event),
+      follower.received.map(({ event }) => event),
       ["job"],
     );
     assert.equal((await followJob(api, made.secret, job.id)).status, 401);
 
     const other = await followJob(api, team.liveKey, job.id);
-    await until("it is heard", () => other.heard.length > 0);
+    await until("it is heard", () => other.received.length > 0);
     await api.send("DELETE", `/v1/bulk-jobs/${job.id}`, { key: team.liveKey });
     await other.ended;
-    assert.equal(other.heard[0]?.event, "job");
+    assert.equal(other.received[0]?.event, "job");
     assert.equal((await followJob(api, team.liveKey, job.id)).status, 404);
   });
 
@@ -234,11 +234,11 @@ describe("the events of a job", () => {
     const going = await deployment.startApi();
     const job = await waiting();
     const follower = await followJob(going, team.liveKey, job.id);
-    await until("it is heard", () => follower.heard.length > 0);
+    await until("it is heard", () => follower.received.length > 0);
     await going.stop();
     await follower.ended;
     assert.deepEqual(
-      follower.heard.map(({ event }) => event),
+      follower.received.map(({ event }) => event),
       ["job"],
     );
   });

@@ -23,8 +23,8 @@ async function isShared(): Promise<boolean> {
   const redis = new Redis(deployment.redisUrl);
   try {
     const names = await redis.keys("rcpt:es:*");
-    const halves = await Promise.all(names.map((name) => redis.get(name)));
-    return halves.some((text) => text?.includes('"class":"accepted"'));
+    const parts = await Promise.all(names.map((name) => redis.get(name)));
+    return parts.some((text) => text?.includes('"class":"accepted"'));
   } finally {
     redis.disconnect();
   }

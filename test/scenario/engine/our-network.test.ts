@@ -149,7 +149,7 @@ describe("one of two egress routes without a connection", () => {
   });
 
   it("answers callers whose dial waits there, long before a dial would end; others go on", async () => {
-    socks.manner = "silent_connect";
+    socks.behaviour = "silent_connect";
     socks.cut();
     // The first may still meet a session that has just been cut: from the first silent dial on it is known.
     let asked = 0;
@@ -165,7 +165,7 @@ describe("one of two egress routes without a connection", () => {
   });
 
   it("comes back by itself", async () => {
-    socks.manner = "serve";
+    socks.behaviour = "serve";
     await until("it is open again", async () => !(await isWayDown(proxy)));
     let asked = 0;
     await until(

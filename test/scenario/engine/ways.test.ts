@@ -147,7 +147,7 @@ describe("ways chosen by configuration", () => {
   });
 
   it("whose proxy fails are reported as our network's fault, without the proxy's address", async () => {
-    socks.manner = 1;
+    socks.behaviour = 1;
     // A session that is open would serve on.
     socks.cut();
     const { body } = await api.verify(team.liveKey, "exists-again@plain.test", "&evidence=true");
@@ -159,7 +159,7 @@ describe("ways chosen by configuration", () => {
     for (const secret of [PASSWORD, String(socks.port), FIRST, BEYOND])
       assert.ok(!text.includes(secret), text);
     assert.equal(await reasonOf("exists-meanwhile@lockstep.test"), "accepted_mailbox");
-    socks.manner = "serve";
+    socks.behaviour = "serve";
     // The watch over our network may have noticed, and has to notice again.
     await until("the proxy is used again", async () => {
       return (await reasonOf("exists-again@plain.test", "&refresh=true")) === "accepted_mailbox";

@@ -5,16 +5,16 @@ import type { Clock } from "../../../platform/time/clock.ts";
 import type { RedisClient } from "../../../stores/redis.ts";
 import type { DomainFacts, EvidenceCodec, MailboxFinding } from "../../../verification/evidence/model.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { halfKeyOf, idsIn, readRecord } from "./evidence-record.ts";
+import { idsIn, partKeyOf, readRecord } from "./evidence-record.ts";
 
 /** Facts or a finding as this process knows them. */
-interface KnownHalf<T> {
-  half: T;
+interface KnownPart<T> {
+  part: T;
   /** Monotonic time of the last refresh in Redis. */
-  toldMs: number;
+  refreshedMs: number;
 }
 
-type KnownHalves<T> = LRUCache<string, KnownHalf<T>>;
+type KnownParts<T> = LRUCache<string, KnownPart<T>>;
 
 export interface EntryReaderDeps {
   redis: RedisClient;
@@ -27,8 +27,8 @@ export interface EntryReaderDeps {
 /** Reads entries of the cache. */
 export class EntryReader {
   readonly #deps: EntryReaderDeps;
-  readonly #facts: KnownHalves<DomainFacts> = new LRUCache({ max: LIMITS.evidenceCache.halves });
-  readonly #findings: KnownHalves<MailboxFinding> = new LRUCache({ max: LIMITS.evidenceCache.halves });
+  readonly #facts: KnownParts<DomainFacts> = new LRUCache({ max: LIMITS.evidenceCache.parts });
+  readonly #findings: KnownParts<MailboxFinding> = new LRUCache({ max: LIMITS.evidenceCache.parts });
   /** Ids of the last `learn` that are not in Redis. */
   #gone: ReadonlySet<string> = new Set();
 
@@ -56,12 +56,12 @@ export class EntryReader {
     return facts.size + findings.size === 0 ? null : this.#fetch([...facts], [...findings]);
   }
 
-  #meet<T extends object>(halves: KnownHalves<T>, id: string, lacking: Set<string>, used: string[]): void {
-    const known = halves.get(id);
+  #meet<T extends object>(parts: KnownParts<T>, id: string, lacking: Set<string>, used: string[]): void {
+    const known = parts.get(id);
     const nowMs = this.#deps.clock.monotonic();
     if (known === undefined) lacking.add(id);
-    else if (this.#deps.writes && nowMs - known.toldMs >= LIMITS.evidenceCache.halfToldMs) {
-      known.toldMs = nowMs;
+    else if (this.#deps.writes && nowMs - known.refreshedMs >= LIMITS.evidenceCache.partRefreshMs) {
+      known.refreshedMs = nowMs;
       used.push(id);
     }
   }
@@ -71,8 +71,8 @@ export class EntryReader {
     const record = readRecord(text);
     if (record === null) return undefined;
     const { factsId, findingId, storedAt, ttlS, latencyMs, ownReply } = record;
-    const facts = this.#facts.get(factsId)?.half;
-    const finding = this.#findings.get(findingId)?.half;
+    const facts = this.#facts.get(factsId)?.part;
+    const finding = this.#findings.get(findingId)?.part;
     if (facts === undefined || finding === undefined) return undefined;
     if (finding.smtp === null && (ownReply !== null || latencyMs !== 0)) return undefined;
     return { evidence: this.#deps.codec.evidenceFrom(facts, finding, latencyMs, ownReply), storedAt, ttlS };
@@ -84,16 +84,16 @@ export class EntryReader {
    */
   async #tell(ids: readonly string[]): Promise<void> {
     const { redis } = this.#deps;
-    if ((await redis.touch(ids.map(halfKeyOf))) === ids.length) return;
-    const there = await Promise.all(ids.map((id) => redis.exists(halfKeyOf(id))));
+    if ((await redis.touch(ids.map(partKeyOf))) === ids.length) return;
+    const there = await Promise.all(ids.map((id) => redis.exists(partKeyOf(id))));
     await Promise.all(ids.filter((_, i) => there[i] === 0).map((id) => this.#putBack(id)));
   }
 
   async #putBack(id: string): Promise<void> {
-    const half = (this.#facts.peek(id) ?? this.#findings.peek(id))?.half;
+    const part = (this.#facts.peek(id) ?? this.#findings.peek(id))?.part;
     // A text of another build has fields that this one does not know, hence another id here.
-    if (half === undefined || half.id !== id) return;
-    await this.#deps.redis.set(halfKeyOf(id), half.text, "EX", LIMITS.evidenceCache.halfBackS, "NX");
+    if (part === undefined || part.id !== id) return;
+    await this.#deps.redis.set(partKeyOf(id), part.text, "EX", LIMITS.evidenceCache.partRestoreS, "NX");
   }
 
   /** True for an entry whose facts or finding `learn` has just not found in Redis. */
@@ -104,28 +104,28 @@ export class EntryReader {
   async #fetch(factsIds: readonly string[], findingIds: readonly string[]): Promise<void> {
     const { redis, codec } = this.#deps;
     const ids = [...factsIds, ...findingIds];
-    const texts: (string | null)[] = await redis.mget(ids.map(halfKeyOf));
+    const texts: (string | null)[] = await redis.mget(ids.map(partKeyOf));
     this.#gone = new Set(ids.filter((_, i) => (texts[i] ?? null) === null));
     this.#keep(this.#facts, factsIds, texts, codec.factsOfText);
     this.#keep(this.#findings, findingIds, texts.slice(factsIds.length), codec.findingOfText);
   }
 
   #keep<T extends object>(
-    halves: KnownHalves<T>,
+    parts: KnownParts<T>,
     ids: readonly string[],
     texts: readonly (string | null)[],
     read: (text: string) => T,
   ): void {
-    const toldMs = this.#deps.clock.monotonic();
+    const refreshedMs = this.#deps.clock.monotonic();
     for (const [i, id] of ids.entries()) {
-      const half = readHalf(id, texts[i] ?? null, read);
-      if (half !== null) halves.set(id, { half, toldMs });
+      const part = readPart(id, texts[i] ?? null, read);
+      if (part !== null) parts.set(id, { part, refreshedMs });
     }
   }
 }
 
 /** null: it is damaged, or another's. */
-function readHalf<T>(id: string, text: string | null, read: (text: string) => T): T | null {
+function readPart<T>(id: string, text: string | null, read: (text: string) => T): T | null {
   if (text === null || hash128(text) !== id) return null;
   try {
     return read(text);

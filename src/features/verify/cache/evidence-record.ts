@@ -34,7 +34,7 @@ export interface EvidenceRecord {
   ownReply: string | null;
 }
 
-export const halfKeyOf = (id: string): string => `rcpt:es:${id}`;
+export const partKeyOf = (id: string): string => `rcpt:es:${id}`;
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
 

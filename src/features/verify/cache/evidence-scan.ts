@@ -4,7 +4,7 @@ import type { RedisClient } from "../../../stores/redis.ts";
 import type { EvidenceCodec } from "../../../verification/evidence/model.ts";
 import type { CacheEntry } from "./cache-entry.ts";
 import { EntryReader } from "./evidence-reader.ts";
-import { halfKeyOf, recordText } from "./evidence-record.ts";
+import { partKeyOf, recordText } from "./evidence-record.ts";
 
 /** An entry of the evidence cache as it lies in Redis. */
 export interface StoredText {
@@ -47,8 +47,8 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL')
 redis.call('PEXPIRE', KEYS[1], ARGV[3], 'LT')
 local lifeMs = redis.call('PTTL', KEYS[1]) + ARGV[6]
-for half = 2, 3 do
-  if redis.call('PTTL', KEYS[half]) < lifeMs then redis.call('SET', KEYS[half], ARGV[2 + half], 'PX', lifeMs) end
+for part = 2, 3 do
+  if redis.call('PTTL', KEYS[part]) < lifeMs then redis.call('SET', KEYS[part], ARGV[2 + part], 'PX', lifeMs) end
 end
 return 1
 `;
@@ -66,8 +66,8 @@ export async function replaceEvidence(
   const text = recordText(entry);
   if (text === null) return false;
   const { facts, finding } = entry.evidence;
-  const keys = [key, halfKeyOf(facts.id), halfKeyOf(finding.id)] as const;
+  const keys = [key, partKeyOf(facts.id), partKeyOf(finding.id)] as const;
   const texts = [known, text, mostS * 1_000, facts.text, finding.text] as const;
-  const spareMs = LIMITS.evidenceCache.halfAgainS * 1_000;
+  const spareMs = LIMITS.evidenceCache.partRefreshS * 1_000;
   return (await redis.eval(REPLACE, keys.length, ...keys, ...texts, spareMs)) === 1;
 }

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { DomainFacts, MailboxFinding } from "../../../verification/evidence/model.ts";
 import type { CacheEntry } from "./cache-entry.ts";
-import { halfKeyOf, RECORD_CHARS, recordText } from "./evidence-record.ts";
+import { partKeyOf, RECORD_CHARS, recordText } from "./evidence-record.ts";
 
 /** Characters of a key: `rcpt:ev:p:` and 128 bits. */
 const KEY_CHARS = 32;
@@ -47,7 +47,7 @@ interface Sent {
 
 /**
  * Sends facts and findings with the first entry that needs them. They live long enough for the entries of the next
- * LIMITS.evidenceCache.halfAgainS. After that they are sent again with the next entry, which limits how long a text that
+ * LIMITS.evidenceCache.partRefreshS. After that they are sent again with the next entry, which limits how long a text that
  * Redis lost or dropped is missing.
  */
 export class EntryWriter {
@@ -63,7 +63,7 @@ export class EntryWriter {
    * @param nowMs monotonic
    */
   argumentsOf(entries: readonly KeyedEntry[], nowMs: number): string[] {
-    let halves = "";
+    let parts = "";
     let lines = "";
     const packed = new Map<number, string>();
     for (const { redisKey, entry } of entries) {
@@ -71,25 +71,27 @@ export class EntryWriter {
       if (text === null) continue;
       const lifeS = Math.floor(entry.ttlS);
       const { facts, finding } = entry.evidence;
-      halves += this.#halfLine(facts, lifeS, nowMs) + this.#halfLine(finding, lifeS, nowMs);
+      parts += this.#partLine(facts, lifeS, nowMs) + this.#partLine(finding, lifeS, nowMs);
       if (text.length > RECORD_CHARS || redisKey.length !== KEY_CHARS)
         lines += `${redisKey} ${lifeS} ${text}\n`;
       else packed.set(lifeS, (packed.get(lifeS) ?? "") + redisKey + text);
     }
-    const all: string[] = [halves, lines];
+    const all: string[] = [parts, lines];
     for (const [lifeS, texts] of packed) all.push(String(lifeS), texts);
     return all;
   }
 
   /** "": Redis has it for as long. */
-  #halfLine(half: DomainFacts | MailboxFinding, lifeS: number, nowMs: number): string {
-    const { halfAgainS } = LIMITS.evidenceCache;
-    const sent = this.#sent.get(half);
+  #partLine(part: DomainFacts | MailboxFinding, lifeS: number, nowMs: number): string {
+    const { partRefreshS } = LIMITS.evidenceCache;
+    const sent = this.#sent.get(part);
     const isThere =
-      sent !== undefined && sent.untilMs >= nowMs + lifeS * 1_000 && sent.atMs >= nowMs - halfAgainS * 1_000;
+      sent !== undefined &&
+      sent.untilMs >= nowMs + lifeS * 1_000 &&
+      sent.atMs >= nowMs - partRefreshS * 1_000;
     if (isThere) return "";
-    const halfS = lifeS + halfAgainS;
-    this.#sent.set(half, { untilMs: nowMs + halfS * 1_000, atMs: nowMs });
-    return `${halfKeyOf(half.id)} ${halfS} ${half.text}\n`;
+    const partS = lifeS + partRefreshS;
+    this.#sent.set(part, { untilMs: nowMs + partS * 1_000, atMs: nowMs });
+    return `${partKeyOf(part.id)} ${partS} ${part.text}\n`;
   }
 }

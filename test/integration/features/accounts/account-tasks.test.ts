@@ -26,7 +26,7 @@ const noLimits: PortalLimits = {
   resetAfterProof: unused,
 };
 
-describe("the relay's chores of accounts", () => {
+describe("the relay's tasks of accounts", () => {
   it("prune what has expired and nothing else, in steps", async (t) => {
     const { sql } = await openDatabase(t);
     const { teamId, userId } = await newTeam(sql);
@@ -54,7 +54,7 @@ describe("the relay's chores of accounts", () => {
       insert into password_reset_requests (id, sealed_email, created_at)
       values ('gone', '', now() - interval '1 day'), ('open', '', now())`;
     const prunes = [pruneSessions, pruneInvites, pruneResets, pruneRegistrations];
-    const [chore] = accountPruningTasks(prunes.map((prune) => () => prune(sql)));
+    const [task] = accountPruningTasks(prunes.map((prune) => () => prune(sql)));
     const counts = async () => {
       const [row] = await sql<[{ counts: number[] }]>`
         select jsonb_build_array((select count(*) from sessions), (select count(*) from invites),
@@ -62,9 +62,9 @@ describe("the relay's chores of accounts", () => {
           (select count(*) from registrations)) as counts`;
       return row.counts;
     };
-    await chore?.run(() => false);
+    await task?.run(() => false);
     assert.deepEqual(await counts(), [51, 1, 1, 1, 1]);
-    await Promise.all([chore?.run(() => false), chore?.run(() => false)]);
+    await Promise.all([task?.run(() => false), task?.run(() => false)]);
     assert.deepEqual(await counts(), [1, 1, 1, 1, 1]);
   });
 
@@ -86,12 +86,12 @@ describe("the relay's chores of accounts", () => {
     await resetWith(7).request(owner.email, "192.0.2.1");
     for (let i = 0; i < 120; i++) await resetWith(7).request(`nobody${i}@example.com`, "192.0.2.1");
     const sendResets = createSendResets({ sql, box, queue, baseUrl: "https://rcpt.example", log: silentLog });
-    const [chore] = mailPeriodicTasks({
+    const [task] = mailPeriodicTasks({
       sendResets,
       sendConfirmations: async () => undefined,
       deliverMail: async () => undefined,
     });
-    await Promise.all([1, 2, 3].map(() => chore?.run(() => false)));
+    await Promise.all([1, 2, 3].map(() => task?.run(() => false)));
     const [row] = await sql<[{ requests: number; resets: number; mails: number }]>`
       select (select count(*)::int from password_reset_requests) as requests,
         (select count(*)::int from password_resets) as resets, (select count(*)::int from mail_outbox) as mails`;

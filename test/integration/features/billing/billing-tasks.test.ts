@@ -42,8 +42,8 @@ describe("events that Stripe repeats no more", () => {
       rounds.push(count);
       return count;
     };
-    const [chore] = billingPeriodicTasks({ rereads: null, events: { prune } });
-    await chore?.run(() => false);
+    const [task] = billingPeriodicTasks({ rereads: null, events: { prune } });
+    await task?.run(() => false);
     assert.deepEqual([rounds, await kept()], [[prunedPerRound, 3], 2]);
   });
 
@@ -58,8 +58,8 @@ describe("events that Stripe repeats no more", () => {
 
   it("wait when the relay stops", async () => {
     await insertEvents("late", 1, eventsKeptMs + 60_000);
-    const [chore] = billingPeriodicTasks({ rereads: null, events: { prune: () => pruneStripeEvents(sql) } });
-    await chore?.run(() => true);
+    const [task] = billingPeriodicTasks({ rereads: null, events: { prune: () => pruneStripeEvents(sql) } });
+    await task?.run(() => true);
     assert.equal(await kept(), 3);
   });
 });

@@ -124,7 +124,7 @@ async function endJobs(ids: readonly string[]): Promise<void> {
 /** The metrics that a relay serves, counted now. */
 async function relayMetrics(): Promise<string> {
   const metrics = createMetrics();
-  for (const chore of composePipelineCounts({ metrics, sql, streams })) await chore.run(() => false);
+  for (const task of composePipelineCounts({ metrics, sql, streams })) await task.run(() => false);
   return metrics.registry.metrics();
 }
 

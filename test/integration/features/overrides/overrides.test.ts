@@ -181,7 +181,7 @@ describe("merging", () => {
     const clock = createFakeClock();
     const relays = [0, 1].map(() =>
       createRelay({
-        chores: overridePeriodicTasks(createMergeOverrides({ sql, publisher, log: silentLog })),
+        tasks: overridePeriodicTasks(createMergeOverrides({ sql, publisher, log: silentLog })),
         clock,
         log: silentLog,
       }),

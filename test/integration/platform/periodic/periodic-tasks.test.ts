@@ -43,8 +43,8 @@ describe("the relay", () => {
   it("settles the leases of dead processes, each once though two relays do it", async () => {
     const teams = await abandonLeases(25);
     const clock = createFakeClock();
-    const chores = cleanupPeriodicTasks(parts());
-    const deps = { chores, clock, log: silentLog };
+    const tasks = cleanupPeriodicTasks(parts());
+    const deps = { tasks, clock, log: silentLog };
     const relays = [createRelay(deps), createRelay(deps)];
     for (const relay of relays) await relay.start?.();
     clock.advance(LIMITS.relay.everyMs);
@@ -61,7 +61,7 @@ describe("the relay", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("prunes old changes, and goes on after a chore failed", async () => {
+  it("prunes old changes, and goes on after a task failed", async () => {
     await sql`insert into auth_changes (kind, subject, created_at) values ('team', 'old', now() - interval '2 hours')`;
     const clock = createFakeClock();
     let reaps = 0;
@@ -71,8 +71,8 @@ describe("the relay", () => {
         throw new Error("down");
       },
     };
-    const chores = cleanupPeriodicTasks({ ...parts(), ledger: failing });
-    const relay = createRelay({ chores, clock, log: silentLog });
+    const tasks = cleanupPeriodicTasks({ ...parts(), ledger: failing });
+    const relay = createRelay({ tasks, clock, log: silentLog });
     await relay.start?.();
     await clock.advanceAsync(LIMITS.relay.pruneEveryMs);
     await relay.drain?.();

@@ -7,7 +7,7 @@ import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { acceptsConnection, dialTargetKey } from "../../../../src/smtp/wire/dial.ts";
 import { createEgressRoutes } from "../../../../src/smtp/wire/egress-routes.ts";
 import { createMailWorld } from "../../../support/mail-world/world.ts";
-import { createSocksServer, type SocksManner, type SocksOptions } from "../../../support/socks-server.ts";
+import { createSocksServer, type SocksBehaviour, type SocksOptions } from "../../../support/socks-server.ts";
 import { createPoolFixture, type PoolFixture, type PoolOptions, summary } from "../fixture.ts";
 import { createScriptedServer } from "../scripted-server.ts";
 
@@ -34,7 +34,7 @@ async function start(options: SocksOptions = {}, credentials: ProxyConfig["crede
   return { server, socks, fixture };
 }
 
-/** Asks through a proxy of `manner` and lets the time pass that it takes to give up. */
+/** Asks through a proxy of `behaviour` and lets the time pass that it takes to give up. */
 async function endOf(fixture: PoolFixture, givenUp: () => Promise<void> = async () => {}) {
   const pending = fixture.rcpt("a@x.test");
   await givenUp();
@@ -49,8 +49,8 @@ async function endOf(fixture: PoolFixture, givenUp: () => Promise<void> = async 
 
 describe("a session through a SOCKS5 proxy", () => {
   it("is one like any other, under the HELO name of its route", async () => {
-    for (const manner of ["serve", "serve_together"] as const) {
-      const { server, socks, fixture } = await start({ manner, localAddress: "127.0.0.9" });
+    for (const behaviour of ["serve", "serve_together"] as const) {
+      const { server, socks, fixture } = await start({ behaviour, localAddress: "127.0.0.9" });
       const jobs = Array.from({ length: 30 }, (_, i) =>
         fixture.rcpt(`${i % 3 === 0 ? "missing" : "u"}${i}@x.test`),
       );
@@ -126,20 +126,20 @@ describe("what a proxy says of the target is the target's", () => {
   ];
   for (const [code, end] of replies) {
     it(`reply ${code}: ${end}`, async () => {
-      const { fixture } = await start({ manner: code });
+      const { fixture } = await start({ behaviour: code });
       assert.equal((await endOf(fixture)).end, end);
     });
   }
 
   it("silence once it is to connect", async () => {
-    const { socks, fixture } = await start({ manner: "silent_connect" });
+    const { socks, fixture } = await start({ behaviour: "silent_connect" });
     const { end, detail } = await endOf(fixture, () => giveUp(fixture, () => socks.asked.length > 0));
     assert.deepEqual([end, detail], ["connect timeout", "no answer at stage connect"]);
   });
 
   it("silence after a login too", async () => {
     const login = { username: "u", password: SECRET };
-    const { socks, fixture } = await start({ manner: "silent_connect", login }, login);
+    const { socks, fixture } = await start({ behaviour: "silent_connect", login }, login);
     assert.equal(
       (await endOf(fixture, () => giveUp(fixture, () => socks.asked.length > 0))).end,
       "connect timeout",
@@ -154,7 +154,7 @@ async function giveUp(fixture: PoolFixture, there: () => boolean): Promise<void>
 }
 
 describe("what a proxy fails to do is our network's fault", () => {
-  const manners: [SocksManner, string][] = [
+  const behaviours: [SocksBehaviour, string][] = [
     [1, "proxy: Failure"],
     [2, "proxy: NotAllowed"],
     [7, "proxy: CommandNotSupported"],
@@ -165,9 +165,9 @@ describe("what a proxy fails to do is our network's fault", () => {
     ["garbage", "proxy: broken dialogue"],
     ["odd_address", "proxy: broken dialogue"],
   ];
-  for (const [manner, detail] of manners) {
-    it(`${manner}`, async () => {
-      const { server, fixture } = await start({ manner });
+  for (const [behaviour, detail] of behaviours) {
+    it(`${behaviour}`, async () => {
+      const { server, fixture } = await start({ behaviour });
       const found = await endOf(fixture);
       assert.deepEqual([found.end, found.detail], ["connect proxy", detail]);
       assert.equal(server.connections.length, 0);
@@ -185,9 +185,9 @@ describe("what a proxy fails to do is our network's fault", () => {
 
   it("silence before it is to connect", async () => {
     const login = { username: "u", password: SECRET };
-    for (const manner of ["silent", "silent_login"] as const) {
-      const { socks, fixture } = await start({ manner, login }, login);
-      const there = () => (manner === "silent" ? socks.taken : socks.logins.length) > 0;
+    for (const behaviour of ["silent", "silent_login"] as const) {
+      const { socks, fixture } = await start({ behaviour, login }, login);
+      const there = () => (behaviour === "silent" ? socks.taken : socks.logins.length) > 0;
       const { end, detail } = await endOf(fixture, () => giveUp(fixture, there));
       assert.deepEqual([end, detail], ["connect proxy", "proxy: silent"]);
     }
@@ -253,7 +253,7 @@ describe("a trial of our network", () => {
     const trial = trialBy(server.port, { proxies: [proxyAt(socks.port)] });
     assert.equal(await trial("127.0.0.1"), true);
     assert.deepEqual(socks.asked, [`127.0.0.1:${server.port}`]);
-    socks.manner = 5;
+    socks.behaviour = 5;
     assert.equal(await trial("127.0.0.1"), false);
     assert.equal(await trial("127.0.0.1", "no such way"), false);
     assert.equal(await trialBy(server.port, {})("127.0.0.1"), true);

@@ -13,7 +13,7 @@ async function run(
 ): Promise<string[]> {
   const did: string[] = [];
   const waiting: TeamRemoval[] = teams.map((teamId) => ({ teamId, sweepsDone: 0 }));
-  const [chore] = teamRemovalPeriodicTasks({
+  const [task] = teamRemovalPeriodicTasks({
     removals: {
       claimDue: async () => waiting.shift() ?? null,
       recordSweep: async ({ teamId }, outcome) => void did.push(`${teamId} ${outcome}`),
@@ -24,11 +24,11 @@ async function run(
     },
     log: silentLog,
   });
-  await chore?.run(isStopping);
+  await task?.run(isStopping);
   return did;
 }
 
-describe("the chore of removals", () => {
+describe("the task of removals", () => {
   it("deletes page by page below the team's own prefix", async () => {
     let pages = 0;
     assert.deepEqual(await run(["team_a"], () => ++pages === 3), [

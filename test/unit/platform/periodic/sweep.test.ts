@@ -6,7 +6,7 @@ import { testLog } from "../../../support/log.ts";
 
 const item = (id: string): SweepItem => ({ id, teamId: "team_1" });
 
-describe("the rounds of a chore", () => {
+describe("the rounds of a task", () => {
   it("come to every item, however many that are due before it fail each time", async () => {
     const poison = Array.from({ length: LIMITS.relay.teamFailures * 3 }, (_, i) => item(`poison${i}`));
     const due = new Set([...poison, item("good")]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { siteFormula, strangersPerRow } from "../../../../scripts/capacity/formula.ts";
+import { catchAllProbesPerRow, siteFormula } from "../../../../scripts/capacity/formula.ts";
 import { sessionShape } from "../../../../scripts/capacity/session.ts";
 import { siteOf } from "./classes.ts";
 
@@ -66,9 +66,9 @@ describe("what a session comes to", () => {
   });
 
   it("makes one catch-all probe for a domain, unless all its addresses are refused", () => {
-    near(strangersPerRow({ refused: 0, rowsPerDomain: 10 }), 0.1);
-    near(strangersPerRow({ refused: 0.5, rowsPerDomain: 1 }), 0.5);
-    near(strangersPerRow({ refused: 1, rowsPerDomain: 4 }), 0);
+    near(catchAllProbesPerRow({ refused: 0, rowsPerDomain: 10 }), 0.1);
+    near(catchAllProbesPerRow({ refused: 0.5, rowsPerDomain: 1 }), 0.5);
+    near(catchAllProbesPerRow({ refused: 1, rowsPerDomain: 4 }), 0);
   });
 
   it("has the rate of docs/capacity.md where no limit of a session is met", () => {

@@ -98,7 +98,7 @@ const FULL = evidenceWith({
 });
 
 describe("evidence", () => {
-  it("has what it was made of, and is read from the texts of its halves as the same objects", () => {
+  it("has what it was made of, and is read from the texts of its parts as the same objects", () => {
     fc.assert(
       fc.property(parts, (one) => {
         const evidence = evidenceOf(one);
@@ -130,7 +130,7 @@ describe("evidence", () => {
     for (const other of others) assert.ok(!one.isLike(evidence(other)), Object.keys(other).join());
   });
 
-  it("is alike also where one half was forgotten meanwhile and made anew", () => {
+  it("is alike also where one part was forgotten meanwhile and made anew", () => {
     const known = evidenceWith({ role: "first", smtp: smtpWith() });
     for (let i = 0; i <= LIMITS.check.findingsKept; i++) evidenceWith({ role: `r${i}` });
     const again = evidenceWith({ role: "first", smtp: smtpWith() });
@@ -152,7 +152,7 @@ describe("evidence", () => {
     const made = evidenceWith({ mx: { ...evidenceWith().mx, hosts } });
     hosts.push("mx.two.test");
     assert.deepEqual(made.mx.hosts, ["mx.one.test"]);
-    for (const half of [made.mx, made.mx.hosts, made.disposable]) assert.ok(Object.isFrozen(half));
+    for (const part of [made.mx, made.mx.hosts, made.disposable]) assert.ok(Object.isFrozen(part));
   });
 });
 
@@ -175,23 +175,23 @@ function changed(text: string, path: readonly string[], value: unknown): string 
 }
 
 describe("texts of facts and findings", () => {
-  const halves = [
+  const parts = [
     [FULL.facts.text, factsOfText],
     [FULL.finding.text, findingOfText],
   ] as const;
 
   it("that are damaged are none, whichever field it is", () => {
     let fields = 0;
-    for (const [text, read] of halves)
+    for (const [text, read] of parts)
       for (const path of pathsOf(JSON.parse(text))) {
         fields += 1;
         for (const value of [ODD, [{}], Number.NaN, "toString", -1.5, true])
           try {
             // A value that fits the field is read as such, and is no damage; nor is a struct of defaults alone.
-            const half = read(changed(text, path, value));
+            const part = read(changed(text, path, value));
             const isStruct = ["disposable", "domain"].includes(path.join(".")) && value === ODD;
             if (!isStruct)
-              assert.equal(JSON.stringify(at(half, path)), JSON.stringify(value), path.join("."));
+              assert.equal(JSON.stringify(at(part, path)), JSON.stringify(value), path.join("."));
           } catch (error) {
             assert.ok(error instanceof TypeError, path.join("."));
           }
@@ -199,8 +199,8 @@ describe("texts of facts and findings", () => {
     assert.ok(fields > 25, "each field");
   });
 
-  const at = (half: object, path: readonly string[]) =>
-    path.reduce((part: unknown, name) => (part as Tree)[name], half);
+  const at = (part: object, path: readonly string[]) =>
+    path.reduce((part: unknown, name) => (part as Tree)[name], part);
 
   it("that are anything else fail as such, and nothing else happens", () => {
     const texts = fc.oneof(
@@ -223,7 +223,7 @@ describe("texts of facts and findings", () => {
         isRefused(findingOfText, text);
       }),
     );
-    const [facts] = halves[0];
+    const [facts] = parts[0];
     for (const [part, other] of [
       ['"preferences":[10]', '"preferences":[10,20]'],
       ['"preferences":[10]', '"preferences":[1.5]'],

@@ -35,19 +35,19 @@ describe("evidence of addresses that are answered alike", () => {
     const reader = cacheOf(commands);
     const ask = () => reader.fetchMany(questions(entries.map((_, i) => `a${i}@shape.test`)));
     assert.deepEqual(await ask(), entries);
-    const halves = await commands.keys("rcpt:es:*");
+    const parts = await commands.keys("rcpt:es:*");
     // Two domains, and as many findings as there are replies and roles.
-    assert.equal(halves.length, 2 + 2 + 2 * 4);
-    assert.deepEqual(read.mget, [entries.length, halves.length]);
+    assert.equal(parts.length, 2 + 2 + 2 * 4);
+    assert.deepEqual(read.mget, [entries.length, parts.length]);
     assert.deepEqual(await ask(), entries);
-    assert.deepEqual(read.mget, [entries.length, halves.length, entries.length]);
+    assert.deepEqual(read.mget, [entries.length, parts.length, entries.length]);
     const lives = await Promise.all(keys.map((key) => commands.ttl(key)));
     assert.deepEqual(
       lives.map((lifeS, i) => Math.floor(entries[i]?.ttlS ?? 0) - lifeS <= 1),
       entries.map(() => true),
     );
     const longest = Math.max(...lives);
-    for (const half of halves) assert.ok((await commands.ttl(half)) > longest);
+    for (const part of parts) assert.ok((await commands.ttl(part)) > longest);
     const bytes = await Promise.all(keys.map((key) => commands.strlen(key)));
     assert.ok(bytes.filter((each) => each === 60).length > 12, bytes.join(" "));
     assert.ok(bytes.filter((each) => each > 60 && each < 140).length > 3, bytes.join(" "));
@@ -101,12 +101,12 @@ describe("evidence of addresses that are answered alike", () => {
     const store = (...names: string[]) => writer.storeMany(names.map((name) => deposit(name)));
     store("a@drop.test", "b@drop.test");
     assert.deepEqual(await known("a@drop.test", "b@drop.test"), [true, true]);
-    const halves = await commands.keys("rcpt:es:*");
-    assert.equal(halves.length, 2);
-    await commands.del(halves);
+    const parts = await commands.keys("rcpt:es:*");
+    assert.equal(parts.length, 2);
+    await commands.del(parts);
     store("c@drop.test");
     assert.deepEqual(await known("a@drop.test", "b@drop.test", "c@drop.test"), [false, false, false]);
-    nowMs = LIMITS.evidenceCache.halfAgainS * 1_000 + 1;
+    nowMs = LIMITS.evidenceCache.partRefreshS * 1_000 + 1;
     store("d@drop.test");
     assert.deepEqual(await known("b@drop.test", "c@drop.test", "d@drop.test"), [true, true, true]);
   });
@@ -122,7 +122,7 @@ describe("evidence of addresses that are answered alike", () => {
     store("a@two.test", 600_000);
     store("b@two.test", 600_000);
     await commands.del(await commands.keys("rcpt:es:*"));
-    nowMs = LIMITS.evidenceCache.halfAgainS * 1_000 + 1;
+    nowMs = LIMITS.evidenceCache.partRefreshS * 1_000 + 1;
     store("c@two.test", 600);
     const read = await cacheOf(commands).fetchMany(questions(["b@two.test", "c@two.test"]));
     assert.ok(read.every((entry) => entry !== undefined));
@@ -159,15 +159,15 @@ describe("evidence of addresses that are answered alike", () => {
     cacheOf(commands).storeMany(names.map((name) => deposit(name)));
     const reader = cacheOf(commands, clock);
     await reader.fetchMany(questions(names));
-    const [half = ""] = await commands.keys("rcpt:es:*");
-    const text = await commands.get(half);
-    await commands.del(half);
-    nowMs = LIMITS.evidenceCache.halfToldMs;
+    const [part = ""] = await commands.keys("rcpt:es:*");
+    const text = await commands.get(part);
+    await commands.del(part);
+    nowMs = LIMITS.evidenceCache.partRefreshMs;
     await reader.fetchMany(questions(names));
     // Sent behind the answer, on the same connection.
-    while ((await commands.get(half)) === null) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(await commands.get(half), text);
-    assert.ok((await commands.ttl(half)) > 0);
+    while ((await commands.get(part)) === null) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await commands.get(part), text);
+    assert.ok((await commands.ttl(part)) > 0);
     const other = await cacheOf(commands).fetchMany(questions(names));
     assert.ok(other.every((entry) => entry !== undefined));
   });
@@ -182,12 +182,12 @@ describe("evidence of addresses that are answered alike", () => {
         ),
       );
     storing(600);
-    const [half = ""] = await commands.keys("rcpt:es:*");
-    assert.ok((await commands.ttl(half)) > 600);
+    const [part = ""] = await commands.keys("rcpt:es:*");
+    assert.ok((await commands.ttl(part)) > 600);
     storing(60);
-    assert.ok((await commands.ttl(half)) > 600);
+    assert.ok((await commands.ttl(part)) > 600);
     storing(6_000);
-    assert.ok((await commands.ttl(half)) > 6_000);
+    assert.ok((await commands.ttl(part)) > 6_000);
   });
 
   it("does without what a failed write would have brought", async (t) => {

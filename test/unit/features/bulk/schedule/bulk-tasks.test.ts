@@ -35,14 +35,14 @@ async function doneWhile(stuck: (typeof NAMES)[number]): Promise<Set<string>> {
   };
   const forget = () => undefined;
   const counts = (["some count", "another"] as const).map((name) => ({ name, count: work(name), forget }));
-  const chores = [...bulkPeriodicTasks(deps), ...pipelineCountTasks(counts, clock, () => undefined)];
-  const relay = createRelay({ chores, clock, log: testLog });
+  const tasks = [...bulkPeriodicTasks(deps), ...pipelineCountTasks(counts, clock, () => undefined)];
+  const relay = createRelay({ tasks, clock, log: testLog });
   await relay.start?.();
   for (let second = 0; second < 60; second++) await clock.advanceAsync(1_000);
   return done;
 }
 
-describe("the bulk chores of the relay", () => {
+describe("the bulk tasks of the relay", () => {
   for (const stuck of NAMES)
     it(`are done while one of them, ${stuck}, is not`, async () => {
       assert.deepEqual(await doneWhile(stuck), new Set(NAMES.filter((name) => name !== stuck)));

@@ -23,8 +23,8 @@ function fakeRedis(data: Map<string, string>): RedisClient {
     touch: async (keys: string[]) => keys.filter((key) => data.has(key)).length,
     exists: async (key: string) => (data.has(key) ? 1 : 0),
     set: async (key: string, text: string) => void data.set(key, text),
-    async rcptKeepEvidence(_: number, halves: string, lines: string, ...short: string[]) {
-      keep(halves);
+    async rcptKeepEvidence(_: number, parts: string, lines: string, ...short: string[]) {
+      keep(parts);
       keep(lines);
       for (let i = 1; i < short.length; i += 2)
         for (let packed = short[i] as string; packed !== ""; packed = packed.slice(PACKED_CHARS))
@@ -78,8 +78,8 @@ describe("evidence of a domain whose replies carry an id each", () => {
     const data = new Map<string, string>();
     const { clock, open, deposits } = worldOf(data, 50);
     open().storeMany(deposits);
-    const halves = [...data].filter(([key]) => key.startsWith("rcpt:es:"));
-    assert.equal(halves.length, 2);
+    const parts = [...data].filter(([key]) => key.startsWith("rcpt:es:"));
+    assert.equal(parts.length, 2);
     const reader = open();
     const asked = deposits.slice(10, 20);
     const found = await reader.fetchMany(asked);
@@ -91,11 +91,11 @@ describe("evidence of a domain whose replies carry an id each", () => {
     assert.ok(one !== undefined);
     reader.store("probed", "again@one.test", one, true);
     await turn();
-    for (const [key] of halves) data.delete(key);
-    clock.advance(LIMITS.evidenceCache.halfToldMs);
+    for (const [key] of parts) data.delete(key);
+    clock.advance(LIMITS.evidenceCache.partRefreshMs);
     await reader.fetchMany(asked);
     await turn();
-    for (const [key, text] of halves) assert.equal(data.get(key), text);
+    for (const [key, text] of parts) assert.equal(data.get(key), text);
   });
 });
 

@@ -68,8 +68,8 @@ class Shelf {
   touched: string[] = [];
 
   /** Does what the script KEEP does. */
-  keep([halves = "", whole = "", ...packed]: readonly string[]): void {
-    for (const [key, lifeS, text] of linesOf(halves))
+  keep([parts = "", whole = "", ...packed]: readonly string[]): void {
+    for (const [key, lifeS, text] of linesOf(parts))
       this.#set(key, Math.max(lifeS, this.lifeS.get(key) ?? 0), text);
     for (const [key, lifeS, text] of linesOf(whole)) this.#set(key, lifeS, text);
     for (let at = 0; at < packed.length; at += 2) {
@@ -172,12 +172,12 @@ describe("entries in transit to Redis", () => {
     const ids = [...shelf.texts.keys()].filter((key) => key.startsWith("rcpt:es:"));
     assert.deepEqual([shelf.texts.size, ids.length], [102, 2]);
     for (let i = 0; i < 100; i++) assert.equal(shelf.texts.get(keyOf(i))?.length, 60);
-    const { halfAgainS } = LIMITS.evidenceCache;
-    for (const id of ids) assert.equal(shelf.lifeS.get(id), 604_800 + halfAgainS);
+    const { partRefreshS } = LIMITS.evidenceCache;
+    for (const id of ids) assert.equal(shelf.lifeS.get(id), 604_800 + partRefreshS);
     const again = (nowMs: number) => linesOf(writer.argumentsOf(alike(2), nowMs)[0] ?? "").length;
-    assert.deepEqual([again(1), again(halfAgainS * 1_000), again(halfAgainS * 1_000 + 1)], [0, 0, 2]);
+    assert.deepEqual([again(1), again(partRefreshS * 1_000), again(partRefreshS * 1_000 + 1)], [0, 0, 2]);
     writer.forget();
-    assert.deepEqual([again(halfAgainS * 1_000 + 2)], [2]);
+    assert.deepEqual([again(partRefreshS * 1_000 + 2)], [2]);
   });
 
   const saying = (replies: readonly string[]) => {
@@ -200,13 +200,13 @@ describe("entries in transit to Redis", () => {
       entries.map(({ entry: one }) => one),
     );
     const lengths = entries.map((_, i) => shelf.texts.get(keyOf(i))?.length ?? 0);
-    return { lengths, halves: shelf.texts.size - entries.length };
+    return { lengths, parts: shelf.texts.size - entries.length };
   };
 
   it("have a reply with an id of its own beside what they share", async () => {
     const replies = Array.from({ length: 50 }, (_, i) => `2.1.5 OK "ü"\n${i}-1a2b3c4d5e`);
-    const { lengths, halves } = await read(new EntryWriter(), saying(replies));
-    assert.equal(halves, 2);
+    const { lengths, parts } = await read(new EntryWriter(), saying(replies));
+    assert.equal(parts, 2);
     assert.deepEqual(
       lengths,
       replies.map((reply) => 60 + JSON.stringify(reply).length),
@@ -217,9 +217,9 @@ describe("entries in transit to Redis", () => {
     const replies = Array.from({ length: 60 }, (_, i) =>
       i % 3 === 2 ? `OK 1a2b3c4d${i}` : `said ${i % 3} \n"}{`,
     );
-    const { lengths, halves } = await read(new EntryWriter(), saying(replies));
+    const { lengths, parts } = await read(new EntryWriter(), saying(replies));
     // The facts, both replies, and what those with an id have without it.
-    assert.equal(halves, 4);
+    assert.equal(parts, 4);
     assert.equal(lengths.filter((length) => length === 60).length, 40);
   });
 });
@@ -228,34 +228,34 @@ describe("entries in Redis", () => {
   async function kept() {
     const shelf = new Shelf();
     shelf.keep(new EntryWriter().argumentsOf(alike(3), 0));
-    const halfKeys = [...shelf.texts.keys()].filter((key) => key.startsWith("rcpt:es:"));
-    assert.equal(halfKeys.length, 2);
-    return { shelf, halfKeys };
+    const partKeys = [...shelf.texts.keys()].filter((key) => key.startsWith("rcpt:es:"));
+    assert.equal(partKeys.length, 2);
+    return { shelf, partKeys };
   }
   const known = (found: readonly unknown[]) => found.map((one) => one !== undefined);
 
-  it("share their halves, and ask for what they share once", async () => {
-    const { shelf, halfKeys } = await kept();
+  it("share their parts, and ask for what they share once", async () => {
+    const { shelf, partKeys } = await kept();
     const read = readerOf(shelf);
     const [, one, two] = await read([0, 1, 2]);
     await read([1, 2]);
-    assert.deepEqual(shelf.reads, [halfKeys]);
+    assert.deepEqual(shelf.reads, [partKeys]);
     assert.equal(one?.evidence.facts, two?.evidence.facts);
     assert.equal(one?.evidence.finding, two?.evidence.finding);
     assert.deepEqual([one?.evidence.smtp?.latencyMs, two?.evidence.smtp?.latencyMs], [1, 2]);
   });
 
-  it("are misses, and nothing else, where a half of them is gone, damaged, or another's", async () => {
+  it("are misses, and nothing else, where a part of them is gone, damaged, or another's", async () => {
     for (const damage of [null, "", "{}", '{"v":2}', "x".repeat(60)])
-      for (const half of [0, 1]) {
-        const { shelf, halfKeys } = await kept();
-        const key = halfKeys[half] ?? "";
+      for (const part of [0, 1]) {
+        const { shelf, partKeys } = await kept();
+        const key = partKeys[part] ?? "";
         if (damage === null) shelf.texts.delete(key);
         else shelf.texts.set(key, damage);
         assert.deepEqual(known(await readerOf(shelf)([0, 1, 2])), [false, false, false], String(damage));
       }
-    const { shelf, halfKeys } = await kept();
-    const [, findingKey = ""] = halfKeys;
+    const { shelf, partKeys } = await kept();
+    const [, findingKey = ""] = partKeys;
     const other = shelf.texts.get(findingKey)?.replace('"code":250', '"code":251') ?? "";
     shelf.texts.set(findingKey, other);
     assert.deepEqual(known(await readerOf(shelf)([1])), [false]);
@@ -265,7 +265,7 @@ describe("entries in Redis", () => {
     const record = shelf.texts.get(keyOf(1)) ?? "";
     shelf.texts.set(keyOf(1), record.slice(0, 22) + hash128(odd) + record.slice(44));
     assert.deepEqual(known(await readerOf(shelf)([1])), [false]);
-    // One half in the place of the other, and twice.
+    // One part in the place of the other, and twice.
     const [facts, finding] = [record.slice(0, 22), record.slice(22, 44)];
     for (const ids of [finding + facts, facts + facts, finding + finding]) {
       shelf.texts.set(keyOf(1), ids + record.slice(44));
@@ -317,17 +317,17 @@ describe("entries in Redis", () => {
     );
   });
 
-  it("whose halves are in use keep them among the latest used", async () => {
-    const { shelf, halfKeys } = await kept();
+  it("whose parts are in use keep them among the latest used", async () => {
+    const { shelf, partKeys } = await kept();
     let nowMs = 0;
     const read = readerOf(shelf, { monotonic: () => nowMs });
     await read([1]);
-    nowMs = LIMITS.evidenceCache.halfToldMs - 1;
+    nowMs = LIMITS.evidenceCache.partRefreshMs - 1;
     await read([1]);
     assert.deepEqual(shelf.touched, []);
     nowMs += 1;
     await read([1, 2]);
     await read([1]);
-    assert.deepEqual(shelf.touched, halfKeys);
+    assert.deepEqual(shelf.touched, partKeys);
   });
 });

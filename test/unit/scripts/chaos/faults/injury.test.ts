@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Theatre, withMember } from "../../../../../scripts/chaos/faults/injury.ts";
+import { type FaultContext, withMember } from "../../../../../scripts/chaos/faults/injury.ts";
 
-const theatre = (members: { name: string; busy: boolean; pid: number | null }[]) =>
-  ({ deployment: { members } }) as unknown as Theatre;
+const context = (members: { name: string; busy: boolean; pid: number | null }[]) =>
+  ({ deployment: { members } }) as unknown as FaultContext;
 
 test("a fault befalls the one that it picks, or the next that is free and there, and nothing else meanwhile", async () => {
   const members = ["a", "b", "c"].map((name) => ({ name, busy: name === "b", pid: name === "c" ? null : 1 }));
   const befallen: [string, boolean][] = [];
   await withMember(
-    theatre(members),
+    context(members),
     1,
     () => true,
     async ({ name, busy }) => void befallen.push([name, busy]),
@@ -21,7 +21,7 @@ test("a fault befalls the one that it picks, or the next that is free and there,
 test("it waits for one while all are busy, and leaves it free also when it fails", async () => {
   const member = { name: "a", busy: true, pid: 1 };
   const failing = withMember(
-    theatre([member]),
+    context([member]),
     7,
     () => true,
     () => Promise.reject(new Error("no")),
@@ -34,7 +34,7 @@ test("it waits for one while all are busy, and leaves it free also when it fails
 test("it acts on no process where none is eligible", async () => {
   let acted = false;
   await withMember(
-    theatre([{ name: "a", busy: false, pid: 1 }]),
+    context([{ name: "a", busy: false, pid: 1 }]),
     0,
     () => false,
     async () => {

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { growthOf } from "../../../../../scripts/chaos/deployment/resources.ts";
 import { isSigned } from "../../../../../scripts/chaos/traffic/hooks.ts";
-import { none, passes, renderClosing, told, within } from "../../../../../scripts/chaos/verdict/closing.ts";
+import { none, noted, passes, renderClosing, within } from "../../../../../scripts/chaos/verdict/closing.ts";
 import { resultRows } from "../../../../../scripts/chaos/verdict/results.ts";
 
 const before = { rssMb: 100, descriptors: 40, threads: 12 };
@@ -18,7 +18,7 @@ test("a process may have a little more than before; what is beyond that is named
 });
 
 test("the closing table passes when every bound holds, and says how to repeat it", () => {
-  const good = [told("requests", 10), none("rows lost", 0), within("settled", "3 s", "within 150 s", true)];
+  const good = [noted("requests", 10), none("rows lost", 0), within("settled", "3 s", "within 150 s", true)];
   assert.equal(passes(good), true);
   assert.match(
     renderClosing({ seed: 5, again: "npm run chaos -- --seed 5", findings: good, details: [] }),
