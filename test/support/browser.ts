@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before } from "node:test";
+import { createRequire } from "node:module";
+import { after, afterEach, before } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { chromium } from "playwright-core";
 import { packagedBrowser } from "./packaged-browser.ts";
+
+// An import would have Node.js look for exports in all of the package's source, which takes as long as running it.
+const { chromium } = createRequire(import.meta.url)("playwright-core") as typeof import("playwright-core");
 
 /** For what a page is to show, on a machine that is busy. */
 const PATIENCE_MS = 120_000;
 const ARGS = ["--no-sandbox", "--no-zygote", "--disable-gpu", "--disable-dev-shm-usage", "--headless=shell"];
+/** Width of a visitor's window, in pixels; heights are the same in all. */
+export const WINDOW = { width: 1_280, height: 900 } as const;
 
 async function launch(): Promise<Browser | null> {
   const packaged = await packagedBrowser();
@@ -22,50 +27,115 @@ export interface Visitor {
   complaints: string[];
 }
 
+/** The window of visitors that come one after the other: a new one costs a process and the compilation of all scripts. */
+interface Window {
+  page: Page;
+  context: BrowserContext;
+  /** null: empty, since its visitor has left. */
+  visitor: Visitor | null;
+}
+
 export interface TestBrowser {
   /** false: no browser runs on this system, and the caller's tests are skipped. */
   readonly isThere: boolean;
-  /** A person with a fresh browser, whose pages must not complain. */
-  visitor(options?: { width?: number; dark?: boolean; headers?: Record<string, string> }): Promise<Visitor>;
+  /**
+   * A person whose browser keeps nothing of earlier ones, until the test ends. The page must not complain.
+   * @param options `isAltered`: the test changes the browser itself (its clock, scripts that run before a page's), so that it
+   * serves no other visitor
+   */
+  visitor(options?: { isAltered?: boolean }): Promise<Visitor>;
 }
 
-/** A real browser for the tests of the calling file; each visitor's complaints fail the file at its end. */
+async function openWindow(browser: Browser): Promise<Window> {
+  const context = await browser.newContext({
+    viewport: WINDOW,
+    colorScheme: "light",
+    // A spinner that turns has the window drawn 60 times a second.
+    reducedMotion: "reduce",
+    locale: "en-GB",
+    timezoneId: "UTC",
+  });
+  // On a machine that runs other tests, a page may be slow.
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  const window: Window = { page, context, visitor: null };
+  page.on("pageerror", (error) => window.visitor?.complaints.push(String(error)));
+  page.on("console", (message) => {
+    // The browser also logs every refusal of the API as an error.
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text()))
+      window.visitor?.complaints.push(message.text());
+  });
+  return window;
+}
+
+/** Of the portal in tests. */
+const PORTAL_HOST = "127.0.0.1";
+/** A page without content. With another opener policy than the portal's the browser would change its process, twice. */
+const EMPTY = {
+  contentType: "text/html",
+  headers: { "Cross-Origin-Opener-Policy": "same-origin" },
+  body: "",
+};
+
+/**
+ * Leaves nothing of its visitor in a window, which stays at the portal's origin.
+ * @throws Error when the window is elsewhere, or its page does not answer
+ */
+async function empty({ page, context }: Window): Promise<void> {
+  for (const other of context.pages()) if (other !== page) await other.close();
+  for (const event of ["request", "response"] as const) page.removeAllListeners(event);
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await context.unrouteAll({ behavior: "ignoreErrors" });
+  if (new URL(page.url()).hostname !== PORTAL_HOST) throw new Error(`the window has gone to ${page.url()}`);
+  const url = new URL("/empty", page.url()).href;
+  await page.route(url, (route) => route.fulfill(EMPTY));
+  await page.goto(url);
+  await page.unrouteAll();
+  await page.evaluate("localStorage.clear(); sessionStorage.clear()");
+  await context.clearCookies();
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize(WINDOW);
+}
+
+/** A real browser for the tests of the calling file; a test fails by the complaints of its visitors' pages. */
 export function useBrowser(): TestBrowser {
   let browser: Browser | null = null;
-  const visitors: Visitor[] = [];
+  let free: Window[] = [];
+  let used: { window: Window; isAltered: boolean }[] = [];
   before(async () => {
     browser = await launch();
     if (browser === null) console.log("# no browser runs here: tests of pages are skipped");
   });
+  afterEach(async () => {
+    const left = used;
+    used = [];
+    const complaints = left.flatMap(({ window }) => window.visitor?.complaints ?? []);
+    for (const { window, isAltered } of left) {
+      window.visitor = null;
+      const isEmpty =
+        !isAltered &&
+        (await empty(window)
+          .then(() => true)
+          .catch(() => false));
+      if (isEmpty) free.push(window);
+      else await window.context.close();
+    }
+    assert.deepEqual(complaints, []);
+  });
   after(async () => {
+    free = [];
     await browser?.close();
-    for (const { complaints } of visitors) assert.deepEqual(complaints, []);
   });
   return {
     get isThere() {
       return browser !== null;
     },
-    async visitor({ width = 1_280, dark = false, headers = {} } = {}) {
+    async visitor({ isAltered = false } = {}) {
       if (browser === null) throw new Error("no browser runs here");
-      const context = await browser.newContext({
-        viewport: { width, height: 900 },
-        colorScheme: dark ? "dark" : "light",
-        locale: "en-GB",
-        timezoneId: "UTC",
-        extraHTTPHeaders: headers,
-      });
-      // On a machine that runs other tests, a page may be slow.
-      context.setDefaultTimeout(PATIENCE_MS);
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      page.on("console", (message) => {
-        // The browser also logs every refusal of the API as an error.
-        if (message.type() === "error" && !/Failed to load resource/.test(message.text()))
-          complaints.push(message.text());
-      });
-      const visitor = { page, context, complaints };
-      visitors.push(visitor);
+      const window = (isAltered ? undefined : free.pop()) ?? (await openWindow(browser));
+      const visitor: Visitor = { page: window.page, context: window.context, complaints: [] };
+      window.visitor = visitor;
+      used.push({ window, isAltered });
       return visitor;
     },
   };

@@ -14,16 +14,21 @@ const WIDTHS = [360, 768, 1_920] as const;
 const SCREENSHOTS = process.env.RCPT_SCREENSHOTS;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Violations of WCAG 2.2 AA that axe finds on the page. */
-async function faultsOf(page: Page): Promise<string[]> {
+const WCAG = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
+/** The rules of axe that look at colours. */
+const COLOR_RULES = ["color-contrast", "link-in-text-block"];
+
+/** Violations that axe finds on the page. @param runOnly names of rules, or tags of those to apply */
+async function faultsOf(page: Page, runOnly: readonly string[]): Promise<string[]> {
   // Evaluated over the debugger's connection: the page's content security policy does not apply there.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
+  const found = await page.evaluate(async (rules) => {
     const { axe } = globalThis as unknown as {
       axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
     };
-    return (await axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"] })).violations;
-  });
+    // Passes would be described too, each with its element.
+    return (await axe.run({ runOnly: rules, resultTypes: ["violations"] })).violations;
+  }, runOnly);
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
@@ -38,29 +43,28 @@ async function checkWidth(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
 }
 
-/** Checks the accessibility and the width of the page, and takes a screenshot. */
+/** Checks the accessibility (WCAG 2.2 AA) and the width of the page, and takes a screenshot. */
 export async function lookAt(page: Page, name: string): Promise<void> {
-  assert.deepEqual(await faultsOf(page), [], name);
+  assert.deepEqual(await faultsOf(page, WCAG), [], name);
   await checkWidth(page, name);
 }
 
 /**
- * Checks the page in every width. Faults other than those of width are the same in each: they are looked for in the
- * narrowest alone.
+ * Checks the page in every width and both themes. Faults other than those of width are the same in each width: they are
+ * looked for in the narrowest alone. The dark theme changes colours alone, so only rules about colours are applied again.
  */
-async function lookInWidths(page: Page, name: string): Promise<void> {
-  for (const [i, width] of WIDTHS.entries()) {
+export async function lookInThemes(page: Page, name: string): Promise<void> {
+  for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
     await page.evaluate("scrollTo(0, 0)");
-    await (i === 0 ? lookAt : checkWidth)(page, name);
-  }
-}
-
-/** The same in both themes. */
-export async function lookInThemes(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
-    await lookInWidths(page, name);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      if (width === WIDTHS[0]) {
+        const rules = colorScheme === "light" ? WCAG : COLOR_RULES;
+        assert.deepEqual(await faultsOf(page, rules), [], `${name}, ${colorScheme}`);
+      }
+      await checkWidth(page, name);
+    }
   }
 }
 
@@ -73,7 +77,9 @@ export async function fillSignIn(page: Page, email: string): Promise<void> {
 }
 
 /** The user and the page of a visit. */
-interface Opening extends NonNullable<Parameters<TestBrowser["visitor"]>[0]> {
+interface Opening {
+  /** As of `visitor`. */
+  isAltered?: boolean;
   /** Token of a session that exists already. */
   session: string;
   /** Path below the portal's URL, such as /keys. */
@@ -82,9 +88,9 @@ interface Opening extends NonNullable<Parameters<TestBrowser["visitor"]>[0]> {
 
 /** Opens pages of the portal for signed-in users. */
 export function portalVisits(site: PortalSite, browser: TestBrowser) {
-  async function open({ session, path, ...options }: Opening): Promise<Page> {
-    const { page, context } = await browser.visitor(options);
-    await context.addCookies([
+  async function visit({ session, path, ...options }: Opening): Promise<Visitor> {
+    const visitor = await browser.visitor(options);
+    await visitor.context.addCookies([
       {
         name: "__Host-rcpt_session",
         value: session,
@@ -95,12 +101,13 @@ export function portalVisits(site: PortalSite, browser: TestBrowser) {
         sameSite: "Strict",
       },
     ]);
-    await page.goto(site.url + path);
-    return page;
+    await visitor.page.goto(site.url + path);
+    return visitor;
   }
+  const open = async (opening: Opening) => (await visit(opening)).page;
 
   return {
-    /** A page of the portal, with a session and a fresh browser. */
+    /** A page of the portal, with a session and a browser that keeps nothing of earlier visitors. */
     open,
     /** Checks a page in both themes and every width. @param shown resolves when the page is complete */
     async lookInAll(opening: Opening, name: string, shown: (page: Page) => Promise<void>): Promise<void> {
@@ -108,11 +115,10 @@ export function portalVisits(site: PortalSite, browser: TestBrowser) {
       await shown(page);
       await lookInThemes(page, name);
     },
-    /** Signs in with a fresh browser; resolves on the first page. */
-    async signedIn(email: string, options: Parameters<TestBrowser["visitor"]>[0] = {}): Promise<Visitor> {
-      const visitor = await browser.visitor(options);
-      await visitor.page.goto(`${site.url}/`);
-      await fillSignIn(visitor.page, email);
+    /** A visitor with a session, on the first page. */
+    async signedIn(session: string, options: { isAltered?: boolean } = {}): Promise<Visitor> {
+      const visitor = await visit({ session, path: "/", ...options });
+      await visitor.page.getByRole("heading", { name: "Verify an address" }).waitFor();
       return visitor;
     },
   };

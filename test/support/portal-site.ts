@@ -79,10 +79,9 @@ export function usePortalSite(
     },
     async owner(tier = "pro_plus") {
       const { api, deployment } = started();
-      const team = await deployment.team(tier);
-      const me = await api.send<{ user: { email: string } }>("GET", "/v1/auth/me", { key: team.session });
-      await api.send("POST", "/v1/auth/password", { key: team.session, body: { new_password: PASSWORD } });
-      return { email: me.body.user.email, session: team.session, teamId: team.id };
+      const { id: teamId, ownerEmail: email, session } = await deployment.team(tier);
+      await api.send("POST", "/v1/auth/password", { key: session, body: { new_password: PASSWORD } });
+      return { email, session, teamId };
     },
     async member(session, email, role) {
       const { api } = started();

@@ -12,9 +12,9 @@ const { open, signedIn } = portalVisits(site, browser);
 describe("the deployment", () => {
   it("is shown to the team that runs it, in either theme and any width", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, teamId } = await site.owner();
+    const { teamId, session } = await site.owner();
     await site.deployment.sql`update teams set operator = true where id = ${teamId}`;
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(session);
     await page.getByRole("link", { name: "Deployment" }).click();
     await page.getByRole("region", { name: "Lists under way" }).getByText("Workers").waitFor();
     await page.getByText("What was seen").first().waitFor();
@@ -24,9 +24,9 @@ describe("the deployment", () => {
 
   it("says what is not in order, and what to do, as text", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, teamId } = await site.owner();
+    const { teamId, session } = await site.owner();
     await site.deployment.sql`update teams set operator = true where id = ${teamId}`;
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(session);
     const hostile = "550 <img src=x onerror=alert(1)> go away";
     await page.route("**/v1/deployment", async (route) => {
       const response = await route.fetch();
@@ -69,8 +69,8 @@ describe("the deployment", () => {
 
   it("is hidden from every other team", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     if ((await page.getByRole("link", { name: "Deployment" }).count()) > 0) throw new Error("it is offered");
     await page.goto(`${site.url}/deployment`);
     await page.getByText("Only the team that runs the deployment sees its state.").waitFor();
@@ -80,9 +80,7 @@ describe("the deployment", () => {
     if (!browser.isThere) return t.skip("no browser");
     const { session, teamId } = await site.owner();
     await site.deployment.sql`update teams set operator = true where id = ${teamId}`;
-    const email = newPerson();
-    await site.member(session, email, "member");
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(await site.member(session, newPerson(), "member"));
     await page.getByRole("link", { name: "Settings" }).waitFor();
     assert.equal(await page.getByRole("link", { name: "Deployment" }).count(), 0);
   });

@@ -4,6 +4,7 @@ import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
 import { killed } from "../../support/bulk-scenario.ts";
+import { useLists } from "../../support/lists-on-disk.ts";
 import { createPathProxy, type PathProxy } from "../../support/path-proxy.ts";
 import { PASSWORD } from "../../support/portal.ts";
 import { createProcesses, type MainProcess, type Processes } from "../../support/processes.ts";
@@ -17,6 +18,7 @@ const ROWS = 100_000;
 const SHARDS_FIRST = 3;
 
 const browser = useBrowser();
+const lists = useLists();
 const closing = createClosing();
 let deployment: TestDeployment;
 let processes: Processes;
@@ -75,14 +77,10 @@ async function startHeldWorker(): Promise<() => void> {
 }
 
 /** Three parts: each row has a note. */
-function largeList() {
+function largeList(): string {
   const note = "x".repeat(90);
   const rows = Array.from({ length: ROWS }, (_, i) => `user${i}@plain.test,${note}`);
-  return {
-    name: "all customers.csv",
-    mimeType: "text/csv",
-    buffer: Buffer.from(`email,note\n${rows.join("\n")}\n`),
-  };
+  return lists.write("all customers.csv", `email,note\n${rows.join("\n")}\n`);
 }
 
 async function uploadWithReload(page: Page): Promise<void> {

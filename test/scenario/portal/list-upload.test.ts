@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page, Route } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
+import { useLists } from "../../support/lists-on-disk.ts";
 import { lookInThemes, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
 import { workbookOf } from "../../support/workbook.ts";
@@ -9,6 +10,7 @@ import { workbookOf } from "../../support/workbook.ts";
 /** From a file to a job in the portal: sending, preview, submission. */
 const site = usePortalSite({ lists: true });
 const browser = useBrowser();
+const lists = useLists();
 const { signedIn } = portalVisits(site, browser);
 
 /** Parts on their way from the page to object storage. */
@@ -30,14 +32,12 @@ async function openNewList(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "New list" }).waitFor();
 }
 
-const choose = (page: Page, file: ReturnType<typeof fileOf>) =>
+const choose = (page: Page, file: string | ReturnType<typeof fileOf>) =>
   page.getByLabel("Drop a file here, or choose one").setInputFiles(file);
 
+const ROWS = Array.from({ length: 48 }, (_, i) => `exists-${i}@plain.test,${"x".repeat(MIB / 4)}`);
 /** A list that is sent in three parts: of few addresses, each with a long note. */
-function largeFile(): ReturnType<typeof fileOf> {
-  const rows = Array.from({ length: 48 }, (_, i) => `exists-${i}@plain.test,${"x".repeat(MIB / 4)}`);
-  return fileOf("large.csv", `email,note\n${rows.join("\n")}\n`);
-}
+const LARGE = lists.write("large.csv", `email,note\n${ROWS.join("\n")}\n`);
 
 /** Holds the parts from that number on, until they are let go. */
 async function holdPartsFrom(page: Page, first: number) {
@@ -56,8 +56,8 @@ async function holdPartsFrom(page: Page, first: number) {
 describe("a file", () => {
   it("is sent to object storage, previewed with the column that is chosen, and verified", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     const sent: string[] = [];
     page.on("request", (request) => {
       if (PART.test(request.url())) sent.push(request.url());
@@ -96,8 +96,8 @@ describe("a file", () => {
 
   it("is read as is said: delimiter, header and encoding", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await openNewList(page);
     await choose(page, {
       name: "odd.txt",
@@ -120,8 +120,8 @@ describe("a file", () => {
 
   it("is verified by each address of a cell on demand, and says what that costs", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await openNewList(page);
     const rows = ["exists@plain.test", '"exists-a@plain.test, missing@plain.test"', "exists-b@plain.test"];
     await choose(page, fileOf("several.csv", `Name,Email\n${rows.map((cell) => `x,${cell}`).join("\n")}\n`));
@@ -137,12 +137,11 @@ describe("a file", () => {
 
   it("is paused, left, and gone on with after a reload, with the parts that are missing", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page, context } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page, context } = await signedIn(session);
     await openNewList(page);
-    const large = largeFile();
     const held = await holdPartsFrom(page, 2);
-    await choose(page, large);
+    await choose(page, LARGE);
     await page.getByText(/^Sending: 5\.2 MB of 12\.6 MB$/).waitFor();
     const otherTab = await context.newPage();
     await otherTab.goto(page.url());
@@ -167,7 +166,7 @@ describe("a file", () => {
       const part = PART.exec(request.url());
       if (part !== null && request.method() === "PUT") sent.push(Number(part[1]));
     });
-    await interrupted.getByLabel("Go on with the same file").setInputFiles(large);
+    await interrupted.getByLabel("Go on with the same file").setInputFiles(LARGE);
     await page.getByText("Addresses are read from").waitFor();
     assert.deepEqual(sent.sort(), [2, 3]);
     assert.equal(await page.evaluate("localStorage.length"), 0);
@@ -179,8 +178,8 @@ describe("a file", () => {
 
   it("is sent again where the connection broke off, and given up on demand", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, session } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await openNewList(page);
     const held = await holdPartsFrom(page, 3);
     let broken = 0;
@@ -188,7 +187,7 @@ describe("a file", () => {
       broken += 1;
       return broken === 1 ? route.abort("connectionreset") : route.continue();
     });
-    await choose(page, largeFile());
+    await choose(page, LARGE);
     await page.getByText(/^Sending: 10\.5 MB of 12\.6 MB$/).waitFor();
     assert.equal(broken, 2);
     assert.deepEqual(held.numbers(), [3]);
@@ -202,8 +201,8 @@ describe("a file", () => {
 
   it("goes through the API where object storage is out of the browser's reach", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await page.route(PART, (route) => route.abort("connectionrefused"));
     const through: Route[] = [];
     await page.route(/\/v1\/uploads\/small\.csv$/, (route) => {
@@ -223,8 +222,8 @@ describe("a file", () => {
 describe("what is no file of text", () => {
   it("is read by the sheet that is chosen", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await openNewList(page);
     const sheets = ["Leads", "Customers"].map((name) => ({
       name,
@@ -243,8 +242,8 @@ describe("what is no file of text", () => {
 
   it("becomes one where more addresses are pasted than a request holds", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await openNewList(page);
     const addresses = Array.from({ length: 10_001 }, (_, i) => `p${i}@plain.test`);
     const text = `Doe, "Jane" <jane@plain.test>\n${addresses.join(", ")}`;
@@ -259,13 +258,13 @@ describe("what is no file of text", () => {
 describe("for everybody", () => {
   it("nothing of a new list stands in the way, in either theme and any width", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
+    const { session } = await site.owner();
     const people = Array.from(
       { length: 30 },
       (_, i) => `Person ${i},exists-${i}@plain.test,owner@corp.test,${i},"A note"`,
     );
     const file = fileOf("customers.csv", `Name,Business Email,Owner,Orders,Note\n${people.join("\n")}\n`);
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(session);
     await openNewList(page);
     await lookInThemes(page, "List new");
     await holdPartsFrom(page, 1);

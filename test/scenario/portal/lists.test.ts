@@ -5,14 +5,13 @@ import type { Page } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
 import { ended } from "../../support/bulk.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
-import { PASSWORD } from "../../support/portal.ts";
 import { lookInThemes, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
 
 /** Lists in the portal: the jobs of a team, one of them, and its results. */
 const site = usePortalSite({ lists: true });
 const browser = useBrowser();
-const { signedIn } = portalVisits(site, browser);
+const { open, signedIn } = portalVisits(site, browser);
 
 const HOSTILE_NAME = '<img src=x onerror="document.title=1">\u202evsc.csv';
 const HOSTILE_CELL = '<img src=x onerror="document.title=2">@plain.test';
@@ -40,8 +39,8 @@ async function submitFile(key: string, content: string, filename = "list.csv"): 
 describe("the lists of a team", () => {
   it("begin with pasted addresses, and end with results", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     atGoogle("gmail.com");
     await openLists(page);
     await page.getByRole("link", { name: "Verify your first list" }).click();
@@ -101,11 +100,11 @@ describe("the lists of a team", () => {
 
   it("show names and cells of strangers as text", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, session } = await site.owner();
+    const { session } = await site.owner();
     const cells = [HOSTILE_CELL, "=cmd|'/C calc'!A0", "\u202emoc.elpmaxe@eno"];
     const csv = `email\r\n${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join("\r\n")}\r\nexists@plain.test\r\n`;
     await submitFile(session, csv, HOSTILE_NAME);
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(session);
     await openLists(page);
     await page.getByRole("link", { name: /onerror/ }).click();
     await page.getByText("Completed").first().waitFor();
@@ -117,10 +116,10 @@ describe("the lists of a team", () => {
 
   it("say why one failed, and lead to the way on", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, session } = await site.owner();
+    const { session } = await site.owner();
     const rows = Array.from({ length: 40 }, (_, i) => `work${i}@plain.test,home${i}@plain.test`);
     await submitFile(session, `Work Email,Home Email\n${rows.join("\n")}\n`);
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(session);
     await openLists(page);
     await page.getByRole("link", { name: "list.csv" }).click();
     await page.getByText("Several columns may hold the addresses to verify.").waitFor();
@@ -134,15 +133,13 @@ describe("the lists of a team", () => {
 
   it("say what is left of the day where it is too little", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { session, ownerEmail } = await site.deployment.team("pro_plus", { dailyQuota: 12 });
-    await site.api.send("POST", "/v1/auth/password", { key: session, body: { new_password: PASSWORD } });
+    const { session } = await site.deployment.team("pro_plus", { dailyQuota: 12 });
     const rows = Array.from({ length: 10 }, (_, i) => `exists-${i}@plain.test`);
     const csv = `email\n${rows.join("\n")}\n`;
     const first = await ended(site.api, session, await submitFile(session, csv));
     assert.equal(first.units, 10);
     const id = await submitFile(session, csv);
-    const { page } = await signedIn(ownerEmail);
-    await page.goto(`${site.url}/lists/${id}`);
+    const page = await open({ session, path: `/lists/${id}` });
     await page.getByText("The list needs more units than today's quota has left.").waitFor();
     await page.getByText(/^2 of 12 units are left today; the next day begins/).waitFor();
     await page.getByRole("link", { name: "Look at the preview" }).click();
@@ -151,10 +148,10 @@ describe("the lists of a team", () => {
 
   it("are cancelled and deleted on demand", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, session } = await site.owner();
+    const { session } = await site.owner();
     const rows = Array.from({ length: 20 }, (_, i) => `greylisted-${i}@plain.test`);
     await submitFile(session, `email\nexists@plain.test\n${rows.join("\n")}\n`, "slow.csv");
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(session);
     await openLists(page);
     await page.getByRole("link", { name: "slow.csv" }).click();
     await page.getByText("1 of 21 rows").waitFor();
@@ -179,7 +176,7 @@ describe("the lists of a team", () => {
 describe("for everybody", () => {
   it("nothing of the lists stands in the way, in either theme and any width", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, session } = await site.owner();
+    const { session } = await site.owner();
     const people = Array.from(
       { length: 12 },
       (_, i) => `Person ${i},${i % 3 ? "exists" : "missing"}-${i}@plain.test`,
@@ -196,7 +193,7 @@ describe("for everybody", () => {
     );
     const greylisted = Array.from({ length: 9 }, (_, i) => `greylisted-look${i}@plain.test`);
     await submitFile(session, `email\nexists@plain.test\n${greylisted.join("\n")}\n`, "slow.csv");
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(session);
     await openLists(page);
     await page.getByRole("link", { name: "broken.csv" }).waitFor();
     await lookInThemes(page, "Lists");

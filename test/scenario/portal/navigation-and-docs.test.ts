@@ -9,7 +9,7 @@ import { usePortalSite } from "../../support/portal-site.ts";
 /** How people get into the portal, between its pages and out; and the documents and the reference below a path of the host. */
 const site = usePortalSite();
 const browser = useBrowser();
-const { signedIn } = portalVisits(site, browser);
+const { open, signedIn } = portalVisits(site, browser);
 
 describe("the portal", () => {
   it("lets a person sign in, leads to where they wanted to go, keeps them, and lets them out", async (t) => {
@@ -45,8 +45,8 @@ describe("the portal", () => {
 
   it("has a page at each of its addresses", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     for (const path of PORTAL_PATHS) {
       await page.goto(site.url + path);
       await page.getByRole("heading").first().waitFor();
@@ -56,7 +56,7 @@ describe("the portal", () => {
 
   it("tells what the plan lacks where it matters", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const free = await signedIn((await site.owner("free")).email);
+    const free = await signedIn((await site.owner("free")).session);
     await free.page.getByText("Your plan (Free) does not ask mail servers").waitFor();
     for (const path of ["/lists", "/lists/new"]) {
       await free.page.goto(site.url + path);
@@ -64,10 +64,10 @@ describe("the portal", () => {
     }
     await free.page.getByRole("link", { name: "See the plans." }).click();
     await free.page.getByRole("heading", { name: "Billing" }).waitFor();
-    const starter = await signedIn((await site.owner("starter")).email);
-    await starter.page.goto(`${site.url}/lists/new`);
-    await starter.page.getByText("Your plan (Starter) does not ask mail servers").waitFor();
-    assert.equal(await starter.page.getByText("has no lists").count(), 0);
+    const { session } = await site.owner("starter");
+    const starter = await open({ session, path: "/lists/new" });
+    await starter.getByText("Your plan (Starter) does not ask mail servers").waitFor();
+    assert.equal(await starter.getByText("has no lists").count(), 0);
   });
 
   it("leads nowhere else from signing in", async (t) => {
@@ -94,8 +94,8 @@ describe("the portal", () => {
 
   it("says by title and focus that a link led to another page", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     assert.equal(await page.title(), "Verify an address · rcpt");
     await page.getByRole("link", { name: "Blocklist" }).click();
     await page.getByRole("heading", { name: "Blocklist" }).waitFor();
@@ -109,7 +109,7 @@ describe("the portal", () => {
   it("shows in no page what an earlier person could see", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const [first, second] = [await site.owner(), await site.owner()];
-    const { page, context } = await signedIn(first.email);
+    const { page, context } = await signedIn(first.session);
     const other = await context.newPage();
     await other.goto(`${site.url}/settings`);
     await other.getByText(first.email).first().waitFor();
@@ -128,8 +128,8 @@ describe("the portal", () => {
 
   it("shows nothing that the browser kept of a page, once its person has left", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { email, session } = await site.owner();
+    const { page } = await signedIn(session);
     const comeBack = () =>
       page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
     await page.getByText(email).first().waitFor();
@@ -142,8 +142,8 @@ describe("the portal", () => {
 
   it("loads itself anew where a newer version has other files", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page, complaints } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page, complaints } = await signedIn(session);
     let gone = 0;
     await page.route(/assets\/keys-/, (route) => {
       gone += 1;

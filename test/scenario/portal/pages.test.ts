@@ -25,8 +25,8 @@ const { signedIn } = portalVisits(site, browser);
 describe("the portal", () => {
   it("marks the field that is wrong, and brings the focus there", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await page.getByRole("link", { name: "Webhooks" }).click();
     await page.getByLabel("URL").fill("https://user@hooks.example.com/");
     await page.getByRole("button", { name: "Make the webhook" }).click();
@@ -35,8 +35,8 @@ describe("the portal", () => {
 
   it("sends a form once, and keeps the focus on its button while it is under way", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     const sent: (() => Promise<void>)[] = [];
     await page.route("**/v1/verify?*", (route) => void sent.push(() => route.continue()));
     await page.getByLabel("Address").fill("exists@plain.test");
@@ -52,9 +52,9 @@ describe("the portal", () => {
 
   it("keeps a list on the page when it cannot be read again", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, session } = await site.owner();
+    const { session } = await site.owner();
     await site.api.send("POST", "/v1/blocklist", { key: session, body: { domain: "kept.example" } });
-    const { page } = await signedIn(email);
+    const { page } = await signedIn(session);
     await page.getByRole("link", { name: "Blocklist" }).click();
     await page
       .getByRole("cell", { name: "kept.example" })
@@ -75,8 +75,8 @@ describe("the portal", () => {
 
   it("verifies an address, says why, and shows the same call", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await page.getByLabel("Address").fill("Jane <exists@plain.test>");
     await page.getByRole("button", { name: "Verify", exact: true }).click();
     const result = page.getByRole("region", { name: "Result" });
@@ -95,8 +95,8 @@ describe("the portal", () => {
 
   it("makes a key, shows its secret once, and revokes it", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     const name = '<img src=x onerror="document.title=1">';
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByLabel("Name").fill(name);
@@ -141,8 +141,8 @@ describe("the portal", () => {
 describe("the usage", () => {
   it("is told for today and by day, and saved as a file", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await page.getByLabel("Address").fill("exists@plain.test");
     await page.getByRole("button", { name: "Verify", exact: true }).click();
     await page.getByRole("region", { name: "Result" }).waitFor();
@@ -168,8 +168,8 @@ describe("the usage", () => {
 describe("the team", () => {
   it("invites, changes roles, removes, and keeps its last owner", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email: owner } = await site.owner();
-    const { page } = await signedIn(owner);
+    const { email: owner, session } = await site.owner();
+    const { page } = await signedIn(session);
     await page.getByRole("link", { name: "Team", exact: true }).click();
     const [joining, waiting] = [newPerson(), newPerson()];
     for (const email of [joining, waiting]) {
@@ -224,8 +224,8 @@ describe("the team", () => {
 describe("the blocklist", () => {
   it("blocks a domain, and unblocks it", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email, session } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     await page.getByRole("link", { name: "Blocklist" }).click();
     await page.getByRole("textbox", { name: "Domains" }).fill("no domain");
     await page.getByRole("button", { name: "Block", exact: true }).click();
@@ -246,7 +246,9 @@ describe("the settings", () => {
   it("change the password, for the present one", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email, session } = await site.owner();
-    const { page } = await signedIn(email);
+    const body = { email, password: PASSWORD };
+    const other = await site.api.send<{ session: { token: string } }>("POST", "/v1/auth/login", { body });
+    const { page } = await signedIn(session);
     await page.getByRole("link", { name: "Settings" }).click();
     const change = async (present: string) => {
       await page.getByLabel("Present password").fill(present);
@@ -258,7 +260,7 @@ describe("the settings", () => {
     await change(PASSWORD);
     await page.getByText("It is changed; your other sessions have ended.").waitFor();
     await until("other sessions have ended", async () => {
-      const { status } = await site.api.send("GET", "/v1/auth/me", { key: session });
+      const { status } = await site.api.send("GET", "/v1/auth/me", { key: other.body.session.token });
       return status === 401;
     });
     await page.reload();

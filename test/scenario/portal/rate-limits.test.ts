@@ -64,7 +64,7 @@ describe("a page that is asked to wait", () => {
     await site.deployment.sql`update teams set operator = true where id = ${teamId}`;
     const { body } = await submitAs(site.api, session, { emails: ["exists@plain.test"] });
     await ended(site.api, session, body.id);
-    const page = await visits.open({ session, path: "/settings" });
+    const page = await visits.open({ isAltered: true, session, path: "/settings" });
     await page.getByText("New password").waitFor();
     await page.clock.install();
     for (const [path, text] of PAGES) {
@@ -92,7 +92,7 @@ describe("a page that is asked to wait", () => {
   it("gives up where that goes on, or would take long", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
-    const page = await visits.open({ session, path: "/settings" });
+    const page = await visits.open({ isAltered: true, session, path: "/settings" });
     await page.getByText("New password").waitFor();
     await page.clock.install();
     const refused = await refuse(page, WAIT_S, (path) => path.endsWith("/v1/blocklist"));
@@ -116,7 +116,7 @@ describe("a form that is refused for a while", () => {
   it("says until when, and that it may be sent then", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
-    const page = await visits.open({ session, path: "/webhooks" });
+    const page = await visits.open({ isAltered: true, session, path: "/webhooks" });
     await page.getByText("No webhooks yet").waitFor();
     await page.clock.install();
     await refuse(page, 40, () => true);

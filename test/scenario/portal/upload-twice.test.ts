@@ -2,35 +2,34 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page, Route } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
+import { useLists } from "../../support/lists-on-disk.ts";
 import { fillSignIn, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
 
 /** Uploads of which the page knows less than object storage: answers that were lost, and two pages with one upload. */
 const site = usePortalSite();
 const browser = useBrowser();
+const lists = useLists();
 const { signedIn } = portalVisits(site, browser);
 
 const PARTS = /[?&]partNumber=/;
 const LAST_PART = /[?&]partNumber=2/;
 const MIB = 1_048_576;
 
-/** A list that is sent in two parts. */
-function fileInParts() {
-  const rows = Array.from({ length: 24 }, (_, i) => `exists-${i}@plain.test,${"x".repeat(MIB / 4)}`);
-  const buffer = Buffer.from(`email,note\n${rows.join("\n")}\n`);
-  return { name: "large.csv", mimeType: "text/csv", buffer };
-}
+const ROWS = Array.from({ length: 24 }, (_, i) => `exists-${i}@plain.test,${"x".repeat(MIB / 4)}`);
+/** A list that is sent in two parts. Written once: a browser reads no file that has changed since it was chosen. */
+const LARGE = lists.write("large.csv", `email,note\n${ROWS.join("\n")}\n`);
 
 async function chooseOn(page: Page, label: string): Promise<void> {
   await page.goto(`${site.url}/lists/new`);
-  await page.getByLabel(label).setInputFiles(fileInParts());
+  await page.getByLabel(label).setInputFiles(LARGE);
 }
 
 describe("an upload that the page knows too little of", () => {
   it("is completed where the answer to its last part was lost, and its URL expired then", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
     let attempts = 0;
     await page.route(LAST_PART, async (route) => {
       attempts += 1;
@@ -46,8 +45,8 @@ describe("an upload that the page knows too little of", () => {
 
   it("ends in both of two pages that go on with it, where they cannot see each other", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page: first, context } = await signedIn(email);
+    const { session } = await site.owner();
+    const { page: first, context } = await signedIn(session, { isAltered: true });
     // As on a page without TLS.
     await context.addInitScript("Object.defineProperty(navigator, 'locks', { value: undefined })");
     const held: Route[] = [];
@@ -69,8 +68,8 @@ describe("an upload that the page knows too little of", () => {
 
   it("goes on where the same person signs in anew in another page", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
-    const { page, context } = await signedIn(email);
+    const { email, session } = await site.owner();
+    const { page, context } = await signedIn(session);
     const held: Route[] = [];
     await page.route(LAST_PART, (route) => {
       held.push(route);
